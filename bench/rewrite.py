@@ -118,15 +118,17 @@ class Rewriting:
     def keep(self, text: str) -> None:
         """Put a statement into the cache."""
         parsed = parse(text, "duckdb", self.settings.limits)
-        self.cache.keep_parsed(self._key(text), parsed)
+        self.cache.put_statements(self._key(text), parsed)
         plan = self.cold(text)
         scan_info = {table_id: self.scan_info(table_id) for table_id in plan.tables}
-        self.cache.keep_plan(self._key(text), CachedPlan(plan, self.transaction.catalog, scan_info))
+        self.cache.put_plan(self._key(text), CachedPlan(plan, self.transaction.catalog, scan_info))
 
     def cached(self, text: str) -> StatementPlan:
         """The plan of a statement seen before."""
-        parsed = self.cache.parsed(self._key(text))
-        plan = self.cache.plan(self._key(text), self.transaction.catalog, self.scan_info, _no_times)
+        parsed = self.cache.cached_statements(self._key(text))
+        plan = self.cache.cached_plan(
+            self._key(text), self.transaction.catalog, self.scan_info, _no_times
+        )
         assert parsed is not None
         assert plan is not None
         return plan

@@ -64,7 +64,7 @@ def connect(
     chosen = Settings()
     with mapping():
         for name, value in settings.items():
-            chosen = chosen.changed(name, value)
+            chosen = chosen.with_setting(name, value)
     return Connection(
         url,
         dialect=dialect,

@@ -97,9 +97,9 @@ class LazyGroup(click.Group):
                     sys.stdout.flush()
                 raise
         except OSError as error:
-            from gateway.commands.failure import fail_for
+            from gateway.commands.failure import fail_on_os_error
 
-            fail_for(error, as_json="--json" in (sys.argv if words is None else words))
+            fail_on_os_error(error, as_json="--json" in (sys.argv if words is None else words))
 
 
 @click.group(

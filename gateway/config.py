@@ -46,7 +46,7 @@ class Settings:
     path: tuple[str, ...] = ()
     """All schemas of ``search_path``, where that names several; ``schema`` is the first."""
 
-    def at_home(self, schema: str) -> Settings:
+    def in_home_schema(self, schema: str) -> Settings:
         """These settings in a store with another default schema."""
         moved = schema if self.schema == self.home else self.schema
         return replace(self, schema=moved, home=schema)
@@ -61,11 +61,11 @@ class Settings:
         """The schemas in which names are looked up that give none, in order."""
         return self.path or (self.schema,)
 
-    def looking_in(self, schemas: tuple[str, ...]) -> Settings:
+    def with_search_path(self, schemas: tuple[str, ...]) -> Settings:
         """These settings with another ``search_path``."""
         return replace(self, schema=schemas[0], path=schemas)
 
-    def changed(self, name: str, value: Any) -> Settings:
+    def with_setting(self, name: str, value: Any) -> Settings:
         """A copy with one setting changed; None sets its default."""
         key = _ALIASES.get(name.lower(), name.lower())
         known = {f.name: f for f in _settable()}
@@ -76,7 +76,7 @@ class Settings:
                 advice="SELECT * FROM system.settings lists them",
             )
         if value is None:
-            return self._with(key, self.home if key == "schema" else known[key].default)
+            return self._replaced(key, self.home if key == "schema" else known[key].default)
         if "int" in str(known[key].type):
             try:
                 number = int(value)
@@ -88,7 +88,7 @@ class Settings:
                     f"{key} needs a whole number, not {value!r}",
                     advice="give 0 or more",
                 )
-            return self._with(key, number)
+            return self._replaced(key, number)
         if key == "suppressed_rows" and str(value).lower() not in _SUPPRESSED:
             raise PalimpsestError(
                 Code.SETTING_VALUE,
@@ -96,12 +96,12 @@ class Settings:
                 advice="skip leaves out rows that were erased, and counts them",
             )
         if key == "suppressed_rows":
-            return self._with(key, str(value).lower())
+            return self._replaced(key, str(value).lower())
         if key == "timezone":
-            return self._with(key, zone_name(str(value)))
-        return self._with(key, str(value) or None)
+            return self._replaced(key, zone_name(str(value)))
+        return self._replaced(key, str(value) or None)
 
-    def _with(self, key: str, value: Any) -> Settings:
+    def _replaced(self, key: str, value: Any) -> Settings:
         change: dict[str, Any] = {key: value}
         if key == "schema":
             change["path"] = ()
@@ -152,8 +152,8 @@ def after_set(
 ) -> Settings:
     """Settings after a SET or USE of ``user``; None for the value sets the default."""
     if value is not None and name.lower() == "search_path":
-        return settings.looking_in(schemas_of(value, user))
-    return settings.changed(name, None if value is None else setting_text(value, catalog))
+        return settings.with_search_path(schemas_of(value, user))
+    return settings.with_setting(name, None if value is None else setting_text(value, catalog))
 
 
 def setting_text(value: exp.Expr, catalog: CatalogSnapshot) -> str:
@@ -162,13 +162,13 @@ def setting_text(value: exp.Expr, catalog: CatalogSnapshot) -> str:
     A table stands for the schema that USE names; raises UNKNOWN_SCHEMA if there is none such.
     """
     if isinstance(value, exp.Table):
-        return _used(value, catalog)
+        return _schema_named(value, catalog)
     if value.key in {"literal", "column", "identifier", "var", "boolean"}:
         return str(value.name or value.sql())
     return str(value.sql(dialect="duckdb"))
 
 
-def _used(place: exp.Table, catalog: CatalogSnapshot) -> str:
+def _schema_named(place: exp.Table, catalog: CatalogSnapshot) -> str:
     known = {**catalog.schemas, **{name: name for name in SYSTEM_SCHEMAS | OWN_SCHEMAS}}
     in_here = not place.db or is_database(place.db, catalog)
     if in_here and fold(place.name) in known:

@@ -69,7 +69,7 @@ class TimePoint:
     catalog: CatalogSnapshot
     history: tuple[tuple[Version, CatalogSnapshot], ...] = ()
 
-    def created(self, name: TableName) -> Version | None:
+    def created_at(self, name: TableName) -> Version | None:
         """When a table or view of that name first appeared after this point."""
         return next((v for v, c in self.history if v > self.version and c.get(name)), None)
 
@@ -165,7 +165,7 @@ class RewriteContext:
         """True for plans that are given the rows they look up."""
         return self.form is PlanForm.FROM_CACHE
 
-    def inside(self, schema: str) -> RewriteContext:
+    def in_schema(self, schema: str) -> RewriteContext:
         """The same where names that give no schema are of this one, as in a view."""
         outer = self.session_schema or self.default_schema
         return replace(self, default_schema=schema, path=(), session_schema=outer)

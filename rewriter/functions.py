@@ -115,7 +115,7 @@ def function_name(node: exp.Expr) -> str:
     return str(node.key).lower()
 
 
-def aggregates(node: exp.Expr) -> bool:
+def is_aggregate(node: exp.Expr) -> bool:
     """True for a call that makes one value of several rows, or looks at other rows."""
     if isinstance(node, exp.Anonymous):
         return function_name(node) in _UNKNOWN_AGGREGATES
@@ -130,7 +130,7 @@ def check_functions(tree: exp.Expr) -> None:
 
 def check_function(node: exp.Expr) -> None:
     """Raise NOT_SUPPORTED for one call of a function that reaches outside."""
-    if reaches_out(node):
+    if reaches_outside(node):
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"the function {function_name(node)} is not supported: it reads or changes what lies"
@@ -140,7 +140,7 @@ def check_function(node: exp.Expr) -> None:
         )
 
 
-def reaches_out(node: exp.Expr) -> bool:
+def reaches_outside(node: exp.Expr) -> bool:
     """True for a call of a function on the deny-list."""
     if isinstance(node, exp.NextValueFor):
         return True

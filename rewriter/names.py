@@ -66,18 +66,18 @@ def table_name(table: exp.Table, context: RewriteContext) -> TableName:
     own = context.catalog.own
     if own is not None:
         name = TableName(own, table.name)
-        if is_among_own(table) or (not table.db and context.catalog.get(name) is not None):
+        if is_in_temp_schema(table) or (not table.db and context.catalog.get(name) is not None):
             return name
     check_database(table, context.catalog)
     if not table.db and len(context.path) > 1:
         names = (TableName(schema, table.name) for schema in context.path)
-        found = next((n for n in names if _is_there(n, context.catalog)), None)
+        found = next((n for n in names if _exists(n, context.catalog)), None)
         if found is not None:
             return found
     return TableName(table.db or context.default_schema, table.name)
 
 
-def _is_there(name: TableName, catalog: CatalogSnapshot) -> bool:
+def _exists(name: TableName, catalog: CatalogSnapshot) -> bool:
     return catalog.get(name) is not None or catalog.by_journal(name) is not None
 
 
@@ -97,7 +97,7 @@ def check_database(node: exp.Table, catalog: CatalogSnapshot) -> None:
         )
 
 
-def is_among_own(table: exp.Table) -> bool:
+def is_in_temp_schema(table: exp.Table) -> bool:
     """True for names as ``temp.t``, ``pg_temp.t`` and ``temp.main.t``."""
     if table.catalog:
         return fold(table.catalog) == OWN_SCHEMA and fold(table.db) == DEFAULT_SCHEMA
@@ -113,7 +113,7 @@ def is_cte(table: exp.Table) -> bool:
     parent = table.parent
     while parent is not None:
         with_ = parent.args.get("with_")
-        if isinstance(with_, exp.With) and name in _visible(with_, child):
+        if isinstance(with_, exp.With) and name in _visible_ctes(with_, child):
             return True
         if isinstance(parent, exp.With) and name in _visible_inside(parent, child):
             return True
@@ -121,7 +121,7 @@ def is_cte(table: exp.Table) -> bool:
     return False
 
 
-def _visible(with_: exp.With, child: exp.Expr) -> set[str]:
+def _visible_ctes(with_: exp.With, child: exp.Expr) -> set[str]:
     if child is with_:
         return set()
     return {fold(cte.alias) for cte in with_.expressions}
@@ -152,7 +152,7 @@ def find_relation(
         )
     found = context.catalog.get(name)
     if found is None:
-        created = None if point is None else point.created(name)
+        created = None if point is None else point.created_at(name)
         if point is not None and created is not None:
             raise _not_yet(name, created, point, table)
         raise unknown_table(name, context.catalog, table)

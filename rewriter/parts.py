@@ -21,7 +21,7 @@ from rewriter.rules.merge import write_merge
 from rewriter.rules.multi_insert import branches_of
 from rewriter.rules.update import write_update
 from rewriter.writing.changes import BEGINS
-from rewriter.writing.statement_part import PartNames, StatementPart, plan_of, staged
+from rewriter.writing.statement_part import PartNames, StatementPart, plan_of, staged_relation
 
 Writer = Callable[[Any, Reads, PartNames], StatementPart]
 
@@ -42,10 +42,10 @@ def has_modifying_ctes(ast: exp.Expr) -> bool:
 def rewrite_parts(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     """The plan of a writing statement, or of a query with data-modifying CTEs."""
     reads = Reads(context)
-    parts = _modifying(ast, reads)
+    parts = _modifying_parts(ast, reads)
     number = PartNames(len(parts))
     if isinstance(ast, exp.MultitableInserts):
-        return _multi(ast, reads, parts)
+        return _multi_insert_plan(ast, reads, parts)
     writer = WRITERS.get(type(ast))
     if writer is None:
         holder = exp.Subquery(this=ast)
@@ -58,7 +58,7 @@ def rewrite_parts(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     return plan_of(reads, parts, written.result, written.count, written.tag)
 
 
-def _modifying(ast: exp.Expr, reads: Reads) -> list[StatementPart]:
+def _modifying_parts(ast: exp.Expr, reads: Reads) -> list[StatementPart]:
     """The parts of the data-modifying CTEs; in the statement their results take their place."""
     with_ = ast.args.get("with_")
     parts: list[StatementPart] = []
@@ -79,9 +79,9 @@ def _modifying(ast: exp.Expr, reads: Reads) -> list[StatementPart]:
         written = writer(inner, reads, part)
         steps: list[Step] = list(written.steps)
         if written.result is not None:
-            name = part.named("returned")
+            name = part.relation_name("returned")
             steps.append(Stage(name, written.result))
-            rows = exp.select("*").from_(staged(name))
+            rows = exp.select("*").from_(staged_relation(name))
             before.append(exp.CTE(this=rows, alias=cte.args["alias"].copy()))
         changes = written.changes
         parts.append(
@@ -94,7 +94,9 @@ def _modifying(ast: exp.Expr, reads: Reads) -> list[StatementPart]:
     return parts
 
 
-def _multi(ast: exp.MultitableInserts, reads: Reads, parts: list[StatementPart]) -> StatementPlan:
+def _multi_insert_plan(
+    ast: exp.MultitableInserts, reads: Reads, parts: list[StatementPart]
+) -> StatementPlan:
     reads.several = True
     shared, inserts = branches_of(ast, reads, PartNames(len(parts)))
     total: list[exp.Expr] = []
@@ -107,7 +109,7 @@ def _multi(ast: exp.MultitableInserts, reads: Reads, parts: list[StatementPart])
         parts.append(
             StatementPart(written.table, written.tag, steps, written.append, changes=changes)
         )
-        rows = exp.select(exp.Count(this=exp.Star())).from_(part.named("changed"))
+        rows = exp.select(exp.Count(this=exp.Star())).from_(part.relation_name("changed"))
         if insert.args.get("overwrite"):
             rows = rows.where(exp.column(BEGINS))
         total.append(exp.paren(rows.subquery()))

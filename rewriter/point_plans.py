@@ -24,7 +24,7 @@ from journal.model.plan import (
 from journal.model.schema import ROW_ID, Column, Table
 from journal.sql.sql import expression
 from rewriter.context import RewriteContext
-from rewriter.definitions.computed import reads
+from rewriter.definitions.computed import columns_read
 from rewriter.names import table_name
 from rewriter.reading.key_lookup import keys_in
 from rewriter.writing.target import default_value, is_default
@@ -37,23 +37,23 @@ _TABLE = frozenset({"this", "db", "alias"})
 _NAME = frozenset({"this", "db"})
 
 
-def plain_form(ast: exp.Expr, context: RewriteContext) -> PointRead | PointChange | None:
+def point_plan(ast: exp.Expr, context: RewriteContext) -> PointRead | PointChange | None:
     """The plain form of a statement that can be rewritten, if it has one."""
     match ast:
         case exp.Select() if _has_only(ast, _SELECT):
-            return _read(ast, context)
+            return _point_read(ast, context)
         case exp.Update() if _has_only(ast, _UPDATE):
-            return _update(ast, context)
+            return _point_change(ast, context)
         case exp.Delete() if _has_only(ast, _DELETE):
             found = _target(ast.this, ast, context)
-            if found is None or _referred(found[0], context):
+            if found is None or _referenced_columns(found[0], context):
                 return None
             return PointChange(found[0].id, None)
         case _:
             return None
 
 
-def plain_insert(ast: exp.Expr, context: RewriteContext) -> StatementPlan | None:
+def point_insert(ast: exp.Expr, context: RewriteContext) -> StatementPlan | None:
     """The plan of an INSERT of one row of constants, which needs no step; None for others."""
     if not isinstance(ast, exp.Insert) or not _has_only(ast, _INSERT):
         return None
@@ -73,7 +73,7 @@ def plain_insert(ast: exp.Expr, context: RewriteContext) -> StatementPlan | None
     if len(cells) != len(columns) or len(set(columns)) != len(columns):
         return None
     given = {c.physical: v for c, v in zip(columns, cells, strict=True) if c is not None}
-    values = [_begun(table, stored, given.get(stored.physical)) for stored in table.stored]
+    values = [_initial_value(table, stored, given.get(stored.physical)) for stored in table.stored]
     known = [v for v in values if v is not None]
     if len(given) != len(columns) or len(known) != len(values):
         return None
@@ -82,7 +82,7 @@ def plain_insert(ast: exp.Expr, context: RewriteContext) -> StatementPlan | None
     return StatementPlan(StatementKind.WRITE, (), writes=writes, tag="INSERT", plain=plain)
 
 
-def _begun(
+def _initial_value(
     table: Table, stored: Column, given: exp.Expr | None
 ) -> exp.Expr | AllocateIdentity | None:
     """What a new row holds in a column; None where that is more than a constant."""
@@ -130,7 +130,7 @@ def _is_value(node: exp.Expr) -> bool:
     return isinstance(node, exp.Placeholder)
 
 
-def _read(ast: exp.Select, context: RewriteContext) -> PointRead | None:
+def _point_read(ast: exp.Select, context: RewriteContext) -> PointRead | None:
     from_ = ast.args.get("from_")
     found = None if from_ is None else _target(from_.this, ast, context)
     if found is None:
@@ -142,14 +142,14 @@ def _read(ast: exp.Select, context: RewriteContext) -> PointRead | None:
             shown += [(c.name, i) for i, c in enumerate(table.columns)]
             continue
         given = node.this if isinstance(node, exp.Alias) else node
-        place = _place(table, given, alias)
+        place = _column_index(table, given, alias)
         if place is None:
             return None
         shown.append((node.alias_or_name, place))
     return PointRead(table.id, tuple(shown))
 
 
-def _place(table: Table, node: object, alias: str) -> int | None:
+def _column_index(table: Table, node: object, alias: str) -> int | None:
     """The place of the stored column that a node names, spelled as it is."""
     if not isinstance(node, exp.Column) or not isinstance(node.this, exp.Identifier):
         return None
@@ -158,39 +158,39 @@ def _place(table: Table, node: object, alias: str) -> int | None:
     return next((i for i, c in enumerate(table.columns) if c.name == node.name), None)
 
 
-def _update(ast: exp.Update, context: RewriteContext) -> PointChange | None:
+def _point_change(ast: exp.Update, context: RewriteContext) -> PointChange | None:
     found = _target(ast.this, ast, context)
     if found is None:
         return None
     table, alias = found
-    looked_at = _looked_at(table) | _referred(table, context)
-    values = [_assigned(table, node, alias, looked_at) for node in ast.expressions]
+    looked_at = _columns_read(table) | _referenced_columns(table, context)
+    values = [_assignment(table, node, alias, looked_at) for node in ast.expressions]
     return PointChange(table.id, tuple(v for v in values if v)) if all(values) else None
 
 
-def _looked_at(table: Table) -> set[str]:
+def _columns_read(table: Table) -> set[str]:
     """The columns that a table's own constraints concern."""
     found = {*table.key, *(name for u in table.uniques for name in u.columns)}
     found |= {name for key in table.foreign_keys for name in key.columns}
     for check in table.checks:
         found |= {c.name for c in expression(check.expression).find_all(exp.Column)}
     for made in (c for c in table.columns if c.generated is not None):
-        found |= {made.physical, *reads(made)}
+        found |= {made.physical, *columns_read(made)}
     return found
 
 
-def _referred(table: Table, context: RewriteContext) -> set[str]:
+def _referenced_columns(table: Table, context: RewriteContext) -> set[str]:
     """The columns that foreign keys refer to."""
     references = context.catalog.references.get(table.id, ())
     return {c for r in references if r.parent.id == table.id for c in r.key.parent_columns}
 
 
-def _assigned(
+def _assignment(
     table: Table, node: exp.Expr, alias: str, looked_at: Collection[str]
 ) -> tuple[int, exp.Expr] | None:
     if not isinstance(node, exp.EQ):
         return None
-    place, value = _place(table, node.this, alias), node.expression
+    place, value = _column_index(table, node.this, alias), node.expression
     if place is None or not (_is_value(value) or isinstance(value, exp.Null)):
         return None
     return None if table.columns[place].physical in looked_at else (place, value)

@@ -21,7 +21,7 @@ from rewriter.checks.refusals import advice_for
 from rewriter.context import RewriteContext
 from rewriter.names import position_of
 from rewriter.parts import has_modifying_ctes, rewrite_parts
-from rewriter.point_plans import plain_form, plain_insert
+from rewriter.point_plans import point_insert, point_plan
 from rewriter.rules import (
     alter,
     comment,
@@ -72,11 +72,11 @@ def rewrite_statement(statement: Statement, context: RewriteContext) -> Statemen
     """The plan of any statement that reads or changes data or definitions."""
     match statement:
         case SqlStatement(ast):
-            plain = plain_insert(ast, context) if context.from_cache else None
+            plain = point_insert(ast, context) if context.from_cache else None
             if plain is not None:
                 return plain
             plan = rewrite(copied(ast), context)
-            return replace(plan, plain=plain_form(ast, context)) if context.from_cache else plan
+            return replace(plan, plain=point_plan(ast, context)) if context.from_cache else plan
         case Explain(inner):
             explained = rewrite_statement(inner, context)
             return replace(explained, tag="EXPLAIN", bounded=False)

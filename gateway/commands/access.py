@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_options
-from gateway.commands.failure import STATEMENT, failing
+from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
+from gateway.commands.failure import STATEMENT, exit_on_error
 from gateway.commands.places import LocalFolder, Place
 from gateway.wording import counted
 from journal.files.object_storage import read_file, write_file
@@ -22,8 +22,8 @@ from journal.local_engine.file_modes import OWNER, make_folder, write_private
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def _passphrase(twice: bool) -> Callable[[F], F]:
-    def asked(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str:
+def _passphrase_option(twice: bool) -> Callable[[F], F]:
+    def read_passphrase(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str:
         if value is None and not sys.stdin.isatty():
             raise click.UsageError(
                 "a passphrase is needed, and there is no terminal to ask at:"
@@ -37,7 +37,7 @@ def _passphrase(twice: bool) -> Callable[[F], F]:
         "--passphrase",
         envvar="PALIMPSEST_PASSPHRASE",
         show_envvar=True,
-        callback=asked,
+        callback=read_passphrase,
         help="Locks the package; send it another way than the package.",
     )
 
@@ -63,7 +63,7 @@ def command() -> None:
     show_default=True,
     help="How many days the package can be opened.",
 )
-@_passphrase(twice=True)
+@_passphrase_option(twice=True)
 @JSON_OPTION
 @upkeep_options
 def create(
@@ -88,8 +88,8 @@ def create(
     from gateway.procedures.erasure_program import erasure_backend
     from spark_compaction.erasure.access import collect
 
-    with connected(access, "access", as_json=as_json) as connection:
-        with failing(as_json=as_json):
+    with open_connection(access, "access", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json):
             expires = datetime.now(UTC) + timedelta(days=days)
             data, told = collect(
                 erasure_backend(connection.session),
@@ -114,7 +114,7 @@ def create(
 @command.command("open")
 @click.argument("file", type=Place(exists=True))
 @click.option("--to", "target", required=True, type=LocalFolder(), help="A folder.")
-@_passphrase(twice=False)
+@_passphrase_option(twice=False)
 def open_file(file: str, target: Path, passphrase: str) -> None:
     """Unpack the package FILE into a folder.
 
@@ -124,7 +124,7 @@ def open_file(file: str, target: Path, passphrase: str) -> None:
     """
     from journal.erasure.package import open_package
 
-    with failing():
+    with exit_on_error():
         package = open_package(read_file(file), passphrase, datetime.now(UTC))
         make_folder(target, OWNER)
         for name, data in package.files.items():

@@ -6,8 +6,8 @@ import json
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_options
-from gateway.commands.failure import failing
+from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
+from gateway.commands.failure import exit_on_error
 from gateway.errors import mapping
 from gateway.procedures.procedures import hive
 from gateway.session.typed_names import column_names
@@ -79,8 +79,8 @@ def command(
     """
     names = (suffix, version_column, subsequent_column)
     keys = column_names(key)
-    with connected(access, "adopt", as_json=as_json, make=source is not None) as connection:
-        with failing(as_json=as_json), mapping():
+    with open_connection(access, "adopt", as_json=as_json, make=source is not None) as connection:
+        with exit_on_error(as_json=as_json), mapping():
             session = connection.session
             if source is not None and hive(session.journal) is None:
                 steps = adopt_files(connection, table, local_folder(source), keys, run=not dry_run)
@@ -93,10 +93,10 @@ def command(
                     folder=source,
                     stale_writes=stale_writes,
                 )
-    tell(steps, dry_run=dry_run, as_json=as_json)
+    write_steps(steps, dry_run=dry_run, as_json=as_json)
 
 
-def tell(steps: list[str], *, dry_run: bool, as_json: bool) -> None:
+def write_steps(steps: list[str], *, dry_run: bool, as_json: bool) -> None:
     """Show what was done, or would be."""
     if as_json:
         click.echo(json.dumps({"done": not dry_run, "steps": steps}))

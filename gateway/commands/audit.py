@@ -8,8 +8,8 @@ from dataclasses import asdict
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_options
-from gateway.commands.failure import STATEMENT, failing
+from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
+from gateway.commands.failure import STATEMENT, exit_on_error
 from gateway.errors import mapping
 
 
@@ -43,8 +43,8 @@ def verify(head: str | None, as_json: bool, access: Access) -> None:
     from gateway.procedures.erasure_program import erasure_of
     from journal.erasure import audit
 
-    with connected(access, "audit", as_json=as_json) as connection:
-        with failing(as_json=as_json), mapping():
+    with open_connection(access, "audit", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping():
             found = audit.verify(erasure_of(connection.session).journal, head)
     if as_json:
         click.echo(json.dumps({"clean": not found.problems, **asdict(found)}))
@@ -66,8 +66,8 @@ def list_entries(as_json: bool, access: Access) -> None:
     from journal.model.version import to_datetime
     from journal.records.erasure_rows import load_audit
 
-    with connected(access, "audit", as_json=as_json) as connection:
-        with failing(as_json=as_json), mapping():
+    with open_connection(access, "audit", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping():
             with erasure_of(connection.session).journal.reading_session() as session:
                 rows = load_audit(session)
     if as_json:

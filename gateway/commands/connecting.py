@@ -55,7 +55,7 @@ def upkeep_options(function: F) -> F:
 
 
 def _with_options(function: F, options: Sequence[Callable[[Any], Any]]) -> F:
-    def collected(
+    def with_access(
         *args: Any,
         warehouse: str,
         dialect: str,
@@ -65,12 +65,12 @@ def _with_options(function: F, options: Sequence[Callable[[Any], Any]]) -> F:
     ) -> Any:
         return function(*args, access=Access(warehouse, dialect, user, as_of), **kwargs)
 
-    collected.__name__ = function.__name__
-    collected.__doc__ = function.__doc__
-    collected.__dict__.update(function.__dict__)
+    with_access.__name__ = function.__name__
+    with_access.__doc__ = function.__doc__
+    with_access.__dict__.update(function.__dict__)
     for option in reversed(options):
-        collected = option(collected)
-    return collected  # type: ignore[return-value]
+        with_access = option(with_access)
+    return with_access  # type: ignore[return-value]
 
 
 WAREHOUSE_OPTION = click.option(
@@ -108,7 +108,7 @@ _OPTIONS = (
 )
 
 
-def login() -> str | None:
+def login_name() -> str | None:
     """The name of whoever runs the process, if the system knows."""
     try:
         return getpass.getuser()
@@ -128,7 +128,7 @@ def connect(
         url,
         dialect=access.dialect,
         autocommit=autocommit,
-        user=access.user or login(),
+        user=access.user or login_name(),
         application=f"palimpsest {command}",
         **settings,
     )
@@ -146,7 +146,7 @@ def _check_exists(url: str, shown: str) -> None:
 
 
 @contextmanager
-def connected(
+def open_connection(
     access: Access, command: str, *, as_json: bool = False, make: bool = False
 ) -> Iterator[Connection]:
     """A connection that is closed at the end; without one the command leaves with 3."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from gateway.commands.failure import STATEMENT, failing
+from gateway.commands.failure import STATEMENT, exit_on_error
 from gateway.commands.places import LocalFolder
 
 
@@ -39,7 +39,7 @@ def command(warehouse: Path, as_json: bool) -> None:
     from gateway.demo.story import run
     from gateway.demo.telling import Teller
 
-    with failing(as_json=as_json):
+    with exit_on_error(as_json=as_json):
         summary = run(warehouse, Teller(silent=as_json))
     if as_json:
         click.echo(json.dumps(summary, indent=1))

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from gateway.commands.adopt import tell
-from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
-from gateway.commands.failure import failing
+from gateway.commands.adopt import write_steps
+from gateway.commands.connecting import JSON_OPTION, Access, access_options, open_connection
+from gateway.commands.failure import exit_on_error
 from gateway.commands.places import LocalFolder
 from gateway.errors import mapping
 from gateway.shell.leaving import eject_files
@@ -37,12 +37,12 @@ def command(table: str, folder: Path | None, dry_run: bool, as_json: bool, acces
       palimpsest eject hr.depts -w palimpsest+postgresql://localhost/company
       palimpsest eject hr.depts --to lake/depts
     """
-    with connected(access, "eject", as_json=as_json) as connection:
-        with failing(as_json=as_json), mapping():
+    with open_connection(access, "eject", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping():
             if folder is not None:
                 steps = eject_files(connection, table, folder, run=not dry_run)
             else:
                 from gateway.procedures.adopting import eject
 
                 steps = eject(connection.session, table, run=not dry_run)
-    tell(steps, dry_run=dry_run, as_json=as_json)
+    write_steps(steps, dry_run=dry_run, as_json=as_json)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_options
-from gateway.commands.failure import STATEMENT, fail, failing
-from gateway.commands.progress import working
+from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
+from gateway.commands.failure import STATEMENT, exit_on_error, fail
+from gateway.commands.progress import show_progress
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapped, mapping
 from gateway.wording import counted
@@ -108,8 +108,8 @@ def submit(
     from journal.model.dependents import read_dependents
     from journal.model.suppression import read_suppression
 
-    with connected(access, "erase", as_json=as_json) as connection:
-        with failing(as_json=as_json), mapping(), working("searching", quiet=as_json):
+    with open_connection(access, "erase", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping(), show_progress("searching", quiet=as_json):
             wanted = ErasureSpec(
                 subjects=subjects_of(list(subject), read_subjects(file) if file else []),
                 tables=names_of(connection.session, list(tables)),
@@ -119,9 +119,9 @@ def submit(
                 suppression=read_suppression(suppression),
             )
             erasure = erasure_of(connection.session)
-            who = _who(connection)
+            who = _author_name(connection)
             request = erasure.dry_run(wanted) if dry_run else erasure.accept(wanted, who)
-    _tell([request], as_json=as_json)
+    _write_requests([request], as_json=as_json)
 
 
 @command.command("returned")
@@ -152,15 +152,15 @@ def returned(
       palimpsest erase returned hr.people
     """
     from gateway.procedures.erasure_program import erasure_of
-    from gateway.procedures.returned_rows import returned as wanted_of
+    from gateway.procedures.returned_rows import returned_rows_spec as wanted_of
 
-    with connected(access, "erase", as_json=as_json) as connection:
-        with failing(as_json=as_json), mapping(), working("searching", quiet=as_json):
+    with open_connection(access, "erase", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping(), show_progress("searching", quiet=as_json):
             wanted = wanted_of(connection.session, table, descriptor, reason)
             erasure = erasure_of(connection.session)
-            who = _who(connection)
+            who = _author_name(connection)
             request = erasure.dry_run(wanted) if dry_run else erasure.accept(wanted, who)
-    _tell([request], as_json=as_json)
+    _write_requests([request], as_json=as_json)
 
 
 @command.command("list")
@@ -170,14 +170,14 @@ def list_requests(as_json: bool, access: Access) -> None:
     """List all requests and their states."""
     from journal.erasure.erasure_spec import requests
 
-    with connected(access, "erase", as_json=as_json) as connection:
-        with failing(as_json=as_json), mapping():
+    with open_connection(access, "erase", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping():
             found = requests(_journal(connection))
     if as_json:
         click.echo(json.dumps([r.to_json() for r in found]))
         return
     for request in found:
-        click.echo(_line(request))
+        click.echo(_request_line(request))
 
 
 @command.command("status")
@@ -188,10 +188,10 @@ def status(request: str, as_json: bool, access: Access) -> None:
     """Show one request and its receipt for each table."""
     from journal.erasure.erasure_spec import find_request
 
-    with connected(access, "erase", as_json=as_json) as connection:
-        with failing(as_json=as_json), mapping():
+    with open_connection(access, "erase", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping():
             found = find_request(_journal(connection), request)
-    _tell([found], as_json=as_json)
+    _write_requests([found], as_json=as_json)
 
 
 @command.command("cancel")
@@ -203,11 +203,11 @@ def cancel(request: str, as_json: bool, access: Access) -> None:
     from gateway.procedures.erasure_program import erasure_of
     from journal.erasure.erasure_spec import find_request
 
-    with connected(access, "erase", as_json=as_json) as connection:
-        with failing(as_json=as_json), mapping():
+    with open_connection(access, "erase", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping():
             found = find_request(_journal(connection), request)
-            done = erasure_of(connection.session).cancel(found, _who(connection))
-    _tell([done], as_json=as_json)
+            done = erasure_of(connection.session).cancel(found, _author_name(connection))
+    _write_requests([done], as_json=as_json)
 
 
 @command.command("run")
@@ -227,13 +227,15 @@ def run(requests: tuple[str, ...], engine: str, as_json: bool, access: Access) -
     from journal.erasure.erasure_spec import find_request
     from spark_compaction.contract import silent
 
-    with connected(access, "erase", as_json=as_json) as connection:
-        with failing(as_json=as_json), mapping(), working("purging", quiet=as_json):
+    with open_connection(access, "erase", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping(), show_progress("purging", quiet=as_json):
             journal = _journal(connection)
             only = [find_request(journal, r).id for r in requests] or None
             erasure = erasure_of(connection.session)
-            done = erasure.purge(lambda: open_engine(engine), _who(connection), only, silent)
-    _tell(done.requests, as_json=as_json)
+            done = erasure.purge(
+                lambda: open_engine(engine), _author_name(connection), only, silent
+            )
+    _write_requests(done.requests, as_json=as_json)
     for error in list(done.failures.values())[:1]:
         fail(mapped(error), as_json=as_json)
     if any(r.state.value not in {"COMPLETED", "CANCELLED"} for r in done.requests):
@@ -262,9 +264,9 @@ def readmit(subject: tuple[str, ...], request: str | None, access: Access) -> No
 
     if bool(subject) == (request is not None):
         raise click.UsageError("name somebody by --subject, or give --request")
-    with connected(access, "erase") as connection:
-        with failing(), mapping():
-            journal, by = _journal(connection), _who(connection)
+    with open_connection(access, "erase") as connection:
+        with exit_on_error(), mapping():
+            journal, by = _journal(connection), _author_name(connection)
             if request is not None:
                 count = readmission.readmit_request(journal, find_request(journal, request), by)
             else:
@@ -297,8 +299,8 @@ def scope(
     """
     from journal.erasure.scope import ErasureScope, load_scope, put_scope
 
-    with connected(access, "erase", as_json=as_json) as connection:
-        with failing(as_json=as_json), mapping():
+    with open_connection(access, "erase", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping():
             with _journal(connection).exclusive_session() as session:
                 found = ErasureScope() if reset else load_scope(session)
                 if reset or allow or deny:
@@ -330,11 +332,11 @@ def _journal(connection: Connection) -> ErasureJournal:
     return erasure_of(connection.session).journal
 
 
-def _who(connection: Connection) -> str:
+def _author_name(connection: Connection) -> str:
     return connection.session.user or "somebody"
 
 
-def _line(request: ErasureRequest) -> str:
+def _request_line(request: ErasureRequest) -> str:
     erased = sum(t.versions_removed + t.copies_removed for t in request.targets)
     keys = sum(t.keys for t in request.targets)
     waits = f"  (waits for {request.waits_for})" if request.waits_for else ""
@@ -343,12 +345,12 @@ def _line(request: ErasureRequest) -> str:
     return f"{request.id}  {request.state}  {named}: {done}{waits}"
 
 
-def _tell(requests: list[ErasureRequest], *, as_json: bool) -> None:
+def _write_requests(requests: list[ErasureRequest], *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([r.to_json() for r in requests]))
         return
     for request in requests:
-        click.echo(_line(request))
+        click.echo(_request_line(request))
         for target in request.targets:
             searched = counted(target.files_searched, "file")
             files = f"{searched} searched, {target.files_skipped} skipped"

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
-from gateway.commands.failure import failing
+from gateway.commands.connecting import JSON_OPTION, Access, access_options, open_connection
+from gateway.commands.failure import exit_on_error
 from gateway.commands.places import Place
-from gateway.commands.progress import working
+from gateway.commands.progress import show_progress
 from gateway.errors import mapping
 from gateway.shell.files import WRITERS, export_rows
-from gateway.shell.splitting import split
+from gateway.shell.splitting import split_statements
 from gateway.wording import counted
 from journal.files.object_storage import written
 
@@ -45,14 +45,14 @@ def command(source: str, file: str, form: str | None, as_json: bool, access: Acc
       palimpsest export hr.depts s3://bucket/depts.parquet
       palimpsest export hr.depts before.csv --as-of '2024-05-01 12:00'
     """
-    pieces = split(source, access.dialect)
+    pieces = split_statements(source, access.dialect)
     if len(pieces) != 1:
         raise click.UsageError("give one table or one query")
-    with connected(access, "export", as_json=as_json) as connection:
+    with open_connection(access, "export", as_json=as_json) as connection:
         started = time.monotonic()
         with (
-            failing(pieces[0], as_json=as_json),
-            working(f"writing {Path(file).name}", quiet=as_json) as advance,
+            exit_on_error(pieces[0], as_json=as_json),
+            show_progress(f"writing {Path(file).name}", quiet=as_json) as advance,
             mapping(),
             written(file) as path,
         ):

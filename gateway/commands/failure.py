@@ -15,7 +15,7 @@ from typing import NoReturn
 import click
 
 from gateway import errors
-from gateway.shell.render_error import complaint
+from gateway.shell.render_error import render_error
 from gateway.shell.splitting import SplitStatement
 from gateway.shell.table import screen_width
 from journal.model.failures import file_error
@@ -37,10 +37,10 @@ def fail(
 ) -> NoReturn:
     """Write an error to stderr and leave with its exit code."""
     if as_json:
-        click.echo(json.dumps({"error": as_object(error, line)}, ensure_ascii=False), err=True)
+        click.echo(json.dumps({"error": error_object(error, line)}, ensure_ascii=False), err=True)
     else:
         color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-        text = complaint(error, statement, width=screen_width(), color=color, line=line)
+        text = render_error(error, statement, width=screen_width(), color=color, line=line)
         click.echo(text, err=True)
     try:
         sys.stdout.flush()
@@ -50,7 +50,7 @@ def fail(
     sys.exit(exit_code(error))
 
 
-def as_object(error: errors.Error, line: int = 0) -> dict[str, object]:
+def error_object(error: errors.Error, line: int = 0) -> dict[str, object]:
     """An error as scripts read it."""
     position = error.position
     place = None
@@ -71,7 +71,7 @@ def _forget_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def fail_for(error: OSError, *, as_json: bool) -> NoReturn:
+def fail_on_os_error(error: OSError, *, as_json: bool) -> NoReturn:
     """Leave for what the system raised outside of any statement, mostly of the output."""
     _forget_output()
     if isinstance(error, BrokenPipeError):
@@ -81,7 +81,7 @@ def fail_for(error: OSError, *, as_json: bool) -> NoReturn:
 
 
 @contextmanager
-def failing(piece: SplitStatement | None = None, *, as_json: bool = False) -> Iterator[None]:
+def exit_on_error(piece: SplitStatement | None = None, *, as_json: bool = False) -> Iterator[None]:
     """Errors inside become exit codes, shown at their place in ``piece``; an interrupt is 130.
 
     What the system raises, say for a full disk, is an error like any other.
@@ -90,7 +90,7 @@ def failing(piece: SplitStatement | None = None, *, as_json: bool = False) -> It
         with errors.mapping():
             yield
     except BrokenPipeError as error:
-        fail_for(error, as_json=as_json)
+        fail_on_os_error(error, as_json=as_json)
     except errors.Error as error:
         text, line = (piece.text, piece.line) if piece is not None else ("", 0)
         fail(error, text, as_json=as_json, line=line)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_options
-from gateway.commands.failure import failing
-from gateway.commands.progress import working
-from gateway.commands.rows import show
+from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
+from gateway.commands.failure import exit_on_error
+from gateway.commands.progress import show_progress
+from gateway.commands.rows import write_rows
 
 
 @click.command("flush")
@@ -25,8 +25,8 @@ def command(table: str | None, as_json: bool, access: Access) -> None:
       palimpsest flush
       palimpsest flush hr.depts
     """
-    with connected(access, "flush", as_json=as_json) as connection:
-        with failing(as_json=as_json), working("sealing", quiet=as_json):
+    with open_connection(access, "flush", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), show_progress("sealing", quiet=as_json):
             cursor = connection.cursor()
             cursor.callproc("system.flush", [table] if table else [])
-            show(cursor, connection, as_json=as_json)
+            write_rows(cursor, connection, as_json=as_json)

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_options
-from gateway.commands.failure import failing
-from gateway.commands.rows import show
+from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
+from gateway.commands.failure import exit_on_error
+from gateway.commands.rows import write_rows
 
 _LIST = (
     "SELECT id, scope, coalesce(t.schema || '.' || t.name, 'every table') AS \"table\", reason,"
@@ -58,7 +58,9 @@ def place(
       palimpsest hold place --subject email=ada@example.org --reason "matter 2024-18"
     """
     given = {"table": table, "where": where, "subject": subject, "reason": reason}
-    _call("system.hold", {k: v for k, v in given.items() if v is not None}, as_json, access)
+    _call_procedure(
+        "system.hold", {k: v for k, v in given.items() if v is not None}, as_json, access
+    )
 
 
 @command.command("release")
@@ -72,7 +74,7 @@ def release(hold: str, as_json: bool, access: Access) -> None:
     Examples:
       palimpsest hold release 1b9f3c5a7d20
     """
-    _call("system.release", {"hold": hold}, as_json, access)
+    _call_procedure("system.release", {"hold": hold}, as_json, access)
 
 
 @command.command("list")
@@ -88,15 +90,15 @@ def list_holds(everything: bool, as_json: bool, access: Access) -> None:
       palimpsest hold list --all --json
     """
     where = "" if everything else " WHERE h.released_at IS NULL"
-    with connected(access, "hold", as_json=as_json) as connection:
-        with failing(as_json=as_json):
+    with open_connection(access, "hold", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json):
             cursor = connection.execute(f"{_LIST}{where} ORDER BY placed_at")
-            show(cursor, connection, as_json=as_json)
+            write_rows(cursor, connection, as_json=as_json)
 
 
-def _call(procedure: str, given: dict[str, Any], as_json: bool, access: Access) -> None:
-    with connected(access, "hold", as_json=as_json) as connection:
-        with failing(as_json=as_json):
+def _call_procedure(procedure: str, given: dict[str, Any], as_json: bool, access: Access) -> None:
+    with open_connection(access, "hold", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json):
             arguments = ", ".join(f"{name} => ?" for name in given)
             cursor = connection.execute(f"CALL {procedure}({arguments})", list(given.values()))
-            show(cursor, connection, as_json=as_json)
+            write_rows(cursor, connection, as_json=as_json)

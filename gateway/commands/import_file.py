@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
-from gateway.commands.failure import failing
+from gateway.commands.connecting import JSON_OPTION, Access, access_options, open_connection
+from gateway.commands.failure import exit_on_error
 from gateway.commands.places import Place
-from gateway.commands.progress import working
+from gateway.commands.progress import show_progress
 from gateway.errors import mapping
 from gateway.session.typed_names import column_names
 from gateway.shell.files import FileOptions, import_file
@@ -67,14 +67,14 @@ def command(
         raise click.UsageError("--key goes with --create")
     keys = column_names(key)
     options = FileOptions(delimiter, header, null)
-    with connected(access, "import", as_json=as_json, make=create) as connection:
+    with open_connection(access, "import", as_json=as_json, make=create) as connection:
         started = time.monotonic()
         session = connection.session
         if suppressed is not None:
-            session.settings = session.settings.changed("suppressed_rows", suppressed)
+            session.settings = session.settings.with_setting("suppressed_rows", suppressed)
         with (
-            failing(as_json=as_json),
-            working(f"importing {Path(file).name}", quiet=as_json) as advance,
+            exit_on_error(as_json=as_json),
+            show_progress(f"importing {Path(file).name}", quiet=as_json) as advance,
             mapping(),
             fetched(file) as path,
         ):

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_options
-from gateway.commands.failure import STATEMENT, failing
-from gateway.commands.progress import working
+from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
+from gateway.commands.failure import STATEMENT, exit_on_error
+from gateway.commands.progress import show_progress
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
 from gateway.jobs.runs import JobRun, Request, run_all
@@ -91,26 +91,31 @@ def command(
         raise click.UsageError("name tables, or give --all")
     if units is not None and not everything:
         raise click.UsageError("--units goes with --all: tables that are named all have their turn")
-    given = _pairs(options)
+    given = _option_values(options)
     for name, value in named.items():
         if value is not None and given.setdefault(name, value) != value:
             raise click.UsageError(f"{name} is given twice, and differs")
-    with connected(access, "job", as_json=as_json) as connection, failing(as_json=as_json):
+    with (
+        open_connection(access, "job", as_json=as_json) as connection,
+        exit_on_error(as_json=as_json),
+    ):
         for setting, wanted in (("job_engine", engine), ("spark_master", master)):
             if wanted is not None:
-                connection.session.settings = connection.session.settings.changed(setting, wanted)
-        with working(f"{kind}", quiet=as_json) as advance:
+                connection.session.settings = connection.session.settings.with_setting(
+                    setting, wanted
+                )
+        with show_progress(f"{kind}", quiet=as_json) as advance:
             request = Request(
                 kind,
                 given,
                 dry_run=dry_run,
-                named=bool(tables),
+                names_tables=bool(tables),
                 parallel=parallel,
                 units=units,
                 progress=lambda _step, done, total: advance(done / max(total, 1)),
             )
             runs = _run(connection, request, tables)
-    _tell(runs, as_json=as_json)
+    _write_runs(runs, as_json=as_json)
     if any(run.failed for run in runs):
         sys.exit(STATEMENT)
 
@@ -122,7 +127,7 @@ def _run(connection: Connection, request: Request, tables: Sequence[str]) -> lis
         return run_all(session, request, list(found.values()) or find_tables(session, None))
 
 
-def _pairs(options: Sequence[str]) -> dict[str, str]:
+def _option_values(options: Sequence[str]) -> dict[str, str]:
     pairs = [option.partition("=") for option in options]
     wrong = next((o for o, (name, equals, _) in zip(options, pairs, strict=True)
                   if not name or not equals), None)  # fmt: skip
@@ -131,7 +136,7 @@ def _pairs(options: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _tell(runs: Sequence[JobRun], *, as_json: bool) -> None:
+def _write_runs(runs: Sequence[JobRun], *, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([run.to_json() for run in runs]))
         return
@@ -139,20 +144,20 @@ def _tell(runs: Sequence[JobRun], *, as_json: bool) -> None:
         if run.error is not None:
             click.echo(f"{run.kind} {run.table}: {run.state}: {run.error}", err=True)
         elif run.report is not None:
-            click.echo(f"{run.kind} {run.table}: {run.state.lower()}{_counts(run)}")
+            click.echo(f"{run.kind} {run.table}: {run.state.lower()}{_counts_text(run)}")
 
 
-def _counts(run: JobRun) -> str:
+def _counts_text(run: JobRun) -> str:
     report = run.report
     assert report is not None
     parts: list[str] = [report.why] if report.why else []
-    parts += _amounts(report)
+    parts += _amount_texts(report)
     details = report.details
     parts += [f"{n} {details[n]}" for n in ("backup", "trash") if details.get(n)]
     return f": {', '.join(parts)}" if parts else ""
 
 
-def _amounts(report: JobReport) -> list[str]:
+def _amount_texts(report: JobReport) -> list[str]:
     """What was read, written and removed; about, where that is an estimate."""
     found, numbers = [], report.numbers()
     for volume in ("read", "written", "removed"):

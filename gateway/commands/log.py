@@ -7,9 +7,9 @@ from dataclasses import replace
 import click
 from sqlglot import exp
 
-from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
-from gateway.commands.failure import failing
-from gateway.commands.rows import show
+from gateway.commands.connecting import JSON_OPTION, Access, access_options, open_connection
+from gateway.commands.failure import exit_on_error
+from gateway.commands.rows import write_rows
 from gateway.shell.files import table_name
 
 _SHOWN = (
@@ -48,7 +48,7 @@ def command(table: str | None, limit: int, as_json: bool, access: Access) -> Non
       palimpsest log --json | jq '.[0].version'
     """
     own = replace(access, dialect="duckdb")
-    with connected(own, "log", as_json=as_json) as connection, failing(as_json=as_json):
+    with open_connection(own, "log", as_json=as_json) as connection, exit_on_error(as_json=as_json):
         cursor = connection.cursor()
         query = exp.select(*(["*"] if as_json else _SHOWN), dialect="duckdb")
         query = query.from_("system.transactions").order_by("version DESC").limit(limit)
@@ -59,4 +59,4 @@ def command(table: str | None, limit: int, as_json: bool, access: Access) -> Non
             known = connection.session.catalog.get(name)
             values.append(str(name if known is None else known.name))
         cursor.execute(query.sql(dialect="duckdb"), values)
-        show(cursor, connection, as_json=as_json)
+        write_rows(cursor, connection, as_json=as_json)

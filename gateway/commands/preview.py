@@ -14,13 +14,13 @@ from gateway.commands.connecting import (
     JSON_OPTION,
     WAREHOUSE_OPTION,
     Access,
-    connected,
+    open_connection,
 )
-from gateway.commands.failure import failing
+from gateway.commands.failure import exit_on_error
 from gateway.commands.query import statement_text
 from gateway.errors import mapping
 from gateway.shell.previewing import as_object, preview_lines, preview_on, write_sql
-from gateway.shell.splitting import SplitStatement, split
+from gateway.shell.splitting import SplitStatement, split_statements
 from journal.model.schema import CatalogSnapshot
 from rewriter.limits import DEFAULT_LIMITS
 from rewriter.preview.preview import (
@@ -96,39 +96,39 @@ def command(
       palimpsest preview "DELETE FROM depts WHERE deptno = 1" --key depts=deptno --layout flat
       palimpsest preview "SELECT count(*) FROM t" --key t=id --to spark --json
     """
-    pieces = split(statement_text(sql, file), dialect)
+    pieces = split_statements(statement_text(sql, file), dialect)
     if not pieces:
         raise click.UsageError("there is no statement")
     alone = schema is not None or bool(keys)
     if not alone and (layout == "flat" or uncompacted):
         raise click.UsageError("--layout flat and --uncompacted need --schema or --key")
     if alone:
-        with failing(as_json=as_json):
-            described = _described(schema, dialect)
-        wanted = _keys(keys)
+        with exit_on_error(as_json=as_json):
+            described = _read_catalog(schema, dialect)
+        wanted = _keys_by_table(keys)
         for piece in pieces:
-            with failing(piece, as_json=as_json), mapping():
+            with exit_on_error(piece, as_json=as_json), mapping():
                 parsed = parse_one(piece.text, dialect)
                 catalog, notes = keyed_catalog(wanted, parsed, described)
                 assumed = Assumptions(catalog, uncompacted, layout == "flat", notes)
-                _show(without_store(parsed, assumed, dialect, output), as_json)
+                _write_preview(without_store(parsed, assumed, dialect, output), as_json)
         return
     access = Access(warehouse, dialect)
-    with connected(access, "preview", as_json=as_json) as connection:
+    with open_connection(access, "preview", as_json=as_json) as connection:
         for piece in pieces:
-            with failing(piece, as_json=as_json):
-                _show(preview_on(connection, piece.text, output), as_json)
+            with exit_on_error(piece, as_json=as_json):
+                _write_preview(preview_on(connection, piece.text, output), as_json)
 
 
-def _described(schema: Path | None, dialect: str) -> CatalogSnapshot:
+def _read_catalog(schema: Path | None, dialect: str) -> CatalogSnapshot:
     if schema is None:
         return CatalogSnapshot.empty()
     text = schema.read_text(encoding="utf-8")
-    with failing(SplitStatement(text, 0, 0, complete=True)), mapping():
+    with exit_on_error(SplitStatement(text, 0, 0, complete=True)), mapping():
         return catalog_of(parse(text, dialect, DEFAULT_LIMITS), dialect)
 
 
-def _keys(given: tuple[str, ...]) -> dict[str, list[str]]:
+def _keys_by_table(given: tuple[str, ...]) -> dict[str, list[str]]:
     keys = {}
     for pair in given:
         table, equals, columns = pair.partition("=")
@@ -139,7 +139,7 @@ def _keys(given: tuple[str, ...]) -> dict[str, list[str]]:
     return keys
 
 
-def _show(preview: Preview, as_json: bool) -> None:
+def _write_preview(preview: Preview, as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(as_object(preview), ensure_ascii=False))
         return

@@ -11,10 +11,10 @@ Advance = Callable[[float], None]
 
 
 @contextmanager
-def working(what: str, *, quiet: bool = False) -> Iterator[Advance]:
+def show_progress(what: str, *, quiet: bool = False) -> Iterator[Advance]:
     """Show that ``what`` is under way until the block ends; it leaves nothing behind."""
     if quiet or not sys.stderr.isatty():
-        yield _ignore
+        yield _ignore_progress
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -29,5 +29,5 @@ def working(what: str, *, quiet: bool = False) -> Iterator[Advance]:
         yield advance
 
 
-def _ignore(fraction: float) -> None:
+def _ignore_progress(fraction: float) -> None:
     """Nobody is watching."""

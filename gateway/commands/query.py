@@ -12,14 +12,14 @@ from typing import Any, TextIO
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, access_options, connected
-from gateway.commands.failure import failing
-from gateway.commands.progress import working
+from gateway.commands.connecting import JSON_OPTION, Access, access_options, open_connection
+from gateway.commands.failure import exit_on_error
+from gateway.commands.progress import show_progress
 from gateway.dbapi.connection import Connection
-from gateway.shell.formats import FORMATS, write, write_envelope
+from gateway.shell.formats import FORMATS, write_envelope, write_result
 from gateway.shell.result import ShownResult
-from gateway.shell.running import cancellable
-from gateway.shell.splitting import SplitStatement, split
+from gateway.shell.running import run_cancellable
+from gateway.shell.splitting import SplitStatement, split_statements
 from gateway.shell.table import style_for
 
 Parameters = list[Any] | dict[str, Any] | None
@@ -94,17 +94,20 @@ def command(
       palimpsest query -f load.sql --transaction
       echo "SELECT 42 AS answer" | palimpsest query --format csv
     """
-    pieces = split(statement_text(sql, file), access.dialect)
+    pieces = split_statements(statement_text(sql, file), access.dialect)
     parameters = _parameters(values, named)
     if parameters is not None and len(pieces) != 1:
         raise click.UsageError("parameters go with one statement; give just one")
     if as_json and form is not None:
         raise click.UsageError("--json and --format exclude each other")
-    with connected(access, "query", as_json=as_json) as connection, _opened(output) as out:
+    with (
+        open_connection(access, "query", as_json=as_json) as connection,
+        _open_output(output) as out,
+    ):
         if together:
             connection.autocommit = False
         for piece in pieces:
-            with failing(piece, as_json=as_json):
+            with exit_on_error(piece, as_json=as_json):
                 _run(connection, piece, parameters, out, form, as_json, quiet)
         if connection.in_transaction and not together:
             connection.rollback()
@@ -121,14 +124,14 @@ def _run(
     quiet: bool,
 ) -> None:
     cursor = connection.cursor()
-    with working("running"):
-        cancellable(connection, lambda: cursor.execute(piece.text, parameters))
+    with show_progress("running"):
+        run_cancellable(connection, lambda: cursor.execute(piece.text, parameters))
     result = ShownResult.of(cursor, connection)
     style = replace(style_for(out), footer=not quiet)
     if as_json:
         write_envelope(result, out, style)
     else:
-        write(result, out, form or "table", style)
+        write_result(result, out, form or "table", style)
     out.flush()
     cursor.close()
 
@@ -166,7 +169,7 @@ def _value(text: str) -> Any:
 
 
 @contextmanager
-def _opened(path: Path | None) -> Iterator[TextIO]:
+def _open_output(path: Path | None) -> Iterator[TextIO]:
     if path is None:
         yield sys.stdout
         return

@@ -6,13 +6,13 @@ import sys
 
 from gateway.dbapi.connection import Connection
 from gateway.dbapi.cursor import Cursor
-from gateway.shell.formats import write
+from gateway.shell.formats import write_result
 from gateway.shell.result import ShownResult
 from gateway.shell.table import style_for
 
 
-def show(cursor: Cursor, connection: Connection, *, as_json: bool) -> None:
+def write_rows(cursor: Cursor, connection: Connection, *, as_json: bool) -> None:
     """Write the rows the cursor stands on."""
     result = ShownResult.of(cursor, connection)
-    write(result, sys.stdout, "json" if as_json else "table", style_for(sys.stdout))
+    write_result(result, sys.stdout, "json" if as_json else "table", style_for(sys.stdout))
     sys.stdout.flush()

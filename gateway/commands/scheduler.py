@@ -10,8 +10,8 @@ from types import FrameType
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_options
-from gateway.commands.failure import STATEMENT, failing
+from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
+from gateway.commands.failure import STATEMENT, exit_on_error
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
 from gateway.jobs.runs import JobRun
@@ -56,9 +56,9 @@ def command(once: bool, check_s: int, parallel: int, as_json: bool, access: Acce
       palimpsest scheduler --once --json
       palimpsest scheduler -w palimpsest+postgresql://me@localhost:5432/company
     """
-    with connected(access, "scheduler", as_json=as_json) as connection:
-        with failing(as_json=as_json), mapping():
-            scheduler = _made(connection, check_s, parallel, as_json)
+    with open_connection(access, "scheduler", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping():
+            scheduler = _new_scheduler(connection, check_s, parallel, as_json)
             if once:
                 runs = scheduler.once()
                 if not runs:
@@ -70,15 +70,17 @@ def command(once: bool, check_s: int, parallel: int, as_json: bool, access: Acce
         sys.exit(STATEMENT)
 
 
-def _made(connection: Connection, check_s: int, parallel: int, as_json: bool) -> Scheduler:
-    def told(run: JobRun) -> None:
+def _new_scheduler(connection: Connection, check_s: int, parallel: int, as_json: bool) -> Scheduler:
+    def report_run(run: JobRun) -> None:
         if as_json:
             click.echo(json.dumps(run.to_json()))
             return
         why = str(run.error) if run.error else run.report.why if run.report else ""
         click.echo(f"{run.kind} {run.table}: {run.state.lower()}{f': {why}' if why else ''}")
 
-    return Scheduler(lambda: connection.session, parallel=parallel, check_s=check_s, told=told)
+    return Scheduler(
+        lambda: connection.session, parallel=parallel, check_s=check_s, on_run=report_run
+    )
 
 
 def _serve(scheduler: Scheduler) -> None:

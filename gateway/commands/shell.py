@@ -11,10 +11,10 @@ import click
 
 from gateway import __version__, errors
 from gateway.commands.connecting import Access, access_options, connect, fail_to_connect
-from gateway.commands.failure import failing
+from gateway.commands.failure import exit_on_error
 from gateway.dbapi.connection import Connection
 from gateway.shell.formats import FORMATS
-from gateway.shell.shell import Leave, Shell
+from gateway.shell.shell import ExitShell, Shell
 from gateway.wording import counted
 
 
@@ -84,16 +84,16 @@ def command(
     except errors.Error as error:
         fail_to_connect(error, as_json=False)
     interactive = not commands and not files and sys.stdin.isatty() and sys.stdout.isatty()
-    with connection, failing():
+    with connection, exit_on_error():
         shell = Shell(connection, interactive=interactive)
         shell.options.form = form
         shell.options.footer = not quiet
         try:
             for pair in variables:
                 name, _, value = pair.partition("=")
-                shell.backslash(f"\\set {name} {value}")
+                shell.run_backslash(f"\\set {name} {value}")
             if interactive:
-                code = _converse(shell, connection, place, quiet)
+                code = _run_prompt(shell, connection, place, quiet)
             else:
                 code = _run(shell, commands, files)
         finally:
@@ -106,24 +106,26 @@ def command(
 def _run(shell: Shell, commands: tuple[str, ...], files: tuple[TextIO, ...]) -> int:
     try:
         for text in commands:
-            shell.take(text)
+            shell.run_input(text)
         for file in files:
-            shell.script(file.read())
+            shell.run_script(file.read())
         if not commands and not files:
-            shell.script(sys.stdin.read())
-    except Leave as leave:
+            shell.run_script(sys.stdin.read())
+    except ExitShell as leave:
         return leave.code
     return 1 if shell.failures else 0
 
 
-def _converse(shell: Shell, connection: Connection, place: str, quiet: bool) -> int:
-    from gateway.shell.prompt import converse
+def _run_prompt(shell: Shell, connection: Connection, place: str, quiet: bool) -> int:
+    from gateway.shell.prompt import run_repl
 
     if not quiet:
         tables = sum(1 for _ in connection.session.journal.state.catalog.tables())
         count = counted(tables, "table")
-        shell.say(f"Palimpsest {__version__} on {place} ({count}). \\? for help, \\q to leave.")
-    return converse(shell, place_name(place))
+        shell.write_message(
+            f"Palimpsest {__version__} on {place} ({count}). \\? for help, \\q to leave."
+        )
+    return run_repl(shell, place_name(place))
 
 
 def place_name(place: str) -> str:

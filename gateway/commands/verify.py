@@ -7,9 +7,9 @@ import sys
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, connected, upkeep_options
-from gateway.commands.failure import STATEMENT, failing
-from gateway.commands.progress import working
+from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
+from gateway.commands.failure import STATEMENT, exit_on_error
+from gateway.commands.progress import show_progress
 from gateway.errors import mapping
 from gateway.wording import counted
 from journal.local_engine.file_modes import MODE_SETTING, OWNER, FileModes, modes_of
@@ -33,29 +33,33 @@ def command(as_json: bool, access: Access) -> None:
       palimpsest verify
       palimpsest verify --json | jq .clean
     """
-    with connected(access, "verify", as_json=as_json) as connection:
-        with failing(as_json=as_json), mapping(), working("verifying", quiet=as_json) as advance:
+    with open_connection(access, "verify", as_json=as_json) as connection:
+        with (
+            exit_on_error(as_json=as_json),
+            mapping(),
+            show_progress("verifying", quiet=as_json) as advance,
+        ):
             report = connection.session.executor.sealer.verify(advance)
         folder = connection.session.journal.capabilities.folder
         modes = OWNER if folder is None else modes_of(folder / DATABASE_FILE)
     if as_json:
         click.echo(json.dumps(report.to_json()))
     else:
-        _tell(report)
+        _write_report(report)
         if modes.is_open_to_all:
-            click.echo(_open_to_all(modes), err=True)
+            click.echo(_open_mode_warning(modes), err=True)
     if not report.is_clean:
         sys.exit(STATEMENT)
 
 
-def _open_to_all(modes: FileModes) -> str:
+def _open_mode_warning(modes: FileModes) -> str:
     return (
         f"every user of this machine can read the files (mode {modes.file:04o}):"
         f" open the warehouse once with ?{MODE_SETTING}=0700 to change that"
     )
 
 
-def _tell(report: Verification) -> None:
+def _write_report(report: Verification) -> None:
     for problem in report.problems:
         click.echo(f"{problem.kind}: {problem.table}: {problem.message}", err=True)
     for path in report.unlisted:

@@ -135,12 +135,12 @@ class Connection:
         """
         with mapping(), self.lock:
             before = self.session.settings
-            self.session.settings = before.changed("as_of", point)
+            self.session.settings = before.with_setting("as_of", point)
         try:
             yield self
         finally:
             with self.lock:
-                self._session.settings = self._session.settings.changed("as_of", before.as_of)
+                self._session.settings = self._session.settings.with_setting("as_of", before.as_of)
 
     def cursor(self) -> Cursor:
         """A new cursor; raises ``InterfaceError`` if the connection is closed (PAL-601)."""

@@ -77,7 +77,7 @@ class Cursor:
         """
         if self._outcome.columns is None:
             return None
-        return [_described(c.name, c.type) for c in self._outcome.columns]
+        return [_column_description(c.name, c.type) for c in self._outcome.columns]
 
     @property
     def statusmessage(self) -> str:
@@ -103,7 +103,7 @@ class Cursor:
             self._reset()
             session = self.connection.session
             with session.cancellation.running():
-                self._take(session.execute(_text(sql), parameters))
+                self._take(session.execute(_checked_text(sql), parameters))
         return self
 
     def executemany(self, sql: str, rows: Iterable[Any]) -> Cursor:
@@ -122,7 +122,7 @@ class Cursor:
         with mapping(), self.connection.lock:
             self._reset()
             session = self.connection.session
-            self._take(execute_many(session, _text(sql), _listed(rows)))
+            self._take(execute_many(session, _checked_text(sql), _row_list(rows)))
         return self
 
     def callproc(self, procname: str, parameters: Sequence[Any] = ()) -> Sequence[Any]:
@@ -168,7 +168,7 @@ class Cursor:
         [{'a': 1, 'b': 'x'}]
         """
         with mapping(), self.connection.lock:
-            rows = self._whole_rows()
+            rows = self._all_rows()
             with self.connection.session.fetching(rows):
                 table = rows.arrow()
             self.rownumber = (self.rownumber or 0) + table.num_rows
@@ -180,7 +180,7 @@ class Cursor:
         At least one batch comes, so that the schema is known.
         """
         with mapping(), self.connection.lock:
-            source = self._whole_rows()
+            source = self._all_rows()
             batches = source.batches(rows)
         while True:
             with mapping(), self.connection.lock, self.connection.session.fetching(source):
@@ -293,7 +293,7 @@ class Cursor:
             )
         return self._outcome
 
-    def _whole_rows(self) -> StreamedRows | BufferedRows:
+    def _all_rows(self) -> StreamedRows | BufferedRows:
         """The rows of the result; raises INTERFACE if some are in hand already."""
         rows = self._result().rows
         assert rows is not None
@@ -323,7 +323,7 @@ class Cursor:
         return found
 
 
-def _text(sql: object) -> str:
+def _checked_text(sql: object) -> str:
     if not isinstance(sql, str):
         raise PalimpsestError(
             Code.INTERFACE,
@@ -333,7 +333,7 @@ def _text(sql: object) -> str:
     return sql
 
 
-def _listed(rows: object) -> list[Any]:
+def _row_list(rows: object) -> list[Any]:
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
         raise PalimpsestError(
             Code.PARAMETERS,
@@ -343,7 +343,7 @@ def _listed(rows: object) -> list[Any]:
     return list(rows)
 
 
-def _described(name: str, kind: str) -> Description:
+def _column_description(name: str, kind: str) -> Description:
     if kind.startswith("DECIMAL(") and kind.endswith(")"):
         precision, scale = kind[8:-1].split(",")
         return (name, kind, None, None, int(precision), int(scale), None)

@@ -30,7 +30,7 @@ OTHERS = (
 OWN = "SELECT count(*) FROM {table}{past} WHERE tailnum = ?"
 
 
-def forget(connection: Connection, teller: Teller) -> dict[str, Any]:
+def erase_plane(connection: Connection, teller: Teller) -> dict[str, Any]:
     """Erase the plane; ``equal`` says whether all others are untouched and it is gone."""
     from gateway.jobs.engines import ENGINES
     from gateway.procedures.erasure_program import erasure_of
@@ -43,7 +43,7 @@ def forget(connection: Connection, teller: Teller) -> dict[str, Any]:
     teller.sql(ONBOARD.format(table=" | ".join(TABLES)) + ";")
     teller.sql(f"$ {SUBMIT.format(plane=PLANE)}\n$ {RUN}")
     pasts = ("", f" FOR SYSTEM_VERSION AS OF {looking.version_after(connection, looking.EVE)}")
-    others = _others(connection, pasts)
+    others = _other_counts(connection, pasts)
     session = connection.session
     journal = embedded(session, "an erasure")
     started = time.perf_counter()
@@ -51,15 +51,19 @@ def forget(connection: Connection, teller: Teller) -> dict[str, Any]:
         wanted = ErasureSpec(subjects={"plane": [PLANE]}, reason="the owner asked")
         erasure = erasure_of(session)
         request = erasure.accept(wanted, "demo")
-        unseen = not any(_own(connection, pasts))
+        unseen = not any(_plane_counts(connection, pasts))
         size = sum(s.bytes for t in journal.state.tables.values() for s in t.manifest.segments)
         engine = ENGINES.choose(session.settings, size)
         erasure.purge(lambda: nullcontext(engine), "demo", [request.id])
         receipt = find_request(journal, request.id)
     seconds = round(time.perf_counter() - started, 2)
-    same = _others(connection, pasts) == others and unseen and not any(_own(connection, pasts))
-    left = bytes_left(Path(journal.root))
-    _tell(teller, receipt, seconds, left, same=same)
+    same = (
+        _other_counts(connection, pasts) == others
+        and unseen
+        and not any(_plane_counts(connection, pasts))
+    )
+    left = files_with_bytes(Path(journal.root))
+    _show_receipt(teller, receipt, seconds, left, same=same)
     state = receipt.state.value
     return {
         "request": receipt.to_json(),
@@ -69,13 +73,13 @@ def forget(connection: Connection, teller: Teller) -> dict[str, Any]:
     }
 
 
-def bytes_left(root: Path) -> int:
+def files_with_bytes(root: Path) -> int:
     """In how many files of the warehouse the plane's number can still be read."""
     files = [path for path in root.rglob("*") if path.is_file()]
     return sum(PLANE.encode() in path.read_bytes() for path in files)
 
 
-def _own(connection: Connection, pasts: tuple[str, ...]) -> list[int]:
+def _plane_counts(connection: Connection, pasts: tuple[str, ...]) -> list[int]:
     found = []
     for past in pasts:
         for table in TABLES:
@@ -85,14 +89,14 @@ def _own(connection: Connection, pasts: tuple[str, ...]) -> list[int]:
     return found
 
 
-def _others(connection: Connection, pasts: tuple[str, ...]) -> list[Any]:
+def _other_counts(connection: Connection, pasts: tuple[str, ...]) -> list[Any]:
     queries = [query.format(past=past) for past in pasts for query in OTHERS]
     found = [connection.execute(query, [PLANE]).fetchall() for query in queries]
     connection.rollback()
     return found
 
 
-def _tell(teller: Teller, receipt: Any, seconds: float, left: int, *, same: bool) -> None:
+def _show_receipt(teller: Teller, receipt: Any, seconds: float, left: int, *, same: bool) -> None:
     teller.say(f"The receipt of request {receipt.id}: {receipt.state} in {seconds:.1f} s")
     names = ("table", "outcome", "keys", "versions removed", "files searched", "files skipped")
     rows = [

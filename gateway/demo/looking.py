@@ -47,7 +47,7 @@ class TierSize:
     bytes: int | None
 
 
-def look(connection: Connection, title: str, sql: str) -> DemoQuery:
+def run_query(connection: Connection, title: str, sql: str) -> DemoQuery:
     """Ask."""
     cursor = connection.execute(sql)
     columns = tuple(ShownColumn(d[0], d[1]) for d in cursor.description or ())
@@ -61,39 +61,39 @@ def version_after(connection: Connection, day: date) -> int:
     return int(row[0])
 
 
-def current(connection: Connection) -> DemoQuery:
+def current_year(connection: Connection) -> DemoQuery:
     """The year as it stands now."""
-    return look(connection, "The current view: the five largest airlines", statements.NOW)
+    return run_query(connection, "The current view: the five largest airlines", statements.NOW)
 
 
-def life(connection: Connection) -> DemoQuery:
+def flight_versions(connection: Connection) -> DemoQuery:
     """Every version of the most delayed flight of the year."""
-    return look(connection, "One flight's life: Honolulu on 9 January, 21 hours late", LIFE)
+    return run_query(connection, "One flight's life: Honolulu on 9 January, 21 hours late", LIFE)
 
 
 def before_blizzard(connection: Connection) -> DemoQuery:
     """The days around the blizzard as they looked the evening before it."""
     past = f" FOR SYSTEM_VERSION AS OF {version_after(connection, EVE)}"
     title = "As of an earlier moment: the evening of 7 February, before the blizzard"
-    return look(connection, title, statements.BLIZZARD.format(past=past))
+    return run_query(connection, title, statements.BLIZZARD.format(past=past))
 
 
 def after_blizzard(connection: Connection) -> DemoQuery:
     """The same days as they look now."""
-    return look(connection, "The same days now", statements.BLIZZARD.format(past=""))
+    return run_query(connection, "The same days now", statements.BLIZZARD.format(past=""))
 
 
-def changes(connection: Connection) -> DemoQuery:
+def changes_between(connection: Connection) -> DemoQuery:
     """What changed between the two."""
     first, last = version_after(connection, EVE) + 1, version_after(connection, AFTER)
-    return look(
+    return run_query(
         connection,
         "What changed between 8 and 10 February",
         CHANGES.format(first=first, last=last),
     )
 
 
-def tiers(connection: Connection) -> list[TierSize]:
+def tier_sizes(connection: Connection) -> list[TierSize]:
     """Rows and bytes of every tier that holds any."""
     state = connection.session.journal.state
     found: list[TierSize] = []

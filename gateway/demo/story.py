@@ -64,12 +64,12 @@ def _run(root: Path, files: SourceFiles, teller: Teller, started: float) -> dict
         _show_statements(teller)
         with teller.progress("replaying") as advance:
             replayed = replay(connection, advance)
-        _tell_replay(teller, replayed)
-        _look(connection, teller)
+        _show_replay(teller, replayed)
+        _run_queries(connection, teller)
         with teller.progress("sealing the heads"):
             connection.cursor().callproc("system.flush")
-        sizes = looking.tiers(connection)
-        _tell_tiers(teller, sizes, root)
+        sizes = looking.tier_sizes(connection)
+        _show_tiers(teller, sizes, root)
         teller.chapter("The same year on an ordinary DuckDB, for comparison")
         with teller.progress("ordinary DuckDB"):
             plain = plain_run(files, looking.EVE)
@@ -78,14 +78,14 @@ def _run(root: Path, files: SourceFiles, teller: Teller, started: float) -> dict
         past = looking.before_blizzard(connection)
         eve = looking.version_after(connection, looking.EVE)
         same_past = past.rows == plain.before
-        _tell_comparison(teller, compared, plain, same_past)
+        _show_comparison(teller, compared, plain, same_past)
         ending = upkeep.finish(connection, teller)
     summary = _summary(root, loads, replayed, sizes, compared, same_past)
     summary["upkeep"] = ending
     summary["equal"] = summary["equal"] and ending["equal"]
     summary["seconds"] = round(time.perf_counter() - started, 2)
     summary["plain_seconds"] = round(plain.seconds, 2)
-    _farewell(teller, root, summary, eve)
+    _show_next_steps(teller, root, summary, eve)
     return summary
 
 
@@ -96,7 +96,7 @@ def _show_statements(teller: Teller) -> None:
     teller.sql(statements.PLANES + ";")
 
 
-def _tell_replay(teller: Teller, done: Replay) -> None:
+def _show_replay(teller: Teller, done: Replay) -> None:
     rate = (done.updated + done.deleted + done.merged) / max(done.seconds, 0.001)
     teller.say(
         f"  {done.commits} commits: {done.updated:,} rows updated, {done.deleted:,} deleted, "
@@ -104,10 +104,15 @@ def _tell_replay(teller: Teller, done: Replay) -> None:
     )
 
 
-def _look(connection: Connection, teller: Teller) -> None:
-    for ask in (looking.current, looking.life, looking.before_blizzard, looking.after_blizzard):
-        _tell(teller, ask(connection))
-    _tell(teller, looking.changes(connection))
+def _run_queries(connection: Connection, teller: Teller) -> None:
+    for ask in (
+        looking.current_year,
+        looking.flight_versions,
+        looking.before_blizzard,
+        looking.after_blizzard,
+    ):
+        _show_query(teller, ask(connection))
+    _show_query(teller, looking.changes_between(connection))
     teller.chapter("What becomes of a statement: every UPDATE is an append")
     teller.say("The client says:")
     teller.sql(REWRITTEN)
@@ -118,13 +123,13 @@ def _look(connection: Connection, teller: Teller) -> None:
 REWRITTEN = "UPDATE airlines SET name = 'American Airlines Inc.' WHERE carrier = 'US'"
 
 
-def _tell(teller: Teller, found: DemoQuery) -> None:
+def _show_query(teller: Teller, found: DemoQuery) -> None:
     teller.chapter(found.title)
     teller.sql(found.sql)
     teller.table(found.columns, found.rows)
 
 
-def _tell_tiers(teller: Teller, sizes: list[TierSize], root: Path) -> None:
+def _show_tiers(teller: Teller, sizes: list[TierSize], root: Path) -> None:
     teller.chapter("Rows and bytes per tier: nothing was overwritten")
     columns = [
         ShownColumn("table", "VARCHAR"),
@@ -152,7 +157,7 @@ def _per_row(size: TierSize) -> str | None:
     return None if size.bytes is None or not size.rows else f"{size.bytes / size.rows:.1f}"
 
 
-def _tell_comparison(
+def _show_comparison(
     teller: Teller, compared: list[Comparison], plain: PlainRun, same_past: bool
 ) -> None:
     columns = [
@@ -221,7 +226,7 @@ def _summary(
     }
 
 
-def _farewell(teller: Teller, root: Path, summary: dict[str, Any], eve: int) -> None:
+def _show_next_steps(teller: Teller, root: Path, summary: dict[str, Any], eve: int) -> None:
     teller.say("")
     if not summary["equal"]:
         teller.say("The two runs DIFFER; please report this with the output above.", "bold red")

@@ -64,7 +64,7 @@ class Teller:
     def progress(self, what: str) -> Iterator[Advance]:
         """A bar on stderr, if that is a terminal."""
         if self._silent or not sys.stderr.isatty():
-            yield _ignore
+            yield _ignore_progress
             return
         parts = (TextColumn("{task.description:28}"), BarColumn(40), TimeElapsedColumn())
         with Progress(*parts, console=Console(stderr=True), transient=True) as bar:
@@ -76,5 +76,5 @@ class Teller:
             yield advance
 
 
-def _ignore(fraction: float, detail: str) -> None:
+def _ignore_progress(fraction: float, detail: str) -> None:
     """Nobody is watching."""

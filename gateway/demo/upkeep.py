@@ -13,7 +13,7 @@ from typing import Any
 
 from gateway.dbapi.connection import Connection
 from gateway.demo import looking, statements
-from gateway.demo.forgetting import forget
+from gateway.demo.forgetting import erase_plane
 from gateway.demo.telling import Teller
 from gateway.shell.result import ShownColumn
 from journal.model.errors import PalimpsestError
@@ -42,16 +42,16 @@ def finish(connection: Connection, teller: Teller) -> dict[str, Any]:
     """Run the ending; ``equal`` in the summary says whether it came out right."""
     engine = choose_engine(connection)
     teller.chapter("Compaction: the changes become part of the base")
-    teller.say(f"Jobs run {_where(engine)}.")
-    before = _facts(connection)
+    teller.say(f"Jobs run {_engine_text(engine)}.")
+    before = _invariant_facts(connection)
     compacted = _compact(connection, teller)
-    same = _facts(connection) == before
+    same = _invariant_facts(connection) == before
     teller.say(f"  Totals now and on the eve of the blizzard: {_verdict(same)}")
-    forgotten = forget(connection, teller)
-    before = _facts(connection)
+    forgotten = erase_plane(connection, teller)
+    before = _invariant_facts(connection)
     expired = _expire(connection, teller)
     restored = _restore(connection, teller)
-    back = _facts(connection)["totals"] == before["totals"]
+    back = _invariant_facts(connection)["totals"] == before["totals"]
     teller.say(f"  Totals as before the retention: {_verdict(back)}")
     steps = [*compacted, *expired, restored]
     return {
@@ -77,7 +77,7 @@ def choose_engine(connection: Connection) -> str:
     return engine
 
 
-def _where(engine: str) -> str:
+def _engine_text(engine: str) -> str:
     if engine == "spark":
         return "on Spark in local mode; the first one starts it"
     return "in this process, since Spark or Java 17 is not there"
@@ -149,7 +149,7 @@ def run(connection: Connection, sql: str) -> Step:
     return Step(sql, found["state"], rows, seconds, json.loads(found["report"]))
 
 
-def _facts(connection: Connection) -> dict[str, Any]:
+def _invariant_facts(connection: Connection) -> dict[str, Any]:
     """What no upkeep may change."""
     totals = {
         table: connection.execute(query).fetchall() for table, query in statements.TOTALS.items()
@@ -158,7 +158,7 @@ def _facts(connection: Connection) -> dict[str, Any]:
 
 
 def _changes(connection: Connection) -> dict[str, int]:
-    sizes = looking.tiers(connection)
+    sizes = looking.tier_sizes(connection)
     return {
         table: sum(s.rows for s in sizes if s.table == table and s.tier == Tier.DELTA.value)
         for table in TABLES

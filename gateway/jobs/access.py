@@ -10,7 +10,7 @@ import os
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from gateway.jobs.arguments import Arguments, wrong
+from gateway.jobs.arguments import Arguments, argument_error
 from gateway.jobs.context import JobContext, JobKind
 from gateway.procedures.erasing import subjects_of
 from journal.files.object_storage import read_file, write_file
@@ -31,16 +31,16 @@ def _run(context: JobContext) -> JobReport:
 
     backend = erasure_backend(context.session)
     subjects = _subjects(context)
-    files, (told,) = gather(backend, subjects, [context.table.id])
-    if told.why or not told.rows:
-        return _report(context, "nothing", told, told.why or "no row that is seen names them")
+    files, (found,) = gather(backend, subjects, [context.table.id])
+    if found.why or not found.rows:
+        return _report(context, "nothing", found, found.why or "no row that is seen names them")
     if context.dry_run:
-        return _report(context, "planned", told, "", Volume(len(files), told.rows))
-    target = below(_folder(context), f"{told.table}-{context.job_id}.package")
+        return _report(context, "planned", found, "", Volume(len(files), found.rows))
+    target = below(_folder(context), f"{found.table}-{context.job_id}.package")
     days = context.number("days") or _DAYS
     expires = context.moment + timedelta(days=days)
     by = context.session.user or "somebody"
-    data, (told,) = collect(
+    data, (found,) = collect(
         backend,
         subjects,
         os.environ.get(_PASSPHRASE, ""),
@@ -49,7 +49,7 @@ def _run(context: JobContext) -> JobReport:
         [context.table.id],
     )
     write_file(target, data)
-    return _report(context, "done", told, "", Volume(1, told.rows, len(data)), target)
+    return _report(context, "done", found, "", Volume(1, found.rows, len(data)), target)
 
 
 def _subjects(context: JobContext) -> dict[str, list[str]]:
@@ -57,7 +57,7 @@ def _subjects(context: JobContext) -> dict[str, list[str]]:
     try:
         return subjects_of([], read_file(name).decode().splitlines())
     except (OSError, UnicodeDecodeError) as error:
-        raise _unusable(f"cannot read {name}: {error}") from error
+        raise _access_error(f"cannot read {name}: {error}") from error
 
 
 def _folder(context: JobContext) -> str:
@@ -68,11 +68,11 @@ def _folder(context: JobContext) -> str:
     root = context.session.journal.capabilities.folder
     inside = root is not None and folder.resolve().is_relative_to(root.resolve())
     if inside or not folder.is_dir():
-        raise _unusable(f"{folder} is no folder outside the warehouse")
+        raise _access_error(f"{folder} is no folder outside the warehouse")
     return str(folder)
 
 
-def _unusable(message: str) -> PalimpsestError:
+def _access_error(message: str) -> PalimpsestError:
     return PalimpsestError(
         Code.FILE_ACCESS, message, advice="name a file that can be read, and a folder to write to"
     )
@@ -81,7 +81,7 @@ def _unusable(message: str) -> PalimpsestError:
 def _report(
     context: JobContext,
     state: str,
-    told: Found,
+    found: Found,
     why: str,
     written: Volume = Volume(),  # noqa: B008 - a frozen value
     package: str | None = None,
@@ -91,13 +91,13 @@ def _report(
         kind="access",
         table=str(context.table.name),
         state=state,
-        why="; ".join(part for part in (why, told.remark) if part),
+        why="; ".join(part for part in (why, found.remark) if part),
         written=written,
         details={
             "package": package,
-            "held": told.held,
-            "hidden": told.hidden,
-            "requests": list(told.requests),
+            "held": found.held,
+            "hidden": found.hidden,
+            "requests": list(found.requests),
         },
     )
 
@@ -106,7 +106,7 @@ def _check(given: Arguments) -> None:
     given.text("to")
     given.number("days")
     if given.text("subjects") is None:
-        raise wrong(
+        raise argument_error(
             "the job access needs to know whom it is about",
             "give subjects=FILE: a CSV file whose columns are types of identifiers",
         )

@@ -24,7 +24,7 @@ class Arguments:
 
     given: Mapping[str, Any]
 
-    def named(self, *names: str) -> list[str]:
+    def given_names(self, *names: str) -> list[str]:
         """Which of these were given, switches that are off aside."""
         found = [n for n in names if self.given.get(n) is not None]
         return [n for n in found if str(self.given[n]).lower() not in _OFF]
@@ -35,15 +35,15 @@ class Arguments:
         if found is None:
             return None
         if not str(found).strip():
-            raise wrong(f"{name} is empty", f"give {name} a value, or leave it out")
+            raise argument_error(f"{name} is empty", f"give {name} a value, or leave it out")
         return str(found)
 
-    def word(self, name: str, *known: str) -> str | None:
+    def choice(self, name: str, *known: str) -> str | None:
         """One of some words."""
         found = self.text(name)
         if found is None or found in known:
             return found
-        raise wrong(f"{name} cannot be {found!r}", f"use one of {', '.join(known)}")
+        raise argument_error(f"{name} cannot be {found!r}", f"use one of {', '.join(known)}")
 
     def number(self, name: str) -> int | None:
         """A whole number of at least 1."""
@@ -52,7 +52,7 @@ class Arguments:
             return None
         text = str(found)
         if not (text.isascii() and text.isdigit()) or int(text) < 1:
-            raise wrong(f"{name} cannot be {found!r}", "give a whole number of at least 1")
+            raise argument_error(f"{name} cannot be {found!r}", "give a whole number of at least 1")
         return int(text)
 
     def flag(self, name: str) -> bool:
@@ -61,7 +61,7 @@ class Arguments:
         if found is None or str(found).lower() in _OFF:
             return False
         if str(found).lower() not in _ON:
-            raise wrong(f"{name} cannot be {found!r}", "write true or false")
+            raise argument_error(f"{name} cannot be {found!r}", "write true or false")
         return True
 
     def moment(self, name: str) -> datetime | None:
@@ -72,7 +72,7 @@ class Arguments:
         try:
             found = datetime.fromisoformat(text)
         except ValueError:
-            raise wrong(
+            raise argument_error(
                 f"{text} is no moment", "write it as 2024-05-01 or 2024-05-01T12:00:00+00:00"
             ) from None
         return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
@@ -82,13 +82,13 @@ class Arguments:
         text = self.text(name)
         return None if text is None else Duration.parse(text)
 
-    def exclude(self, *names: str) -> None:
+    def check_exclusive(self, *names: str) -> None:
         """Raise if more than one of these was given."""
-        found = self.named(*names)
+        found = self.given_names(*names)
         if len(found) > 1:
-            raise wrong(f"{' and '.join(found)} exclude each other", "give one of them")
+            raise argument_error(f"{' and '.join(found)} exclude each other", "give one of them")
 
 
-def wrong(message: str, advice: str) -> PalimpsestError:
+def argument_error(message: str, advice: str) -> PalimpsestError:
     """The error of an argument that nothing can be done with."""
     return PalimpsestError(Code.SETTING_VALUE, message, advice=advice)

@@ -6,7 +6,7 @@ with ``archive`` those are copied that retention has archived, and need not stay
 
 from __future__ import annotations
 
-from gateway.jobs.arguments import Arguments, wrong
+from gateway.jobs.arguments import Arguments, argument_error
 from gateway.jobs.backup_stores import backup_run
 from gateway.jobs.context import JobContext, JobKind
 from journal.records.report import JobReport
@@ -31,11 +31,11 @@ def _check(given: Arguments) -> None:
     given.text("to")
     if given.flag("drop"):
         if given.text("name") is None:
-            raise wrong("drop does not say which backup goes", "give its name")
+            raise argument_error("drop does not say which backup goes", "give its name")
         for other in ("to", "archive", "expires"):
-            given.exclude("drop", other)
+            given.check_exclusive("drop", other)
     if given.flag("archive") and given.text("to") is None:
-        raise wrong("archive needs a place to copy to", "give to=URL, or a folder")
+        raise argument_error("archive needs a place to copy to", "give to=URL, or a folder")
 
 
 KIND = JobKind(

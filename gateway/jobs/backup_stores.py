@@ -26,7 +26,7 @@ def backup_store(journal: OpenJournal, table: Table) -> BackupStore:
     return found
 
 
-def overdue(journal: OpenJournal) -> set[int]:
+def tables_past_grace(journal: OpenJournal) -> set[int]:
     """The ids of tables of which something retired is past its grace, and may be dropped."""
     found: set[int] = _backups(journal).overdue(journal)
     return found

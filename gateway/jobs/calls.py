@@ -11,7 +11,7 @@ import pyarrow as pa
 from gateway.jobs import kinds
 from gateway.jobs.arguments import Arguments
 from gateway.jobs.runs import JobRun, Request, run_all
-from gateway.procedures.procedures import named_tables, take
+from gateway.procedures.procedures import bind_arguments, named_tables
 from gateway.session.results import StatementOutcome
 from journal.model.errors import Code, PalimpsestError
 from journal.records.report import NUMBERS
@@ -37,15 +37,15 @@ def call_job(session: Session, name: str, arguments: Mapping[str, Any]) -> State
     if session.transaction is not None and not session.transaction.explicit:
         # What it has read is over; the next statement shall see what the job has done.
         session.rollback()
-    kind = kinds.find(name)
-    given = take(f"system.{name}", arguments, ("table", *kind.options, "dry_run"))
+    kind = kinds.find_kind(name)
+    given = bind_arguments(f"system.{name}", arguments, ("table", *kind.options, "dry_run"))
     named = "table" in given
     tables = named_tables(session, given)
     dry_run = Arguments({"dry_run": given.pop("dry_run", False)}).flag("dry_run")
-    request = Request(name, given, dry_run=dry_run, named=named)
+    request = Request(name, given, dry_run=dry_run, names_tables=named)
     runs = run_all(session, request, tables)
     raise_failed(runs)
-    return session.executor.held("CALL", _rows(runs))
+    return session.executor.table_outcome("CALL", _rows(runs))
 
 
 def raise_failed(runs: Sequence[JobRun]) -> None:

@@ -41,5 +41,5 @@ KIND = JobKind(
     ("mode",),
     _run_on_database,
     _run_on_hive,
-    lambda given: given.word("mode", "auto", "minor", "major"),
+    lambda given: given.choice("mode", "auto", "minor", "major"),
 )

@@ -65,18 +65,23 @@ class Sides:
     """Both states of a table, the second one shown under an id of its own; keys that differ."""
 
     table: Table
-    now: Manifest
-    shown: Table
-    then: Manifest
-    among: tuple[str, ...]
+    current_manifest: Manifest
+    backup_table: Table
+    backup_manifest: Manifest
+    key_files: tuple[str, ...]
 
     @property
     def paths(self) -> list[str]:
         """The files of both."""
-        return [f.path for m in (self.now, self.then) for s in m.segments for f in s.files]
+        return [
+            f.path
+            for m in (self.current_manifest, self.backup_manifest)
+            for s in m.segments
+            for f in s.files
+        ]
 
 
-def write(
+def write_difference(
     context: JobContext,
     store: BackupStore,
     backup: Backup,
@@ -93,22 +98,25 @@ def write(
     folder = journal.warehouse.new_folder(table)
     with (
         staged_folders(journal, [folder]),
-        restore_statement.transaction(context, backup) as begun,
+        restore_statement.restore_transaction(context, backup) as begun,
     ):
         difference = restore_statement.difference_of(context, store, begun, backup, where)
-        sides = _sides(context, begun, difference)
+        sides = _read_sides(context, begun, difference)
         with _differing_keys(context, sides, engine) as among:
             if not among:
                 return 0
-            difference, sides = replace(difference, among=among), replace(sides, among=among)
-            parsed = restore_statement.statement(context, difference)
+            difference, sides = (
+                replace(difference, key_files=among),
+                replace(sides, key_files=among),
+            )
+            parsed = restore_statement.parse_restore(context, difference)
             found = _hand_out(context, begun, parsed, sides, engine, folder)
             if found is not None:
                 return found
-            return restore_statement.write(context, begun, difference)
+            return restore_statement.write_difference(context, begun, difference)
 
 
-def _sides(context: JobContext, begun: Transaction, difference: RestoreDifference) -> Sides:
+def _read_sides(context: JobContext, begun: Transaction, difference: RestoreDifference) -> Sides:
     table = context.table
     state = context.journal.state.tables[table.id]
     if state.head_counts.total or state.last_version > begun.snapshot.version:
@@ -118,7 +126,7 @@ def _sides(context: JobContext, begun: Transaction, difference: RestoreDifferenc
             advice="run it again",
         )
     now = replace(state.manifest, heads=())
-    return Sides(table, now, difference.shown, difference.manifest, ())
+    return Sides(table, now, difference.backup_table, difference.manifest, ())
 
 
 @contextmanager
@@ -127,8 +135,10 @@ def _differing_keys(context: JobContext, sides: Sides, engine: Engine) -> Iterat
     journal = context.journal
     folder = journal.warehouse.new_folder(sides.table)
     with scratch_folder(journal, folder):
-        states = States(sides.table, sides.now, sides.shown, sides.then)
-        with journal.pins.hold([f.path for s in sides.now.segments for f in s.files]):
+        states = States(
+            sides.table, sides.current_manifest, sides.backup_table, sides.backup_manifest
+        )
+        with journal.pins.hold([f.path for s in sides.current_manifest.segments for f in s.files]):
             found = differing(journal, states, folder, engine, context.progress)
         yield tuple(str(journal.root / path) for path in found)
 
@@ -148,9 +158,9 @@ def _hand_out(
     try:
         statement.leave_positions(sides.table.id)
         plan = session.executor.planner.plan(statement, asked, TimePoints(journal, {}))
-        if not _can(plan, sides):
+        if not _is_distributable(plan, sides):
             return None
-        shared = _shared(plan, sides)
+        shared = _shared_guards(plan, sides)
         statement.check_segments(plan.tables)
         # Which is the one of this process, unless it was set: executors may have another.
         statement.session.use_zone(session.settings.timezone)
@@ -159,7 +169,7 @@ def _hand_out(
         statement.close()
     version = journal.clock.next()
     parameters = {P_VERSION: version, P_SNAPSHOT: begun.snapshot.version}
-    units = [_unit(context, plan, sides, path, parameters, folder) for path in sides.among]
+    units = [_unit_task(context, plan, sides, path, parameters, folder) for path in sides.key_files]
     writes = not context.dry_run or bool(shared)
     units = [{**unit, "writes": writes, "timezone": zone} for unit in units]
 
@@ -168,10 +178,10 @@ def _hand_out(
 
     with journal.pins.hold(sides.paths):
         results: list[Any] = engine.map(UNIT, units, advance)
-    _raise_refused(_own(plan, sides), results)
+    _raise_refused(_unit_guards(plan, sides), results)
     files = tuple(SegmentFile(**f) for r in results for f in r["files"])
     if files and shared:
-        _ask_shared(context, begun, asked, sides, files, parameters)
+        _check_shared_guards(context, begun, asked, sides, files, parameters)
     if files and not context.dry_run:
         counts = sum((RowCounts(**r["counts"]) for r in results if r["counts"]), RowCounts())
         journal.staged.update(f.path for f in files)
@@ -180,14 +190,14 @@ def _hand_out(
     return sum(int(r["rows"]) for r in results)
 
 
-def _can(plan: StatementPlan, sides: Sides) -> bool:
+def _is_distributable(plan: StatementPlan, sides: Sides) -> bool:
     """True if every step needs no more than a unit has."""
     if plan.lookups or plan.points or plan.system:
         return False
-    shared = _shared(plan, sides)
-    if shared and len(_staged(plan, shared)) != 1:
+    shared = _shared_guards(plan, sides)
+    if shared and len(_staged_relations(plan, shared)) != 1:
         return False
-    places = _places(sides.table)
+    places = _staged_origins(sides.table)
     for step in plan.steps:
         if not isinstance(step, Stage | Guard | Append | Count):
             return False
@@ -196,41 +206,43 @@ def _can(plan: StatementPlan, sides: Sides) -> bool:
         if step in shared:
             if not _staged_columns(step) <= places.keys():
                 return False
-        elif _reads(step.query) - _known(plan, sides):
+        elif _relations_read(step.query) - _unit_relations(plan, sides):
             return False
     return True
 
 
-def _known(plan: StatementPlan, sides: Sides) -> set[str]:
+def _unit_relations(plan: StatementPlan, sides: Sides) -> set[str]:
     """The relations that a unit has."""
-    known = {f"t{table.id}_{tier}" for table in (sides.table, sides.shown) for tier in _SEALED}
+    known = {
+        f"t{table.id}_{tier}" for table in (sides.table, sides.backup_table) for tier in _SEALED
+    }
     return known | {step.name for step in plan.steps if isinstance(step, Stage)}
 
 
-def _reads(query: Query) -> set[str]:
+def _relations_read(query: Query) -> set[str]:
     sources = query.ast.find_all(exp.Table)
     return {s.name for s in sources if isinstance(s.this, exp.Identifier)}
 
 
-def _shared(plan: StatementPlan, sides: Sides) -> list[Guard]:
+def _shared_guards(plan: StatementPlan, sides: Sides) -> list[Guard]:
     """The guards whose answer depends on rows that another unit has, or on another table.
 
     Keys are a unit's alone. Other rows of this restore may take the values of a UNIQUE constraint,
     or free them, and be what a foreign key refers to.
     """
     across = {Code.FOREIGN_KEY} | ({Code.DUPLICATE_KEY} if sides.table.uniques else set())
-    known = _known(plan, sides)
+    known = _unit_relations(plan, sides)
     guards = [step for step in plan.steps if isinstance(step, Guard)]
-    return [g for g in guards if g.code in across or _reads(g.query) - known]
+    return [g for g in guards if g.code in across or _relations_read(g.query) - known]
 
 
-def _staged(plan: StatementPlan, guards: Sequence[Guard]) -> set[str]:
+def _staged_relations(plan: StatementPlan, guards: Sequence[Guard]) -> set[str]:
     """The stages that some guards read: of a restore its changes."""
     names = {step.name for step in plan.steps if isinstance(step, Stage)}
-    return names & {name for guard in guards for name in _reads(guard.query)}
+    return names & {name for guard in guards for name in _relations_read(guard.query)}
 
 
-def _places(table: Table) -> dict[str, tuple[str, str] | None]:
+def _staged_origins(table: Table) -> dict[str, tuple[str, str] | None]:
     """The columns of staged changes: the side and the column of the rows that they are of."""
     found: dict[str, tuple[str, str] | None] = {_ENDED: None, _BEGUN: None}
     for index, stored in enumerate(table.stored):
@@ -245,7 +257,7 @@ def _staged_columns(guard: Guard) -> set[str]:
     return {n for n in names if n.startswith(INTERNAL) or n in {_ENDED, _BEGUN}}
 
 
-def _ask_shared(
+def _check_shared_guards(
     context: JobContext,
     begun: Transaction,
     asked: StatementRequest,
@@ -262,10 +274,10 @@ def _ask_shared(
         plan = session.executor.planner.plan(statement, asked, TimePoints(journal, {}))
         statement.check_segments(plan.tables)
         statement.session.use_zone(session.settings.timezone)
-        guards = _shared(plan, sides)
-        (stage,) = _staged(plan, guards)
+        guards = _shared_guards(plan, sides)
+        (stage,) = _staged_relations(plan, guards)
         names = set().union(*map(_staged_columns, guards))
-        changes = _changes(sides.table, files, names, journal.root)
+        changes = _changes_query(sides.table, files, names, journal.root)
         statement.session.stage(stage, changes, {})
         for guard in guards:
             check_guard(statement.session, guard, guard.query, parameters)
@@ -273,7 +285,9 @@ def _ask_shared(
         statement.close()
 
 
-def _changes(table: Table, files: Sequence[SegmentFile], names: set[str], root: Path) -> Query:
+def _changes_query(
+    table: Table, files: Sequence[SegmentFile], names: set[str], root: Path
+) -> Query:
     """The changes that rows of a journal say, as a restore stages them: some of the columns."""
     start, end = table.format.version_column, table.format.subsequent_column
     rows = segment_rows(table, [f.path for f in files], fields_of(table), root)
@@ -287,14 +301,14 @@ def _changes(table: Table, files: Sequence[SegmentFile], names: set[str], root: 
         exp.alias_(exp.not_(exp.Is(this=column(start, side), expression=exp.null())), name)
         for side, name in (("o", _ENDED), ("n", _BEGUN))
     ]
-    for name, place in sorted(_places(table).items()):
+    for name, place in sorted(_staged_origins(table).items()):
         if place is not None and name in names:
             outputs.append(exp.alias_(column(place[1], place[0]), ident(name)))
     same = exp.and_(*[exp.EQ(this=column(k, "o"), expression=column(k, "n")) for k in table.key])
     return Query.of(exp.select(*outputs).from_(ended).join(begun, on=same, join_type="full"))
 
 
-def _unit(
+def _unit_task(
     context: JobContext,
     plan: StatementPlan,
     sides: Sides,
@@ -309,19 +323,19 @@ def _unit(
         "root": str(context.journal.root),
         "table": change_to_json(PutRelation(sides.table)),
         "sides": [
-            (sides.table.id, sides.now.to_json()),
-            (sides.shown.id, sides.then.to_json()),
+            (sides.table.id, sides.current_manifest.to_json()),
+            (sides.backup_table.id, sides.backup_manifest.to_json()),
         ],
-        "stages": [(s.name, _text(s.query, sides.among, keys)) for s in staged],
-        "guards": [_text(g.query) for g in _own(plan, sides)],
-        "append": _text(append.query),
-        "count": _text(count.query),
+        "stages": [(s.name, _unit_sql(s.query, sides.key_files, keys)) for s in staged],
+        "guards": [_unit_sql(g.query) for g in _unit_guards(plan, sides)],
+        "append": _unit_sql(append.query),
+        "count": _unit_sql(count.query),
         "parameters": parameters,
         "folder": folder,
     }
 
 
-def _text(query: Query, all_keys: Sequence[str] = (), keys: str = "") -> str:
+def _unit_sql(query: Query, all_keys: Sequence[str] = (), keys: str = "") -> str:
     """A query for a unit, which reads one of the files of keys."""
     ast = query.ast.copy()
     for listed in list(ast.find_all(exp.Array)):
@@ -330,9 +344,9 @@ def _text(query: Query, all_keys: Sequence[str] = (), keys: str = "") -> str:
     return ast.sql(dialect="duckdb")
 
 
-def _own(plan: StatementPlan, sides: Sides) -> list[Guard]:
+def _unit_guards(plan: StatementPlan, sides: Sides) -> list[Guard]:
     """The guards that each unit asks of its own rows."""
-    shared = _shared(plan, sides)
+    shared = _shared_guards(plan, sides)
     return [s for s in plan.steps if isinstance(s, Guard) and s not in shared]
 
 

@@ -11,12 +11,14 @@ from journal.model.errors import Code, PalimpsestError
 WAIT_S = 60.0
 _PAUSE_S = 0.2
 
-Alone = Callable[[str], AbstractContextManager[bool]]
+ExclusiveLock = Callable[[str], AbstractContextManager[bool]]
 """``OpenJournal.exclusive``: a block that is given True if nobody else is inside one of a name."""
 
 
 @contextmanager
-def one_of(alone: Alone, table_id: int, most: int, wait_s: float = WAIT_S) -> Iterator[None]:
+def job_slot(
+    alone: ExclusiveLock, table_id: int, most: int, wait_s: float = WAIT_S
+) -> Iterator[None]:
     """Be one of at most so many jobs on a table; waits for a place, then raises JOB_BUSY."""
     until = time.monotonic() + wait_s
     while True:

@@ -13,17 +13,17 @@ from gateway.jobs.context import JobKind
 from journal.model.errors import Code, PalimpsestError
 
 
-def find(name: str) -> JobKind:
+def find_kind(name: str) -> JobKind:
     """The kind of that name; ours cannot be replaced."""
     if name in known.OURS:
         found = import_module(known.OURS[name]).KIND
     else:
-        entry = known.entry(name)
+        entry = known.kind_entry_point(name)
         if entry is None:
             raise PalimpsestError(
                 Code.UNKNOWN_FUNCTION,
                 f"there is no job {name}",
-                advice="the kinds are " + ", ".join(known.names()),
+                advice="the kinds are " + ", ".join(known.kind_names()),
             )
         found = entry.load()
     if not isinstance(found, JobKind):

@@ -17,12 +17,12 @@ OURS = {
 }
 
 
-def names() -> list[str]:
+def kind_names() -> list[str]:
     """The names of all kinds, ours first."""
     found = sorted({e.name for e in entry_points(group=GROUP)} - OURS.keys())
     return [*OURS, *found]
 
 
-def entry(name: str) -> EntryPoint | None:
+def kind_entry_point(name: str) -> EntryPoint | None:
     """Where an installed package has a kind; None if none does."""
     return next((e for e in entry_points(group=GROUP) if e.name == name), None)

@@ -10,19 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from gateway.jobs.job_locks import Alone
+from gateway.jobs.job_locks import ExclusiveLock
 from journal.model.version import to_datetime
 from journal.records import backups
 from journal.records import maintenance as rows_of
 from journal.transactions.protocol import OpenJournal
 
 
-def name_of(job_id: str) -> str:
+def owner_lock_name(job_id: str) -> str:
     """The name that a run is held under."""
     return f"run:{job_id}"
 
 
-def note_interrupted(journal: OpenJournal, alone: Alone, table_ids: Collection[int]) -> None:
+def note_interrupted(
+    journal: OpenJournal, alone: ExclusiveLock, table_ids: Collection[int]
+) -> None:
     """Note what became of the runs on some tables that no process works on any more.
 
     What only they kept is dropped by the next job that clears up.
@@ -30,7 +32,7 @@ def note_interrupted(journal: OpenJournal, alone: Alone, table_ids: Collection[i
     with journal.reading_session() as session:
         found = [(job, i) for job, i in rows_of.running_jobs(session) if i in table_ids]
     for job_id, table_id in found:
-        with alone(name_of(job_id)) as is_over:
+        with alone(owner_lock_name(job_id)) as is_over:
             if is_over:
                 with journal.exclusive_session() as session:
                     for name in backups.held_by(job_id):

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from gateway.jobs.context import JobContext, JobKind
-from gateway.procedures.procedures import committed_now
+from gateway.procedures.procedures import committed_state
 from journal.records.report import JobReport, Work
 
 if TYPE_CHECKING:
@@ -23,12 +23,12 @@ def _run(context: JobContext) -> JobReport:
     from gateway.procedures.erasure_program import erasure_of
     from journal.erasure.requests import State
 
-    concerned = _concerned(context)
+    concerned = _waiting_requests(context)
     table = str(context.table.name)
     if not concerned:
         return JobReport(context.job_id, "purge", table, "nothing", "no request waits")
     if context.dry_run:
-        return _planned(context, concerned)
+        return _dry_run_report(context, concerned)
     done = erasure_of(context.session).purge(
         lambda: nullcontext(context.engine()),
         context.session.user or "somebody",
@@ -50,14 +50,14 @@ def _run(context: JobContext) -> JobReport:
     )
 
 
-def _concerned(context: JobContext) -> list[ErasureRequest]:
+def _waiting_requests(context: JobContext) -> list[ErasureRequest]:
     """The requests that wait for this table, or for one that was dropped: these wait for any."""
     from gateway.procedures.erasure_program import erasure_of
     from journal.erasure.erasure_spec import requests
     from journal.erasure.requests import State
 
     waiting = {State.ACCEPTED, State.ON_HOLD, State.PURGED}
-    there = {t.id for t in committed_now(context.session.journal).catalog.tables()}
+    there = {t.id for t in committed_state(context.session.journal).catalog.tables()}
     found = []
     for request in requests(erasure_of(context.session).journal):
         tables = {t.table_id for t in request.targets}
@@ -67,7 +67,7 @@ def _concerned(context: JobContext) -> list[ErasureRequest]:
     return found
 
 
-def _planned(context: JobContext, concerned: Sequence[ErasureRequest]) -> JobReport:
+def _dry_run_report(context: JobContext, concerned: Sequence[ErasureRequest]) -> JobReport:
     """What would be rewritten, in all tables of requests that no hold keeps back."""
     from gateway.procedures.erasure_program import erasure_of
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 from sqlglot import exp
 
 from gateway.jobs import distributed_restore
-from gateway.jobs.arguments import Arguments, wrong
+from gateway.jobs.arguments import Arguments, argument_error
 from gateway.jobs.backup_stores import backup_run
 from gateway.jobs.context import JobContext, JobKind
-from gateway.jobs.restore_statement import difference_of, transaction, write
+from gateway.jobs.restore_statement import difference_of, restore_transaction, write_difference
 from gateway.procedures.conditions import read_condition
 from journal.model.duration import Duration, Unit
 from journal.records.backups import Backup
@@ -35,19 +35,21 @@ def _run(context: JobContext) -> JobReport:
         (context.policy.backup or _TRASH).after(context.moment),
         context.session.settings.retries,
     )
-    return restore(run, given, lambda backup: _write(context, run.store, backup, where))
+    return restore(run, given, lambda backup: _write_difference(context, run.store, backup, where))
 
 
-def _write(context: JobContext, store: BackupStore, backup: Backup, where: exp.Expr | None) -> int:
+def _write_difference(
+    context: JobContext, store: BackupStore, backup: Backup, where: exp.Expr | None
+) -> int:
     """Write the difference to a backup once; how many rows it is."""
     engine = context.engine() if store.has_files else LocalEngine()
     state = context.session.journal.state.tables[context.table.id]
     # A dry run seals nothing, and units see only what is sealed.
     is_open = context.dry_run and state.head_counts.total
     if not isinstance(engine, LocalEngine) and not is_open:
-        return distributed_restore.write(context, store, backup, where, engine)
-    with transaction(context, backup) as begun:
-        return write(context, begun, difference_of(context, store, begun, backup, where))
+        return distributed_restore.write_difference(context, store, backup, where, engine)
+    with restore_transaction(context, backup) as begun:
+        return write_difference(context, begun, difference_of(context, store, begun, backup, where))
 
 
 def _condition(context: JobContext) -> exp.Expr | None:
@@ -63,7 +65,7 @@ def _key(context: JobContext, text: str) -> exp.Expr:
     values = [part.strip() for part in text.split(",")]
     if table.hidden_key or len(values) != len(table.key):
         named = ", ".join(table.by_physical(p).name for p in table.key)
-        raise wrong(
+        raise argument_error(
             f"{table.name} has {'no key' if table.hidden_key else f'the key ({named})'}",
             "give one value for each key column, separated by commas; or a condition",
         )
@@ -78,8 +80,8 @@ def _key(context: JobContext, text: str) -> exp.Expr:
 def _check(given: Arguments) -> None:
     for name in ("backup", "from", "where", "key"):
         given.text(name)
-    given.exclude("where", "key")
-    given.exclude("backup", "from")
+    given.check_exclusive("where", "key")
+    given.check_exclusive("backup", "from")
 
 
 KIND = JobKind(

@@ -29,14 +29,14 @@ from spark_compaction.programs.backup_store import BackupStore
 class RestoreDifference:
     """A backup, shown as a table of its own, and the rows of it that are restored.
 
-    ``among`` are files of the keys that may differ, if they are known.
+    ``key_files`` are files of the keys that may differ, if they are known.
     """
 
     backup: Backup
-    shown: Table
+    backup_table: Table
     manifest: Manifest
     where: exp.Expr | None
-    among: tuple[str, ...] = ()
+    key_files: tuple[str, ...] = ()
 
 
 def difference_of(
@@ -53,7 +53,7 @@ def difference_of(
 
 
 @contextmanager
-def transaction(context: JobContext, backup: Backup) -> Iterator[Transaction]:
+def restore_transaction(context: JobContext, backup: Backup) -> Iterator[Transaction]:
     """A transaction for a restore; committed at the end of the block, unless it is a dry run."""
     session, journal = context.session, context.session.journal
     begun = journal.begin(explicit=True, message=_message(context, backup))
@@ -68,25 +68,28 @@ def transaction(context: JobContext, backup: Backup) -> Iterator[Transaction]:
         raise
 
 
-def write(context: JobContext, begun: Transaction, difference: RestoreDifference) -> int:
+def write_difference(context: JobContext, begun: Transaction, difference: RestoreDifference) -> int:
     """Write the difference in a transaction; how many rows it is."""
     session = context.session
-    begun.shown.append((difference.shown, difference.manifest))
-    asked = StatementRequest(statement(context, difference), {}, session.settings, "duckdb")
+    begun.shown.append((difference.backup_table, difference.manifest))
+    asked = StatementRequest(parse_restore(context, difference), {}, session.settings, "duckdb")
     outcome = session.executor.run(begun, asked, session.cancellation)
     return max(0, outcome.row_count)
 
 
-def statement(context: JobContext, difference: RestoreDifference) -> Parsed:
+def parse_restore(context: JobContext, difference: RestoreDifference) -> Parsed:
     """The statement that writes a difference."""
     table, backup = context.table, difference.backup
     tiers = frozenset(s.tier for s in difference.manifest.segments)
     source = Source(
-        difference.shown.id, tiers, only_missing=backup.is_archive, among=difference.among
+        difference.backup_table.id,
+        tiers,
+        only_missing=backup.is_archive,
+        among=difference.key_files,
     )
     name = exp.Table(this=ident(table.name.name), db=ident(table.name.schema))
     wanted = Restore(name, "BACKUP", exp.Null(), difference.where, source)
-    return Parsed(wanted, f"{_message(context, backup)} #{difference.shown.id}", ())
+    return Parsed(wanted, f"{_message(context, backup)} #{difference.backup_table.id}", ())
 
 
 def _message(context: JobContext, backup: Backup) -> str:

@@ -22,10 +22,10 @@ def _run(context: JobContext) -> JobReport:
         lambda state: job.check(context.journal, state, context.table.id),
         leaves=lambda: job.settled,
     )
-    return _moved(context, report)
+    return _move_archived(context, report)
 
 
-def _moved(context: JobContext, report: JobReport) -> JobReport:
+def _move_archived(context: JobContext, report: JobReport) -> JobReport:
     """The report, after what is archived was moved to where the policy says."""
     place = context.policy.archive
     moved = None if place is None or context.dry_run else move_archive(backup_run(context), place)
@@ -40,7 +40,7 @@ def _run_on_database(context: JobContext) -> JobReport:
 
     now = _moment(context) or context.moment
     report = retain(context.database, context.request(), now, context.session.user)
-    return _moved(context, report)
+    return _move_archived(context, report)
 
 
 def _run_on_hive(context: JobContext) -> JobReport:
@@ -48,7 +48,7 @@ def _run_on_hive(context: JobContext) -> JobReport:
 
     now = _moment(context) or context.moment
     report = retain(context.hive, context.request(), now, context.session.user)
-    return _moved(context, report)
+    return _move_archived(context, report)
 
 
 def _moment(context: JobContext) -> datetime | None:

@@ -23,8 +23,8 @@ from gateway.jobs import kinds
 from gateway.jobs.arguments import Arguments
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.engines import ENGINES
-from gateway.jobs.job_locks import Alone, one_of
-from gateway.jobs.orphaned_runs import name_of, note_interrupted
+from gateway.jobs.job_locks import ExclusiveLock, job_slot
+from gateway.jobs.orphaned_runs import note_interrupted, owner_lock_name
 from gateway.procedures.procedures import hive
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import coded
@@ -56,7 +56,7 @@ class Request:
     - ``kind``: the kind of job; ``options``: its arguments, as in CALL.
     - ``dry_run``: plan and report, and write nothing.
     - ``cause``: manual, schedule or trigger; ``system.jobs`` records it.
-    - ``named``: the caller named the tables, so that tables which failed too often run as well.
+    - ``names_tables``: the caller names the tables, so that those which failed too often run, too.
     - ``parallel``: how many tables to work on at once; ``units``: at most this many tables.
     - ``now``: the moment at which policies apply; None: the clock's.
     """
@@ -65,12 +65,12 @@ class Request:
     options: Mapping[str, Any] = field(default_factory=dict)
     dry_run: bool = False
     cause: str = "manual"
-    named: bool = True
+    names_tables: bool = True
     parallel: int = 1
     units: int | None = None
     now: datetime | None = None
     progress: Progress = silent
-    told: Callable[[str], None] = lambda _line: None
+    log_line: Callable[[str], None] = lambda _line: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,9 @@ class JobRun:
     def to_json(self) -> dict[str, Any]:
         """The run as the commands write it with ``--json``."""
         error = self.error
-        told = None if error is None else {"code": error.code.value.code, "message": error.message}
+        failure = (
+            None if error is None else {"code": error.code.value.code, "message": error.message}
+        )
         report = None if self.report is None else self.report.to_json()
         return {
             "id": self.id,
@@ -106,7 +108,7 @@ class JobRun:
             "state": self.state,
             "attempt": self.attempt,
             "report": report,
-            "error": told,
+            "error": failure,
         }
 
 
@@ -125,7 +127,7 @@ def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list
     >>> run.table, run.failed
     ('main.t', False)
     """
-    kind = kinds.find(request.kind)
+    kind = kinds.find_kind(request.kind)
     _check_options(kind, request)
     note_interrupted(session.journal, session.journal.exclusive, {t.id for t in tables})
     last = last_states(session.journal, request.kind)
@@ -135,11 +137,11 @@ def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list
     for table in ordered:
         attempt = last[table.id][1] + 1 if _is_unsuccessful(last, table) else 1
         most = policy_of(table).attempts or ATTEMPTS_MAX
-        if not request.named and attempt > most:
-            runs.append(_given_up(request.kind, table, attempt - 1))
+        if not request.names_tables and attempt > most:
+            runs.append(_record_given_up(request.kind, table, attempt - 1))
         else:
             chosen.append((table, attempt))
-    if request.units is not None and not request.named:
+    if request.units is not None and not request.names_tables:
         chosen = chosen[: request.units]
     with ThreadPoolExecutor(max_workers=max(1, request.parallel)) as pool:
         calls = [pool.submit(run_one, session, kind, request, t, n) for t, n in chosen]
@@ -164,7 +166,7 @@ def _is_unsuccessful(last: Mapping[int, tuple[str, int]], table: Table) -> bool:
     return table.id in last and last[table.id][0] in _UNSUCCESSFUL
 
 
-def _given_up(kind: str, table: Table, attempts: int) -> JobRun:
+def _record_given_up(kind: str, table: Table, attempts: int) -> JobRun:
     error = PalimpsestError(
         Code.JOB_FAILED,
         f"{kind} of {table.name} failed {attempts} times; only a run that names it tries again",
@@ -190,18 +192,18 @@ def run_one(
 ) -> JobRun:
     """Run a kind on one table and record it."""
     job_id, alone = uuid.uuid4().hex[:12], session.journal.exclusive
-    with alone(name_of(job_id)):
-        return _run_alone(session, kind, request, table, attempt, job_id, alone)
+    with alone(owner_lock_name(job_id)):
+        return _run_locked(session, kind, request, table, attempt, job_id, alone)
 
 
-def _run_alone(
+def _run_locked(
     session: Session,
     kind: JobKind,
     request: Request,
     table: Table,
     attempt: int,
     job_id: str,
-    alone: Alone,
+    alone: ExclusiveLock,
 ) -> JobRun:
     journal = session.journal
     log: list[str] = []
@@ -209,9 +211,9 @@ def _run_alone(
     def tell(line: str) -> None:
         if len(log) < _LOG_LINES_MAX:
             log.append(f"{to_datetime(journal.clock.now()):%H:%M:%S} {line}")
-        request.told(line)
+        request.log_line(line)
 
-    _began(journal, session, kind.name, request, table, attempt, job_id)
+    _record_begin(journal, session, kind.name, request, table, attempt, job_id)
     context = JobContext(
         session,
         table,
@@ -227,7 +229,7 @@ def _run_alone(
     most = context.policy.concurrency
     try:
         with (
-            nullcontext() if most is None else one_of(alone, table.id, most),
+            nullcontext() if most is None else job_slot(alone, table.id, most),
             _engine_of_statements(session),
         ):
             report = kind.on(journal)(context)
@@ -241,12 +243,12 @@ def _run_alone(
     else:
         tell(report.why or report.state)
         run = JobRun(job_id, kind.name, str(table.name), _STATES[report.state], attempt, report)
-        _ended(journal, run, log, request.options)
+        _record_end(journal, run, log, request.options)
         return run
-    tell(_told(found, request.options))
+    tell(_recorded_error(found, request.options))
     state = "CANCELLED" if found.code is Code.CANCELLED else "FAILED"
     run = JobRun(job_id, kind.name, str(table.name), state, attempt, error=found)
-    _ended(journal, run, log, request.options)
+    _record_end(journal, run, log, request.options)
     return run
 
 
@@ -254,11 +256,11 @@ _PRIVATE = frozenset({"where", "key"})
 """Options whose values may name a person, so that no record keeps them."""
 
 
-def _shown(name: str, value: Any) -> str:
+def _recorded_option(name: str, value: Any) -> str:
     return "(not kept)" if name in _PRIVATE else shown_place(str(value))
 
 
-def _told(error: PalimpsestError, options: Mapping[str, Any]) -> str:
+def _recorded_error(error: PalimpsestError, options: Mapping[str, Any]) -> str:
     """An error for the record: without its message where that may quote data, or who was named."""
     quotes = error.sqlstate[:2] in {"22", "23"} and error.code is not Code.SETTING_VALUE
     return error.code.value.title if quotes or _PRIVATE & options.keys() else error.message
@@ -275,7 +277,7 @@ def _engine(session: Session, table: Table) -> Engine:
     return ENGINES.choose(session.settings, sum(s.bytes for s in manifest.segments))
 
 
-def _began(
+def _record_begin(
     journal: OpenJournal,
     session: Session,
     kind: str,
@@ -294,14 +296,16 @@ def _began(
         "dry_run": request.dry_run,
         "cause": request.cause,
         "user_name": session.user,
-        "options": json.dumps({k: _shown(k, v) for k, v in request.options.items()}),
+        "options": json.dumps({k: _recorded_option(k, v) for k, v in request.options.items()}),
         "started_at": to_datetime(journal.clock.now()),
         "log": [],
     }
-    _record(journal, lambda store: rows_of.add_job(store, values))
+    _write_record(journal, lambda store: rows_of.add_job(store, values))
 
 
-def _ended(journal: OpenJournal, run: JobRun, log: list[str], options: Mapping[str, Any]) -> None:
+def _record_end(
+    journal: OpenJournal, run: JobRun, log: list[str], options: Mapping[str, Any]
+) -> None:
     values: dict[str, Any] = {
         "state": run.state,
         "ended_at": to_datetime(journal.clock.now()),
@@ -311,11 +315,14 @@ def _ended(journal: OpenJournal, run: JobRun, log: list[str], options: Mapping[s
         values |= run.report.numbers()
         values["report"] = json.dumps(run.report.to_json())
     if run.error is not None:
-        values |= {"error_code": run.error.code.value.code, "error": _told(run.error, options)}
-    _record(journal, lambda store: rows_of.end_job(store, run.id, values))
+        values |= {
+            "error_code": run.error.code.value.code,
+            "error": _recorded_error(run.error, options),
+        }
+    _write_record(journal, lambda store: rows_of.end_job(store, run.id, values))
 
 
-def _record(journal: OpenJournal, write: Callable[[StoreSession], object]) -> None:
+def _write_record(journal: OpenJournal, write: Callable[[StoreSession], object]) -> None:
     """Write to the record of runs; again if the connection was lost, and with it what was written.
 
     What a job has done does not depend on its record.

@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from gateway.jobs.backup_stores import overdue
+from gateway.jobs.backup_stores import tables_past_grace
 from gateway.procedures.erasure_program import erasure_of
-from gateway.procedures.procedures import committed_now
+from gateway.procedures.procedures import committed_state
 from journal.erasure.holds import active
 from journal.model.cron import next_run
 from journal.model.errors import PalimpsestError
@@ -78,7 +78,7 @@ class DueJob:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-def planned(tables: Iterable[Table], last: LastRuns, now: datetime) -> list[JobSchedule]:
+def scheduled_jobs(tables: Iterable[Table], last: LastRuns, now: datetime) -> list[JobSchedule]:
     """The schedule of some tables."""
     found: list[JobSchedule] = []
     for table in tables:
@@ -94,21 +94,21 @@ def planned(tables: Iterable[Table], last: LastRuns, now: datetime) -> list[JobS
     return found
 
 
-def triggered(session: Session, last: LastRuns) -> list[DueJob]:
+def triggered_jobs(session: Session, last: LastRuns) -> list[DueJob]:
     """What the state of the tables asks for now; a schedule of the same kind comes first."""
     from journal.erasure.erasure_spec import requests
     from spark_compaction import planner
 
     journal = erasure_of(session).journal
-    now, state = journal.clock.now(), committed_now(journal)
-    over = overdue(journal) | _expired(journal)
+    now, state = journal.clock.now(), committed_state(journal)
+    over = tables_past_grace(journal) | _tables_with_expired_backups(journal)
     wanted = WaitingPurges.of(requests(journal), lambda i: _is_old(last.get(("purge", i)), now))
     found: list[DueJob] = []
     for table in state.catalog.tables():
         lines = dict(policy_of(table).schedules)
         of_table = state.tables[table.id]
         if "compact" not in lines:
-            slo = _limits(table)
+            slo = _trigger_limits(table)
             due = planner.due(of_table.manifest, slo, now, of_table.head_counts)
             if due is not None:
                 found.append(DueJob("compact", table, due.why, {"mode": "auto"}))
@@ -118,10 +118,10 @@ def triggered(session: Session, last: LastRuns) -> list[DueJob]:
             found.append(DueJob("purge", table, "erasures wait"))
         if table.id in over and "vacuum" not in lines:
             found.append(DueJob("vacuum", table, "the grace of what was replaced has ended"))
-    return found + _for_dropped(found, wanted, state.catalog.tables())
+    return found + _jobs_of_dropped(found, wanted, state.catalog.tables())
 
 
-def _for_dropped(
+def _jobs_of_dropped(
     found: Iterable[DueJob], wanted: WaitingPurges, tables: Iterable[Table]
 ) -> list[DueJob]:
     """A purge of whichever table for erasures that wait in dropped ones: each takes them along."""
@@ -131,7 +131,7 @@ def _for_dropped(
     return [DueJob("purge", next(iter(there.values())), "erasures wait in dropped tables")]
 
 
-def _limits(table: Table) -> Slo:
+def _trigger_limits(table: Table) -> Slo:
     """A table's limits; the usual ones where its properties have meant nothing since long ago."""
     try:
         return Slo.of(table)
@@ -140,7 +140,7 @@ def _limits(table: Table) -> Slo:
         return Slo()
 
 
-def _expired(journal: OpenJournal) -> set[int]:
+def _tables_with_expired_backups(journal: OpenJournal) -> set[int]:
     """The tables of backups past their time."""
     now = journal.clock.now()
     with journal.reading_session() as session:

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 from gateway.jobs import known
 from gateway.jobs.runs import JobRun, Request, last_runs, run_all
-from gateway.jobs.schedule import DueJob, JobSchedule, LastRuns, planned, triggered
-from gateway.procedures.procedures import committed_now
+from gateway.jobs.schedule import DueJob, JobSchedule, LastRuns, scheduled_jobs, triggered_jobs
+from gateway.procedures.procedures import committed_state
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
 from journal.model.schema import Table
@@ -34,7 +34,7 @@ CHECK_S = 60
 _NAME_MAX = 64
 """How long the name of a lease may be."""
 Sessions = Callable[[], "Session"]
-Told = Callable[[JobRun], None]
+OnRun = Callable[[JobRun], None]
 
 
 class Scheduler:
@@ -55,14 +55,14 @@ class Scheduler:
         *,
         parallel: int = 1,
         check_s: int = CHECK_S,
-        told: Told = lambda _run: None,
+        on_run: OnRun = lambda _run: None,
     ) -> None:
         self._sessions = sessions
         self._journal = sessions().journal
         self._alone = self._journal.exclusive
         self._parallel = parallel
         self._check_s = check_s
-        self._told = told
+        self._on_run = on_run
         self._known: dict[str, JobSchedule] = {}
         self._lock = threading.Lock()
         self._scheduler: Any = None
@@ -71,10 +71,10 @@ class Scheduler:
         """Run what is due now, cron lines aside: retention, and what triggers ask for."""
         now = self._now()
         runs: list[JobRun] = []
-        for entry in planned(self._tables().values(), self._last(), now):
+        for entry in scheduled_jobs(self._tables().values(), self._last_runs(), now):
             if entry.first is not None and entry.first <= now:
-                runs += self._scheduled(entry)
-        return runs + self._trigger()
+                runs += self._run_scheduled(entry)
+        return runs + self._run_triggered()
 
     def start(self) -> None:
         """Start running jobs in the background.
@@ -119,7 +119,10 @@ class Scheduler:
 
     def refresh(self) -> None:
         """Make the schedule what the policies say now."""
-        wanted = {e.key: e for e in planned(self._tables().values(), self._last(), self._now())}
+        wanted = {
+            e.key: e
+            for e in scheduled_jobs(self._tables().values(), self._last_runs(), self._now())
+        }
         with self._lock:
             for key in self._known.keys() - wanted.keys():
                 self._scheduler.remove_job(key)
@@ -137,43 +140,45 @@ class Scheduler:
             assert entry.every is not None
             trigger = IntervalTrigger(seconds=entry.every.total_seconds(), timezone=UTC)
             first = entry.first
-            self._scheduler.add_job(self._scheduled, trigger, [entry], id=key, next_run_time=first)
+            self._scheduler.add_job(
+                self._run_scheduled, trigger, [entry], id=key, next_run_time=first
+            )
             return True
         try:
             trigger = CronLine(entry.cron)
         except PalimpsestError as error:
             _LOG.warning("%s of %s is not scheduled: %s", entry.kind, entry.table, error)
             return False
-        self._scheduler.add_job(self._scheduled, trigger, [entry], id=key)
+        self._scheduler.add_job(self._run_scheduled, trigger, [entry], id=key)
         return True
 
     def _tick(self) -> None:
         try:
             with failures():
                 self.refresh()
-                self._trigger()
+                self._run_triggered()
         except PalimpsestError as error:
             _LOG.warning("the schedule was not looked at: %s", error)
 
-    def _trigger(self) -> list[JobRun]:
+    def _run_triggered(self) -> list[JobRun]:
         runs: list[JobRun] = []
-        for due in self._triggered():
+        for due in self._triggered_jobs():
             runs += self._run(
                 *(due.kind, due.table.id, "trigger", due.options),
                 lambda kind, table: any(
-                    (d.kind, d.table.id) == (kind, table.id) for d in self._triggered()
+                    (d.kind, d.table.id) == (kind, table.id) for d in self._triggered_jobs()
                 ),
             )
         return runs
 
-    def _triggered(self) -> list[DueJob]:
-        found = triggered(self._sessions(), self._last())
-        return [due for due in found if due.kind in known.names()]
+    def _triggered_jobs(self) -> list[DueJob]:
+        found = triggered_jobs(self._sessions(), self._last_runs())
+        return [due for due in found if due.kind in known.kind_names()]
 
-    def _scheduled(self, entry: JobSchedule) -> list[JobRun]:
+    def _run_scheduled(self, entry: JobSchedule) -> list[JobRun]:
         return self._run(
             *(entry.kind, entry.table_id, "schedule", {}),
-            lambda _kind, _table: entry.is_due(self._last(), self._now()),
+            lambda _kind, _table: entry.is_due(self._last_runs(), self._now()),
         )
 
     def _run(
@@ -198,18 +203,18 @@ class Scheduler:
     def _run_now(
         self, kind: str, table: Table, cause: str, options: Mapping[str, Any]
     ) -> list[JobRun]:
-        request = Request(kind, options, cause=cause, named=False)
+        request = Request(kind, options, cause=cause, names_tables=False)
         runs = run_all(self._sessions(), request, [table])
         for run in runs:
             if run.error is not None and run.error.code is not Code.JOB_BUSY:
                 _LOG.warning("%s of %s: %s", kind, run.table, run.error)
-            self._told(run)
+            self._on_run(run)
         return runs
 
     def _tables(self) -> dict[int, Table]:
-        return {t.id: t for t in committed_now(self._journal).catalog.tables()}
+        return {t.id: t for t in committed_state(self._journal).catalog.tables()}
 
-    def _last(self) -> LastRuns:
+    def _last_runs(self) -> LastRuns:
         return last_runs(self._journal)
 
     def _now(self) -> datetime:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from urllib.parse import parse_qsl, quote, urlencode, urlunsplit
 
-from gateway.opening.hive_servers import SCHEME, opened_hive
-from gateway.opening.url_secrets import check_login, split
+from gateway.opening.hive_servers import SCHEME, open_hive
+from gateway.opening.url_secrets import check_login, split_secret_url
 from gateway.session.executor import Executor
 from journal.model.errors import Code, PalimpsestError
 
@@ -30,7 +30,7 @@ def is_database(url: str) -> bool:
 def split_url(url: str) -> tuple[str, dict[str, str]]:
     """The client library's URL, and the gateway's own options."""
     check_login(url)
-    parts = split(url.removeprefix(PREFIX))
+    parts = split_secret_url(url.removeprefix(PREFIX))
     given = parse_qsl(parts.query, keep_blank_values=True)
     options = {k: v for k, v in given if k in _OPTIONS}
     # The client library reads %20 as a blank, and + as +.
@@ -40,10 +40,10 @@ def split_url(url: str) -> tuple[str, dict[str, str]]:
     return f"postgresql://{parts.netloc}{rest}", options
 
 
-def opened(url: str) -> Executor:
+def open_database(url: str) -> Executor:
     """An executor over the journals of a database; its catalog is made where there is none."""
     if url.startswith(f"{SCHEME}:"):
-        return opened_hive(url)
+        return open_hive(url)
     conninfo, options = split_url(url)
     try:
         from journal.model.wall_clock import wall_clock_us

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote
 
-from gateway.opening.url_secrets import check_login, split
+from gateway.opening.url_secrets import check_login, split_secret_url
 from gateway.session.executor import Executor
 from journal.model.errors import Code, PalimpsestError
 
@@ -32,7 +32,7 @@ _HELD_ROWS = {"Apache Hive": 100_000}
 """By engine; each statement of Apache Hive's takes seconds, and it says less than the gateway."""
 
 
-def opened_hive(url: str) -> Executor:
+def open_hive(url: str) -> Executor:
     """An executor over the journals of a Hive store; its catalog is made where there is none."""
     check_login(url)
     options = options_of(url)
@@ -59,10 +59,12 @@ def opened_hive(url: str) -> Executor:
             store,
             catalog,
             Names(server.database, options.get("prefix", "")),
-            lease_s=_number(options, "lease", _LEASE_S),
-            held_rows=int(_number(options, "held_rows", _HELD_ROWS.get(store.engine.value, 0))),
+            lease_s=_number_option(options, "lease", _LEASE_S),
+            held_rows=int(
+                _number_option(options, "held_rows", _HELD_ROWS.get(store.engine.value, 0))
+            ),
             has_views=options.get("views", "on") != "off",
-            presence_s=_number(options, "presence", EVERY_S),
+            presence_s=_number_option(options, "presence", EVERY_S),
         )
     except BaseException:
         store.close()
@@ -73,7 +75,7 @@ def opened_hive(url: str) -> Executor:
 
 def options_of(url: str) -> dict[str, str]:
     """The options of a URL; raises URL for unknown ones."""
-    options = dict(parse_qsl(split(url).query, keep_blank_values=True))
+    options = dict(parse_qsl(split_secret_url(url).query, keep_blank_values=True))
     unknown = sorted(k for k in options if k not in _OPTIONS and not k.startswith("conf."))
     if unknown:
         raise PalimpsestError(
@@ -89,22 +91,22 @@ def server_of(url: str) -> Server:
     from journal.files.tcp_keepalive import SILENCE_S
     from journal.stores.hive.login import ANSWER_S, Server
 
-    parts = split(url)
+    parts = split_secret_url(url)
     options = options_of(url)
     auth = options.get("auth", "NONE").upper()
     if auth not in AUTHS:
-        raise _bad(f"auth={auth} is none of {', '.join(AUTHS)}")
+        raise _url_error(f"auth={auth} is none of {', '.join(AUTHS)}")
     password = None if parts.password is None else unquote(parts.password)
     if auth in {"LDAP", "CUSTOM"} and password is None:
-        raise _bad(f"auth={auth} needs a password")
+        raise _url_error(f"auth={auth} needs a password")
     if (auth == "KERBEROS") != ("kerberos_service" in options):
-        raise _bad("auth=KERBEROS and kerberos_service go together")
+        raise _url_error("auth=KERBEROS and kerberos_service go together")
     if "ca_file" in options and not Path(options["ca_file"]).is_file():
-        raise _bad(f"there is no file {options['ca_file']}")
+        raise _url_error(f"there is no file {options['ca_file']}")
     try:
         port = parts.port or _PORT
     except ValueError as error:
-        raise _bad("its port is no number") from error
+        raise _url_error("its port is no number") from error
     return Server(
         host=parts.hostname or "localhost",
         port=port,
@@ -115,20 +117,20 @@ def server_of(url: str) -> Server:
         kerberos_service=options.get("kerberos_service"),
         ssl=options.get("ssl", "false").lower() in {"true", "1", "on"},
         ca_file=options.get("ca_file"),
-        connect_timeout_s=_number(options, "connect_timeout", 10.0),
-        silence_timeout_s=int(_number(options, "silence_timeout", SILENCE_S)),
-        answer_timeout_s=_number(options, "answer_timeout", ANSWER_S),
-        statement_timeout_ms=int(_number(options, "statement_timeout", 0)),
+        connect_timeout_s=_number_option(options, "connect_timeout", 10.0),
+        silence_timeout_s=int(_number_option(options, "silence_timeout", SILENCE_S)),
+        answer_timeout_s=_number_option(options, "answer_timeout", ANSWER_S),
+        statement_timeout_ms=int(_number_option(options, "statement_timeout", 0)),
         configuration={k.removeprefix("conf."): v for k, v in options.items() if "conf." in k},
     )
 
 
-def _number(options: dict[str, str], name: str, default: float) -> float:
+def _number_option(options: dict[str, str], name: str, default: float) -> float:
     try:
         return float(options.get(name, default))
     except ValueError as error:
-        raise _bad(f"{name} needs a number") from error
+        raise _url_error(f"{name} needs a number") from error
 
 
-def _bad(why: str) -> PalimpsestError:
+def _url_error(why: str) -> PalimpsestError:
     return PalimpsestError(Code.URL, f"the URL cannot be used: {why}", advice=f"use {_FORM}")

@@ -41,9 +41,9 @@ def open_session(
     """
     warehouse = WAREHOUSES.acquire(url)
     try:
-        settings = settings.at_home(warehouse.journal.state.catalog.home)
+        settings = settings.in_home_schema(warehouse.journal.state.catalog.home)
         if application is not None:
-            settings = settings.changed("application", application)
+            settings = settings.with_setting("application", application)
         session = Session(
             warehouse.journal,
             warehouse.executor,

@@ -17,12 +17,12 @@ def without_password(url: str) -> str:
     return _GIVEN.sub(r"\1***", _PASSWORD.sub(r"\1:***@", url))
 
 
-def split(url: str) -> SplitResult:
+def split_secret_url(url: str) -> SplitResult:
     """The parts of a URL; raises URL, without showing it, where it has none."""
     try:
         return urlsplit(url)
     except ValueError as error:
-        raise _unencoded() from error
+        raise _unencoded_error() from error
 
 
 def check_login(url: str) -> None:
@@ -33,10 +33,10 @@ def check_login(url: str) -> None:
     authority = place.partition("/")[0]
     early = ":" in authority and "@" not in authority and "@" in query.partition("=")[0]
     if early or (at and _UNENCODED.search(login)):
-        raise _unencoded()
+        raise _unencoded_error()
 
 
-def _unencoded() -> PalimpsestError:
+def _unencoded_error() -> PalimpsestError:
     return PalimpsestError(
         Code.URL,
         "user or password of the URL has a character that must be percent-encoded",

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote
 
-from gateway.opening.databases import is_database, opened
-from gateway.opening.url_secrets import split, without_password
+from gateway.opening.databases import is_database, open_database
+from gateway.opening.url_secrets import split_secret_url, without_password
 from gateway.session.executor import Executor
 from journal.files.scratch import Scratch, sweep_scratch
 from journal.local_engine.file_modes import (
@@ -59,14 +59,14 @@ class Warehouses:
     def acquire(self, url: str) -> OpenWarehouse:
         """The warehouse of a URL; made if there is none."""
         if is_database(url):
-            return self._acquire(url, lambda: _database(url))
+            return self._acquire(url, lambda: _open_server(url))
         path, store_settings = parse_url(url)
         if path is None:
             scratch = Scratch()
             root = scratch.path / "warehouse"
-            return self._acquire(str(root), lambda: _opened(root, store_settings, scratch))
+            return self._acquire(str(root), lambda: _open_folder(root, store_settings, scratch))
         root = path.resolve()
-        return self._acquire(str(root), lambda: _opened(root, store_settings, None))
+        return self._acquire(str(root), lambda: _open_folder(root, store_settings, None))
 
     def _acquire(self, key: str, make: Callable[[], OpenWarehouse]) -> OpenWarehouse:
         with self._lock:
@@ -91,7 +91,7 @@ class Warehouses:
             while self._open:
                 _close(self._open.popitem()[1])
 
-    def forsake(self) -> None:
+    def forget_after_fork(self) -> None:
         """In a forked child: the parent's warehouses are not this process's to touch or free."""
         self._forsaken.append(self._open)
         self._open = {}
@@ -100,7 +100,7 @@ class Warehouses:
 
 def parse_url(url: str) -> tuple[Path | None, dict[str, str]]:
     """Path of the warehouse (None: a temporary one) and settings of the store."""
-    parts = split(url)
+    parts = split_secret_url(url)
     shown = without_password(url)
     if is_file_system(url) or is_elsewhere(unquote(parts.path[1:])):
         raise PalimpsestError(
@@ -121,12 +121,12 @@ def parse_url(url: str) -> tuple[Path | None, dict[str, str]]:
     return Path(path[1:]), dict(parse_qsl(parts.query))
 
 
-def _database(url: str) -> OpenWarehouse:
-    executor = opened(url)
+def _open_server(url: str) -> OpenWarehouse:
+    executor = open_database(url)
     return OpenWarehouse(url, executor.journal, executor)
 
 
-def _opened(root: Path, settings: dict[str, str], temporary: Scratch | None) -> OpenWarehouse:
+def _open_folder(root: Path, settings: dict[str, str], temporary: Scratch | None) -> OpenWarehouse:
     settings = dict(settings)
     modes = configured(settings.pop(MODE_SETTING, None))
     file = root / DATABASE_FILE
@@ -159,4 +159,4 @@ def _close(warehouse: OpenWarehouse) -> None:
 
 WAREHOUSES = Warehouses()
 atexit.register(WAREHOUSES.close_all)
-os.register_at_fork(after_in_child=WAREHOUSES.forsake)
+os.register_at_fork(after_in_child=WAREHOUSES.forget_after_fork)

@@ -37,18 +37,18 @@ def adopt(
         wanted = adoption.HiveAdoption(name, key, form, folder)
         if run:
             done = adoption.adopt(on_hive, wanted, _author(session))
-            return [*done.steps, *suppressed_later(session)]
-        return [*adoption.plan_only(on_hive, wanted).steps, *suppressed_later(session)]
+            return [*done.steps, *suppression_note(session)]
+        return [*adoption.plan_only(on_hive, wanted).steps, *suppression_note(session)]
     journal = database(session, _NOT_HERE)
     from journal.stores.postgres.adoption import PostgresAdoption, planned
     from journal.stores.postgres.adoption import adopt as adopt_table
 
     asked = PostgresAdoption(name, key, form, stale_writes)
     plan = adopt_table(journal, asked, _author(session)) if run else planned(journal, asked)
-    return [*plan.steps, *suppressed_later(session)]
+    return [*plan.steps, *suppression_note(session)]
 
 
-def suppressed_later(session: Session) -> list[str]:
+def suppression_note(session: Session) -> list[str]:
     """What to know of a table that is adopted where people were erased before."""
     if not session.journal.state.fence.kinds:
         return []

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from sqlglot import exp
 
-from gateway.jobs.arguments import Arguments, wrong
+from gateway.jobs.arguments import Arguments, argument_error
 from gateway.jobs.calls import call_job
-from gateway.jobs.known import names
+from gateway.jobs.known import kind_names
 from gateway.procedures import holds
-from gateway.procedures.procedures import database, named_tables, take
+from gateway.procedures.procedures import bind_arguments, database, named_tables
 from gateway.session.results import StatementOutcome
 from journal.model.errors import Code, PalimpsestError
 from rewriter.statement import Call
@@ -28,13 +28,13 @@ def call_procedure(session: Session, call: Call, parameters: Mapping[str, Any]) 
     given: dict[str, Any] = {}
     for key, node in call.arguments:
         if key in given:
-            raise wrong(f"the argument {key} was given twice", "give it once")
+            raise argument_error(f"the argument {key} was given twice", "give it once")
         given[key] = _value(key, node, parameters)
     if procedure is not None:
         return procedure(session, given)
     schema, _, kind = name.rpartition(".")
-    if schema != "system" or kind not in names():
-        known = [*PROCEDURES, *(f"system.{k}" for k in names())]
+    if schema != "system" or kind not in kind_names():
+        known = [*PROCEDURES, *(f"system.{k}" for k in kind_names())]
         raise PalimpsestError(
             Code.UNKNOWN_FUNCTION,
             f"there is no procedure {call.procedure}",
@@ -65,13 +65,13 @@ def _value(name: str, node: exp.Expr, parameters: Mapping[str, Any]) -> Any:
         case exp.Interval(this=exp.Literal() as count, unit=exp.Var() as unit):
             return f"{count.name} {unit.name}"
     shown = name if not name.isdigit() else f"argument {int(name) + 1}"
-    raise wrong(
+    raise argument_error(
         f"{shown} cannot be {node.sql(dialect='duckdb')}", "write a constant, or give a parameter"
     )
 
 
 def _flush(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
-    given = take("system.flush", arguments, ("table",))
+    given = bind_arguments("system.flush", arguments, ("table",))
     rows: dict[str, list[Any]] = {"table": [], "rows": [], "bytes": [], "segment": []}
     for table in named_tables(session, given):
         session.cancellation.check()
@@ -82,14 +82,14 @@ def _flush(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
             rows["segment"].append(segment.id)
     types = [("table", pa.string()), ("rows", pa.int64()), ("bytes", pa.int64())]
     schema = pa.schema([*types, ("segment", pa.string())])
-    return session.executor.held("CALL", pa.table(rows, schema=schema))
+    return session.executor.table_outcome("CALL", pa.table(rows, schema=schema))
 
 
 def _create_index(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
     """Propose or make the indexes that adopted journals of a database lack."""
     from journal.stores.postgres.indexing import index
 
-    given = take("system.create_index", arguments, ("table", "dry_run"))
+    given = bind_arguments("system.create_index", arguments, ("table", "dry_run"))
     make = not Arguments(given).flag("dry_run")
     journal = database(session)
     found = [index(journal, t, make=make) for t in named_tables(session, given)]
@@ -97,13 +97,13 @@ def _create_index(session: Session, arguments: Mapping[str, Any]) -> StatementOu
     names = ("table", "state", "statement")
     columns = {n: [row[i] for row in shown] for i, n in enumerate(names)}
     schema = pa.schema([(n, pa.string()) for n in names])
-    return session.executor.held("CALL", pa.table(columns, schema=schema))
+    return session.executor.table_outcome("CALL", pa.table(columns, schema=schema))
 
 
 Procedure = Callable[["Session", Mapping[str, Any]], StatementOutcome]
 PROCEDURES: dict[str, Procedure] = {
     "system.create_index": _create_index,
     "system.flush": _flush,
-    "system.hold": holds.place,
-    "system.release": holds.release,
+    "system.hold": holds.place_hold,
+    "system.release": holds.release_hold,
 }

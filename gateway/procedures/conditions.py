@@ -20,15 +20,15 @@ def read_condition(session: Session, text: str) -> exp.Expr:
     try:
         (found,) = sqlglot.parse(text, read=DIALECTS[session.dialect])
     except (SqlglotError, ValueError) as error:
-        raise _unreadable(text) from error
+        raise _condition_error(text) from error
     # Arguments of jobs have no parameters of their own.
     unbound = found is None or found.find(exp.Placeholder, exp.Parameter) is not None
     if found is None or unbound or not isinstance(found, exp.Condition):
-        raise _unreadable(text)
+        raise _condition_error(text)
     return found
 
 
-def _unreadable(text: str) -> PalimpsestError:
+def _condition_error(text: str) -> PalimpsestError:
     return PalimpsestError(
         Code.SYNTAX,
         f'the condition "{text}" cannot be read',

@@ -18,7 +18,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from gateway.procedures.erasure_program import erasure_of
-from gateway.procedures.named_identifiers import named_by
+from gateway.procedures.named_identifiers import identifiers_in
 from gateway.procedures.procedures import no_table
 from gateway.session.request import StatementRequest
 from gateway.session.results import StatementOutcome
@@ -75,17 +75,17 @@ def erase_rows(
         f"ERASE\0{parsed.text}",
         parsed.parameters,
     )
-    asking = _Asking(session, table, parameters, session.settings, session.dialect)
+    asking = _ErasureCondition(session, table, parameters, session.settings, session.dialect)
 
     def find() -> pa.Table:
-        return asking.found(session.journal.begin(read_only=True), query)
+        return asking.find_keys(session.journal.begin(read_only=True), query)
 
     find()
     by = session.user or "somebody"
     erasure = erasure_of(session)
     # What else the condition reads would have to be as it was when the backup was taken.
     reads_more = any(node.args.get("this") is not None for node in erase.where.find_all(exp.Table))
-    named = named_by(erase, table, parameters)
+    named = identifiers_in(erase, table, parameters)
     chosen = erase.suppression or Suppression.IDENTIFIER
     if not named and erase.suppression not in {None, Suppression.KEY}:
         raise PalimpsestError(
@@ -96,8 +96,8 @@ def erase_rows(
         )
     wanted = ErasureSpec(
         rows={table.id: find},
-        among={} if reads_more else {table.id: asking.among(parsed, erase)},
-        again=asking.kept(parsed),
+        among={} if reads_more else {table.id: asking.key_finder(parsed, erase)},
+        again=asking.to_record(parsed),
         reason=erase.reason,
         dependents=erase.dependents,
         named=named,
@@ -111,11 +111,11 @@ def erase_rows(
         for error in done.failures.values():
             if not (request.unsearched and error.code in OUT_OF_REACH):
                 raise error
-    return shown(session, [request], "ERASE")
+    return requests_outcome(session, [request], "ERASE")
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
+class _ErasureCondition:
     """A condition on a table, and how the client who gave it reads SQL."""
 
     session: Session
@@ -124,7 +124,7 @@ class _Asking:
     settings: Settings
     dialect: str
 
-    def among(self, parsed: Parsed, erase: Erase) -> FindAmong:
+    def key_finder(self, parsed: Parsed, erase: Erase) -> FindAmong:
         """What finds the keys of rows that meet it among segments, in the place of the table."""
         kept = SqlStatement(_keys(erase, self.table, as_written=True))
 
@@ -138,11 +138,11 @@ class _Asking:
             transaction.show(shown, Manifest(0, (), tuple(segments)))
             # Plans name the relations they read, and these have an id of their own.
             text = f"ERASE\0{shown.id}\0{parsed.text}"
-            return self.found(transaction, Parsed(kept, text, parsed.parameters))
+            return self.find_keys(transaction, Parsed(kept, text, parsed.parameters))
 
         return find
 
-    def found(self, transaction: Transaction, parsed: Parsed) -> pa.Table:
+    def find_keys(self, transaction: Transaction, parsed: Parsed) -> pa.Table:
         """The keys that a statement finds."""
         settings = replace(self.settings, as_of=None)
         asked = StatementRequest(parsed, self.parameters, settings, self.dialect)
@@ -154,7 +154,7 @@ class _Asking:
             self.session.journal.rollback(transaction)
         return rows.rename_columns(list(self.table.key))
 
-    def kept(self, parsed: Parsed) -> dict[str, Any]:
+    def to_record(self, parsed: Parsed) -> dict[str, Any]:
         """The condition as it can be asked again later: a plain structure."""
         values = pa.table({name: [value] for name, value in self.parameters.items()})
         sink = pa.BufferOutputStream()
@@ -170,15 +170,15 @@ class _Asking:
         }
 
 
-def ask_again(session: Session, table: Table, kept: Mapping[str, Any]) -> FindAmong:
+def recorded_key_finder(session: Session, table: Table, kept: Mapping[str, Any]) -> FindAmong:
     """A condition that was kept aside when its request was accepted."""
     stream = pa.ipc.open_stream(base64.b64decode(kept["parameters"]))
     (values,) = stream.read_all().to_pylist() or [{}]
     settings = replace(session.settings, schema=kept["schema"], timezone=kept["timezone"])
     (parsed,) = parse(kept["text"], kept["dialect"], settings.limits)
     assert isinstance(parsed.statement, Erase)
-    asking = _Asking(session, table, values, settings, kept["dialect"])
-    return asking.among(parsed, parsed.statement)
+    asking = _ErasureCondition(session, table, values, settings, kept["dialect"])
+    return asking.key_finder(parsed, parsed.statement)
 
 
 def _table(session: Session, node: exp.Table) -> Table:
@@ -210,7 +210,9 @@ def _keys(erase: Erase, table: Table, *, as_written: bool) -> exp.Select:
     return exp.select(*columns).distinct().from_(target).where(erase.where.copy())
 
 
-def shown(session: Session, requests: list[ErasureRequest], tag: str) -> StatementOutcome:
+def requests_outcome(
+    session: Session, requests: list[ErasureRequest], tag: str
+) -> StatementOutcome:
     """Requests as rows, one for each table they are about."""
     rows: dict[str, list[Any]] = {name: [] for name, _ in _SHOWN}
     for request in requests:
@@ -225,7 +227,7 @@ def shown(session: Session, requests: list[ErasureRequest], tag: str) -> Stateme
             for (name, _), value in zip(_SHOWN, values, strict=True):
                 rows[name].append(value)
     table = pa.table(rows, schema=pa.schema(_SHOWN))
-    return session.executor.held(tag, table)
+    return session.executor.table_outcome(tag, table)
 
 
 def names_of(session: Session, tables: list[str]) -> frozenset[tuple[str, str]] | None:
@@ -284,13 +286,13 @@ def _in_csv(lines: list[str]) -> Iterator[tuple[str, str]]:
                 if not value.strip():
                     continue
                 if place >= len(header) or not header[place]:
-                    raise _unreadable(rows.line_num, "it has more values than the header names")
+                    raise _csv_error(rows.line_num, "it has more values than the header names")
                 yield header[place], value
     except csv.Error as error:
-        raise _unreadable(rows.line_num, str(error)) from error
+        raise _csv_error(rows.line_num, str(error)) from error
 
 
-def _unreadable(line: int, why: str) -> PalimpsestError:
+def _csv_error(line: int, why: str) -> PalimpsestError:
     return PalimpsestError(
         Code.ERASURE,
         f"line {line} of the file of identifiers cannot be read: {why}",

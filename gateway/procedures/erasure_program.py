@@ -23,10 +23,10 @@ def erasure_of(session: Session) -> ErasureProgram:
 
     Raises NOT_SUPPORTED where nothing can be erased.
     """
-    from gateway.procedures.erasing import ask_again
+    from gateway.procedures.erasing import recorded_key_finder
     from spark_compaction.erasure.program import ErasureProgram
 
-    backend, again = erasure_backend(session), partial(ask_again, session)
+    backend, again = erasure_backend(session), partial(recorded_key_finder, session)
     return ErasureProgram(backend, again, partial(_server_engine, session))
 
 

@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from gateway.procedures.conditions import read_condition
 from gateway.procedures.erasure_program import erasure_of
-from gateway.procedures.procedures import find_tables, take
+from gateway.procedures.procedures import bind_arguments, find_tables
 from gateway.session.results import StatementOutcome
 from journal.erasure import holds
 from journal.erasure.holds import Hold, HoldScope
@@ -31,18 +31,20 @@ if TYPE_CHECKING:
     from gateway.session.session import Session
 
 
-def place(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
+def place_hold(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
     """``system.hold(table, where, subject, reason)``: its id, and what it covers."""
-    given = take("system.hold", arguments, ("table", "where", "subject", "reason"))
+    given = bind_arguments("system.hold", arguments, ("table", "where", "subject", "reason"))
     reason = str(given.get("reason") or "").strip()
     if not reason:
-        raise _wrong("a hold needs a reason", "say why: REASON 'matter 2024-17'")
+        raise _hold_error("a hold needs a reason", "say why: REASON 'matter 2024-17'")
     table = find_tables(session, str(given["table"]))[0] if given.get("table") else None
     where, subject = given.get("where"), given.get("subject")
     if where is not None and subject is not None:
-        raise _wrong("a hold is for a condition or for a person", "place two holds")
+        raise _hold_error("a hold is for a condition or for a person", "place two holds")
     if table is None and subject is None:
-        raise _wrong("a hold needs a table or a person", "name a table, or FOR SUBJECT email = ..")
+        raise _hold_error(
+            "a hold needs a table or a person", "name a table, or FOR SUBJECT email = .."
+        )
     named, value = _subject(session, table, str(subject)) if subject else (None, None)
     predicate = _predicate(session, table, where) if where is not None and table else None
     scope = (
@@ -67,12 +69,12 @@ def place(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
         placed_at=to_datetime(session.journal.clock.now()),
     )
     erasure.change_holds(lambda records: holds.place(records, hold), session.user or "somebody")
-    return _row(session, "hold", hold, table)
+    return _hold_outcome(session, "hold", hold, table)
 
 
-def release(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
+def release_hold(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
     """``system.release(hold)``: what it covered."""
-    given = take("system.release", arguments, ("hold",))
+    given = bind_arguments("system.release", arguments, ("hold",))
     at = to_datetime(session.journal.clock.now())
     erasure = erasure_of(session)
     found = holds.find(erasure.journal, str(given.get("hold")))
@@ -81,21 +83,21 @@ def release(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
         session.user or "somebody",
     )
     table = session.journal.state.catalog.by_id(found.table_id or 0)
-    return _row(session, "released", found, table)
+    return _hold_outcome(session, "released", found, table)
 
 
-def _row(session: Session, name: str, hold: Hold, table: Table | None) -> StatementOutcome:
+def _hold_outcome(session: Session, name: str, hold: Hold, table: Table | None) -> StatementOutcome:
     shown = None if table is None else str(table.name)
     rows = {name: [hold.id], "scope": [hold.scope.value], "table": [shown], "reason": [hold.reason]}
     schema = pa.schema([(n, pa.string()) for n in rows])
-    return session.executor.held("CALL", pa.table(rows, schema=schema))
+    return session.executor.table_outcome("CALL", pa.table(rows, schema=schema))
 
 
 def _subject(session: Session, table: Table | None, text: str) -> tuple[str, str]:
     named, equals, value = text.partition("=")
     named, value = named.strip(), value.strip()
     if not equals or not named or not value:
-        raise _wrong(f'"{text}" names nobody', "write column=value: email=ada@example.org")
+        raise _hold_error(f'"{text}" names nobody', "write column=value: email=ada@example.org")
     tables = [table] if table is not None else list(session.journal.state.catalog.tables())
     if not any(holds.identifies(t, named) for t in tables):
         raise PalimpsestError(
@@ -125,5 +127,5 @@ def _predicate(session: Session, table: Table, where: object) -> str:
     return predicate
 
 
-def _wrong(message: str, advice: str) -> PalimpsestError:
+def _hold_error(message: str, advice: str) -> PalimpsestError:
     return PalimpsestError(Code.HELD, message, advice=advice)

@@ -21,15 +21,17 @@ from journal.model.schema import Table, fold
 from rewriter.statement import Erase
 
 
-def named_by(erase: Erase, table: Table, parameters: Mapping[str, Any]) -> dict[str, list[str]]:
+def identifiers_in(
+    erase: Erase, table: Table, parameters: Mapping[str, Any]
+) -> dict[str, list[str]]:
     """The identifiers that the condition names, by type; empty if it is of another kind."""
     alias = fold(erase.table.alias or erase.table.name)
     found: dict[DescriptorEntry, list[str]] = {}
-    for part in _parts(erase.where):
-        compared = _compared(part)
+    for part in _conjuncts(erase.where):
+        compared = _comparison(part)
         if compared is None:
             return {}
-        identities = _identities(table, alias, compared[0])
+        identities = _entries_of(table, alias, compared[0])
         values = _values(table, identities, compared[1], parameters)
         if values is None:
             return {}
@@ -42,7 +44,7 @@ def named_by(erase: Erase, table: Table, parameters: Mapping[str, Any]) -> dict[
     return {name: list(dict.fromkeys(values)) for name, values in named.items() if values}
 
 
-def _parts(condition: exp.Expr) -> Iterable[exp.Expr]:
+def _conjuncts(condition: exp.Expr) -> Iterable[exp.Expr]:
     """What is joined by AND."""
     left = [condition]
     while left:
@@ -53,7 +55,7 @@ def _parts(condition: exp.Expr) -> Iterable[exp.Expr]:
             yield part
 
 
-def _compared(part: exp.Expr) -> tuple[exp.Expr, Sequence[exp.Expr]] | None:
+def _comparison(part: exp.Expr) -> tuple[exp.Expr, Sequence[exp.Expr]] | None:
     """What is compared with which values; None for another kind of condition."""
     if isinstance(part, exp.EQ):
         one, other = part.this.unnest(), part.expression.unnest()
@@ -64,7 +66,7 @@ def _compared(part: exp.Expr) -> tuple[exp.Expr, Sequence[exp.Expr]] | None:
     return None
 
 
-def _identities(table: Table, alias: str, place: exp.Expr) -> list[DescriptorEntry]:
+def _entries_of(table: Table, alias: str, place: exp.Expr) -> list[DescriptorEntry]:
     """What of the descriptor a column, or a field of one, is."""
     if not isinstance(place, exp.Column | exp.Dot):
         return []

@@ -91,7 +91,7 @@ def hive(journal: OpenJournal) -> HiveJournal | None:
     return cast("HiveJournal", journal) if journal.capabilities.backend == "hive" else None
 
 
-def committed_now(journal: OpenJournal) -> JournalState:
+def committed_state(journal: OpenJournal) -> JournalState:
     """What is committed, by whichever process."""
     transaction = journal.begin(read_only=True)
     try:
@@ -101,7 +101,9 @@ def committed_now(journal: OpenJournal) -> JournalState:
         journal.rollback(transaction)
 
 
-def take(procedure: str, arguments: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+def bind_arguments(
+    procedure: str, arguments: Mapping[str, Any], names: Sequence[str]
+) -> dict[str, Any]:
     """Arguments by name, positional ones in the order of ``names``; refuses those nobody reads."""
     given: dict[str, Any] = {}
     for key, value in arguments.items():

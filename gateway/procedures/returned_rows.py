@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from journal.erasure.erasure_spec import ErasureSpec
 
 
-def returned(
+def returned_rows_spec(
     session: Session, name: str, descriptor: str | None, reason: str | None
 ) -> ErasureSpec:
     """What asks for the rows of a table that carry what was erased; raises ERASURE if none does.

@@ -27,7 +27,7 @@ SKIP = "skip"
 _ROW = "_row"
 
 
-def less_suppressed(
+def without_suppressed(
     journal: OpenJournal,
     statement: OpenStatement,
     step: Stage,

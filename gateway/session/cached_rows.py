@@ -16,12 +16,12 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from gateway.session.forms import Planned, StatementCall, started
+from gateway.session.forms import Planned, StatementCall, start_run
 from gateway.session.plan_cache import plan_key
 from gateway.session.planner import Planner
 from gateway.session.request import StatementRequest, digest
 from gateway.session.results import BufferedRows, StatementOutcome
-from gateway.session.steps import record, run_steps
+from gateway.session.steps import record_writes, run_steps
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import (
     AllocateIdentity,
@@ -56,7 +56,9 @@ class CachedRows:
 
     def is_likely(self, transaction: Transaction, request: StatementRequest) -> bool:
         """True if the rows that a statement looked up the last time may be in memory."""
-        keyed = self.planner.cache.keyed(plan_key(request.in_form(self.usual), transaction.plans))
+        keyed = self.planner.cache.key_lookups(
+            plan_key(request.in_form(self.usual), transaction.plans)
+        )
         if self.cache.is_complete:
             # Which segments a transaction reads is known once a statement of it has begun.
             return bool(keyed) or _is_one_row(request)
@@ -98,18 +100,18 @@ class CachedForm:
     ) -> StatementOutcome | None:
         """Answer here what has a plain form; let the store compute the rest."""
         (plan, parameters), request = planned, call.request
-        outcome = self._plainly(statement, plan, request)
+        outcome = self._run_point_plan(statement, plan, request)
         if outcome is not None or not self._may_compute(plan, request):
             return outcome
         journal = self.cached.journal
         statement.session.use_zone(request.settings.timezone)
         with call.cancellation.watching(statement.session):
-            run = started(journal, statement, plan, parameters, request)
+            run = start_run(journal, statement, plan, parameters, request)
             outcome = run_steps(journal, statement, plan, run, request)
-        record(statement, run, request)
+        record_writes(statement, run, request)
         return outcome
 
-    def leaves(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
+    def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
         """After whatever another form may not meet, or explains better."""
         return error.code not in _FINAL
 
@@ -119,13 +121,13 @@ class CachedForm:
             return False
         return not self.cached.cache.is_complete or _is_one_row(request)
 
-    def _plainly(
+    def _run_point_plan(
         self, statement: OpenStatement, plan: StatementPlan, request: StatementRequest
     ) -> StatementOutcome | None:
         """What a plan with a plain form does; None if the store must do it."""
         transaction = statement.transaction
         if isinstance(plan.plain, PointInsert):
-            return self._inserted(statement, plan, plan.plain, request)
+            return self._run_insert(statement, plan, plan.plain, request)
         rows = None
         if plan.plain is not None:
             rows = self.cached.cache.rows(transaction, plan.keyed[:1], request.parameters)
@@ -134,16 +136,16 @@ class CachedForm:
         table, row = rows[0]
         match plan.plain:
             case PointRead():
-                return _shown(table, plan.plain, row)
+                return _row_outcome(table, plan.plain, row)
             case PointChange() if row.values is None:
                 return StatementOutcome(plan.tag, 0)
             case PointChange():
                 self.cached.cache.check_latest(transaction, table, row)
-                return self._changed(transaction, plan, table, row, request)
+                return self._run_change(transaction, plan, table, row, request)
             case _:
                 return None
 
-    def _inserted(
+    def _run_insert(
         self,
         statement: OpenStatement,
         plan: StatementPlan,
@@ -170,7 +172,7 @@ class CachedForm:
         if not table.hidden_key and not self._is_free(transaction, table, found):
             return None
         version = self.cached.journal.clock.next()
-        _record(transaction, table, version, [(tuple(found), version, None)], request)
+        _record_rows(transaction, table, version, [(tuple(found), version, None)], request)
         return StatementOutcome(plan.tag, 1)
 
     def _is_free(self, transaction: Transaction, table: Table, values: Sequence[Any]) -> bool:
@@ -182,7 +184,7 @@ class CachedForm:
         row = self.cached.cache.seen_by(transaction, table, key)
         return row is not None and row.values is None
 
-    def _changed(
+    def _run_change(
         self,
         transaction: Transaction,
         plan: StatementPlan,
@@ -197,11 +199,11 @@ class CachedForm:
         if plan.plain.values is None:
             rows: list[plain_rows.JournalRow] = [ends, (row.values, version, version)]
         else:
-            values = _assigned(table, plan.plain, row.values, request.parameters)
+            values = _assigned_values(table, plan.plain, row.values, request.parameters)
             if values is None:
                 return None
             rows = [ends, (values, version, None)]
-        _record(transaction, table, version, rows, request)
+        _record_rows(transaction, table, version, rows, request)
         return StatementOutcome(plan.tag, 1)
 
 
@@ -216,7 +218,7 @@ def _is_one_row(request: StatementRequest) -> bool:
     return isinstance(rows, exp.Values) and len(rows.expressions) == 1
 
 
-def _record(
+def _record_rows(
     transaction: Transaction,
     table: Table,
     version: Version,
@@ -227,7 +229,7 @@ def _record(
     transaction.record(StatementWrites(version, ((table.id, held),), (), digest(request.parsed)))
 
 
-def _assigned(
+def _assigned_values(
     table: Table, change: PointChange, old: tuple[Any, ...], parameters: Mapping[str, Any]
 ) -> tuple[Any, ...] | None:
     """The new values of a row; None where the store has to convert or to refuse one."""
@@ -246,7 +248,7 @@ def _assigned(
     return tuple(found)
 
 
-def _shown(table: Table, read: PointRead, row: Row) -> StatementOutcome:
+def _row_outcome(table: Table, read: PointRead, row: Row) -> StatementOutcome:
     kinds = [plain_rows.plain_type(table.stored[place].type) for _, place in read.columns]
     plain = [kind for kind in kinds if kind is not None]
     assert len(plain) == len(kinds)

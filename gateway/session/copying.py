@@ -21,7 +21,7 @@ from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
 
 
-def reads_elsewhere(parsed: Parsed) -> bool:
+def reads_remote_file(parsed: Parsed) -> bool:
     """True for a COPY .. FROM one file that has a URL."""
     ast = parsed.statement.ast if isinstance(parsed.statement, SqlStatement) else None
     if not isinstance(ast, exp.Copy) or not ast.args.get("kind"):
@@ -31,7 +31,7 @@ def reads_elsewhere(parsed: Parsed) -> bool:
 
 
 @contextmanager
-def with_file_here(parsed: Parsed) -> Iterator[Parsed]:
+def with_local_file(parsed: Parsed) -> Iterator[Parsed]:
     """The same COPY of a file of this machine, which goes with the block."""
     assert isinstance(parsed.statement, SqlStatement)
     ast = parsed.statement.ast.copy()
@@ -43,7 +43,7 @@ def with_file_here(parsed: Parsed) -> Iterator[Parsed]:
         yield replace(parsed, statement=SqlStatement(ast), text=text)
 
 
-def exported(
+def export_rows(
     journal: OpenJournal, statement: OpenStatement, export: Export, run: StatementRun
 ) -> None:
     """Let a statement write rows to a file, wherever it is to lie."""

@@ -55,7 +55,7 @@ _INTERNAL = re.compile(r"_palimpsest|^[ocehlivp]\.|version_number|\btx?\d+_", re
 _REFERENCE = re.compile(r'"?_palimpsest"?\."?\w+"?|\btx\d+_buffer\b')
 
 
-def diagnosed(
+def with_position(
     error: PalimpsestError, request: StatementRequest, catalog: CatalogSnapshot
 ) -> PalimpsestError:
     """The error with a position in the client's text, as far as it can be found."""
@@ -67,7 +67,7 @@ def diagnosed(
         match = pattern.search(error.message)
         if match is None:
             continue
-        node = _node(match[1], request.parsed)
+        node = _identifier_named(match[1], request.parsed)
         position = position_of(node) or find_text(request.parsed.text, match[1], request.dialect)
         if position is not None:
             break
@@ -99,7 +99,7 @@ def _in_clients_terms(error: PalimpsestError) -> tuple[str, str]:
         names = [n.strip(' "?') for n in match[1].split(",")]
         known = [n for n in names if n and not _INTERNAL.search(n)]
         if known:
-            advice = _suggestion(_missing(first), known)
+            advice = _suggestion(_missing_name(first), known)
     named = re.match(r'Referenced column "([^"]+)" (?:was )?not found', first)
     if named is not None:
         first = f'column "{named[1]}" does not exist'
@@ -114,7 +114,7 @@ def _in_clients_terms(error: PalimpsestError) -> tuple[str, str]:
     return _REFERENCE.sub("a table", first).rstrip("!"), advice
 
 
-def _missing(message: str) -> str:
+def _missing_name(message: str) -> str:
     named = re.findall(r'"([^"]+)"', message)
     return named[-1] if named else ""
 
@@ -130,7 +130,7 @@ def _suggestion(wanted: str, known: Sequence[str]) -> str:
     return "names in reach: " + ", ".join(known[:_SHOWN_MAX]) + more
 
 
-def _node(name: str, parsed: Parsed) -> exp.Identifier | None:
+def _identifier_named(name: str, parsed: Parsed) -> exp.Identifier | None:
     """The first part of the client's statement that is this name; of ``t.x`` the last part."""
     wanted = fold(name.rpartition(".")[2])
     ast = getattr(parsed.statement, "ast", None)

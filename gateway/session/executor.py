@@ -14,13 +14,13 @@ import pyarrow as pa
 from gateway.jobs import known
 from gateway.session.cached_rows import CachedForm, CachedRows
 from gateway.session.cancellation import Cancellation
-from gateway.session.diagnosis import diagnosed
+from gateway.session.diagnosis import with_position
 from gateway.session.explain import ExplainForm
 from gateway.session.forms import Form, InlineForm, Opened, StatementCall, StoreForm
 from gateway.session.plan_cache import plan_key
 from gateway.session.planner import Planner
 from gateway.session.request import StatementRequest
-from gateway.session.results import StatementOutcome, StreamedRows, held
+from gateway.session.results import StatementOutcome, StreamedRows, table_outcome
 from gateway.session.time_points import TimePoints, check_present
 from journal.model.errors import PalimpsestError
 from journal.model.plan import StatementKind, StatementPlan
@@ -36,7 +36,7 @@ class Executor:
 
     def __init__(self, journal: OpenJournal, sealer: Upkeep) -> None:
         self.journal = journal
-        self.planner = Planner(journal, known.names)
+        self.planner = Planner(journal, known.kind_names)
         able, rows = journal.capabilities, journal.in_memory
         self._usual = PlanForm.OPTIMISTIC if able.raises_in_sql else PlanForm.FULL
         self._cached = (
@@ -85,9 +85,9 @@ class Executor:
             times = TimePoints(self.journal, request.parameters)
             return self.planner.plan(statement, request, times)
 
-    def held(self, tag: str, table: pa.Table) -> StatementOutcome:
+    def table_outcome(self, tag: str, table: pa.Table) -> StatementOutcome:
         """An outcome whose rows the gateway itself has made."""
-        return held(self.journal, tag, table)
+        return table_outcome(self.journal, tag, table)
 
     def _call(self, request: StatementRequest, cancellation: Cancellation) -> StatementCall:
         return StatementCall(request, TimePoints(self.journal, request.parameters), cancellation)
@@ -131,8 +131,8 @@ class Executor:
                         stay.pop_all()
                     return outcome
         except PalimpsestError as error:
-            if form.leaves(error, plan):
+            if form.falls_through(error, plan):
                 return None
             if opened is None:
                 raise
-            raise diagnosed(error, call.request, opened.transaction.catalog) from error
+            raise with_position(error, call.request, opened.transaction.catalog) from error

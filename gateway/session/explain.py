@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from gateway.session.forms import Planned, StatementCall
 from gateway.session.planner import Planner
-from gateway.session.results import StatementOutcome, held
-from gateway.session.scan_info import supply
+from gateway.session.results import StatementOutcome, table_outcome
+from gateway.session.scan_info import supply_system_rows
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import (
     P_SNAPSHOT,
@@ -57,18 +57,18 @@ class ExplainForm:
         assert isinstance(request.parsed.statement, Explain)
         parameters |= {P_VERSION: 0, P_SNAPSHOT: self.transaction.snapshot.version}
         parameters |= call.times.bind(statement, plan)
-        supply(statement, plan, request.settings, call.times)
+        supply_system_rows(statement, plan, request.settings, call.times)
         analyze = request.parsed.statement.analyze
         with call.cancellation.watching(statement.session):
-            shown = explained(statement, plan, parameters, analyze=analyze)
-        return held(self.journal, "EXPLAIN", shown)
+            shown = explain_plan(statement, plan, parameters, analyze=analyze)
+        return table_outcome(self.journal, "EXPLAIN", shown)
 
-    def leaves(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
+    def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
         """Never: there is no other form."""
         return False
 
 
-def explained(
+def explain_plan(
     statement: OpenStatement, plan: StatementPlan, bound: Mapping[str, Any], *, analyze: bool
 ) -> pa.Table:
     """The plan as rows; the statement's stay in the store ends here."""

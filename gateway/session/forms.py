@@ -21,8 +21,8 @@ from gateway.session.diagnosis import is_unexplained
 from gateway.session.planner import Planner
 from gateway.session.request import StatementRequest, digest
 from gateway.session.results import StatementOutcome
-from gateway.session.scan_info import supply
-from gateway.session.steps import record, run_steps
+from gateway.session.scan_info import supply_system_rows
+from gateway.session.steps import record_writes, run_steps
 from gateway.session.time_points import TimePoints, check_kept_history
 from journal.model.errors import PalimpsestError
 from journal.model.plan import BATCH, P_SNAPSHOT, P_VERSION, StatementKind, StatementPlan
@@ -61,11 +61,11 @@ class Form(Protocol[Opened]):
     ) -> StatementOutcome | None:
         """Run it; None if the statement needs another form."""
 
-    def leaves(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
+    def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
         """True if the next form is to find out what is wrong; may raise what it knows."""
 
 
-def started(
+def start_run(
     journal: OpenJournal,
     statement: OpenStatement,
     plan: StatementPlan,
@@ -105,18 +105,18 @@ class StoreForm:
         """Run the steps; the transaction takes what they write."""
         (plan, parameters), request = planned, call.request
         parameters |= statement.prepare(plan, parameters)
-        supply(statement, plan, request.settings, call.times)
+        supply_system_rows(statement, plan, request.settings, call.times)
         if request.batch is not None:
             statement.session.show_arrow(BATCH, request.batch)
         with call.cancellation.watching(statement.session):
             parameters |= call.times.bind(statement, plan)
             check_kept_history(request.settings, statement, plan, parameters)
-            run = started(self.journal, statement, plan, parameters, request)
+            run = start_run(self.journal, statement, plan, parameters, request)
             outcome = run_steps(self.journal, statement, plan, run, request)
-        record(statement, run, request)
+        record_writes(statement, run, request)
         return outcome
 
-    def leaves(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
+    def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
         """After an error that an optimistic plan does not explain."""
         return plan is not None and is_unexplained(error, plan)
 
@@ -170,13 +170,13 @@ class InlineForm:
         """Run the steps, which append to journals, and commit."""
         (plan, parameters), request = planned, call.request
         parameters |= statement.prepare(plan, parameters)
-        run = started(self.journal, statement, plan, parameters, request)
+        run = start_run(self.journal, statement, plan, parameters, request)
         with call.cancellation.watching(statement.session):
             outcome = run_steps(self.journal, statement, plan, run, request)
         if run.appended:
             statement.commit(run, digest(request.parsed), self.author)
         return outcome
 
-    def leaves(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
+    def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
         """After an error that the plan does not explain."""
         return plan is not None and is_unexplained(error, plan)

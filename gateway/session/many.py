@@ -12,7 +12,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from gateway.session.parameters import batch_table
-from gateway.session.results import BufferedRows, StatementOutcome, buffered
+from gateway.session.results import BufferedRows, StatementOutcome, buffer_rows
 from journal.model.errors import Code, PalimpsestError
 from journal.transactions.transaction import Status
 from rewriter.statement import SqlStatement
@@ -69,7 +69,7 @@ def _run_each(session: Session, parsed: Parsed, rows: Sequence[Any]) -> Statemen
         if isinstance(outcome.rows, BufferedRows):
             returned.append(outcome.rows.arrow())
     if outcome.columns is not None and returned:
-        found = buffered(session.journal, pa.concat_tables(returned))
+        found = buffer_rows(session.journal, pa.concat_tables(returned))
         return StatementOutcome(outcome.tag, total, outcome.columns, found)
     outcome.row_count = total
     return outcome
@@ -80,7 +80,7 @@ def _run_batch(
 ) -> StatementOutcome:
     """Run a statement for all rows at once; one by one where rows depend on one another."""
     if session.transaction is None and not session.autocommit:
-        session.transaction = session.started()
+        session.transaction = session.new_transaction()
     if session.transaction is not None and session.transaction.status is Status.OPEN:
         session.transaction.savepoint(_BATCH_MARK)
     try:

@@ -27,15 +27,19 @@ def bind(parsed: Parsed, given: Given) -> dict[str, Any]:
     values = _sequence(given)
     if not wanted:
         if values:
-            raise _wrong(f"the statement takes no parameters, {len(values)} were given")
+            raise _parameters_error(f"the statement takes no parameters, {len(values)} were given")
         return {}
     names = [name for name in wanted if isinstance(name, str)]
     if names:
-        raise _wrong(f"the statement names its parameters ({', '.join(names)}), give a mapping")
+        raise _parameters_error(
+            f"the statement names its parameters ({', '.join(names)}), give a mapping"
+        )
     highest = max(int(place) for place in wanted) + 1
     if len(values) != highest:
-        raise _wrong(f"the statement takes {highest} parameters, {len(values)} were given")
-    return {f"{USER_PARAMETER}{place}": _plain(values[int(place)]) for place in wanted}
+        raise _parameters_error(
+            f"the statement takes {highest} parameters, {len(values)} were given"
+        )
+    return {f"{USER_PARAMETER}{place}": _unwrap_bytes(values[int(place)]) for place in wanted}
 
 
 def _sequence(given: object) -> Sequence[Any]:
@@ -44,10 +48,12 @@ def _sequence(given: object) -> Sequence[Any]:
     if isinstance(given, list | tuple):
         return given
     if isinstance(given, str | bytes | bytearray | set | frozenset):
-        raise _wrong(f"parameters are a sequence or a mapping, not {type(given).__name__}")
+        raise _parameters_error(
+            f"parameters are a sequence or a mapping, not {type(given).__name__}"
+        )
     if isinstance(given, Iterable):
         return list(given)
-    raise _wrong(f"parameters are a sequence or a mapping, not {type(given).__name__}")
+    raise _parameters_error(f"parameters are a sequence or a mapping, not {type(given).__name__}")
 
 
 def _by_name(wanted: Sequence[int | str], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -55,11 +61,11 @@ def _by_name(wanted: Sequence[int | str], given: Mapping[str, Any]) -> dict[str,
     shown = {name: name if isinstance(name, str) else str(name + 1) for name in wanted}
     missing = [shown[name] for name in wanted if shown[name] not in given]
     if missing:
-        raise _wrong(f"no value was given for parameter {', '.join(missing)}")
-    return {f"{USER_PARAMETER}{name}": _plain(given[shown[name]]) for name in wanted}
+        raise _parameters_error(f"no value was given for parameter {', '.join(missing)}")
+    return {f"{USER_PARAMETER}{name}": _unwrap_bytes(given[shown[name]]) for name in wanted}
 
 
-def _plain(value: Any) -> Any:
+def _unwrap_bytes(value: Any) -> Any:
     """Bytes in whatever wrapping as bytes; anything else is the store's to judge."""
     return bytes(value) if isinstance(value, bytearray | memoryview) else value
 
@@ -74,7 +80,7 @@ def batch_table(parsed: Parsed, rows: Sequence[Given]) -> pa.Table | None:
     for row in rows:
         for name, value in bind(parsed, row).items():
             columns.setdefault(name, []).append(value)
-    if not columns or not all(_uniform(values) for values in columns.values()):
+    if not columns or not all(_is_uniform(values) for values in columns.values()):
         return None
     try:
         return pa.table({name: pa.array(values) for name, values in columns.items()})
@@ -82,7 +88,7 @@ def batch_table(parsed: Parsed, rows: Sequence[Given]) -> pa.Table | None:
         return None
 
 
-def _uniform(values: list[Any]) -> bool:
+def _is_uniform(values: list[Any]) -> bool:
     kinds = set(map(type, values)) - {type(None)}
     if len(kinds) <= 1:
         if kinds & {dt.datetime, dt.time}:
@@ -93,7 +99,7 @@ def _uniform(values: list[Any]) -> bool:
     )
 
 
-def _wrong(message: str) -> PalimpsestError:
+def _parameters_error(message: str) -> PalimpsestError:
     return PalimpsestError(Code.PARAMETERS, message, advice=_ADVICE)
 
 

@@ -43,7 +43,7 @@ class PlanCache:
         self._plans: OrderedDict[Hashable, tuple[CachedPlan, ...]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def parsed(self, key: Hashable) -> list[Parsed] | None:
+    def cached_statements(self, key: Hashable) -> list[Parsed] | None:
         """The statements of a text seen before; their ASTs must not be changed."""
         with self._lock:
             found = self._parsed.get(key)
@@ -51,7 +51,7 @@ class PlanCache:
                 self._parsed.move_to_end(key)
             return found
 
-    def keep_parsed(self, key: Hashable, parsed: list[Parsed]) -> None:
+    def put_statements(self, key: Hashable, parsed: list[Parsed]) -> None:
         """Remember the statements of a text."""
         with self._lock:
             self._parsed[key] = parsed
@@ -63,12 +63,12 @@ class PlanCache:
         entries = self._plans.get(key)
         return entries is not None and entries[0].plan.bounded
 
-    def keyed(self, key: Hashable) -> tuple[KeyLookup, ...]:
+    def key_lookups(self, key: Hashable) -> tuple[KeyLookup, ...]:
         """The rows that the plan made last for this key looks up by their keys."""
         entries = self._plans.get(key)
         return () if entries is None else entries[0].plan.keyed
 
-    def plan(
+    def cached_plan(
         self, key: Hashable, catalog: CatalogSnapshot, scan_info: ScanInfos, times: Times
     ) -> StatementPlan | None:
         """The plan made before, if it would be made the same way now."""
@@ -77,10 +77,10 @@ class PlanCache:
             if entries is None:
                 return None
             self._plans.move_to_end(key)
-        found = (e.plan for e in entries if _is_good(e, catalog, scan_info, times))
+        found = (e.plan for e in entries if _is_current(e, catalog, scan_info, times))
         return next(found, None)
 
-    def keep_plan(self, key: Hashable, entry: CachedPlan) -> None:
+    def put_plan(self, key: Hashable, entry: CachedPlan) -> None:
         """Remember a plan."""
         with self._lock:
             before = self._plans.get(key, ())
@@ -93,7 +93,7 @@ class PlanCache:
                 self._plans.popitem(last=False)
 
 
-def _is_good(
+def _is_current(
     entry: CachedPlan, catalog: CatalogSnapshot, scan_info: ScanInfos, times: Times
 ) -> bool:
     if entry.catalog is not catalog:
@@ -115,7 +115,7 @@ def plan_key(request: StatementRequest, own: object) -> Hashable:
     return (text, dialect, settings.search_path, settings.as_of, how, settings.limits)
 
 
-def creates(parsed: Parsed) -> bool:
+def may_create_ids(parsed: Parsed) -> bool:
     """True for statements that may need a new id, for a table or a layout."""
     statement = parsed.statement
     return isinstance(statement, SqlStatement) and statement.ast.key in {"create", "alter"}

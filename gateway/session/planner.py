@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gateway.session.definitions import describer, dropped_tables
-from gateway.session.plan_cache import CachedPlan, PlanCache, creates, plan_key
+from gateway.session.plan_cache import CachedPlan, PlanCache, may_create_ids, plan_key
 from gateway.session.request import StatementRequest
 from gateway.session.scan_info import scan_info_of
 from gateway.session.time_points import TimePoints
@@ -39,7 +39,7 @@ class Planner:
         scan_info = scan_info_of(statement, seen)
         key = plan_key(request, transaction.plans)
         find = times.of(statement)
-        plan = self.cache.plan(key, transaction.catalog, scan_info, find)
+        plan = self.cache.cached_plan(key, transaction.catalog, scan_info, find)
         if plan is not None:
             return plan
         seen.clear()
@@ -53,7 +53,7 @@ class Planner:
             as_of=settings.as_of,
             describe=describer(statement, request.parameters),
             dropped=dropped_tables(statement),
-            new_table_id=self._journal.new_table_id() if creates(parsed) else 0,
+            new_table_id=self._journal.new_table_id() if may_create_ids(parsed) else 0,
             batch=request.batch is not None,
             form=request.form,
             references=able.foreign_keys,
@@ -65,5 +65,5 @@ class Planner:
         if plan.kind is not StatementKind.DDL:
             catalogs = tuple(find(point).catalog for point in plan.points)
             entry = CachedPlan(plan, transaction.catalog, dict(seen), catalogs)
-            self.cache.keep_plan(key, entry)
+            self.cache.put_plan(key, entry)
         return plan

@@ -120,7 +120,7 @@ def _fetched_already() -> PalimpsestError:
     )
 
 
-def buffered(journal: OpenJournal, table: pa.Table) -> BufferedRows:
+def buffer_rows(journal: OpenJournal, table: pa.Table) -> BufferedRows:
     """Rows of an Arrow table, which the store converts to the values that a query would give."""
 
     def convert(rows: pa.Table) -> list[Row]:
@@ -158,8 +158,8 @@ class StatementOutcome:
             self.rows.close()
 
 
-def held(journal: OpenJournal, tag: str, table: pa.Table) -> StatementOutcome:
+def table_outcome(journal: OpenJournal, tag: str, table: pa.Table) -> StatementOutcome:
     """An outcome whose rows the gateway itself has made."""
     with journal.reading_session() as session:
         columns = session.arrow_columns(table)
-    return StatementOutcome(tag, table.num_rows, columns, buffered(journal, table))
+    return StatementOutcome(tag, table.num_rows, columns, buffer_rows(journal, table))

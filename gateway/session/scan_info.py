@@ -5,7 +5,7 @@ from __future__ import annotations
 from gateway.config import Settings
 from gateway.session.definitions import view_columns
 from gateway.session.time_points import TimePoints
-from gateway.system_views.system import Seen, system_rows
+from gateway.system_views.system import SystemViewSource, system_rows
 from journal.model.plan import StatementPlan
 from journal.transactions.protocol import OpenStatement
 from rewriter.context import RewriteContext, ScanInfos, TableScanInfo
@@ -30,7 +30,7 @@ def scan_info_of(statement: OpenStatement, seen: dict[int, TableScanInfo]) -> Sc
     return scan_info
 
 
-def supply(
+def supply_system_rows(
     statement: OpenStatement, plan: StatementPlan, settings: Settings, times: TimePoints
 ) -> None:
     """Make the system relations of a plan readable."""
@@ -42,6 +42,6 @@ def supply(
         catalog = find(plan.points[0]).catalog
     context = RewriteContext(catalog, scan_info_of(statement, {}), times=find)
     columns = view_columns(statement, context)
-    seen = Seen(catalog, statement.committed, settings, columns)
+    seen = SystemViewSource(catalog, statement.committed, settings, columns)
     for name in sorted(plan.system):
         statement.session.show_arrow(name, system_rows(name, seen))

@@ -21,30 +21,30 @@ def schemas_of(value: exp.Expr, user: str | None) -> tuple[str, ...]:
     found: list[str] = []
     for item in items:
         if isinstance(item, exp.Literal) and item.is_string:
-            found += _listed(str(item.name))
+            found += _split_path(str(item.name))
         elif isinstance(item, exp.Column | exp.Identifier | exp.Var) and item.name:
             found.append(str(item.name))
         else:
-            raise _no_list(item.sql())
+            raise _path_error(item.sql())
     return tuple((user or name) if name == _USER else name for name in found)
 
 
-def _listed(text: str) -> list[str]:
+def _split_path(text: str) -> list[str]:
     """The names in a text, as the embedded store takes a path."""
     found: list[str] = []
     place = 0
     while place < len(text):
         name = _NAME.match(text, place)
         if name is None:
-            raise _no_list(repr(text))
+            raise _path_error(repr(text))
         found.append(name[1].replace('""', '"') if name[1] is not None else name[2])
         place = name.end()
     if not found:
-        raise _no_list(repr(text))
+        raise _path_error(repr(text))
     return found
 
 
-def _no_list(given: str) -> PalimpsestError:
+def _path_error(given: str) -> PalimpsestError:
     return PalimpsestError(
         Code.SETTING_VALUE,
         f"search_path needs names of schemas, not {given}",

@@ -23,7 +23,7 @@ from gateway.config import Settings, after_set
 from gateway.procedures.calls import call_procedure
 from gateway.procedures.erasing import erase_rows
 from gateway.session.cancellation import Cancellation
-from gateway.session.copying import reads_elsewhere, with_file_here
+from gateway.session.copying import reads_remote_file, with_local_file
 from gateway.session.executor import Executor
 from gateway.session.parameters import bind, refuse_placeholders
 from gateway.session.request import StatementRequest
@@ -112,7 +112,7 @@ class Session:
     def parse(self, text: str, placeholders: bool = True) -> list[Parsed]:
         """The statements of a text; a syntax error fails the transaction like any other."""
         key = (text, self.dialect, placeholders, self.settings.limits)
-        found = self.executor.planner.cache.parsed(key)
+        found = self.executor.planner.cache.cached_statements(key)
         if found is None:
             try:
                 limits = self.settings.limits
@@ -120,9 +120,9 @@ class Session:
                 if not placeholders:
                     refuse_placeholders(found)
             except PalimpsestError:
-                self._failed()
+                self._mark_failed()
                 raise
-            self.executor.planner.cache.keep_parsed(key, found)
+            self.executor.planner.cache.put_statements(key, found)
         return found
 
     def run(
@@ -146,8 +146,8 @@ class Session:
                 return call_procedure(self, parsed.statement, bound)
             case Erase():
                 return erase_rows(self, parsed, parsed.statement, bound)
-            case _ if reads_elsewhere(parsed):
-                with with_file_here(parsed) as copied:
+            case _ if reads_remote_file(parsed):
+                with with_local_file(parsed) as copied:
                     return self._run_sql(copied, bound, batch)
             case _:
                 return self._run_sql(parsed, bound, batch)
@@ -171,7 +171,7 @@ class Session:
         try:
             return bind(parsed, parameters)
         except PalimpsestError:
-            self._failed()
+            self._mark_failed()
             raise
 
     def _run_sql(
@@ -181,11 +181,11 @@ class Session:
         if self.transaction is None and self.autocommit:
             return self._autocommit(request)
         if self.transaction is None:
-            self.transaction = self.started()
+            self.transaction = self.new_transaction()
         try:
             return self.executor.run(self.transaction, request, self.cancellation)
         except BaseException:
-            self._failed()
+            self._mark_failed()
             raise
 
     def _autocommit(self, request: StatementRequest) -> StatementOutcome:
@@ -197,7 +197,7 @@ class Session:
                 self._seal(done.written)
                 return done
         for attempt in range(self.settings.retries + 1):
-            transaction = self.started()
+            transaction = self.new_transaction()
             try:
                 outcome = self.executor.run(transaction, request, self.cancellation)
                 if isinstance(outcome.rows, StreamedRows):
@@ -232,7 +232,7 @@ class Session:
         for table_id in table_ids:
             self.executor.sealer.request(table_id, self.settings.flush_rows)
 
-    def _failed(self) -> None:
+    def _mark_failed(self) -> None:
         if self.transaction is not None:
             self.transaction.fail()
 
@@ -268,14 +268,14 @@ class Session:
                 case Release(name):
                     self._in_transaction(tag).release(name)
         except PalimpsestError:
-            self._failed()
+            self._mark_failed()
             raise
         return StatementOutcome(tag)
 
     def begin(self, *, read_only: bool = False) -> None:
         """Start an explicit transaction."""
         if self.transaction is not None and (self.transaction.explicit or self.transaction.writes):
-            self._failed()
+            self._mark_failed()
             raise PalimpsestError(
                 Code.ACTIVE_TRANSACTION,
                 "a transaction is in progress already",
@@ -283,9 +283,9 @@ class Session:
             )
         if self.transaction is not None:
             self._undo(self.transaction)
-        self.transaction = self.started(read_only=read_only, explicit=True)
+        self.transaction = self.new_transaction(read_only=read_only, explicit=True)
 
-    def started(self, *, read_only: bool = False, explicit: bool = False) -> Transaction:
+    def new_transaction(self, *, read_only: bool = False, explicit: bool = False) -> Transaction:
         """A transaction that has begun, and sees what the session sees."""
         message = self.settings.commit_message
         found = self.journal.begin(read_only=read_only, explicit=explicit, message=message)
@@ -317,7 +317,7 @@ class Session:
 
     def _in_transaction(self, what: str) -> Transaction:
         if self.transaction is None and not self.autocommit:
-            self.transaction = self.started()
+            self.transaction = self.new_transaction()
         if self.transaction is None:
             raise PalimpsestError(
                 Code.NO_TRANSACTION,
@@ -342,10 +342,10 @@ class Session:
         found = {row[0]: row[1] for row in self.settings.rows()}
         found["search_path"] = ", ".join(self.settings.search_path)
         checked = replace(self.settings)
-        checked.changed(name, None)
+        checked.with_setting(name, None)
         key = name.lower() if name.lower() in found else "schema"
         table = pa.table({name: [found.get(key)]})
-        return self.executor.held("SHOW", table)
+        return self.executor.table_outcome("SHOW", table)
 
     def close(self) -> None:
         """Roll back and let go."""

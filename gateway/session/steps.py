@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
-from gateway.session.bulk_loads import less_suppressed
-from gateway.session.copying import exported
-from gateway.session.diagnosis import diagnosed
+from gateway.session.bulk_loads import without_suppressed
+from gateway.session.copying import export_rows
+from gateway.session.diagnosis import with_position
 from gateway.session.request import StatementRequest, digest
-from gateway.session.results import StatementOutcome, StreamedRows, buffered
+from gateway.session.results import StatementOutcome, StreamedRows, buffer_rows
 from journal.model.plan import Export, Fetch, Query, Stage, StatementKind, StatementPlan
 from journal.transactions.protocol import OpenJournal, OpenStatement
 from journal.transactions.statement_run import StatementRun
@@ -28,14 +28,14 @@ def run_steps(
         for step in plan.steps:
             match step:
                 case Stage():
-                    loaded = less_suppressed(journal, statement, step, request, run)
+                    loaded = without_suppressed(journal, statement, step, request, run)
                     statement.run(loaded, run)
                 case Export():
-                    exported(journal, statement, step, run)
+                    export_rows(journal, statement, step, run)
                 case Fetch(query) if plan.kind is StatementKind.READ:
-                    returned = _streamed(statement, query, run, request)
+                    returned = _stream_query(statement, query, run, request)
                 case Fetch(query):
-                    returned = _buffered(journal, statement, query, run)
+                    returned = _buffer_query(journal, statement, query, run)
                 case _:
                     statement.run(step, run)
     except BaseException:
@@ -48,27 +48,27 @@ def run_steps(
     return returned
 
 
-def record(statement: OpenStatement, run: StatementRun, request: StatementRequest) -> None:
+def record_writes(statement: OpenStatement, run: StatementRun, request: StatementRequest) -> None:
     """Let the transaction take what a statement wrote."""
     if run.rows or run.changes:
         rows, changes, text = tuple(run.rows), tuple(run.changes), digest(request.parsed)
         statement.transaction.record(StatementWrites(run.version, rows, changes, text))
 
 
-def _streamed(
+def _stream_query(
     statement: OpenStatement, query: Query, run: StatementRun, request: StatementRequest
 ) -> StatementOutcome:
     session = statement.session
     session.stream(query, run.parameters)
-    explain = partial(diagnosed, request=request, catalog=statement.transaction.catalog)
+    explain = partial(with_position, request=request, catalog=statement.transaction.catalog)
     return StatementOutcome("", -1, session.columns(), StreamedRows(statement, explain))
 
 
-def _buffered(
+def _buffer_query(
     journal: OpenJournal, statement: OpenStatement, query: Query, run: StatementRun
 ) -> StatementOutcome:
     session = statement.session
     session.execute(query, run.parameters)
     columns = session.columns()
     table = session.rest_as_arrow()
-    return StatementOutcome("", table.num_rows, columns, buffered(journal, table))
+    return StatementOutcome("", table.num_rows, columns, buffer_rows(journal, table))

@@ -68,7 +68,7 @@ class TimePoints:
         """Finds points as a stay in the store sees them."""
 
         def find(request: PointRequest) -> TimePoint:
-            version = self._aligned(statement, self._version(statement, request), request.edge)
+            version = self._align(statement, self._version(statement, request), request.edge)
             committed = statement.committed
             catalog = committed.catalog_at(version, is_number=request.is_number)
             return TimePoint(version, catalog, committed.history)
@@ -92,11 +92,11 @@ class TimePoints:
         key = (request.query.ast.sql(dialect="duckdb"), request.edge)
         found = self._meant.get(key)
         if found is None:
-            found = self._meant[key] = self._evaluated(statement, request)
+            found = self._meant[key] = self._evaluate(statement, request)
             self._highest = max(self._highest, found)
         return found
 
-    def _evaluated(self, statement: OpenStatement, request: PointRequest) -> Version:
+    def _evaluate(self, statement: OpenStatement, request: PointRequest) -> Version:
         session = statement.session
         try:
             session.execute(request.query, self._parameters)
@@ -120,7 +120,7 @@ class TimePoints:
         latest = now + 1 if request.edge is TransactionBoundary.BEFORE else now
         return max(0, min(int(number), latest))
 
-    def _aligned(
+    def _align(
         self, statement: OpenStatement, version: Version, edge: TransactionBoundary
     ) -> Version:
         found = commits_across(statement.session, version)

@@ -18,7 +18,7 @@ _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 
 def table_name(text: str, catalog: CatalogSnapshot, schema: str) -> TableName:
     """What a name of a table means in a catalog: in ``schema``, unless it names one."""
-    *before, name = [_bare(part) for part in _PART.findall(text.strip())] or [""]
+    *before, name = [_unquote(part) for part in _PART.findall(text.strip())] or [""]
     if len(before) > 1 and is_database(before[0], catalog):
         before = before[1:]
     return TableName(".".join(before) or schema, name)
@@ -26,9 +26,9 @@ def table_name(text: str, catalog: CatalogSnapshot, schema: str) -> TableName:
 
 def column_names(text: str | None) -> tuple[str, ...]:
     """The names in a list of columns, separated by commas; none of no text."""
-    return tuple(_bare(item.strip()) for item in _ITEM.findall(text or "") if item.strip())
+    return tuple(_unquote(item.strip()) for item in _ITEM.findall(text or "") if item.strip())
 
 
-def _bare(part: str) -> str:
+def _unquote(part: str) -> str:
     """A part without its quotes."""
     return part[1:-1].replace('""', '"') if _QUOTED.fullmatch(part) else part

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from gateway.shell import describing
 from gateway.shell.copying import copy_command
-from gateway.shell.options import switched
+from gateway.shell.options import parse_switch
 from gateway.shell.syntax import statement_help
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Backslash:
     run: Callable[[Shell, str], None]
 
 
-def run(shell: Shell, line: str) -> None:
+def run_backslash(shell: Shell, line: str) -> None:
     """Run the command of a line that begins with a backslash."""
     name, _, rest = line[1:].partition(" ")
     name = name.rstrip(";")
@@ -43,7 +43,7 @@ def run(shell: Shell, line: str) -> None:
     found.run(shell, rest.strip() if raw else rest.strip().rstrip(";").strip())
 
 
-def words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Arguments, quotes taken off."""
     try:
         return shlex.split(text)
@@ -51,8 +51,8 @@ def words(text: str) -> list[str]:
         raise WrongCommand(f"a quote is not closed: {text}") from error
 
 
-def _first(text: str) -> str | None:
-    found = words(text)
+def _first_word(text: str) -> str | None:
+    found = split_words(text)
     return found[0] if found else None
 
 
@@ -60,17 +60,17 @@ def _describe(shell: Shell, text: str) -> None:
     if not text:
         shell.show_facts(describing.relations(shell.connection, "all", None))
         return
-    relation = describing.find(shell.connection, text)
+    relation = describing.find_relation(shell.connection, text)
     if relation is None:
         listed = describing.relations(shell.connection, "all", text)
         if not listed.row_count:
             raise WrongCommand(f"there is no table or view {text}; \\d lists them")
         shell.show_facts(listed)
         return
-    shell.say(f"{type(relation).__name__} {relation.name}")
+    shell.write_message(f"{type(relation).__name__} {relation.name}")
     shell.show_facts(describing.columns_of(relation))
     for fact in describing.facts_of(shell.connection, relation):
-        shell.say(fact)
+        shell.write_message(fact)
 
 
 def _tables(shell: Shell, text: str) -> None:
@@ -87,50 +87,50 @@ def _schemas(shell: Shell, text: str) -> None:
 
 def _warehouse(shell: Shell, text: str) -> None:
     session = shell.connection.session
-    shell.say(f"Warehouse: {session.journal.place}")
-    shell.say(f"Dialect: {session.dialect}; user: {session.user or 'nobody'}")
+    shell.write_message(f"Warehouse: {session.journal.place}")
+    shell.write_message(f"Dialect: {session.dialect}; user: {session.user or 'nobody'}")
     if session.settings.as_of:
-        shell.say(f"Reading as of: {session.settings.as_of}")
+        shell.write_message(f"Reading as of: {session.settings.as_of}")
     shell.show_facts(describing.schemas(shell.connection))
 
 
 def _timing(shell: Shell, text: str) -> None:
-    shell.options.timing = switched(shell.options.timing, text or None)
-    shell.say(f"Timing is {'on' if shell.options.timing else 'off'}.")
+    shell.options.timing = parse_switch(shell.options.timing, text or None)
+    shell.write_message(f"Timing is {'on' if shell.options.timing else 'off'}.")
 
 
 def _expanded(shell: Shell, text: str) -> None:
     shell.options.set_print_option("expanded", text or None)
-    shell.say(f"Expanded display is {shell.options.expanded}.")
+    shell.write_message(f"Expanded display is {shell.options.expanded}.")
 
 
 def _pset(shell: Shell, text: str) -> None:
     name, _, value = text.partition(" ")
     if not name:
         for option, current in shell.options.print_options().items():
-            shell.say(f"{option:10} {current}")
+            shell.write_message(f"{option:10} {current}")
         return
     given = value.strip()
-    shell.options.set_print_option(name, (words(given) or [""])[0] if given else None)
-    shell.say(f"{name} is {shell.options.print_options().get(name, given)}.")
+    shell.options.set_print_option(name, (split_words(given) or [""])[0] if given else None)
+    shell.write_message(f"{name} is {shell.options.print_options().get(name, given)}.")
 
 
 def _set(shell: Shell, text: str) -> None:
     name, _, value = text.partition(" ")
     options = shell.options
     if not name:
-        shell.say(f"AUTOCOMMIT = {'on' if shell.connection.autocommit else 'off'}")
-        shell.say(f"ON_ERROR_STOP = {'on' if options.stop_on_error else 'off'}")
+        shell.write_message(f"AUTOCOMMIT = {'on' if shell.connection.autocommit else 'off'}")
+        shell.write_message(f"ON_ERROR_STOP = {'on' if options.stop_on_error else 'off'}")
         for known, held in options.variables.items():
-            shell.say(f"{known} = {held}")
+            shell.write_message(f"{known} = {held}")
     elif name.upper() == "ON_ERROR_STOP":
-        options.stop_on_error = switched(False, value.strip() or "on")
+        options.stop_on_error = parse_switch(False, value.strip() or "on")
     elif name.upper() == "AUTOCOMMIT":
-        shell.connection.autocommit = switched(False, value.strip() or "on")
+        shell.connection.autocommit = parse_switch(False, value.strip() or "on")
     elif not name.isidentifier():
         raise WrongCommand("\\set takes a name and a value; :name then stands for the value")
     else:
-        options.variables[name] = " ".join(words(value))
+        options.variables[name] = " ".join(split_words(value))
 
 
 def _unset(shell: Shell, text: str) -> None:
@@ -138,7 +138,7 @@ def _unset(shell: Shell, text: str) -> None:
 
 
 def _include(shell: Shell, text: str) -> None:
-    path = _first(text)
+    path = _first_word(text)
     if path is None:
         raise WrongCommand("\\i takes a file")
     if shell.depth >= _INCLUDES_MAX:
@@ -146,19 +146,19 @@ def _include(shell: Shell, text: str) -> None:
     script = Path(path).expanduser().read_text(encoding="utf-8")
     shell.depth += 1
     try:
-        shell.script(script)
+        shell.run_script(script)
     finally:
         shell.depth -= 1
 
 
 def _output(shell: Shell, text: str) -> None:
-    path = _first(text)
+    path = _first_word(text)
     shell.redirect(path)
-    shell.say(f"Results go to {path}." if path else "Results go to the screen.")
+    shell.write_message(f"Results go to {path}." if path else "Results go to the screen.")
 
 
 def _copy(shell: Shell, text: str) -> None:
-    shell.say(copy_command(shell.connection, text))
+    shell.write_message(copy_command(shell.connection, text))
 
 
 def _preview(shell: Shell, text: str) -> None:
@@ -170,20 +170,22 @@ def _preview(shell: Shell, text: str) -> None:
 
 
 def _statement_help(shell: Shell, text: str) -> None:
-    shell.say(statement_help(text))
+    shell.write_message(statement_help(text))
 
 
 def _help(shell: Shell, text: str) -> None:
     width = max(len(c.usage) for c in COMMANDS.values())
     for known in COMMANDS.values():
-        shell.say(f"  {known.usage:{width}}  {known.about}")
-    shell.say("\nStatements end with a semicolon. Ctrl-C stops a statement, Ctrl-D leaves.")
+        shell.write_message(f"  {known.usage:{width}}  {known.about}")
+    shell.write_message(
+        "\nStatements end with a semicolon. Ctrl-C stops a statement, Ctrl-D leaves."
+    )
 
 
 def _quit(shell: Shell, text: str) -> None:
-    from gateway.shell.shell import Leave
+    from gateway.shell.shell import ExitShell
 
-    raise Leave
+    raise ExitShell
 
 
 COMMANDS: dict[str, Backslash] = {

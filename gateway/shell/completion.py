@@ -78,16 +78,16 @@ class Completer:
         if before.lstrip().startswith("\\"):
             yield from self._backslash(before.lstrip(), commands)
             return
-        if _inside_literal(before):
+        if _is_inside_literal(before):
             return
         found = _WORD.search(before)
         word = found.group() if found is not None else ""
         ahead = before[: len(before) - len(word)]
-        yield from self._fitting(word, self._choices(text, ahead, bool(word)))
+        yield from self._matching(word, self._choices(text, ahead, bool(word)))
 
     def _choices(self, text: str, ahead: str, typed: bool) -> Iterator[tuple[str, str]]:
         if ahead.endswith("."):
-            yield from self._behind_dot(text, _qualifier(ahead))
+            yield from self._columns_after_dot(text, _qualifier(ahead))
             return
         last = _last_word(ahead)
         if last in _BEFORE_TABLES:
@@ -107,7 +107,7 @@ class Completer:
             yield from self._columns(text)
             yield from ((f, "function") for f in FUNCTIONS)
 
-    def _behind_dot(self, text: str, qualifier: str) -> Iterator[tuple[str, str]]:
+    def _columns_after_dot(self, text: str, qualifier: str) -> Iterator[tuple[str, str]]:
         catalog = self._catalog()
         relation = self._sources(text).get(fold(qualifier)) or self._find(qualifier)
         if relation is not None:
@@ -154,14 +154,14 @@ class Completer:
         catalog = self._catalog()
         return catalog.get(table_name(name, catalog, self._schema()))
 
-    def _fitting(self, word: str, choices: Iterable[tuple[str, str]]) -> Iterator[Candidate]:
+    def _matching(self, word: str, choices: Iterable[tuple[str, str]]) -> Iterator[Candidate]:
         wanted = fold(word.strip('"'))
         seen: set[str] = set()
         for text, kind in choices:
             if not fold(text).startswith(wanted) or text in seen:
                 continue
             seen.add(text)
-            yield Candidate(_spelled(text, kind, word), len(word), kind)
+            yield Candidate(_in_typed_case(text, kind, word), len(word), kind)
 
     def _backslash(self, line: str, commands: Iterable[str]) -> Iterator[Candidate]:
         name, space, rest = line[1:].partition(" ")
@@ -173,8 +173,8 @@ class Completer:
             yield from _paths(rest)
         elif name in {"d", "dt", "dv"} or (name == "copy" and " " not in rest):
             schema, dot, bare = rest.rpartition(".")
-            choices = self._behind_dot("", schema) if dot else self._relations()
-            yield from self._fitting(bare, choices)
+            choices = self._columns_after_dot("", schema) if dot else self._relations()
+            yield from self._matching(bare, choices)
         elif name == "preview":
             yield from self.candidates(rest, len(rest), ())
 
@@ -193,7 +193,7 @@ def _columns_of(relation: Relation) -> Iterator[tuple[str, str]]:
         yield from ((column.name, "column") for column in relation.columns)
 
 
-def _spelled(text: str, kind: str, word: str) -> str:
+def _in_typed_case(text: str, kind: str, word: str) -> str:
     """Keywords take the case of what was typed; names that need it are quoted."""
     if kind in {"keyword", "function"}:
         lower = word.islower() if word else kind == "function"
@@ -222,7 +222,7 @@ def _clause(text: str) -> str:
     return ""
 
 
-def _inside_literal(text: str) -> bool:
+def _is_inside_literal(text: str) -> bool:
     rest = re.sub(r"'(?:[^']|'')*'|--[^\n]*\n", "", text)
     return "'" in rest or "--" in rest
 

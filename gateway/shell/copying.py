@@ -24,7 +24,7 @@ def copy_command(connection: Connection, text: str) -> str:
     """Run the copy that ``text`` describes; returns what to say about it."""
     found = _FORM.fullmatch(text.strip().rstrip(";").strip())
     if found is None:
-        raise _wrong()
+        raise _copy_error()
     file = found["file"]
     if file.startswith("'"):
         file = file[1:-1].replace("''", "'")
@@ -32,7 +32,7 @@ def copy_command(connection: Connection, text: str) -> str:
     rest = found["rest"].strip()
     if found["way"].lower() == "to":
         if rest:
-            raise _wrong()
+            raise _copy_error()
         source = found["source"]
         if source.startswith("("):
             source = source[1:-1]
@@ -41,7 +41,7 @@ def copy_command(connection: Connection, text: str) -> str:
         return f"Wrote {place}: {counted(rows, 'row')}."
     created = _CREATE.fullmatch(rest)
     if rest and created is None:
-        raise _wrong()
+        raise _copy_error()
     keys = [k.strip() for k in (created["key"] or "").split(",")] if created is not None else []
     with mapping(), fetched(place) as path:
         done = import_file(
@@ -55,6 +55,6 @@ def copy_command(connection: Connection, text: str) -> str:
     return f"{'Made' if done.created else 'Appended to'} {done.table}: {counted(done.rows, 'row')}."
 
 
-def _wrong() -> Exception:
+def _copy_error() -> Exception:
     with mapping():
         raise PalimpsestError(Code.SYNTAX, "the copy command is not complete", advice=_USAGE)

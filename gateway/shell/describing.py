@@ -47,7 +47,7 @@ def schemas(connection: Connection) -> ShownResult:
     return _result([*_texts("schema"), ShownColumn("tables and views", "BIGINT")], rows)
 
 
-def find(connection: Connection, name: str) -> Relation | None:
+def find_relation(connection: Connection, name: str) -> Relation | None:
     """The table or view of a name as typed, in the session's schema unless it names one."""
     catalog = catalog_of(connection)
     return catalog.get(table_name(name, catalog, connection.session.settings.schema))

@@ -20,7 +20,7 @@ from gateway.session import typed_names
 from gateway.session.results import StatementOutcome
 from gateway.shell.formats import FORMATS
 from gateway.shell.result import ShownResult
-from gateway.shell.running import Advance, cancellable
+from gateway.shell.running import Advance, run_cancellable
 from gateway.shell.table import Style
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table, TableName, fold
@@ -83,7 +83,7 @@ def import_file(
         target = table_name(connection, name)
         found = connection.session.catalog.get(target)
         source = _Source(path, reader, options)
-        columns = _described(connection, source.relation({}))
+        columns = _columns_of_query(connection, source.relation({}))
         if create:
             definition = _definition(target, columns, key)
         else:
@@ -93,7 +93,7 @@ def import_file(
                     f"table {target} does not exist",
                     advice="make it from the file: --create --key COLUMN",
                 )
-            columns = _matched(found, columns, path)
+            columns = _match_columns(found, columns, path)
             definition = None
         rows, skipped = _append(connection, source, target, columns, definition, advance)
     return Imported(str(target), rows, tuple(n for n, _ in columns), create, skipped)
@@ -117,7 +117,7 @@ def _append(
         session.begin()
     try:
         if definition is not None:
-            run(connection, definition).close()
+            run_ast(connection, definition).close()
         names = [exp.to_identifier(n, quoted=True) for n, _ in columns]
         insert = exp.Insert(
             this=exp.Schema(this=_table(target), expressions=names),
@@ -125,7 +125,7 @@ def _append(
                 source.relation(dict(columns))
             ),
         )
-        outcome = run(connection, insert, advance)
+        outcome = run_ast(connection, insert, advance)
         if not outer:
             session.commit()
     except BaseException:
@@ -166,9 +166,9 @@ def _argument(name: str, value: exp.Expr) -> exp.EQ:
     return exp.EQ(this=exp.column(name), expression=value)
 
 
-def _described(connection: Connection, relation: exp.Table) -> list[tuple[str, str]]:
+def _columns_of_query(connection: Connection, relation: exp.Table) -> list[tuple[str, str]]:
     query = exp.select("*").from_(relation).limit(0)
-    outcome = run(connection, query)
+    outcome = run_ast(connection, query)
     outcome.close()
     return [(c.name, c.type) for c in outcome.columns or []]
 
@@ -196,7 +196,9 @@ def _definition(
     return exp.Create(this=exp.Schema(this=_table(target), expressions=elements), kind="TABLE")
 
 
-def _matched(table: Table, columns: Sequence[tuple[str, str]], path: str) -> list[tuple[str, str]]:
+def _match_columns(
+    table: Table, columns: Sequence[tuple[str, str]], path: str
+) -> list[tuple[str, str]]:
     """The file's columns under the table's types; all must be columns of the table."""
     matched = []
     for name, _ in columns:
@@ -228,14 +230,16 @@ def _table(name: TableName) -> exp.Table:
     )
 
 
-def run(connection: Connection, ast: exp.Expr, advance: Advance | None = None) -> StatementOutcome:
+def run_ast(
+    connection: Connection, ast: exp.Expr, advance: Advance | None = None
+) -> StatementOutcome:
     """Run a statement that was built here, whatever dialect the connection speaks."""
     session = connection.session
     (parsed,) = parse(ast.sql(dialect="duckdb"), "duckdb", session.settings.limits)
     # The text names the plan in the cache, where a client's text in another dialect may stand.
     marked = replace(parsed, text=f"{parsed.text} -- built")
     with connection.lock:
-        return cancellable(connection, lambda: session.run(marked), advance)
+        return run_cancellable(connection, lambda: session.run(marked), advance)
 
 
 def export_rows(
@@ -249,11 +253,11 @@ def export_rows(
     chosen = form or format_of(path)
     sql = _query_of(connection, source)
     if chosen == "parquet":
-        copied = _copied(connection, sql, path, advance)
+        copied = _copy_by_store(connection, sql, path, advance)
         if copied is not None:
             return copied
     cursor = connection.cursor()
-    cancellable(connection, lambda: cursor.execute(sql))
+    run_cancellable(connection, lambda: cursor.execute(sql))
     partial = path.with_name(f".{path.name}.part")
     try:
         if chosen == "parquet":
@@ -286,7 +290,9 @@ def _query_of(connection: Connection, source: str) -> str:
     return exp.select("*").from_(_table(name)).sql(dialect="" if dialect == "ansi" else dialect)
 
 
-def _copied(connection: Connection, sql: str, path: Path, advance: Advance | None) -> int | None:
+def _copy_by_store(
+    connection: Connection, sql: str, path: Path, advance: Advance | None
+) -> int | None:
     """Let the store write a query's rows, however many.
 
     None for statements that are no query, and where the store's server would write its own files.
@@ -311,7 +317,7 @@ def _copied(connection: Connection, sql: str, path: Path, advance: Advance | Non
         # The text names the plan in the cache, where the query alone may stand.
         text = f"{statements[0].text} -- to {path}"
         whole = replace(statements[0], statement=SqlStatement(copy), text=text)
-        return cancellable(connection, lambda: session.run(whole), advance).row_count
+        return run_cancellable(connection, lambda: session.run(whole), advance).row_count
 
 
 def format_of(path: Path) -> str:
@@ -341,12 +347,12 @@ def _write_parquet(connection: Connection, cursor: Cursor, path: Path) -> int:
     import pyarrow.parquet as pq
 
     batches = cursor.fetch_record_batches()
-    batch = cancellable(connection, lambda: next(batches, None))
+    batch = run_cancellable(connection, lambda: next(batches, None))
     assert batch is not None, "one batch at least has the schema"
     rows = 0
     with pq.ParquetWriter(path, batch.schema, compression="zstd") as out:
         while batch is not None:
             out.write_batch(batch)
             rows += batch.num_rows
-            batch = cancellable(connection, lambda: next(batches, None))
+            batch = run_cancellable(connection, lambda: next(batches, None))
     return rows

@@ -26,7 +26,7 @@ _NUMBER_AT_END = re.compile(r"[+-]?\d[\d.,:+-]*$")
 
 
 @dataclass(slots=True)
-class Fitting:
+class TableLayout:
     """Widths of all columns, the ``places`` of those that are drawn, and what was cut of them.
 
     Texts of the ``limited`` columns are cut to their width; other columns grow with what comes.
@@ -40,7 +40,7 @@ class Fitting:
     _counts: dict[int, int] = field(default_factory=dict)
     _last: dict[int, int] = field(default_factory=dict)
 
-    def fitted(self, place: int, value: Any, text: str, row: int) -> str:
+    def cell_text(self, place: int, value: Any, text: str, row: int) -> str:
         """The text of a value as it is drawn; ``row`` is the number of its row, -1 a heading."""
         width = self.widths[place]
         if (len(text) <= width and text.isascii()) or cell_len(text) <= width:
@@ -51,23 +51,23 @@ class Fitting:
         if self._last.get(place) != row:
             self._last[place] = row
             self._counts[place] = self._counts.get(place, 0) + (row >= 0)
-        return cut(text, width, self.mark)
+        return cut_text(text, width, self.mark)
 
-    def losses(self) -> list[str]:
+    def omissions(self) -> list[str]:
         """What was not shown, in words: how many values of which columns, and whole columns."""
         names = {p: column.name for p, column in enumerate(self.columns)}
         values = [(names[p], count) for p, count in sorted(self._counts.items())]
         parts = [f"{counted(count, 'value')} of {name}" for name, count in values if count]
         parts += [f"the name {name}" for name, count in values if not count]
-        found = [f"cut: {_listed(parts)}"] if parts else []
+        found = [f"cut: {_name_list(parts)}"] if parts else []
         out = [name for p, name in names.items() if p not in set(self.places)]
         if out:
             fit = f"{len(self.places)} of {len(names)} columns fit"
-            found.append(f"{fit}, left out: {_listed(out)}")
+            found.append(f"{fit}, left out: {_name_list(out)}")
         return found
 
 
-def natural(names: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:
+def natural_widths(names: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:
     """The widths at which nothing is cut."""
     widths = [max(cell_len(name), 1) for name in names]
     for row in cells:
@@ -77,23 +77,23 @@ def natural(names: Sequence[str], cells: Sequence[Sequence[str]]) -> list[int]:
     return widths
 
 
-def fits(widths: Sequence[int], screen: int | None) -> bool:
+def fits_screen(widths: Sequence[int], screen: int | None) -> bool:
     """True if a row of these widths stands in one line."""
     return screen is None or _total(widths) <= screen
 
 
-def whole(columns: Sequence[ShownColumn], widths: list[int]) -> Fitting:
+def full_layout(columns: Sequence[ShownColumn], widths: list[int]) -> TableLayout:
     """A table of which nothing is cut."""
-    return Fitting(columns, widths, list(range(len(widths))))
+    return TableLayout(columns, widths, list(range(len(widths))))
 
 
-def narrowed(
+def narrow_layout(
     columns: Sequence[ShownColumn],
     widths: list[int],
     rows: Sequence[Row],
     screen: int,
     mark: str,
-) -> Fitting:
+) -> TableLayout:
     """A table for a screen: texts are cut first, then columns of the middle are left out."""
     exact = {
         p
@@ -118,10 +118,10 @@ def narrowed(
             chosen[p] = widest - step
     drawn = [chosen.get(p, w) for p, w in enumerate(widths)]
     limited = frozenset(p for p in range(len(widths)) if p not in exact)
-    return Fitting(columns, drawn, places, limited, mark)
+    return TableLayout(columns, drawn, places, limited, mark)
 
 
-def cut(text: str, width: int, mark: str = "…") -> str:
+def cut_text(text: str, width: int, mark: str = "…") -> str:
     """A text cut to a width, never through a number: that number is left out."""
     if width <= len(mark):
         return mark[:width]
@@ -139,7 +139,7 @@ def _gap(places: Sequence[int], widths: Sequence[int]) -> int:
     return 4 if len(places) < len(widths) else 0
 
 
-def _listed(names: Sequence[str]) -> str:
+def _name_list(names: Sequence[str]) -> str:
     more = len(names) - _NAMED_MAX
     shown = ", ".join(names[:_NAMED_MAX])
     return f"{shown} and {more} more" if more > 0 else shown

@@ -9,7 +9,7 @@ from typing import TextIO
 
 from gateway.shell.result import ShownColumn, ShownResult
 from gateway.shell.table import Style, write_table
-from gateway.shell.values import plain, shown, to_json
+from gateway.shell.values import display_text, file_text, to_json
 
 Writer = Callable[[ShownResult, TextIO, Style], int]
 
@@ -24,7 +24,7 @@ def write_csv(result: ShownResult, out: TextIO, style: Style, delimiter: str = "
             return str(value)
         if value is None:
             return ""
-        text = value if isinstance(value, str) else plain(value)
+        text = value if isinstance(value, str) else file_text(value)
         return f'"{text.replace(_QUOTE, _QUOTE * 2)}"' if risky.search(text) else text
 
     out.write(delimiter.join(cell(c.name) for c in result.columns) + "\n")
@@ -83,17 +83,17 @@ def write_envelope(result: ShownResult, out: TextIO, style: Style) -> int:
 
 def write_markdown(result: ShownResult, out: TextIO, style: Style) -> int:
     """A Markdown table."""
-    out.write("| " + " | ".join(_escaped(c.name) for c in result.columns) + " |\n")
+    out.write("| " + " | ".join(_escape(c.name) for c in result.columns) + " |\n")
     marks = ["---:" if c.is_number else "---" for c in result.columns]
     out.write("| " + " | ".join(marks) + " |\n")
     count = 0
     for row in result.rows:
-        out.write("| " + " | ".join(_escaped(shown(v, style.null)) for v in row) + " |\n")
+        out.write("| " + " | ".join(_escape(display_text(v, style.null)) for v in row) + " |\n")
         count += 1
     return count
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("|", "\\|")
 
 
@@ -119,7 +119,7 @@ FORMATS: dict[str, Writer] = {
 }
 
 
-def write(result: ShownResult, out: TextIO, name: str, style: Style) -> None:
+def write_result(result: ShownResult, out: TextIO, name: str, style: Style) -> None:
     """Write a result in the named format; of a statement without rows, its status."""
     if result.has_rows:
         FORMATS[name](result, out, style)

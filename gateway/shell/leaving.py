@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from gateway.dbapi.connection import Connection
 from gateway.procedures.procedures import embedded
-from gateway.shell.files import export_rows, import_file, run, table_name
+from gateway.shell.files import export_rows, import_file, run_ast, table_name
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table, TableName
 from journal.sql.relations import ident
@@ -69,11 +69,11 @@ def eject_files(connection: Connection, table: str, folder: Path, *, run: bool) 
         f"{name} is dropped; UNDROP TABLE brings it back",
     ]
     if run:
-        _leave(connection, found, {found.name: current, found.journal_name: history})
+        _write_and_drop(connection, found, {found.name: current, found.journal_name: history})
     return steps
 
 
-def _leave(connection: Connection, table: Table, files: dict[TableName, Path]) -> None:
+def _write_and_drop(connection: Connection, table: Table, files: dict[TableName, Path]) -> None:
     """Write and drop in one transaction; raises SERIALIZATION if others wrote meanwhile."""
     session = connection.session
     journal = embedded(session, "ejecting to files")
@@ -82,7 +82,7 @@ def _leave(connection: Connection, table: Table, files: dict[TableName, Path]) -
         for name, path in files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             export_rows(connection, str(_place(name).sql(dialect=session.dialect)), path)
-        run(connection, exp.Drop(tables=[_place(table.name)], kind="TABLE")).close()
+        run_ast(connection, exp.Drop(tables=[_place(table.name)], kind="TABLE")).close()
         with journal.commit_lock:
             assert session.transaction is not None
             if session.transaction.is_pinned(table.id, journal.state):

@@ -62,7 +62,7 @@ class Options:
                     raise WrongOption("rows takes a number; 0 shows all")
                 self.rows = int(value)
             case "footer":
-                self.footer = switched(self.footer, value)
+                self.footer = parse_switch(self.footer, value)
             case _:
                 known = ", ".join(self.print_options())
                 raise WrongOption(f"there is no option {name}; there are {known}")
@@ -70,10 +70,10 @@ class Options:
     def _expanded(self, value: str | None) -> str:
         if value == "auto":
             return "auto"
-        return "on" if switched(self.expanded == "on", value) else "off"
+        return "on" if parse_switch(self.expanded == "on", value) else "off"
 
 
-def switched(now: bool, value: str | None) -> bool:
+def parse_switch(now: bool, value: str | None) -> bool:
     """The other way round, or as ``value`` says."""
     if value is None:
         return not now

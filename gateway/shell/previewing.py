@@ -10,7 +10,7 @@ from rich.syntax import Syntax
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
 from gateway.session.request import StatementRequest
-from rewriter.preview.preview import Preview, PreviewStep, of_plan, parse_one
+from rewriter.preview.preview import Preview, PreviewStep, parse_one, preview_plan
 from rewriter.statement import SessionStatement
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ def preview_on(connection: Connection, sql: str, dialect: str = "duckdb") -> Pre
         transaction = session.transaction
         borrowed = transaction is None
         if transaction is None:
-            transaction = session.started(read_only=True)
+            transaction = session.new_transaction(read_only=True)
         try:
             request = StatementRequest(parsed, {}, session.settings, session.dialect)
             plan = session.executor.plan(transaction, request)
-            return of_plan(plan, parsed, transaction.catalog, dialect)
+            return preview_plan(plan, parsed, transaction.catalog, dialect)
         finally:
             if borrowed:
                 session.journal.rollback(transaction)
@@ -57,7 +57,7 @@ def preview_lines(preview: Preview, *, original: bool = False) -> list[str]:
     """A preview as people read it; comments make the whole of it SQL."""
     lines: list[str] = []
     if original:
-        lines += ["-- Original", *_indented(preview.original), ""]
+        lines += ["-- Original", *_indent(preview.original), ""]
     heading = f"-- {preview.tag}"
     if preview.reads:
         heading += f"; reads {', '.join(preview.reads)}"
@@ -79,7 +79,7 @@ def preview_lines(preview: Preview, *, original: bool = False) -> list[str]:
     return lines
 
 
-def _indented(text: str) -> list[str]:
+def _indent(text: str) -> list[str]:
     return [f"--   {line}" for line in text.splitlines()]
 
 

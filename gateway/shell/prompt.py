@@ -26,7 +26,7 @@ from pygments.lexers.sql import PostgresLexer
 from gateway.shell import completion
 from gateway.shell.backslash import COMMANDS
 from gateway.shell.describing import catalog_of
-from gateway.shell.shell import Leave, Shell
+from gateway.shell.shell import ExitShell, Shell
 from gateway.shell.splitting import is_complete
 
 _STYLE = Style.from_dict(
@@ -66,7 +66,7 @@ class _Completions(Completer):
             yield Completion(candidate.text, -candidate.replaces, display_meta=candidate.kind)
 
 
-def converse(shell: Shell, place: str) -> int:
+def run_repl(shell: Shell, place: str) -> int:
     """Talk with whoever sits at the terminal until they leave; the exit code."""
     session: PromptSession[str] = PromptSession(
         history=_history(),
@@ -84,23 +84,23 @@ def converse(shell: Shell, place: str) -> int:
     )
     while True:
         try:
-            shell.take(session.prompt(lambda: _prompt(shell, place)))
+            shell.run_input(session.prompt(lambda: _prompt(shell, place)))
         except KeyboardInterrupt:
             continue
         except EOFError:
-            shell.say("\\q")
-            return _left(shell, 0)
-        except Leave as leave:
-            return _left(shell, leave.code)
+            shell.write_message("\\q")
+            return _warn_of_rollback(shell, 0)
+        except ExitShell as leave:
+            return _warn_of_rollback(shell, leave.code)
 
 
-def _left(shell: Shell, code: int) -> int:
-    if shell.connection.session.transaction is not None and _wrote(shell):
-        shell.say("The open transaction was rolled back.", error=True)
+def _warn_of_rollback(shell: Shell, code: int) -> int:
+    if shell.connection.session.transaction is not None and _has_writes(shell):
+        shell.write_message("The open transaction was rolled back.", error=True)
     return code
 
 
-def _wrote(shell: Shell) -> bool:
+def _has_writes(shell: Shell) -> bool:
     transaction = shell.connection.session.transaction
     return transaction is not None and bool(transaction.writes)
 

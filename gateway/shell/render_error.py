@@ -10,16 +10,16 @@ from journal.model.errors import Position
 _RED, _CYAN, _DIM, _PLAIN = "\x1b[1;31m", "\x1b[36m", "\x1b[2m", "\x1b[0m"
 
 
-def complaint(
+def render_error(
     error: Error, statement: str = "", *, width: int = 100, color: bool = False, line: int = 0
 ) -> str:
     """The error's text; ``line`` is added to the numbers of the statement's lines."""
 
-    def painted(code: str, text: str) -> str:
+    def paint(code: str, text: str) -> str:
         return f"{code}{text}{_PLAIN}" if color else text
 
     first, _, rest = error.message.partition("\n")
-    parts = [painted(_RED, f"ERROR {error.code}") + f" ({error.sqlstate}): {first}"]
+    parts = [paint(_RED, f"ERROR {error.code}") + f" ({error.sqlstate}): {first}"]
     if rest:
         parts.append(rest)
     if error.position is not None and statement:
@@ -27,12 +27,12 @@ def complaint(
         if source is not None:
             number = str(error.position.line + line)
             text, offset = source
-            bar = painted(_DIM, "│")
-            parts.append(f" {painted(_DIM, number)} {bar} {text}")
-            caret = painted(_RED, "^")
+            bar = paint(_DIM, "│")
+            parts.append(f" {paint(_DIM, number)} {bar} {text}")
+            caret = paint(_RED, "^")
             parts.append(f" {' ' * len(number)} {bar} {' ' * offset}{caret}")
     if error.advice:
-        parts.append(painted(_CYAN, "Hint:") + f" {error.advice}")
+        parts.append(paint(_CYAN, "Hint:") + f" {error.advice}")
     return "\n".join(parts)
 
 

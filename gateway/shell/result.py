@@ -8,7 +8,7 @@ from typing import Any
 
 from gateway.dbapi.connection import Connection
 from gateway.dbapi.cursor import Cursor
-from gateway.shell.running import cancellable
+from gateway.shell.running import run_cancellable
 from gateway.wording import counted
 
 Row = tuple[Any, ...]
@@ -84,5 +84,5 @@ _COUNTED = frozenset(
 
 
 def _rows(cursor: Cursor, connection: Connection) -> Iterator[Row]:
-    while rows := cancellable(connection, lambda: cursor.fetchmany(_FETCH_ROWS)):
+    while rows := run_cancellable(connection, lambda: cursor.fetchmany(_FETCH_ROWS)):
         yield from rows

@@ -37,13 +37,15 @@ class _Work(threading.Thread, Generic[T]):
             self.ended.set()
 
 
-def cancellable(connection: Connection, call: Callable[[], T], advance: Advance | None = None) -> T:
+def run_cancellable(
+    connection: Connection, call: Callable[[], T], advance: Advance | None = None
+) -> T:
     """What ``call`` returns; Ctrl-C cancels the connection's statement, whose error is raised.
 
     ``advance`` is told how much of the statement's work is done.
     """
     work = _Work(call)
-    with _watched(connection, advance) as look:
+    with _progress_poller(connection, advance) as report_progress:
         work.start()
         cancels = 0
         while not work.ended.is_set():
@@ -52,7 +54,7 @@ def cancellable(connection: Connection, call: Callable[[], T], advance: Advance 
                     # Again and again: the statement may not have begun, and be deaf while it does.
                     connection.cancel()
                 work.ended.wait(None if advance is None and not cancels else _LOOK_S)
-                look()
+                report_progress()
             except KeyboardInterrupt:
                 cancels += 1
                 if cancels > _CANCELS_MAX:
@@ -63,7 +65,9 @@ def cancellable(connection: Connection, call: Callable[[], T], advance: Advance 
 
 
 @contextmanager
-def _watched(connection: Connection, advance: Advance | None) -> Iterator[Callable[[], None]]:
+def _progress_poller(
+    connection: Connection, advance: Advance | None
+) -> Iterator[Callable[[], None]]:
     """A call that looks how far the statement is; the bar does not go back for later queries."""
     if advance is None:
         yield lambda: None
@@ -71,13 +75,13 @@ def _watched(connection: Connection, advance: Advance | None) -> Iterator[Callab
     statement = connection.session.cancellation
     done = 0.0
 
-    def look() -> None:
+    def report_progress() -> None:
         nonlocal done
         done = max(done, statement.progress() or 0.0)
         advance(done)
 
     statement.tracks_progress = True
     try:
-        yield look
+        yield report_progress
     finally:
         statement.tracks_progress = False

@@ -15,17 +15,17 @@ from typing import TextIO
 from gateway import errors
 from gateway.dbapi.connection import Connection
 from gateway.shell import backslash
-from gateway.shell.formats import write
+from gateway.shell.formats import write_result
 from gateway.shell.options import Options, WrongOption
-from gateway.shell.render_error import complaint
+from gateway.shell.render_error import render_error
 from gateway.shell.result import ShownResult
-from gateway.shell.running import cancellable
-from gateway.shell.splitting import SplitStatement, split
+from gateway.shell.running import run_cancellable
+from gateway.shell.splitting import SplitStatement, split_statements
 from gateway.shell.table import screen_width, style_for
 from journal.model.failures import file_error
 
 
-class Leave(Exception):
+class ExitShell(Exception):
     r"""``\q``, or an error while ON_ERROR_STOP is set."""
 
     def __init__(self, code: int = 0) -> None:
@@ -47,78 +47,82 @@ class Shell:
         self.depth = 0
         self.failures = 0
 
-    def take(self, text: str) -> None:
+    def run_input(self, text: str) -> None:
         """Run one input: a backslash command, or statements and what follows them."""
         stripped = text.strip()
         if stripped.startswith("\\"):
-            self.backslash(stripped)
+            self.run_backslash(stripped)
             return
-        for piece in split(text, self.connection.session.dialect):
-            self.guarded(lambda p=piece: self.statement(p), piece)  # type: ignore[misc]
+        for piece in split_statements(text, self.connection.session.dialect):
+            self.run_guarded(lambda p=piece: self.run_statement(p), piece)  # type: ignore[misc]
 
-    def script(self, text: str) -> None:
+    def run_script(self, text: str) -> None:
         """Run a script: statements, with backslash commands on lines of their own between them."""
         pending: list[str] = []
         first = 0
         for number, line in enumerate(text.splitlines()):
             starts = not pending or not "".join(pending).strip()
             if starts and line.lstrip().startswith("\\"):
-                self.backslash(line.strip())
+                self.run_backslash(line.strip())
                 pending = []
                 continue
             if not pending:
                 first = number
             pending.append(line + "\n")
             joined = "".join(pending)
-            if ";" in line and split(joined, self._dialect)[-1:] and self._done(joined):
-                self._pieces(joined, first)
+            if (
+                ";" in line
+                and split_statements(joined, self._dialect)[-1:]
+                and self._is_complete(joined)
+            ):
+                self._run_statements(joined, first)
                 pending = []
         if pending:
-            self._pieces("".join(pending), first)
+            self._run_statements("".join(pending), first)
 
-    def _done(self, text: str) -> bool:
-        return split(text, self._dialect)[-1].complete
+    def _is_complete(self, text: str) -> bool:
+        return split_statements(text, self._dialect)[-1].complete
 
     @property
     def _dialect(self) -> str:
         return self.connection.session.dialect
 
-    def _pieces(self, text: str, first: int) -> None:
-        for piece in split(text, self._dialect):
+    def _run_statements(self, text: str, first: int) -> None:
+        for piece in split_statements(text, self._dialect):
             placed = replace(piece, line=piece.line + first)
-            self.guarded(lambda p=placed: self.statement(p), placed)  # type: ignore[misc]
+            self.run_guarded(lambda p=placed: self.run_statement(p), placed)  # type: ignore[misc]
 
-    def guarded(self, action: Callable[[], None], piece: SplitStatement | None = None) -> None:
+    def run_guarded(self, action: Callable[[], None], piece: SplitStatement | None = None) -> None:
         """Do something whose errors are shown; with ON_ERROR_STOP they end the script."""
         try:
             action()
             return
         except errors.Error as error:
-            self._complain(error, piece)
+            self._show_error(error, piece)
         except (WrongOption, backslash.WrongCommand) as error:
-            self.say(f"{error}", error=True)
+            self.write_message(f"{error}", error=True)
         except BrokenPipeError:
             raise
         except OSError as error:
-            self._complain(errors.mapped(file_error(error)), piece)
+            self._show_error(errors.mapped(file_error(error)), piece)
         except KeyboardInterrupt:
-            self.say("cancelled", error=True)
+            self.write_message("cancelled", error=True)
         self.failures += 1
         if self.options.stop_on_error:
-            raise Leave(1)
+            raise ExitShell(1)
 
-    def statement(self, piece: SplitStatement) -> None:
+    def run_statement(self, piece: SplitStatement) -> None:
         """Run one statement and show what it gives."""
         started = time.perf_counter()
         parameters = self._parameters(piece.text)
         cursor = self.connection.cursor()
         try:
-            cancellable(self.connection, lambda: cursor.execute(piece.text, parameters))
+            run_cancellable(self.connection, lambda: cursor.execute(piece.text, parameters))
             self.show(ShownResult.of(cursor, self.connection))
         finally:
             cursor.close()
         if self.options.timing:
-            self.say(f"Time: {(time.perf_counter() - started) * 1000:.1f} ms")
+            self.write_message(f"Time: {(time.perf_counter() - started) * 1000:.1f} ms")
 
     def _parameters(self, text: str) -> dict[str, str] | None:
         if not self.options.variables:
@@ -132,7 +136,7 @@ class Shell:
     def show(self, result: ShownResult) -> None:
         """Write a result in the chosen form to where output goes."""
         style = self.options.style(style_for(self.out))
-        write(result, self.out, self.options.form, style)
+        write_result(result, self.out, self.options.form, style)
         self.out.flush()
 
     def show_facts(self, result: ShownResult) -> None:
@@ -140,18 +144,18 @@ class Shell:
         style = self.options.style(style_for(self.out))
         if style.expanded == "auto":
             style = replace(style, expanded="off")
-        write(result, self.out, "table", style)
+        write_result(result, self.out, "table", style)
         self.out.flush()
 
-    def say(self, text: str, *, error: bool = False) -> None:
+    def write_message(self, text: str, *, error: bool = False) -> None:
         """Tell the person at the shell something."""
         stream = sys.stderr if error else self.screen
         stream.write(text + "\n")
         stream.flush()
 
-    def backslash(self, line: str) -> None:
+    def run_backslash(self, line: str) -> None:
         """Run a backslash command."""
-        self.guarded(lambda: backslash.run(self, line))
+        self.run_guarded(lambda: backslash.run_backslash(self, line))
 
     def redirect(self, path: str | None) -> None:
         """Send results to a file, or back to the screen."""
@@ -165,7 +169,9 @@ class Shell:
         """Let go of an output file."""
         self.redirect(None)
 
-    def _complain(self, error: errors.Error, piece: SplitStatement | None) -> None:
+    def _show_error(self, error: errors.Error, piece: SplitStatement | None) -> None:
         color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
         text, line = (piece.text, piece.line) if piece is not None else ("", 0)
-        self.say(complaint(error, text, width=screen_width(), color=color, line=line), error=True)
+        self.write_message(
+            render_error(error, text, width=screen_width(), color=color, line=line), error=True
+        )

@@ -25,7 +25,7 @@ _TOKEN = re.compile(r"[;'\"`$\n]|--|/\*|#")
 _ENDS = {"'": "'", '"': '"', "`": "`", "--": "\n", "#": "\n", "/*": "*/"}
 
 
-def split(text: str, dialect: str = "duckdb") -> list[SplitStatement]:
+def split_statements(text: str, dialect: str = "duckdb") -> list[SplitStatement]:
     """The statements of ``text``; the last one is incomplete when its semicolon is missing.
 
     Pieces of nothing but space and comments are left out, unless a quote or comment in one is open.
@@ -44,7 +44,7 @@ def split(text: str, dialect: str = "duckdb") -> list[SplitStatement]:
 
 def is_complete(text: str, dialect: str = "duckdb") -> bool:
     """True when nothing more need be typed: every statement has its semicolon."""
-    pieces = split(text, dialect)
+    pieces = split_statements(text, dialect)
     return not pieces or pieces[-1].complete
 
 
@@ -57,10 +57,10 @@ def _next_semicolon(text: str, place: int, dialect: str) -> tuple[int, int | Non
         token = found.group()
         if token == ";":
             return found.start(), found.end()
-        place = _behind(text, found.start(), token, dialect)
+        place = _end_of_token(text, found.start(), token, dialect)
 
 
-def _behind(text: str, start: int, token: str, dialect: str) -> int:
+def _end_of_token(text: str, start: int, token: str, dialect: str) -> int:
     """Where scanning goes on behind a token that is no semicolon."""
     after = start + len(token)
     if token == "\n" or (token == "#" and dialect != "mysql"):
@@ -72,7 +72,7 @@ def _behind(text: str, start: int, token: str, dialect: str) -> int:
         closing = text.find(tag.group(), tag.end())
         return len(text) if closing < 0 else closing + len(tag.group())
     if token == "/*":
-        return _behind_comment(text, after)
+        return _end_of_comment(text, after)
     end = _ENDS[token]
     escapes = token in "'\"" and _has_escapes(text, start, dialect)
     while True:
@@ -86,7 +86,7 @@ def _behind(text: str, start: int, token: str, dialect: str) -> int:
         return closing + len(end)
 
 
-def _behind_comment(text: str, place: int) -> int:
+def _end_of_comment(text: str, place: int) -> int:
     depth = 1
     while depth:
         opening, closing = text.find("/*", place), text.find("*/", place)
@@ -128,4 +128,4 @@ def _piece(text: str, start: int, end: int, *, complete: bool) -> SplitStatement
 
 
 def _is_comment(text: str) -> bool:
-    return text.startswith("/*") and text.endswith("*/") and _behind_comment(text, 2) == len(text)
+    return text.startswith("/*") and text.endswith("*/") and _end_of_comment(text, 2) == len(text)

@@ -15,9 +15,15 @@ from typing import TextIO
 
 from rich.cells import cell_len
 
-from gateway.shell.fitting import Fitting, fits, narrowed, natural, whole
+from gateway.shell.fitting import (
+    TableLayout,
+    fits_screen,
+    full_layout,
+    narrow_layout,
+    natural_widths,
+)
 from gateway.shell.result import Row, ShownColumn, ShownResult
-from gateway.shell.values import shown
+from gateway.shell.values import display_text
 from gateway.wording import counted
 
 _MEASURED_ROWS = 5000
@@ -71,26 +77,31 @@ def write_table(result: ShownResult, out: TextIO, style: Style) -> int:
     rows = result.rows if not style.rows else islice(result.rows, style.rows)
     first = list(islice(rows, _MEASURED_ROWS))
     more = bool(style.rows) and len(first) == style.rows and next(result.rows, None) is not None
-    drawn = _unfolded(first) if len(first) <= _UNFOLDED_ROWS else list(enumerate(first))
-    cells = [[shown(value, style.null) for value in row] for _, row in drawn]
-    widths = natural([shown(column.name) for column in result.columns], cells)
-    fitting = whole(result.columns, widths)
-    if first and _expands(widths, style):
-        count = _expanded(result.columns, chain(first, rows), out, style)
+    drawn = _split_lines(first) if len(first) <= _UNFOLDED_ROWS else list(enumerate(first))
+    cells = [[display_text(value, style.null) for value in row] for _, row in drawn]
+    widths = natural_widths([display_text(column.name) for column in result.columns], cells)
+    fitting = full_layout(result.columns, widths)
+    if first and _needs_expanded(widths, style):
+        count = _write_expanded(result.columns, chain(first, rows), out, style)
     else:
-        if style.expanded == "off" and style.width is not None and not fits(widths, style.width):
+        if (
+            style.expanded == "off"
+            and style.width is not None
+            and not fits_screen(widths, style.width)
+        ):
             mark = "…" if style.unicode else "..."
-            fitting = narrowed(result.columns, widths, first, style.width, mark)
+            fitting = narrow_layout(result.columns, widths, first, style.width, mark)
         rest = (
-            (n, row, [shown(v, style.null) for v in row]) for n, row in enumerate(rows, len(first))
+            (n, row, [display_text(v, style.null) for v in row])
+            for n, row in enumerate(rows, len(first))
         )
         start = ((n, row, texts) for (n, row), texts in zip(drawn, cells, strict=True))
         count = _table(fitting, chain(start, rest), out, style)
-    _write_footer(count, more, fitting.losses(), out, style)
+    _write_footer(count, more, fitting.omissions(), out, style)
     return count
 
 
-def _unfolded(rows: Sequence[Row]) -> list[tuple[int, Row]]:
+def _split_lines(rows: Sequence[Row]) -> list[tuple[int, Row]]:
     """Rows whose texts have several lines, as several rows: for plans, definitions and the like."""
     found: list[tuple[int, Row]] = []
     for place, row in enumerate(rows):
@@ -100,11 +111,11 @@ def _unfolded(rows: Sequence[Row]) -> list[tuple[int, Row]]:
     return found
 
 
-def _expands(widths: Sequence[int], style: Style) -> bool:
+def _needs_expanded(widths: Sequence[int], style: Style) -> bool:
     if style.expanded != "auto":
         return style.expanded == "on"
     # A column that stands alone loses nothing in a table; a long line goes on in the next.
-    return len(widths) > 1 and not fits(widths, style.width)
+    return len(widths) > 1 and not fits_screen(widths, style.width)
 
 
 def _write_footer(count: int, more: bool, losses: list[str], out: TextIO, style: Style) -> None:
@@ -120,7 +131,7 @@ def _write_footer(count: int, more: bool, losses: list[str], out: TextIO, style:
 
 
 def _table(
-    fitting: Fitting,
+    fitting: TableLayout,
     rows: Iterator[tuple[int, Row, list[str]]],
     out: TextIO,
     style: Style,
@@ -136,9 +147,9 @@ def _table(
             texts.insert(gap, f" {_dim(dots, style)} ")
         return separator.join(texts).rstrip() + "\n"
 
-    names = [fitting.fitted(p, None, shown(columns[p].name), -1) for p in places]
+    names = [fitting.cell_text(p, None, display_text(columns[p].name), -1) for p in places]
     header = [
-        f" {_bold(_aligned(n, widths[p], columns[p]), style)} "
+        f" {_bold(_align(n, widths[p], columns[p]), style)} "
         for n, p in zip(names, places, strict=True)
     ]
     screen = style.width or sys.maxsize
@@ -151,8 +162,8 @@ def _table(
     for number, row, texts in rows:
         cells = []
         for p in places:
-            text = fitting.fitted(p, row[p], texts[p], number)
-            text = _aligned(text, widths[p], columns[p])
+            text = fitting.cell_text(p, row[p], texts[p], number)
+            text = _align(text, widths[p], columns[p])
             cells.append(f" {_dim(text, style) if row[p] is None else text} ")
         out.write(joined(cells))
     return number + 1
@@ -164,16 +175,16 @@ def _gap_at(places: Sequence[int], columns: int) -> int | None:
     return next((i for i, p in enumerate(places) if p != i), len(places))
 
 
-def _aligned(text: str, width: int, column: ShownColumn) -> str:
+def _align(text: str, width: int, column: ShownColumn) -> str:
     padding = " " * (width - (len(text) if text.isascii() else cell_len(text)))
     return padding + text if column.is_number else text + padding
 
 
-def _expanded(
+def _write_expanded(
     columns: Sequence[ShownColumn], rows: Iterator[Row], out: TextIO, style: Style
 ) -> int:
     bar, line = ("│", "─") if style.unicode else ("|", "-")
-    names = [shown(c.name) for c in columns]
+    names = [display_text(c.name) for c in columns]
     width = max((cell_len(n) for n in names), default=0)
     padded = [name + " " * (width - cell_len(name)) for name in names]
     count = 0
@@ -184,7 +195,7 @@ def _expanded(
         for name, value in zip(padded, row, strict=True):
             lines = value.split("\n") if isinstance(value, str) else [value]
             for number, part in enumerate(lines):
-                text = shown(part, style.null)
+                text = display_text(part, style.null)
                 before = _bold(name, style) if not number else " " * width
                 out.write(f" {before} {_dim(bar, style)} ")
                 out.write((_dim(text, style) if value is None else text) + "\n")

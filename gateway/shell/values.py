@@ -18,12 +18,12 @@ _CONTROL = {n: f"\\x{n:02x}" for n in (*range(32), *range(127, 160))}
 _CONTROL |= {9: "\\t", 10: "↵", 13: "\\r"}
 
 
-def shown(value: Any, null: str = "NULL") -> str:
+def display_text(value: Any, null: str = "NULL") -> str:
     """A cell of a table: one line, and nothing in it that a terminal would obey."""
-    return plain(value, null).translate(_CONTROL)
+    return file_text(value, null).translate(_CONTROL)
 
 
-def plain(value: Any, null: str = "") -> str:
+def file_text(value: Any, null: str = "") -> str:
     """The text of a value as a file holds it."""
     if value is None:
         return null
@@ -68,4 +68,4 @@ def to_json(value: Any) -> str:
         return "{" + ", ".join(pairs) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(to_json, value)) + "]"
-    return json.dumps(plain(value), ensure_ascii=False)
+    return json.dumps(file_text(value), ensure_ascii=False)

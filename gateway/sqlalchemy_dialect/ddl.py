@@ -25,7 +25,7 @@ def is_meant_for_others(constraint: schema.Constraint, dialect: Any) -> bool:
     return not constraint._should_create_for_compiler(dialect.ddl_compiler(dialect, None))
 
 
-def _refused(what: str, advice: str) -> exc.CompileError:
+def _compile_error(what: str, advice: str) -> exc.CompileError:
     """The error of something that a model asks for and SQL has no words for here."""
     error = PalimpsestError(Code.NOT_SUPPORTED, f"{what} is not supported", advice=advice)
     return exc.CompileError(str(error))
@@ -53,13 +53,13 @@ class PalimpsestDDLCompiler(compiler.DDLCompiler):
         numbered = column.table is not None and column is column.table._autoincrement_column
         sequence = column.default if isinstance(column.default, schema.Sequence) else None
         if sequence is not None and not numbered and not sequence.optional:
-            raise _refused(f'the sequence "{sequence.name}"', "use Identity() for the column")
+            raise _compile_error(f'the sequence "{sequence.name}"', "use Identity() for the column")
         if column.identity is not None:
             words.append(self.process(column.identity))
         elif default is not None:
             words.append(f"DEFAULT {default}")
         elif numbered:
-            words.append(_generated("BY DEFAULT", sequence))
+            words.append(_identity_clause("BY DEFAULT", sequence))
         if column.computed is not None:
             words.append(self.process(column.computed))
         if not column.nullable and column.identity is None:
@@ -68,7 +68,7 @@ class PalimpsestDDLCompiler(compiler.DDLCompiler):
 
     def visit_identity_column(self, identity: schema.Identity, **kw: Any) -> str:
         """GENERATED .. AS IDENTITY with the two options there are."""
-        return _generated("ALWAYS" if identity.always else "BY DEFAULT", identity)
+        return _identity_clause("ALWAYS" if identity.always else "BY DEFAULT", identity)
 
     def define_unique_constraint_distinct(self, constraint: Any, **kw: Any) -> str:
         """NULLS NOT DISTINCT, which the gateway refuses, as it is written for PostgreSQL."""
@@ -86,8 +86,8 @@ class PalimpsestDDLCompiler(compiler.DDLCompiler):
         if not index.unique:
             return f"-- no index {index.name}: segments are sorted by key and have statistics"
         names = [e.name if isinstance(e, schema.Column) else None for e in index.expressions]
-        if None in names or any(k.endswith("_where") for k in _given(index)):
-            raise _refused(
+        if None in names or any(k.endswith("_where") for k in _dialect_options(index)):
+            raise _compile_error(
                 f'the unique index "{index.name}" over expressions or a part of the rows',
                 "make it unique over whole columns; a generated column may hold the expression",
             )
@@ -112,18 +112,18 @@ class PalimpsestDDLCompiler(compiler.DDLCompiler):
         """What would defer the check, which the gateway refuses; nothing for what it does."""
         deferred = (constraint.initially or "").upper() == "DEFERRED"
         if isinstance(constraint, schema.CheckConstraint) and (constraint.deferrable or deferred):
-            raise _refused("a CHECK that is deferrable", "leave it out: each row is checked")
+            raise _compile_error("a CHECK that is deferrable", "leave it out: each row is checked")
         text = " DEFERRABLE" if constraint.deferrable else ""
         return f"{text} INITIALLY DEFERRED" if deferred else text
 
 
-def _generated(kind: str, options: schema.Identity | schema.Sequence | None) -> str:
+def _identity_clause(kind: str, options: schema.Identity | schema.Sequence | None) -> str:
     """``GENERATED kind AS IDENTITY`` with the options of an identity or a sequence."""
     others = ("minvalue", "maxvalue", "cache", "cycle", "order", "on_null")
     given = {name: getattr(options, name, None) for name in others}
     asked = [name for name, value in given.items() if value is not None and value is not False]
     if asked:
-        raise _refused(
+        raise _compile_error(
             f"an identity column with {', '.join(asked)}",
             "leave it out: start and increment are what there is; a CHECK sets bounds",
         )
@@ -136,13 +136,13 @@ def _generated(kind: str, options: schema.Identity | schema.Sequence | None) -> 
     return f"GENERATED {kind} AS IDENTITY{inside}"
 
 
-def _given(item: schema.Index | schema.Constraint) -> dict[str, Any]:
+def _dialect_options(item: schema.Index | schema.Constraint) -> dict[str, Any]:
     """Arguments for other databases that have a value: some say what the rows must be like."""
     return {str(k): v for k, v in item.dialect_kwargs.items() if v is not None}
 
 
 def _compares_nulls(item: schema.Index | schema.Constraint) -> bool:
-    return bool(_given(item).get("postgresql_nulls_not_distinct"))
+    return bool(_dialect_options(item).get("postgresql_nulls_not_distinct"))
 
 
 class PalimpsestTypeCompiler(compiler.GenericTypeCompiler):

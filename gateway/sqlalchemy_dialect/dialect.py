@@ -22,7 +22,7 @@ from gateway.sqlalchemy_dialect.ddl import (
     PalimpsestIdentifierPreparer,
     PalimpsestTypeCompiler,
 )
-from gateway.sqlalchemy_dialect.types import COLSPECS, reflected
+from gateway.sqlalchemy_dialect.types import COLSPECS, reflected_type
 from journal.files.scratch import Scratch
 from journal.model.errors import Code
 from journal.model.schema import CatalogSnapshot, Relation, Table, TableName, View
@@ -172,12 +172,12 @@ class PalimpsestDialect(default.DefaultDialect):
         self, cursor: Any, statement: str, parameters: Any, context: Any | None = None
     ) -> None:
         """Run a statement; with the option ``as_of`` it reads that point in time."""
-        with _reading(cursor, context):
+        with _reading_as_of(cursor, context):
             cursor.execute(statement, parameters or None)
 
     def do_execute_no_params(self, cursor: Any, statement: str, context: Any | None = None) -> None:
         """Run a statement that has no placeholders."""
-        with _reading(cursor, context):
+        with _reading_as_of(cursor, context):
             cursor.execute(statement)
 
     def _catalog(self, connection: Any) -> CatalogSnapshot:
@@ -297,7 +297,7 @@ class PalimpsestDialect(default.DefaultDialect):
         return [
             {
                 "name": column[0],
-                "type": reflected(column[1]),
+                "type": reflected_type(column[1]),
                 "nullable": True,
                 "default": None,
                 "autoincrement": False,
@@ -363,6 +363,6 @@ def _gateway(connection: Any) -> GatewayConnection:
     return found
 
 
-def _reading(cursor: Any, context: Any | None) -> Any:
+def _reading_as_of(cursor: Any, context: Any | None) -> Any:
     point = None if context is None else context.execution_options.get("as_of")
     return nullcontext() if point is None else cursor.connection.reading_as_of(point)

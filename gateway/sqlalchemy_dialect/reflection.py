@@ -7,16 +7,16 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from gateway.sqlalchemy_dialect.types import reflected
+from gateway.sqlalchemy_dialect.types import reflected_type
 from journal.model.schema import CatalogSnapshot, Column, Table, View, fold
-from rewriter.definitions.descriptions import generation
+from rewriter.definitions.descriptions import generation_text
 
 
 def column_info(table: Table, column: Column) -> dict[str, Any]:
     """One column for ``get_columns``."""
     info: dict[str, Any] = {
         "name": column.name,
-        "type": reflected(column.type),
+        "type": reflected_type(column.type),
         "nullable": not column.not_null,
         "default": column.default,
         "autoincrement": column.identity is not None,
@@ -29,7 +29,7 @@ def column_info(table: Table, column: Column) -> dict[str, Any]:
             "increment": column.identity.increment,
         }
     if column.generated is not None:
-        info["computed"] = {"sqltext": generation(table, column), "persisted": True}
+        info["computed"] = {"sqltext": generation_text(table, column), "persisted": True}
     return info
 
 

@@ -118,12 +118,12 @@ _PLAIN: dict[Any, Callable[[], AnyType]] = {
 _TEXTS = frozenset({_Kind.VARCHAR, _Kind.TEXT, _Kind.CHAR, _Kind.NVARCHAR, _Kind.NCHAR})
 
 
-def reflected(text: str) -> AnyType:
+def reflected_type(text: str) -> AnyType:
     """The SQLAlchemy type of a column whose type is ``text`` in the catalog."""
-    return _reflected(exp.DataType.build(sqlglot.parse_one(text, into=exp.DataType, read="duckdb")))
+    return _type_of(exp.DataType.build(sqlglot.parse_one(text, into=exp.DataType, read="duckdb")))
 
 
-def _reflected(kind: exp.DataType) -> AnyType:
+def _type_of(kind: exp.DataType) -> AnyType:
     numbers = [int(e.name) for e in kind.expressions if e.name.isdigit()]
     name = kind.this
     if name in _TEXTS:
@@ -135,7 +135,7 @@ def _reflected(kind: exp.DataType) -> AnyType:
     if name is _Kind.ENUM:
         return sqltypes.Enum(*(e.name for e in kind.expressions))
     if name in {_Kind.LIST, _Kind.ARRAY} and kind.expressions:
-        return _list_of(_reflected(kind.expressions[0]))
+        return _list_of(_type_of(kind.expressions[0]))
     plain = _PLAIN.get(name) if isinstance(name, _Kind) else None
     return plain() if plain is not None else Nested(kind.sql(dialect="duckdb"))
 

@@ -18,8 +18,8 @@ from journal.model.schema import CatalogSnapshot, Column, Table, View
 from journal.model.segment import Tier
 from journal.transactions.state import JournalState
 from rewriter.definitions.descriptions import (
-    constraints,
-    generation,
+    constraint_rows,
+    generation_text,
     referenced_default,
     referred_constraint,
     shown_type,
@@ -31,7 +31,7 @@ TEXT, NUMBER, FLAG, NAMES = pa.string(), pa.int64(), pa.bool_(), pa.list_(pa.str
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class SystemViewSource:
     """What the system relations of one statement show."""
 
     catalog: CatalogSnapshot
@@ -40,7 +40,7 @@ class Seen:
     view_columns: ViewColumns
 
 
-def system_rows(relation: str, seen: Seen) -> pa.Table:
+def system_rows(relation: str, seen: SystemViewSource) -> pa.Table:
     """The rows of a relation by the name plans give it."""
     columns, rows = _RELATIONS[relation]
     made = list(rows(seen))
@@ -48,15 +48,15 @@ def system_rows(relation: str, seen: Seen) -> pa.Table:
     return pa.table(arrays, schema=pa.schema(columns))
 
 
-def _relations(seen: Seen) -> list[Table | View]:
+def _relations(seen: SystemViewSource) -> list[Table | View]:
     return sorted(seen.catalog.relations.values(), key=lambda r: r.name.key)
 
 
-def _base_tables(seen: Seen) -> list[Table]:
+def _base_tables(seen: SystemViewSource) -> list[Table]:
     return [r for r in _relations(seen) if isinstance(r, Table)]
 
 
-def _tables(seen: Seen) -> Iterator[Row]:
+def _tables(seen: SystemViewSource) -> Iterator[Row]:
     for found in _relations(seen):
         name = found.name
         if isinstance(found, View):
@@ -69,7 +69,7 @@ def _tables(seen: Seen) -> Iterator[Row]:
         )
 
 
-def _columns(seen: Seen) -> Iterator[Row]:
+def _columns(seen: SystemViewSource) -> Iterator[Row]:
     for found in _relations(seen):
         for position, column in enumerate(_columns_of(seen, found), 1):
             key = isinstance(found, Table) and column.physical in found.key
@@ -80,13 +80,13 @@ def _columns(seen: Seen) -> Iterator[Row]:
             )
 
 
-def _columns_of(seen: Seen, found: Table | View) -> Sequence[Column]:
+def _columns_of(seen: SystemViewSource, found: Table | View) -> Sequence[Column]:
     if isinstance(found, Table):
         return [replace(c, type=shown_type(c.type)) for c in found.columns]
     return [Column(name, name, kind) for name, kind in seen.view_columns(found)]
 
 
-def _journals(seen: Seen) -> Iterator[Row]:
+def _journals(seen: SystemViewSource) -> Iterator[Row]:
     for table in _base_tables(seen):
         state = seen.state.tables.get(table.id)
         if state is None:
@@ -105,7 +105,7 @@ def _journals(seen: Seen) -> Iterator[Row]:
         )
 
 
-def _segments(seen: Seen) -> Iterator[Row]:
+def _segments(seen: SystemViewSource) -> Iterator[Row]:
     for table in _base_tables(seen):
         state = seen.state.tables.get(table.id)
         for segment in state.manifest.segments if state is not None else ():
@@ -118,22 +118,22 @@ def _segments(seen: Seen) -> Iterator[Row]:
             )
 
 
-def _settings(seen: Seen) -> Iterator[Row]:
+def _settings(seen: SystemViewSource) -> Iterator[Row]:
     return iter(seen.settings.rows())
 
 
-def _policies(seen: Seen) -> Iterator[Row]:
+def _policies(seen: SystemViewSource) -> Iterator[Row]:
     for table in _base_tables(seen):
         for name, value in policy.shown(table):
             yield (table.name.schema, table.name.name, name, value)
 
 
-def _info_schemata(seen: Seen) -> Iterator[Row]:
+def _info_schemata(seen: SystemViewSource) -> Iterator[Row]:
     names = [*sorted(seen.catalog.schemas.values()), "system", "information_schema"]
     return ((seen.catalog.database, name, "palimpsest") for name in names)
 
 
-def _info_tables(seen: Seen) -> Iterator[Row]:
+def _info_tables(seen: SystemViewSource) -> Iterator[Row]:
     for found in _relations(seen):
         table = isinstance(found, Table)
         kind = "LOCAL TEMPORARY" if seen.catalog.is_own(found.name) else "BASE TABLE"
@@ -143,13 +143,13 @@ def _info_tables(seen: Seen) -> Iterator[Row]:
         )
 
 
-def _info_columns(seen: Seen) -> Iterator[Row]:
+def _info_columns(seen: SystemViewSource) -> Iterator[Row]:
     for found in _relations(seen):
         for position, column in enumerate(_columns_of(seen, found), 1):
             key = isinstance(found, Table) and column.physical in found.key
             precision, scale = _decimal(column.type)
             identity = column.identity
-            made = generation(found, column) if isinstance(found, Table) else None
+            made = generation_text(found, column) if isinstance(found, Table) else None
             always = None if identity is None else "ALWAYS" if identity.always else "BY DEFAULT"
             yield (
                 *(seen.catalog.database, found.name.schema, found.name.name, column.name, position),
@@ -166,16 +166,16 @@ def _decimal(kind: str) -> tuple[int | None, int | None]:
     return int(precision), int(scale or 0)
 
 
-def _info_views(seen: Seen) -> Iterator[Row]:
+def _info_views(seen: SystemViewSource) -> Iterator[Row]:
     for found in _relations(seen):
         if isinstance(found, View):
             name = found.name
             yield (seen.catalog.database, name.schema, name.name, found.query, "NONE", "NO", "NO")
 
 
-def _info_constraints(seen: Seen) -> Iterator[Row]:
+def _info_constraints(seen: SystemViewSource) -> Iterator[Row]:
     for table in _base_tables(seen):
-        for kind, name, _ in constraints(table):
+        for kind, name, _ in constraint_rows(table):
             place = (seen.catalog.database, table.name.schema, name)
             yield (
                 *place,
@@ -188,10 +188,10 @@ def _info_constraints(seen: Seen) -> Iterator[Row]:
             )
 
 
-def _info_key_columns(seen: Seen) -> Iterator[Row]:
+def _info_key_columns(seen: SystemViewSource) -> Iterator[Row]:
     for table in _base_tables(seen):
-        for kind, name, columns in constraints(table):
-            referred = _referred(seen, table, name) if kind == "FOREIGN KEY" else ()
+        for kind, name, columns in constraint_rows(table):
+            referred = _unique_positions(seen, table, name) if kind == "FOREIGN KEY" else ()
             for position, column in enumerate(columns if kind != "CHECK" else (), 1):
                 place = (seen.catalog.database, table.name.schema, name)
                 there = referred[position - 1] if referred else None
@@ -201,7 +201,7 @@ def _info_key_columns(seen: Seen) -> Iterator[Row]:
                 )
 
 
-def _referred(seen: Seen, table: Table, name: str) -> Sequence[int]:
+def _unique_positions(seen: SystemViewSource, table: Table, name: str) -> Sequence[int]:
     """For each column of a foreign key, which one of the unique constraint it refers to."""
     for reference in seen.catalog.references.get(table.id, ()):
         if reference.child.id == table.id and reference.key.name == name:
@@ -212,7 +212,7 @@ def _referred(seen: Seen, table: Table, name: str) -> Sequence[int]:
     return ()
 
 
-def _info_references(seen: Seen) -> Iterator[Row]:
+def _info_references(seen: SystemViewSource) -> Iterator[Row]:
     for table in _base_tables(seen):
         for reference in seen.catalog.references.get(table.id, ()):
             if reference.child.id == table.id:
@@ -224,7 +224,9 @@ def _info_references(seen: Seen) -> Iterator[Row]:
                 )
 
 
-def _shape(text: str, *numbers: str, flags: Sequence[str] = (), lists: Sequence[str] = ()) -> Any:
+def _arrow_schema(
+    text: str, *numbers: str, flags: Sequence[str] = (), lists: Sequence[str] = ()
+) -> Any:
     def kind(name: str) -> Any:
         return NUMBER if name in numbers else FLAG if name in flags else TEXT
 
@@ -233,13 +235,13 @@ def _shape(text: str, *numbers: str, flags: Sequence[str] = (), lists: Sequence[
 
 _CONSTRAINT = "constraint_catalog constraint_schema constraint_name"
 _TABLE = "table_catalog table_schema table_name"
-_RELATIONS: dict[str, tuple[Any, Callable[[Seen], Iterator[Row]]]] = {
+_RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] = {
     "sys_tables": (
-        _shape("schema name type table_id key journal comment", "table_id", lists=["key"]),
+        _arrow_schema("schema name type table_id key journal comment", "table_id", lists=["key"]),
         _tables,
     ),
     "sys_columns": (
-        _shape(
+        _arrow_schema(
             "schema table name position type nullable default is_key is_identity comment",
             "position",
             flags=["nullable", "is_key", "is_identity"],
@@ -247,7 +249,7 @@ _RELATIONS: dict[str, tuple[Any, Callable[[Seen], Iterator[Row]]]] = {
         _columns,
     ),
     "sys_journals": (
-        _shape(
+        _arrow_schema(
             "schema table journal version_column subsequent_column version_type generation"
             " segments head_rows delta_rows base_rows history_rows bytes last_version",
             *"generation segments head_rows delta_rows base_rows history_rows".split(),
@@ -256,7 +258,7 @@ _RELATIONS: dict[str, tuple[Any, Callable[[Seen], Iterator[Row]]]] = {
         _journals,
     ),
     "sys_segments": (
-        _shape(
+        _arrow_schema(
             "schema table segment tier files rows open_rows closing_rows tombstones bytes"
             " min_version max_version paths",
             *"files rows open_rows closing_rows tombstones bytes min_version max_version".split(),
@@ -264,15 +266,15 @@ _RELATIONS: dict[str, tuple[Any, Callable[[Seen], Iterator[Row]]]] = {
         ),
         _segments,
     ),
-    "sys_policies": (_shape("schema table policy value"), _policies),
-    "sys_settings": (_shape("name value description"), _settings),
-    "info_schemata": (_shape("catalog_name schema_name schema_owner"), _info_schemata),
+    "sys_policies": (_arrow_schema("schema table policy value"), _policies),
+    "sys_settings": (_arrow_schema("name value description"), _settings),
+    "info_schemata": (_arrow_schema("catalog_name schema_name schema_owner"), _info_schemata),
     "info_tables": (
-        _shape(f"{_TABLE} table_type is_insertable_into table_comment"),
+        _arrow_schema(f"{_TABLE} table_type is_insertable_into table_comment"),
         _info_tables,
     ),
     "info_columns": (
-        _shape(
+        _arrow_schema(
             f"{_TABLE} column_name ordinal_position column_default is_nullable data_type"
             " numeric_precision numeric_scale is_identity identity_generation is_generated"
             " generation_expression column_comment",
@@ -282,22 +284,22 @@ _RELATIONS: dict[str, tuple[Any, Callable[[Seen], Iterator[Row]]]] = {
         _info_columns,
     ),
     "info_views": (
-        _shape(f"{_TABLE} view_definition check_option is_updatable is_insertable_into"),
+        _arrow_schema(f"{_TABLE} view_definition check_option is_updatable is_insertable_into"),
         _info_views,
     ),
     "info_table_constraints": (
-        _shape(f"{_CONSTRAINT} {_TABLE} constraint_type is_deferrable initially_deferred"),
+        _arrow_schema(f"{_CONSTRAINT} {_TABLE} constraint_type is_deferrable initially_deferred"),
         _info_constraints,
     ),
     "info_key_column_usage": (
-        _shape(
+        _arrow_schema(
             f"{_CONSTRAINT} {_TABLE} column_name ordinal_position position_in_unique_constraint",
             *("ordinal_position", "position_in_unique_constraint"),
         ),
         _info_key_columns,
     ),
     "info_referential_constraints": (
-        _shape(
+        _arrow_schema(
             f"{_CONSTRAINT} unique_constraint_catalog unique_constraint_schema"
             " unique_constraint_name match_option update_rule delete_rule"
         ),

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.trees import Nodes
-from rewriter.functions import aggregates
+from rewriter.functions import is_aggregate
 from rewriter.limits import Limits
 from rewriter.names import is_nested, position_of
 
@@ -69,7 +69,7 @@ def check_allowed(statement: exp.Expr, limits: Limits) -> None:
 def _check_clauses(node: exp.Expr, known: frozenset[str]) -> None:
     for name, value in node.args.items():
         if name not in known and _is_set(value):
-            raise _refused(node, name)
+            raise _refusal(node, name)
     if isinstance(node, WRITING):
         _check_target(node)
     elif isinstance(node, exp.Returning):
@@ -79,7 +79,7 @@ def _check_clauses(node: exp.Expr, known: frozenset[str]) -> None:
 def _check_rowwise(node: exp.Returning) -> None:
     """RETURNING gives a row for each changed row: nothing in it may look at several."""
     for call in node.find_all(exp.AggFunc, exp.Window, exp.Anonymous):
-        if aggregates(call) and not is_nested(call, node):
+        if is_aggregate(call) and not is_nested(call, node):
             raise PalimpsestError(
                 Code.GROUPING,
                 "aggregate and window functions cannot stand in RETURNING",
@@ -128,10 +128,10 @@ def _check_target(node: exp.Expr) -> None:
         return
     for name, value in target.args.items():
         if name not in _TARGET and _is_set(value):
-            raise _refused(target, name, of=f"the target of {node.key.upper()}")
+            raise _refusal(target, name, of=f"the target of {node.key.upper()}")
 
 
-def _refused(node: exp.Expr, name: str, of: str | None = None) -> PalimpsestError:
+def _refusal(node: exp.Expr, name: str, of: str | None = None) -> PalimpsestError:
     clause = name.rstrip("_").upper().replace("_", " ")
     return PalimpsestError(
         Code.NOT_SUPPORTED,

@@ -53,7 +53,9 @@ def check_plan(plan: StatementPlan, context: RewriteContext) -> None:
             staged.add(step.name)
         if isinstance(step, Append) and context.catalog.by_id(step.table_id) is None:
             if not created:
-                raise _broken(f"appends to table {step.table_id}, which is not in the catalog")
+                raise _invariant_error(
+                    f"appends to table {step.table_id}, which is not in the catalog"
+                )
 
 
 def _query(step: Step) -> Query | None:
@@ -68,16 +70,16 @@ def _check_query(query: Query, staged: set[str], plan: StatementPlan) -> None:
     nodes = query.nodes or Nodes.of(query.ast)
     for kind in nodes.by_type:
         if issubclass(kind, _FORBIDDEN):
-            raise _broken(f"a step contains {kind.key.upper()}")
+            raise _invariant_error(f"a step contains {kind.key.upper()}")
     for node in nodes.all(exp.Table):
         if not isinstance(node.this, exp.Identifier):
             continue
         known = node.db == STORE_SCHEMA or node.name in staged or node.name in plan.system
         if not known and not _OF_STATEMENT.fullmatch(node.name) and not is_cte(node):
-            raise _broken(f"the logical table {node.sql()} was left in a step")
+            raise _invariant_error(f"the logical table {node.sql()} was left in a step")
 
 
-def _broken(what: str) -> PalimpsestError:
+def _invariant_error(what: str) -> PalimpsestError:
     return PalimpsestError(
         Code.INVARIANT,
         f"the rewrite is wrong: it {what}",

@@ -16,10 +16,10 @@ from journal.model.schema import Column, Table, Unique, fold
 from journal.sql import bytea, dialects
 from journal.sql.relations import column
 from journal.sql.sql import cast
-from rewriter.definitions.definition import TableDraft, canonical, constant, type_text
+from rewriter.definitions.definition import TableDraft, canonical_text, default_text, type_text
 from rewriter.definitions.generated import check_free
 from rewriter.definitions.policies import changed_properties
-from rewriter.definitions.row_columns import own_parts, with_fields
+from rewriter.definitions.row_columns import column_path, with_fields
 from rewriter.names import position_of, unknown_column
 from rewriter.users import stored_expression
 
@@ -69,7 +69,7 @@ class Alteration:
         """Set one of the table's properties, or take it away."""
         self.properties = changed_properties(self.properties, name, value, self.draft.columns)
 
-    def find(self, name: str, node: exp.Expr) -> int:
+    def column_index(self, name: str, node: exp.Expr) -> int:
         """Place of the column of that name."""
         for index, stored in enumerate(self.draft.columns):
             if fold(stored.name) == fold(name):
@@ -77,25 +77,25 @@ class Alteration:
         columns = tuple(self.draft.columns)
         raise unknown_column(name, replace(self.table, columns=columns), node)
 
-    def has(self, name: str) -> bool:
+    def has_column(self, name: str) -> bool:
         """True if there is a column of that name."""
         return any(fold(c.name) == fold(name) for c in self.draft.columns)
 
     def add_column(self, node: exp.ColumnDef) -> None:
         """ADD COLUMN: rows there are get the default."""
-        if node.args.get("exists") and self.has(node.name):
+        if node.args.get("exists") and self.has_column(node.name):
             return
         before = len(self.draft.uniques), len(self.draft.checks)
         had_key = bool(self.draft.key)
         stored = self.draft.add_column(node)
         if stored.identity is not None or stored.generated is not None:
-            raise self._refused(
+            raise self._refusal(
                 f'column "{stored.name}" cannot be added with generated values',
                 "add a plain column and fill it with UPDATE, or create the table anew",
                 node,
             )
         if self.draft.key and not had_key:
-            self._late_key(node)
+            self._add_key(node)
         self.uniques += self.draft.uniques[before[0] :]
         for check in self.draft.checks[before[1] :]:
             self._concern_check(check.expression)
@@ -114,9 +114,9 @@ class Alteration:
 
     def drop_column(self, name: str, node: exp.Drop) -> None:
         """DROP COLUMN: its values stay readable in the past."""
-        if node.args.get("exists") and not self.has(name):
+        if node.args.get("exists") and not self.has_column(name):
             return
-        index = self.find(name, node)
+        index = self.column_index(name, node)
         physical = self.draft.columns[index].physical
         check_free(self.draft.columns, physical, f'column "{name}" cannot be dropped')
         keys = [u for u in self.draft.uniques if physical in u.columns]
@@ -137,11 +137,11 @@ class Alteration:
         self.draft.checks = [c for c in self.draft.checks if c not in checks]
         self.draft.foreign_keys = [k for k in self.draft.foreign_keys if k not in references]
         del self.draft.columns[index]
-        self._forget(physical)
+        self._drop_physical(physical)
 
     def rename_column(self, old: str, new: str, node: exp.Expr) -> None:
         """RENAME COLUMN: the physical name stays."""
-        index = self.find(old, node)
+        index = self.column_index(old, node)
         kept = self.draft.columns.pop(index)
         self.draft.check_new_column(new, node)
         self.draft.columns.insert(index, replace(kept, name=new))
@@ -153,7 +153,7 @@ class Alteration:
 
         Rows keep the values they were written with unless the cast depends on more than these.
         """
-        index = self.find(name, node)
+        index = self.column_index(name, node)
         stored = self.draft.columns[index]
         wanted = type_text(kind)
         if wanted == stored.type and using is None:
@@ -161,9 +161,9 @@ class Alteration:
         what = f'the type of "{name}" cannot be changed'
         check_free(self.draft.columns, stored.physical, what)
         if stored.generated is not None:
-            raise self._refused(f"{what}: it is generated", "create the table anew", node)
+            raise self._refusal(f"{what}: it is generated", "create the table anew", node)
         if stored.physical in self.draft.key:
-            raise self._refused(
+            raise self._refusal(
                 f'the type of key column "{name}" cannot be changed',
                 "create a table with the other type and INSERT INTO it .. SELECT",
                 node,
@@ -179,7 +179,7 @@ class Alteration:
         physical = self.draft.new_physical(stored.name)
         value = self._over_old_row(using or exp.column(stored.name, quoted=True), node)
         self._replace(index, type=wanted, physical=physical, initial=None, earlier_types=())
-        self._forget(stored.physical)
+        self._drop_physical(stored.physical)
         self._rename_physical(stored.physical, physical)
         self.values[physical] = cast(exp.paren(value), wanted)
         self.rewritten.add(physical)
@@ -187,20 +187,20 @@ class Alteration:
 
     def set_default(self, name: str, value: exp.Expr | None, node: exp.Expr) -> None:
         """SET DEFAULT, DROP DEFAULT: for rows to come."""
-        index = self.find(name, node)
+        index = self.column_index(name, node)
         stored = self.draft.columns[index]
         if stored.identity is not None or stored.generated is not None:
-            raise self._refused(
+            raise self._refusal(
                 f'column "{name}" has generated values', "leave its default alone", node
             )
         if value is not None and stored.type == "BLOB":
             value = bytea.converted(value)
-        text = None if value is None else constant(value, f'the DEFAULT of "{name}"')
+        text = None if value is None else default_text(value, f'the DEFAULT of "{name}"')
         self._replace(index, default=text)
 
     def set_not_null(self, name: str, *, required: bool, node: exp.Expr) -> None:
         """SET NOT NULL, DROP NOT NULL."""
-        index = self.find(name, node)
+        index = self.column_index(name, node)
         stored = self.draft.columns[index]
         primary = {p for u in self.draft.uniques if u.primary for p in u.columns}
         if not required and stored.physical in {*self.draft.key, *primary}:
@@ -216,7 +216,7 @@ class Alteration:
 
     def set_comment(self, name: str, text: str | None, node: exp.Expr) -> None:
         """A column's comment."""
-        self._replace(self.find(name, node), comment=text or None)
+        self._replace(self.column_index(name, node), comment=text or None)
 
     def add_constraint(self, node: exp.Expr, name: str | None = None) -> None:
         """ADD CONSTRAINT: the rows there are must keep it."""
@@ -224,7 +224,7 @@ class Alteration:
         had_key = bool(self.draft.key)
         self.draft.add_constraint(node, name)
         if self.draft.key and not had_key:
-            self._late_key(node)
+            self._add_key(node)
         self.uniques += self.draft.uniques[uniques:]
         self.concerned |= {p for u in self.draft.uniques[uniques:] for p in u.columns}
         for check in self.draft.checks[checks:]:
@@ -234,7 +234,7 @@ class Alteration:
         """DROP CONSTRAINT."""
         key_name = self.draft.key_name or f"{self.table.name.name}_pkey"
         if self.draft.key and fold(name) == fold(key_name):
-            raise self._refused(
+            raise self._refusal(
                 f"the primary key of {self.table.name} cannot be dropped",
                 "journals find rows by it; CREATE TABLE .. AS makes a table without it",
                 node,
@@ -255,7 +255,7 @@ class Alteration:
         self.draft.foreign_keys = references
         self.uniques = [u for u in self.uniques if u in kept]
 
-    def _late_key(self, node: exp.Expr) -> None:
+    def _add_key(self, node: exp.Expr) -> None:
         """A key that comes late is a UNIQUE constraint; rows keep the hidden key they have."""
         columns, name = self.draft.key, self.draft.key_name
         self.draft.key, self.draft.key_name = (), None
@@ -275,7 +275,7 @@ class Alteration:
     def _replace(self, index: int, **changes: object) -> None:
         self.draft.columns[index] = replace(self.draft.columns[index], **changes)  # type: ignore[arg-type]
 
-    def _forget(self, physical: str) -> None:
+    def _drop_physical(self, physical: str) -> None:
         self.values.pop(physical, None)
         self.rewritten.discard(physical)
         self.concerned.discard(physical)
@@ -294,7 +294,7 @@ class Alteration:
             for used in condition.find_all(exp.Column):
                 if used.name == old:
                     used.set("this", exp.to_identifier(new, quoted=True))
-            self.draft.checks[index] = replace(check, expression=canonical(condition))
+            self.draft.checks[index] = replace(check, expression=canonical_text(condition))
 
     def _concern_check(self, expression: str) -> None:
         self.concerned |= columns_of(expression)
@@ -302,20 +302,20 @@ class Alteration:
     def _over_old_row(self, using: exp.Expr, node: exp.Expr) -> exp.Expr:
         value = using.copy()
         for part in value.find_all(exp.Query):
-            raise self._refused(
+            raise self._refusal(
                 "USING takes no subquery", "compute it from the row's columns", part
             )
         root = exp.paren(value)
         for used in list(root.find_all(exp.Column)):
             names = {fold(c.name) for c in self.draft.columns}
-            name, *fields = own_parts(used, self.table.name, names) or [used.name]
-            stored = self.draft.columns[self.find(name, node)]
+            name, *fields = column_path(used, self.table.name, names) or [used.name]
+            stored = self.draft.columns[self.column_index(name, node)]
             known = self.values.get(stored.physical)
             value = known.copy() if known is not None else column(stored.physical, "t")
             used.replace(with_fields(value, fields))
         return root
 
-    def _refused(self, message: str, advice: str, node: exp.Expr) -> PalimpsestError:
+    def _refusal(self, message: str, advice: str, node: exp.Expr) -> PalimpsestError:
         return PalimpsestError(
             Code.NOT_SUPPORTED, message, advice=advice, position=position_of(node)
         )

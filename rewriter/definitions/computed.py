@@ -28,20 +28,20 @@ def with_generated(table: Table, written: frozenset[str]) -> frozenset[str]:
     """Columns that may differ once ``written`` do: those, and what is computed from them."""
     found = written
     while True:
-        more = {c.physical for c in table.columns if c.generated and reads(c) & found}
+        more = {c.physical for c in table.columns if c.generated and columns_read(c) & found}
         if more <= found:
             return found
         found |= more
 
 
-def reads(stored: Column) -> frozenset[str]:
+def columns_read(stored: Column) -> frozenset[str]:
     """Physical names of the columns that a generated column is computed from, directly."""
     if stored.generated is None:
         return frozenset()
     return frozenset(c.name for c in expression(stored.generated).find_all(exp.Column))
 
 
-def writable(columns: Iterable[Column]) -> list[Column]:
+def writable_columns(columns: Iterable[Column]) -> list[Column]:
     """The columns that a statement may give values for."""
     return [c for c in columns if c.generated is None]
 

@@ -24,18 +24,18 @@ def check_key_options(node: exp.Expr) -> None:
     for option in options:
         if option not in _PLAIN:
             advice = "leave it out: keys are checked at the end of each statement"
-            raise _refused(f"a key with {option}", advice, node)
+            raise _refusal(f"a key with {option}", advice, node)
     if not isinstance(kind, exp.UniqueColumnConstraint):
         return
     if kind.args.get("nulls"):
         advice = "leave it out: a NULL equals no other; declare the columns NOT NULL"
-        raise _refused("UNIQUE NULLS NOT DISTINCT", advice, node)
+        raise _refusal("UNIQUE NULLS NOT DISTINCT", advice, node)
     if kind.args.get("on_conflict"):
-        raise _refused("UNIQUE with ON CONFLICT", "write ON CONFLICT behind the INSERT", node)
+        raise _refusal("UNIQUE with ON CONFLICT", "write ON CONFLICT behind the INSERT", node)
     # DuckDB's grammar reads a word behind a column's UNIQUE as a name.
     if isinstance(kind.this, exp.Identifier):
         advice = "leave the word out, or write CONSTRAINT name UNIQUE"
-        raise _refused(f"UNIQUE {kind.this.name.upper()}", advice, node)
+        raise _refusal(f"UNIQUE {kind.this.name.upper()}", advice, node)
 
 
 def check_identity_options(node: exp.GeneratedAsIdentityColumnConstraint) -> None:
@@ -43,10 +43,10 @@ def check_identity_options(node: exp.GeneratedAsIdentityColumnConstraint) -> Non
     asked = [name.upper() for name in _BOUNDS if node.args.get(name)]
     if asked:
         advice = "leave it out: START WITH and INCREMENT BY are what there is; a CHECK sets bounds"
-        raise _refused(f"an identity column with {', '.join(asked)}", advice, node)
+        raise _refusal(f"an identity column with {', '.join(asked)}", advice, node)
 
 
-def _refused(what: str, advice: str, node: exp.Expr) -> PalimpsestError:
+def _refusal(what: str, advice: str, node: exp.Expr) -> PalimpsestError:
     where = position_of(node)
     return PalimpsestError(
         Code.NOT_SUPPORTED, f"{what} is not supported", advice=advice, position=where

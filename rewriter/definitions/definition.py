@@ -25,9 +25,13 @@ from journal.model.schema import (
 from journal.sql import bytea, dialects
 from journal.sql.relations import ident
 from rewriter.definitions.constraint_options import check_key_options
-from rewriter.definitions.generated_columns import computed, identity, is_identity
+from rewriter.definitions.generated_columns import (
+    generated_expression,
+    identity_options,
+    is_identity,
+)
 from rewriter.definitions.key_types import check_key_types
-from rewriter.definitions.row_columns import own_parts, with_fields
+from rewriter.definitions.row_columns import column_path, with_fields
 from rewriter.names import VERSION, position_of
 
 _SERIAL = {"SERIAL": "INTEGER", "BIGSERIAL": "BIGINT", "SMALLSERIAL": "SMALLINT"}
@@ -39,14 +43,14 @@ LIKE_PARTS = frozenset({"defaults", "constraints", "indexes", "identity", "comme
 """What INCLUDING ALL means."""
 
 
-def canonical(node: exp.Expr) -> str:
+def canonical_text(node: exp.Expr) -> str:
     """An expression or type as text in the canonical dialect."""
     return node.sql(dialect="duckdb")
 
 
 def type_text(node: exp.Expr) -> str:
     """A column's type as canonical text; raises for types nobody knows."""
-    text = canonical(node)
+    text = canonical_text(node)
     kinds = {part.this for part in node.find_all(exp.DataType)}
     if exp.DType.UNION in kinds:
         raise PalimpsestError(
@@ -67,16 +71,16 @@ def type_text(node: exp.Expr) -> str:
     return text
 
 
-def constant(node: exp.Expr, what: str) -> str:
+def default_text(node: exp.Expr, what: str) -> str:
     """A DEFAULT as canonical text; it may call functions, but name no column and no parameter."""
     for part in node.find_all(exp.Column, exp.Query, exp.Placeholder, exp.AggFunc, exp.Window):
         raise PalimpsestError(
             Code.INVALID_DEFINITION,
-            f"{what} cannot contain {canonical(part)}",
+            f"{what} cannot contain {canonical_text(part)}",
             advice="use constants and functions of constants",
             position=position_of(part) or position_of(node),
         )
-    return canonical(node)
+    return canonical_text(node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +134,7 @@ class TableDraft:
         """All constraints so far but the primary key."""
         return (*self.uniques, *self.checks, *self.foreign_keys)
 
-    def read(self, nodes: Sequence[exp.Expr]) -> None:
+    def read_elements(self, nodes: Sequence[exp.Expr]) -> None:
         """Take in the elements of a column list."""
         for node in nodes:
             if isinstance(node, exp.ColumnDef):
@@ -153,14 +157,16 @@ class TableDraft:
         self._waiting.clear()
 
     @property
-    def _known(self) -> set[str]:
+    def _column_names(self) -> set[str]:
         return {fold(c.name) for c in self.columns}
 
     def _take_column(self, node: exp.ColumnDef) -> None:
         self.check_new_column(node.name, node)
-        made = [c for c in node.args.get("constraints") or [] if computed(c) is not None]
+        made = [
+            c for c in node.args.get("constraints") or [] if generated_expression(c) is not None
+        ]
         # Without a type, whatever follows the parentheses would be taken for part of them.
-        alone = len(made) == 1 and isinstance(computed(made[0]), exp.Paren)
+        alone = len(made) == 1 and isinstance(generated_expression(made[0]), exp.Paren)
         if node.args.get("kind") is None and not alone:
             raise PalimpsestError(
                 Code.SYNTAX,
@@ -230,7 +236,7 @@ class TableDraft:
                 position=position_of(node),
             )
 
-    def like(self, source: Table, parts: Collection[str]) -> None:
+    def add_like(self, source: Table, parts: Collection[str]) -> None:
         """Take in the columns of another table, and as much of the rest as ``parts`` names."""
         names: dict[str, str] = {}
         for stored in source.columns:
@@ -258,7 +264,7 @@ class TableDraft:
                 condition = dialects.stored(check.expression)
                 for used in condition.find_all(exp.Column):
                     used.set("this", ident(names[used.name]))
-                self.checks.append(Check(check.name, canonical(condition)))
+                self.checks.append(Check(check.name, canonical_text(condition)))
 
     def _column_constraint(self, node: exp.ColumnConstraint) -> None:
         column = self.columns[-1]
@@ -269,7 +275,7 @@ class TableDraft:
                 self.columns[-1] = replace(column, not_null=not kind.args.get("allow_null"))
             case exp.DefaultColumnConstraint() as kind:
                 value = bytea.converted(kind.this) if column.type == "BLOB" else kind.this
-                text = constant(value, f'the DEFAULT of "{column.name}"')
+                text = default_text(value, f'the DEFAULT of "{column.name}"')
                 self.columns[-1] = replace(column, default=text)
             case exp.UniqueColumnConstraint():
                 self.add_unique([column.name], node.name or None, node)
@@ -278,13 +284,13 @@ class TableDraft:
             case exp.CommentColumnConstraint() as kind:
                 self.columns[-1] = replace(column, comment=kind.this.name or None)
             case exp.GeneratedAsIdentityColumnConstraint() as kind if is_identity(kind):
-                self.columns[-1] = replace(column, identity=identity(kind), not_null=True)
+                self.columns[-1] = replace(column, identity=identity_options(kind), not_null=True)
             case exp.AutoIncrementColumnConstraint():
                 self.columns[-1] = replace(column, identity=Identity(), not_null=True)
             case exp.Reference() as kind:
-                self.want([column.name], node.name or None, kind, node)
-            case kind if (made := computed(node)) is not None:
-                self.columns[-1] = replace(column, generated=canonical(made.unnest()))
+                self.want_foreign_key([column.name], node.name or None, kind, node)
+            case kind if (made := generated_expression(node)) is not None:
+                self.columns[-1] = replace(column, generated=canonical_text(made.unnest()))
             case exp.GeneratedAsIdentityColumnConstraint():
                 self._refuse(node, _GENERATED)
             case _:
@@ -308,7 +314,9 @@ class TableDraft:
                 # An index changes no answer, and journals have none.
                 return
             case exp.ForeignKey() if isinstance(node.args.get("reference"), exp.Reference):
-                self.want([e.name for e in node.expressions], name, node.args["reference"], node)
+                self.want_foreign_key(
+                    [e.name for e in node.expressions], name, node.args["reference"], node
+                )
             case _:
                 self._refuse(node, _ADVICE)
 
@@ -322,14 +330,14 @@ class TableDraft:
                 position=position_of(node),
             )
         check_key_options(node)
-        self.key = self.physical(names, node)
+        self.key = self.physical_names(names, node)
         self.key_name = name
         check_key_types((c for c in self.columns if c.physical in self.key), node)
 
     def add_unique(self, names: Sequence[str], name: str | None, node: exp.Expr) -> None:
         """Take in a UNIQUE constraint."""
         check_key_options(node)
-        columns = self.physical(names, node)
+        columns = self.physical_names(names, node)
         shown = name or "_".join([self.name.name, *names, "key"])
         self._check_constraint_name(shown, node)
         self.uniques.append(Unique(shown, columns))
@@ -340,14 +348,14 @@ class TableDraft:
         for part in bare.find_all(exp.Query, exp.Placeholder):
             raise PalimpsestError(
                 Code.INVALID_DEFINITION,
-                f"a CHECK of {self.name} cannot contain {canonical(part)}",
+                f"a CHECK of {self.name} cannot contain {canonical_text(part)}",
                 advice="a check looks at one row only",
                 position=position_of(condition),
             )
         holder = exp.Paren(this=bare)
         for used in list(bare.find_all(exp.Column)):
-            column, *fields = own_parts(used, self.name, self._known) or [used.sql()]
-            physical = self.physical([column], used)[0]
+            column, *fields = column_path(used, self.name, self._column_names) or [used.sql()]
+            physical = self.physical_names([column], used)[0]
             used.replace(with_fields(exp.Column(this=ident(physical)), fields))
         bare = holder.this
         number = len(self.checks) + 1
@@ -356,15 +364,15 @@ class TableDraft:
             number += 1
         shown = name or f"{base}{number}"
         self._check_constraint_name(shown, condition)
-        self.checks.append(Check(shown, canonical(bare)))
+        self.checks.append(Check(shown, canonical_text(bare)))
 
-    def want(
+    def want_foreign_key(
         self, names: Sequence[str], name: str | None, reference: exp.Reference, node: exp.Expr
     ) -> None:
         """Take in a foreign key, whose parent is found when all else is known."""
         if name is not None:
             self._check_constraint_name(name, node)
-        self.wanted.append(WantedKey(self.physical(names, node), name, reference, node))
+        self.wanted.append(WantedKey(self.physical_names(names, node), name, reference, node))
 
     def _check_constraint_name(self, name: str, node: exp.Expr) -> None:
         taken = [k.name for k in self.constraints]
@@ -377,7 +385,7 @@ class TableDraft:
                 position=position_of(node),
             )
 
-    def physical(self, names: Sequence[str], node: exp.Expr) -> tuple[str, ...]:
+    def physical_names(self, names: Sequence[str], node: exp.Expr) -> tuple[str, ...]:
         """Physical names of columns that a constraint names."""
         known = {fold(c.name): c.physical for c in self.columns}
         for name in names:
@@ -393,7 +401,7 @@ class TableDraft:
     def _refuse(self, node: exp.Expr, advice: str) -> None:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            f"{canonical(node)} in a table definition is not supported",
+            f"{canonical_text(node)} in a table definition is not supported",
             advice=advice,
             position=position_of(node),
         )

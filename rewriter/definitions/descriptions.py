@@ -36,7 +36,7 @@ def shown_type(kind: str) -> str:
     return _DECIMAL.sub(r"DECIMAL(\1,\2)", shown)
 
 
-def constraints(table: Table) -> Iterator[Constraint]:
+def constraint_rows(table: Table) -> Iterator[Constraint]:
     """Kind, name and logical columns of each constraint."""
     names = {c.physical: c.name for c in table.columns}
     if not table.hidden_key:
@@ -54,7 +54,7 @@ def referred_constraint(reference: Reference) -> Constraint:
     """What makes the columns unique that a foreign key refers to."""
     parent = reference.parent
     wanted = {parent.by_physical(p).name for p in reference.key.parent_columns}
-    unique = (c for c in constraints(parent) if c[0] in {"PRIMARY KEY", "UNIQUE"})
+    unique = (c for c in constraint_rows(parent) if c[0] in {"PRIMARY KEY", "UNIQUE"})
     return next(c for c in unique if set(c[2]) == wanted)
 
 
@@ -70,7 +70,7 @@ def referenced_default(found: Table | View, column: Column) -> str | None:
     return column.default
 
 
-def described(table: Table) -> list[tuple[str | None, ...]]:
+def describe_rows(table: Table) -> list[tuple[str | None, ...]]:
     """Name, type, null, key, default and extra of each column, as DESCRIBE shows them."""
     primary = {p for u in table.uniques if u.primary for p in u.columns} | set(table.key)
     unique = {u.columns[0] for u in table.uniques if len(u.columns) == 1}
@@ -84,7 +84,7 @@ def described(table: Table) -> list[tuple[str | None, ...]]:
     return rows
 
 
-def generation(table: Table, column: Column) -> str | None:
+def generation_text(table: Table, column: Column) -> str | None:
     """The expression of a generated column over the columns' present names; None for others."""
     if column.generated is None:
         return None
@@ -103,7 +103,7 @@ def create_table(table: Table, catalog: CatalogSnapshot, *, temporary: bool = Fa
     """
     names = {c.physical: c.name for c in table.columns}
     parts: list[exp.Expr] = [_column(table, c) for c in table.columns]
-    for kind, name, columns in constraints(table):
+    for kind, name, columns in constraint_rows(table):
         if kind in {"PRIMARY KEY", "UNIQUE"}:
             identifiers = [ident(c) for c in columns]
             body: exp.Expr = exp.UniqueColumnConstraint(this=exp.Schema(expressions=identifiers))
@@ -125,10 +125,12 @@ def create_table(table: Table, catalog: CatalogSnapshot, *, temporary: bool = Fa
             parts.append(_foreign_key(reference))
     target = exp.Table(this=ident(table.name.name), db=ident(table.name.schema))
     schema = exp.Schema(this=target, expressions=parts)
-    return _created(schema, "TABLE", None, temporary=temporary)
+    return _create_statement(schema, "TABLE", None, temporary=temporary)
 
 
-def _created(target: exp.Expr, kind: str, query: exp.Expr | None, *, temporary: bool) -> str:
+def _create_statement(
+    target: exp.Expr, kind: str, query: exp.Expr | None, *, temporary: bool
+) -> str:
     created = exp.Create(this=target, kind=kind, expression=query)
     if temporary:
         created.set("properties", exp.Properties(expressions=[exp.TemporaryProperty()]))
@@ -141,7 +143,7 @@ def create_view(view: View, *, temporary: bool = False) -> str:
     if view.columns:
         target = exp.Schema(this=target, expressions=[ident(c) for c in view.columns])
     query = dialects.stored(view.query)
-    return _created(target, "VIEW", query, temporary=temporary)
+    return _create_statement(target, "VIEW", query, temporary=temporary)
 
 
 def _foreign_key(reference: Reference) -> exp.Constraint:
@@ -156,7 +158,7 @@ def _foreign_key(reference: Reference) -> exp.Constraint:
 
 def _column(table: Table, column: Column) -> exp.ColumnDef:
     found: list[exp.Expr] = []
-    made = generation(table, column)
+    made = generation_text(table, column)
     if made is not None:
         value = exp.paren(expression(made))
         found.append(exp.ComputedColumnConstraint(this=value))

@@ -46,7 +46,7 @@ def with_foreign_keys(draft: TableDraft, table: Table, context: RewriteContext) 
     ``table`` is what the draft gives, and what a reference to itself means.
     """
     for wanted in draft.wanted:
-        key = _resolved(wanted, table, context)
+        key = _resolve_key(wanted, table, context)
         table = replace(table, foreign_keys=(*table.foreign_keys, key))
     return table
 
@@ -105,7 +105,7 @@ def _check_columns(old: Table, new: Table, key: ForeignKey, columns: Sequence[st
             )
 
 
-def _resolved(wanted: WantedKey, table: Table, context: RewriteContext) -> ForeignKey:
+def _resolve_key(wanted: WantedKey, table: Table, context: RewriteContext) -> ForeignKey:
     node, where = wanted.reference, position_of(wanted.node)
     if not context.references:
         raise PalimpsestError(
@@ -124,17 +124,17 @@ def _resolved(wanted: WantedKey, table: Table, context: RewriteContext) -> Forei
         parent = find_table(target, context)
         parent = table if parent.id == table.id else parent
     if context.catalog.is_own(parent.name) != context.catalog.is_own(table.name):
-        raise _invalid(
+        raise _foreign_key_error(
             f"{table.name} and {parent.name} are not both temporary, or both not",
             "temporary tables refer to temporary tables, others to others",
             wanted,
         )
     if named:
-        columns = TableDraft.of(parent).physical([n.name for n in named], wanted.node)
+        columns = TableDraft.of(parent).physical_names([n.name for n in named], wanted.node)
     else:
         columns = _key_of(parent, wanted)
     if len(columns) != len(wanted.columns) or len(named) not in {0, len(columns)}:
-        raise _invalid(
+        raise _foreign_key_error(
             f"a foreign key of {table.name} has {len(wanted.columns)} columns, but refers to"
             f" {len(named) or len(columns)} of {parent.name}",
             "name as many columns of the parent, each once",
@@ -142,7 +142,7 @@ def _resolved(wanted: WantedKey, table: Table, context: RewriteContext) -> Forei
         )
     if not parent.has_unique(columns):
         shown = ", ".join(parent.by_physical(c).name for c in columns)
-        raise _invalid(
+        raise _foreign_key_error(
             f"({shown}) of {parent.name} is neither its primary key nor UNIQUE",
             "refer to columns that are, or add a UNIQUE constraint to the parent",
             wanted,
@@ -192,7 +192,7 @@ def _key_of(parent: Table, wanted: WantedKey) -> tuple[str, ...]:
     late = next((u.columns for u in parent.uniques if u.primary), None)
     found = late if parent.hidden_key else parent.key
     if found is None:
-        raise _invalid(
+        raise _foreign_key_error(
             f"{parent.name} has no primary key to refer to",
             "name columns of it that are UNIQUE",
             wanted,
@@ -214,6 +214,6 @@ def _free_name(table: Table, columns: Sequence[str]) -> str:
     return next(n for n in (f"{base}{i or ''}" for i in count()) if fold(n) not in taken)
 
 
-def _invalid(message: str, advice: str, wanted: WantedKey) -> PalimpsestError:
+def _foreign_key_error(message: str, advice: str, wanted: WantedKey) -> PalimpsestError:
     where = position_of(wanted.node)
     return PalimpsestError(Code.INVALID_DEFINITION, message, advice=advice, position=where)

@@ -16,8 +16,8 @@ from journal.model.schema import Column, fold
 from journal.sql.relations import ident
 from journal.sql.sql import cast, expression
 from rewriter.context import Describe
-from rewriter.definitions.computed import reads
-from rewriter.definitions.definition import TableDraft, canonical, type_text
+from rewriter.definitions.computed import columns_read
+from rewriter.definitions.definition import TableDraft, canonical_text, type_text
 from rewriter.functions import check_functions
 from rewriter.names import position_of
 
@@ -40,16 +40,18 @@ def settle_generated(draft: TableDraft, describe: Describe) -> None:
     if not waiting:
         return
     if len(waiting) == len(draft.columns):
-        raise _invalid(f"{draft.name} has no columns but generated ones", "name one that is not")
+        raise _generated_error(
+            f"{draft.name} has no columns but generated ones", "name one that is not"
+        )
     physical = {fold(c.name): c.physical for c in draft.columns}
     for index in waiting:
-        draft.columns[index] = _checked(draft, draft.columns[index], physical)
+        draft.columns[index] = _check_expression(draft, draft.columns[index], physical)
     known = {c.physical for i, c in enumerate(draft.columns) if i not in waiting}
     while waiting:
-        ready = [i for i in waiting if reads(draft.columns[i]) <= known]
+        ready = [i for i in waiting if columns_read(draft.columns[i]) <= known]
         if not ready:
             names = ", ".join(draft.columns[i].name for i in waiting)
-            raise _invalid(
+            raise _generated_error(
                 f"the generated columns {names} of {draft.name} are computed from one another",
                 "compute one of them from other columns",
             )
@@ -61,21 +63,25 @@ def settle_generated(draft: TableDraft, describe: Describe) -> None:
             waiting.remove(index)
 
 
-def _checked(draft: TableDraft, stored: Column, physical: dict[str, str]) -> Column:
+def _check_expression(draft: TableDraft, stored: Column, physical: dict[str, str]) -> Column:
     assert stored.generated is not None
     held = exp.Paren(this=expression(stored.generated))
     what = f'the generated column "{stored.name}" of {draft.name}'
     if stored.default is not None or stored.identity is not None:
-        raise _invalid(f"{what} has a DEFAULT or an identity", "leave that out")
+        raise _generated_error(f"{what} has a DEFAULT or an identity", "leave that out")
     keys = {*draft.key, *(c for k in draft.wanted for c in k.columns)}
     if stored.physical in keys:
-        raise _invalid(f"{what} is in a key", "declare it UNIQUE, and make other columns the key")
+        raise _generated_error(
+            f"{what} is in a key", "declare it UNIQUE, and make other columns the key"
+        )
     for part in held.find_all(exp.Query, exp.Placeholder, exp.AggFunc, exp.Window, exp.Star):
-        raise _invalid(f"{what} cannot contain {canonical(part)}", "use columns of the same row")
+        raise _generated_error(
+            f"{what} cannot contain {canonical_text(part)}", "use columns of the same row"
+        )
     for call in held.find_all(exp.Func):
         name = call.sql(dialect="duckdb").partition("(")[0].casefold()
         if name in _CHANGING and not (name == "age" and len(call.expressions) > 1):
-            raise _invalid(
+            raise _generated_error(
                 f"{what} calls {name}, which may give another value the next time",
                 "use functions whose value their arguments alone decide",
             )
@@ -91,7 +97,7 @@ def _checked(draft: TableDraft, stored: Column, physical: dict[str, str]) -> Col
             )
         used.set("table", None)
         used.set("this", ident(found))
-    return replace(stored, generated=canonical(held.this))
+    return replace(stored, generated=canonical_text(held.this))
 
 
 def _type_of(draft: TableDraft, stored: Column, known: set[str], describe: Describe) -> str:
@@ -104,14 +110,14 @@ def _type_of(draft: TableDraft, stored: Column, known: set[str], describe: Descr
     return type_text(exp.DataType.build(kind.replace('"NULL"', "INTEGER"), dialect="duckdb"))
 
 
-def _invalid(message: str, advice: str) -> PalimpsestError:
+def _generated_error(message: str, advice: str) -> PalimpsestError:
     return PalimpsestError(Code.INVALID_DEFINITION, message, advice=advice)
 
 
 def check_free(columns: Iterable[Column], physical: str, what: str) -> None:
     """Raise DEPENDENT_OBJECTS if a generated column is computed from one that shall change."""
     for stored in columns:
-        if physical in reads(stored):
+        if physical in columns_read(stored):
             raise PalimpsestError(
                 Code.DEPENDENT_OBJECTS,
                 f'{what}: generated column "{stored.name}" is computed from it',

@@ -8,7 +8,7 @@ from journal.model.schema import Identity
 from rewriter.definitions.constraint_options import check_identity_options
 
 
-def computed(node: exp.Expr) -> exp.Expr | None:
+def generated_expression(node: exp.Expr) -> exp.Expr | None:
     """The expression of a generated column, which has two shapes; None for other constraints."""
     kind = node.args.get("kind")
     found = None
@@ -24,7 +24,7 @@ def is_identity(node: exp.GeneratedAsIdentityColumnConstraint) -> bool:
     return node.this is not None and node.args.get("expression") is None
 
 
-def identity(node: exp.GeneratedAsIdentityColumnConstraint) -> Identity:
+def identity_options(node: exp.GeneratedAsIdentityColumnConstraint) -> Identity:
     """How the numbers are generated; raises NOT_SUPPORTED for bounds, which are not kept."""
     check_identity_options(node)
 

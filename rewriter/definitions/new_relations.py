@@ -34,10 +34,10 @@ def new_name(node: exp.Table, context: RewriteContext) -> TableName:
     """The name of a table or view to be; its schema must exist."""
     check_database(node, context.catalog)
     name = TableName(node.db or context.default_schema, node.name)
-    return placed(name, node, context)
+    return resolve_schema(name, node, context)
 
 
-def placed(name: TableName, node: exp.Expr, context: RewriteContext) -> TableName:
+def resolve_schema(name: TableName, node: exp.Expr, context: RewriteContext) -> TableName:
     """``name`` with its schema spelled as in the catalog; raises if it cannot be given."""
     check_schema_name(name.schema, node)
     if fold(name.schema) not in context.catalog.schemas:
@@ -71,7 +71,7 @@ def check_journal_name(table: Table, node: exp.Expr | None, context: RewriteCont
         )
 
 
-def exists_already(name: TableName, node: exp.Expr | None) -> PalimpsestError:
+def already_exists(name: TableName, node: exp.Expr | None) -> PalimpsestError:
     """The error for a name that is taken."""
     return PalimpsestError(
         Code.DUPLICATE_TABLE,
@@ -92,7 +92,7 @@ def wrong_kind(name: TableName, found: Table | View, node: exp.Expr | None) -> P
     )
 
 
-def validated(table: Table) -> Guard:
+def validation_guard(table: Table) -> Guard:
     """A guard that lets the store look at types, defaults and checks, and returns no row.
 
     Defaults are computed once, so that one that does not fit its column is found now.

@@ -72,12 +72,12 @@ def _check_stale_writes(table: Table) -> None:
         )
 
 
-def held_steps(old: Table | None, new: Table) -> list[Guard]:
+def hold_guard_steps(old: Table | None, new: Table) -> list[Guard]:
     """Guards against removing rows that a legal hold covers, and against a hold that goes blind."""
-    return [*_removing(old, new), *([] if old is None else _blinding(old, new))]
+    return [*_hold_guards(old, new), *([] if old is None else _hold_column_guards(old, new))]
 
 
-def _removing(old: Table | None, new: Table) -> list[Guard]:
+def _hold_guards(old: Table | None, new: Table) -> list[Guard]:
     """A guard against removing rows of a table that is held as a whole."""
     now = policy_of(new)
     before = None if old is None else policy_of(old)
@@ -88,12 +88,16 @@ def _removing(old: Table | None, new: Table) -> list[Guard]:
     )
     if same or not now.removes:
         return []
-    whole = exp.and_(_about(new), _scope("table"))
+    whole = exp.and_(_hold_covers(new), _hold_scope_is("table"))
     message = f"{new.name} is under a legal hold by {{0}} ({{1}}), and the policy would remove rows"
-    return [_unheld(whole, message, "release the hold first; SELECT * FROM system.holds shows it")]
+    return [
+        _no_hold_guard(
+            whole, message, "release the hold first; SELECT * FROM system.holds shows it"
+        )
+    ]
 
 
-def _blinding(old: Table, new: Table) -> list[Guard]:
+def _hold_column_guards(old: Table, new: Table) -> list[Guard]:
     """A guard against changing what a hold finds its rows by: it would end without a word."""
     kept = {c.physical: c for c in new.columns}
     lost = [c for c in old.columns if c.physical not in kept]
@@ -105,9 +109,9 @@ def _blinding(old: Table, new: Table) -> list[Guard]:
         return []
     texts = [exp.Literal.string(name) for name in sorted(names)]
     person = exp.and_(
-        _scope("subject"),
+        _hold_scope_is("subject"),
         exp.In(this=exp.Lower(this=column("subject_column")), expressions=texts),
-        exp.or_(_about(new), exp.Is(this=column("table_id"), expression=exp.Null())),
+        exp.or_(_hold_covers(new), exp.Is(this=column("table_id"), expression=exp.Null())),
     )
     read = [
         exp.Like(
@@ -116,24 +120,26 @@ def _blinding(old: Table, new: Table) -> list[Guard]:
         )
         for c in (*lost, *retyped)
     ]
-    rows = exp.and_(_scope("predicate"), _about(new), exp.or_(*read) if read else exp.false())
+    rows = exp.and_(
+        _hold_scope_is("predicate"), _hold_covers(new), exp.or_(*read) if read else exp.false()
+    )
     message = (
         f"a legal hold by {{0}} ({{1}}) finds its rows in {new.name} by what is to be changed or"
         " dropped"
     )
     advice = "hold the whole table, release that hold, change the table, and place the hold anew"
-    return [_unheld(exp.or_(person, rows), message, advice)]
+    return [_no_hold_guard(exp.or_(person, rows), message, advice)]
 
 
-def _about(table: Table) -> exp.Expr:
+def _hold_covers(table: Table) -> exp.Expr:
     return exp.EQ(this=column("table_id"), expression=exp.Literal.number(table.id))
 
 
-def _scope(name: str) -> exp.Expr:
+def _hold_scope_is(name: str) -> exp.Expr:
     return exp.EQ(this=column("scope"), expression=exp.Literal.string(name))
 
 
-def _unheld(condition: exp.Expr, message: str, advice: str) -> Guard:
+def _no_hold_guard(condition: exp.Expr, message: str, advice: str) -> Guard:
     who = exp.Coalesce(this=column("placed_by"), expressions=[exp.Literal.string("somebody")])
     found = exp.select(exp.alias_(who, ident("who")), column("reason"))
     in_force = exp.Is(this=column("released_at"), expression=exp.Null())

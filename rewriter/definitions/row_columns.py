@@ -12,7 +12,7 @@ from sqlglot import exp
 from journal.model.schema import TableName, fold
 
 
-def own_parts(used: exp.Column, table: TableName, known: Collection[str]) -> list[str] | None:
+def column_path(used: exp.Column, table: TableName, known: Collection[str]) -> list[str] | None:
     """The column's name and those of the fields in it; None where the row has no such column.
 
     ``known`` are the folded names of the table's columns.

@@ -64,7 +64,7 @@ def read_options(ast: exp.Create, *, temporary: bool = False) -> TableOptions:
                 continue
             case _:
                 shown = (node.key.removesuffix("property") or node.name).upper()
-                raise _refused(f"the table option {shown} is", ast, "leave it out")
+                raise _refusal(f"the table option {shown} is", ast, "leave it out")
     return options
 
 
@@ -149,7 +149,7 @@ def _version_type(value: str, node: exp.Expr) -> VersionType:
         ) from None
 
 
-def _refused(what: str, ast: exp.Create, advice: str) -> PalimpsestError:
+def _refusal(what: str, ast: exp.Create, advice: str) -> PalimpsestError:
     return PalimpsestError(
         Code.NOT_SUPPORTED,
         f"{what} not supported",

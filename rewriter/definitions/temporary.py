@@ -10,7 +10,7 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import TableName
 from rewriter.context import RewriteContext
-from rewriter.names import is_among_own, position_of
+from rewriter.names import is_in_temp_schema, position_of
 
 
 def is_temporary(ast: exp.Create, node: exp.Table, context: RewriteContext) -> bool:
@@ -36,10 +36,10 @@ def is_temporary(ast: exp.Create, node: exp.Table, context: RewriteContext) -> b
     return True
 
 
-def new_own(node: exp.Table, context: RewriteContext) -> TableName:
+def new_temporary_name(node: exp.Table, context: RewriteContext) -> TableName:
     """The name of a temporary table or view to be."""
     assert context.catalog.own is not None
-    if node.db and not is_among_own(node):
+    if node.db and not is_in_temp_schema(node):
         raise PalimpsestError(
             Code.INVALID_DEFINITION,
             f"a temporary table cannot be put into schema {node.db}",

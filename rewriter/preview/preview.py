@@ -29,7 +29,7 @@ from journal.model.version import VersionType
 from journal.sql.relations_flat import FLAT, is_flat
 from rewriter.context import RewriteContext, TableScanInfo
 from rewriter.limits import DEFAULT_LIMITS
-from rewriter.preview.synthetic_catalog import UNKNOWN_TYPE, described
+from rewriter.preview.synthetic_catalog import UNKNOWN_TYPE, query_columns
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import SessionStatement
 from rewriter.syntax.parsing import DIALECTS, Parsed, parse
@@ -79,12 +79,12 @@ class Assumptions:
     notes: tuple[str, ...] = ()
 
 
-def of_plan(
+def preview_plan(
     plan: StatementPlan, parsed: Parsed, catalog: CatalogSnapshot, dialect: str = "duckdb"
 ) -> Preview:
     """The preview of a plan, its SQL written in ``dialect``."""
     ids = _ids(plan)
-    created = {r.id: r for r in _put(plan) if isinstance(r, Table)}
+    created = {r.id: r for r in _relations_put(plan) if isinstance(r, Table)}
     tables = [catalog.by_id(i) or created.get(i) for i in sorted(ids)]
     named = {t.id: t for t in tables if t is not None}
     return Preview(
@@ -112,12 +112,12 @@ def without_store(
     tiers = {Tier.BASE, Tier.DELTA, Tier.HEAD} if is_uncompacted else {Tier.BASE}
     scan = TableScanInfo(frozenset(tiers), pinned=False)
     ids = [t.id for t in assumed.catalog.tables()]
-    catalog = _adopted(assumed.catalog) if assumed.flat else assumed.catalog
+    catalog = _as_adopted(assumed.catalog) if assumed.flat else assumed.catalog
     context = RewriteContext(
         catalog,
         lambda _: scan,
         dialect=read,
-        describe=described,
+        describe=query_columns,
         new_table_id=max(ids, default=0) + 1,
     )
     plan = rewrite_statement(parsed.statement, context)
@@ -128,11 +128,11 @@ def without_store(
                 f"{table.name} has no key, without which a flat journal cannot be read",
                 advice=f"declare a PRIMARY KEY, or give --key {table.name.name}=column",
             )
-    found = of_plan(plan, parsed, catalog, dialect)
+    found = preview_plan(plan, parsed, catalog, dialect)
     return replace(found, notes=(*found.notes, *assumed.notes))
 
 
-def _adopted(catalog: CatalogSnapshot) -> CatalogSnapshot:
+def _as_adopted(catalog: CatalogSnapshot) -> CatalogSnapshot:
     """The catalog as if all its tables stood over adopted journals."""
     for table in catalog.tables():
         kind = "bigint" if table.format.version_type is VersionType.BIGINT else "timestamptz"
@@ -199,7 +199,7 @@ def _step(
             sql = to_sql(step.query.ast, dialect)
             return PreviewStep(f'generate later numbers of "{step.column}" beyond', sql)
         case planned.Change(change):
-            return PreviewStep(f"change the catalog: {_change(change, catalog)}")
+            return PreviewStep(f"change the catalog: {_change_text(change, catalog)}")
         case _:
             found = getattr(step, "query", None)
             text = to_sql(found.ast, dialect) if isinstance(found, planned.Query) else None
@@ -209,7 +209,7 @@ def _step(
             return PreviewStep(type(step).__name__.lower(), text)
 
 
-def _change(change: planned.CatalogChange, catalog: CatalogSnapshot) -> str:
+def _change_text(change: planned.CatalogChange, catalog: CatalogSnapshot) -> str:
     match change:
         case planned.PutRelation(View() as view, _):
             return f"view {view.name}"
@@ -233,7 +233,7 @@ def _change(change: planned.CatalogChange, catalog: CatalogSnapshot) -> str:
             return type(change).__name__
 
 
-def _put(plan: StatementPlan) -> Iterator[Table | View]:
+def _relations_put(plan: StatementPlan) -> Iterator[Table | View]:
     for step in plan.steps:
         if isinstance(step, planned.Change) and isinstance(step.change, planned.PutRelation):
             yield step.change.relation
@@ -255,7 +255,7 @@ def _parameters(plan: StatementPlan) -> Iterator[tuple[str, str]]:
         if name.startswith(USER_PARAMETER):
             yield _shown_name(name), "the client's"
         else:
-            yield name, _MEANINGS.get(name) or _meaning(name)
+            yield name, _MEANINGS.get(name) or _parameter_meaning(name)
 
 
 _MEANINGS = {
@@ -265,7 +265,7 @@ _MEANINGS = {
 }
 
 
-def _meaning(name: str) -> str:
+def _parameter_meaning(name: str) -> str:
     if name.startswith("p_first_"):
         return "the first of the generated numbers"
     if name.startswith("p_time_"):

@@ -41,7 +41,7 @@ def catalog_of(statements: Sequence[Parsed], dialect: str) -> CatalogSnapshot:
                 if node.db and fold(node.db) not in catalog.schemas:
                     catalog = catalog.with_schema(node.db)
         context = RewriteContext(
-            catalog, plain_scan_info, dialect=dialect, describe=described, new_table_id=number
+            catalog, plain_scan_info, dialect=dialect, describe=query_columns, new_table_id=number
         )
         if isinstance(parsed.statement, SessionStatement):
             continue
@@ -115,7 +115,7 @@ def _columns_named(ast: exp.Expr, table: exp.Table, tables: int) -> Iterator[str
             yield from (e.name for e in ast.this.expressions)
 
 
-def described(query: exp.Query, tables: frozenset[int]) -> tuple[tuple[str, str], ...]:
+def query_columns(query: exp.Query, tables: frozenset[int]) -> tuple[tuple[str, str], ...]:
     """The columns of a rewritten query by name; types are not worked out without a store."""
     return tuple((name, UNKNOWN_TYPE) for name in _output_names(query))
 

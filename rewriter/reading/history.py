@@ -41,12 +41,12 @@ class Past:
     tiers: frozenset[Tier]
     limit: exp.Expr | None = None
 
-    def at(self, point: exp.Expr, outputs: Sequence[Output]) -> exp.Query:
+    def state_at(self, point: exp.Expr, outputs: Sequence[Output]) -> exp.Query:
         """The state at a version."""
         reader = Reader(self.table, self.tiers - {Tier.BUFFER})
         return reader.as_of(outputs, version_value(self.table, point))
 
-    def span(self, span: Span, points: Sequence[exp.Expr], versioned: bool) -> exp.Query:
+    def versions_in(self, span: Span, points: Sequence[exp.Expr], versioned: bool) -> exp.Query:
         """One row per row version that was current in the span; business columns, perhaps ends."""
         outputs = business_outputs(self.table.columns)
         if versioned:
@@ -54,7 +54,7 @@ class Past:
         rows = self._intervals()
         ends = [version_value(self.table, p) for p in points]
         start, end = column(_START, "i"), column(_END, "i")
-        query = exp.select(*[_named(e, name) for e, name in outputs]).from_(rows.subquery("i"))
+        query = exp.select(*[_aliased(e, name) for e, name in outputs]).from_(rows.subquery("i"))
         match span:
             case Span.FROM | Span.BETWEEN:
                 compare = exp.LT if span is Span.FROM else exp.LTE
@@ -71,26 +71,26 @@ class Past:
                 pass
         return query
 
-    def lives(self) -> exp.Query:
+    def versions_with_writers(self) -> exp.Query:
         """Business columns, the time each row version was current, and who wrote it."""
         taken = {fold(c.name) for c in self.table.columns}
         moments: list[Output] = [
-            (_moment(self.table, column(_START, "i")), "valid_from"),
-            (_moment(self.table, column(_END, "i")), "valid_to"),
+            (_version_as_time(self.table, column(_START, "i")), "valid_from"),
+            (_version_as_time(self.table, column(_END, "i")), "valid_to"),
             (column("user_name", "w"), "user"),
             (column("application", "w"), "application"),
             (column("statement_digest", "w"), "statement_digest"),
             (column("message", "w"), "message"),
         ]
-        outputs = [(e, _free(name, taken)) for e, name in moments]
+        outputs = [(e, _free_name(name, taken)) for e, name in moments]
         business = [(column(c.physical, "i"), c.name) for c in self.table.columns]
-        query = exp.select(*[_named(e, name) for e, name in (*business, *outputs)])
+        query = exp.select(*[_aliased(e, name) for e, name in (*business, *outputs)])
         query = query.from_(self._intervals().subquery("i"))
-        query = _with_writer(query, _number(self.table, column(_START, "i")))
+        query = _with_writer(query, _version_as_number(self.table, column(_START, "i")))
         keys = [column(k, "i") for k in self.table.key]
         return query.order_by(*keys, column(_START, "i"))
 
-    def changes(self, first: exp.Expr, last: exp.Expr) -> exp.Query:
+    def changes_between(self, first: exp.Expr, last: exp.Expr) -> exp.Query:
         """Business columns of each change between two versions, both included, and its kind."""
         table = self.table
         begins = self._events(_START, "begin", first, last)
@@ -105,14 +105,14 @@ class Past:
         kind = kind.when(begun.copy(), exp.Literal.string("insert"))
         kind = kind.when(paired.copy(), exp.Literal.string("update_preimage"))
         kind = kind.else_(exp.Literal.string("delete"))
-        outputs = [_named(column(c.physical, "e"), c.name) for c in table.columns]
+        outputs = [_aliased(column(c.physical, "e"), c.name) for c in table.columns]
         outputs += [
-            _named(kind, "_change_type"),
-            _named(column("version", "w"), "_version"),
-            _named(column("committed_at", "w"), "_committed_at"),
+            _aliased(kind, "_change_type"),
+            _aliased(column("version", "w"), "_version"),
+            _aliased(column("committed_at", "w"), "_committed_at"),
         ]
         query = exp.select(*outputs).from_(counted.subquery("e"))
-        query = _with_writer(query, _number(table, column("_at", "e")))
+        query = _with_writer(query, _version_as_number(table, column("_at", "e")))
         keys = [column(k, "e") for k in table.key]
         descending = exp.Ordered(this=column("_edge", "e"), desc=True)
         return query.order_by(column("_at", "e"), *keys, descending)
@@ -174,23 +174,23 @@ def _with_writer(query: exp.Select, number: exp.Expr) -> exp.Select:
     return query
 
 
-def _number(table: Table, version: exp.Expr) -> exp.Expr:
+def _version_as_number(table: Table, version: exp.Expr) -> exp.Expr:
     if table.format.version_type is VersionType.BIGINT:
         return version
     return exp.Anonymous(this="epoch_us", expressions=[version])
 
 
-def _moment(table: Table, version: exp.Expr) -> exp.Expr:
+def _version_as_time(table: Table, version: exp.Expr) -> exp.Expr:
     if table.format.version_type is VersionType.BIGINT:
         return exp.Anonymous(this="make_timestamptz", expressions=[version])
     return version
 
 
-def _named(expression: exp.Expr, name: str) -> exp.Expr:
+def _aliased(expression: exp.Expr, name: str) -> exp.Expr:
     return exp.alias_(expression.copy(), ident(name))
 
 
-def _free(name: str, taken: set[str]) -> str:
+def _free_name(name: str, taken: set[str]) -> str:
     while fold(name) in taken:
         name = f"_{name}"
     return name

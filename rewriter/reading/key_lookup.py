@@ -23,14 +23,14 @@ NOTHING: Keys = {}
 _BY_ORDER = frozenset({"ASOF", "POSITIONAL"})
 
 
-def pinned(node: exp.Table, table: Table) -> tuple[Keys | None, Keys, Keys]:
+def pinned_values(node: exp.Table, table: Table) -> tuple[Keys | None, Keys, Keys]:
     """What the SELECT around a table reference demands: of the whole key, of columns by which the
     table's rows lie apart, and of columns with filters.
     """
     apart = dict(table.properties).get(PARTITIONED, "").split(",")
     parted = [c.physical for c in table.columns if c.physical in apart]
     filtered = dict.fromkeys(i.path.root for i in filtered_of(table) if not i.path.steps)
-    parts, files = (_demanded(node, table, columns) for columns in (parted, filtered))
+    parts, files = (_values_demanded(node, table, columns) for columns in (parted, filtered))
     return pinned_keys(node, table), parts, files
 
 
@@ -38,11 +38,11 @@ def pinned_keys(node: exp.Table, table: Table) -> Keys | None:
     """The key values that the SELECT around a table reference demands, or None."""
     if table.hidden_key:
         return None
-    found = _demanded(node, table, table.key)
+    found = _values_demanded(node, table, table.key)
     return found if len(found) == len(table.key) else None
 
 
-def _demanded(node: exp.Table, table: Table, columns: Iterable[str]) -> Keys:
+def _values_demanded(node: exp.Table, table: Table, columns: Iterable[str]) -> Keys:
     holder = node.parent
     select = holder.parent if isinstance(holder, exp.From | exp.Join) else None
     where = select.args.get("where") if isinstance(select, exp.Select) else None

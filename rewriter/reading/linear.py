@@ -29,7 +29,7 @@ def split_aggregate(select: exp.Select, context: RewriteContext) -> tuple[exp.Se
     The tables of the result that were not split on are still logical.
     """
     query = linear_query(select, context)
-    outer = None if query is None else _outer(query)
+    outer = None if query is None else _outer_query(query)
     if query is None or outer is None:
         return None
     table = query.table
@@ -37,16 +37,16 @@ def split_aggregate(select: exp.Select, context: RewriteContext) -> tuple[exp.Se
     outputs = business_outputs(table.columns)
     if query.joins:
         # Joined twice, the other tables would be read and hashed twice.
-        both: exp.Query = _part(query, reader.weighed(outputs, SIGN), signed=True)
+        both: exp.Query = _partial_query(query, reader.weighed(outputs, SIGN), signed=True)
     else:
-        base = _part(query, reader.base(outputs), signed=False)
-        changes = _part(query, reader.signed(outputs, SIGN), signed=True)
+        base = _partial_query(query, reader.base(outputs), signed=False)
+        changes = _partial_query(query, reader.signed(outputs, SIGN), signed=True)
         both = exp.union(base, changes, distinct=False, copy=False)
     outer.set("from_", exp.From(this=both.subquery(ident("p"), copy=False)))
     return outer, table
 
 
-def _part(query: LinearQuery, rows: exp.Query, *, signed: bool) -> exp.Select:
+def _partial_query(query: LinearQuery, rows: exp.Query, *, signed: bool) -> exp.Select:
     """The partial aggregate over one side of the split table."""
     alias = exp.TableAlias(this=ident(query.node.alias_or_name))
     query.node.meta[_TARGET] = True
@@ -65,10 +65,10 @@ def _part(query: LinearQuery, rows: exp.Query, *, signed: bool) -> exp.Select:
         groups.append(column(SIGN))
     part.set("expressions", outputs)
     part.set("group", exp.Group(expressions=groups) if groups else None)
-    return _weighted(query, part) if signed else part
+    return _signed_partials(query, part) if signed else part
 
 
-def _weighted(query: LinearQuery, part: exp.Select) -> exp.Select:
+def _signed_partials(query: LinearQuery, part: exp.Select) -> exp.Select:
     """The partial aggregates of each sign, those of rows that ended made negative."""
     ended = exp.LT(this=column(SIGN, "w"), expression=exp.Literal.number(0))
     outputs: list[exp.Expr] = [column(f"{_GROUP}{i}", "w") for i in range(len(query.groups))]
@@ -84,21 +84,21 @@ def _partials(query: LinearQuery) -> list[tuple[str, exp.Expr]]:
     found: list[tuple[str, exp.Expr]] = []
     for partial in query.partials.values():
         argument = partial.function.this
-        count = _filtered(exp.Count(this=argument.copy()), partial.condition)
+        count = _with_filter(exp.Count(this=argument.copy()), partial.condition)
         found.append((f"{INTERNAL}n{partial.index}", count))
         if not isinstance(partial.function, exp.Count):
-            total = _filtered(exp.Sum(this=argument.copy()), partial.condition)
+            total = _with_filter(exp.Sum(this=argument.copy()), partial.condition)
             found.append((f"{INTERNAL}s{partial.index}", total))
     return [*found, (_ROWS, exp.Count(this=exp.Star()))]
 
 
-def _filtered(function: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
+def _with_filter(function: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
     if condition is None:
         return function
     return exp.Filter(this=function, expression=exp.Where(this=condition.copy()))
 
 
-def _outer(query: LinearQuery) -> exp.Select | None:
+def _outer_query(query: LinearQuery) -> exp.Select | None:
     """The query over the united partial aggregates, without its FROM."""
     outer = exp.Select()
     selects: list[exp.Expr] = []
@@ -106,7 +106,7 @@ def _outer(query: LinearQuery) -> exp.Select | None:
         name = item.alias if isinstance(item, exp.Alias) else result_name(item)
         if name is None:
             return None
-        value = _combined(item.unalias(), query)
+        value = _combine_partials(item.unalias(), query)
         if value is None:
             return None
         selects.append(exp.alias_(value, ident(name)))
@@ -118,7 +118,7 @@ def _outer(query: LinearQuery) -> exp.Select | None:
         having = exp.GT(this=_total(_ROWS), expression=exp.Literal.number(0))
     given = query.select.args.get("having")
     if given is not None:
-        kept = _combined(given.this, query)
+        kept = _combine_partials(given.this, query)
         if kept is None:
             return None
         having = kept if having is None else exp.and_(having, exp.paren(kept))
@@ -127,7 +127,7 @@ def _outer(query: LinearQuery) -> exp.Select | None:
     order = query.select.args.get("order")
     if order is not None:
         aliases = {fold(s.alias) for s in selects if isinstance(s, exp.Alias)}
-        rewritten = _combined(order, query, aliases)
+        rewritten = _combine_partials(order, query, aliases)
         if rewritten is None:
             return None
         outer.set("order", rewritten)
@@ -137,7 +137,7 @@ def _outer(query: LinearQuery) -> exp.Select | None:
     return outer
 
 
-def _combined(
+def _combine_partials(
     node: exp.Expr, query: LinearQuery, aliases: set[str] | frozenset[str] = frozenset()
 ) -> exp.Expr | None:
     """``node`` with aggregates and group expressions replaced; None if a column is left over."""
@@ -150,7 +150,7 @@ def _combined(
             query.partials.get(part.sql()) if isinstance(part, (exp.AggFunc, exp.Filter)) else None
         )
         if partial is not None:
-            return _final(partial, query)
+            return _final_value(partial, query)
         if isinstance(part, exp.Column) and not part.table and fold(part.name) in aliases:
             return part
         if isinstance(part, exp.Condition) and part.sql() in groups:
@@ -167,7 +167,7 @@ def _total(name: str) -> exp.Sum:
     return exp.Sum(this=column(name, "p"))
 
 
-def _final(partial: Partial, query: LinearQuery) -> exp.Expr:
+def _final_value(partial: Partial, query: LinearQuery) -> exp.Expr:
     count = _total(f"{INTERNAL}n{partial.index}")
     if isinstance(partial.function, exp.Count):
         counted = exp.Coalesce(this=count, expressions=[exp.Literal.number(0)])

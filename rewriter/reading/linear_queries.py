@@ -68,7 +68,7 @@ def linear_query(select: exp.Select, context: RewriteContext) -> LinearQuery | N
     sources = _sources(select, context)
     if sources is None:
         return None
-    chosen = _changed(sources, context)
+    chosen = _split_table(sources, context)
     groups = None if chosen is None else _groups(select, sources)
     if chosen is None or groups is None:
         return None
@@ -109,7 +109,7 @@ def _sources(select: exp.Select, context: RewriteContext) -> _Sources | None:
     return sources
 
 
-def _changed(sources: _Sources, context: RewriteContext) -> tuple[exp.Table, Table] | None:
+def _split_table(sources: _Sources, context: RewriteContext) -> tuple[exp.Table, Table] | None:
     for node, table in sources.values():
         scan = context.scan_info(table.id)
         if scan.pinned or Tier.BASE not in scan.tiers or pinned_keys(node, table) is not None:
@@ -127,7 +127,7 @@ def _groups(select: exp.Select, sources: _Sources) -> list[exp.Expr] | None:
     if others:
         return None
     if group.args.get("all"):
-        return [s.unalias() for s in select.selects if not _aggregated(s)]
+        return [s.unalias() for s in select.selects if not _has_aggregate(s)]
     aliases = {fold(s.alias): s.unalias() for s in select.selects if isinstance(s, exp.Alias)}
     groups: list[exp.Expr] = []
     for node in group.expressions:
@@ -142,10 +142,10 @@ def _groups(select: exp.Select, sources: _Sources) -> list[exp.Expr] | None:
             groups.append(aliases[fold(node.name)])
         else:
             groups.append(node)
-    return None if any(_aggregated(g) or g.find(exp.Query) for g in groups) else groups
+    return None if any(_has_aggregate(g) or g.find(exp.Query) for g in groups) else groups
 
 
-def _aggregated(node: exp.Expr) -> bool:
+def _has_aggregate(node: exp.Expr) -> bool:
     return node.find(exp.AggFunc) is not None
 
 

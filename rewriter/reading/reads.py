@@ -35,12 +35,12 @@ from rewriter.context import RewriteContext, TimePoint
 from rewriter.functions import check_table_function, function_name
 from rewriter.names import SYSTEM_SCHEMAS, find_relation, position_of, table_name
 from rewriter.reading.history import Past, current_versions
-from rewriter.reading.key_lookup import NOTHING, Keys, pinned
+from rewriter.reading.key_lookup import NOTHING, Keys, pinned_values
 from rewriter.reading.linear import split_aggregate
 from rewriter.reading.pivots import move_sources_out
 from rewriter.reading.result_names import name_changed
 from rewriter.reading.scopes import Scopes, is_named
-from rewriter.reading.sources import check_shape, file_function, refused, source_name
+from rewriter.reading.sources import check_shape, file_function, refusal, source_name
 from rewriter.reading.system import system_relation
 from rewriter.reading.time_travel import (
     HISTORY_FUNCTIONS,
@@ -111,7 +111,7 @@ class Reads:
         name_users(nodes)
         name_schema(nodes, self.context)
         outer = self._scopes
-        with self._looking_back(moment):
+        with self._in_the_past(moment):
             self._scopes = Scopes.of(nodes, self.context)
             self._scopes.resolve()
             for table in self._scopes.tables:
@@ -139,11 +139,11 @@ class Reads:
     @contextmanager
     def at_session(self) -> Iterator[None]:
         """Let names mean what they mean to the session."""
-        with self._looking_back(self._of_session()):
+        with self._in_the_past(self._of_session()):
             yield
 
     @contextmanager
-    def _looking_back(self, moment: Moment | None) -> Iterator[None]:
+    def _in_the_past(self, moment: Moment | None) -> Iterator[None]:
         """Let names mean what they meant at a moment; None leaves things as they are."""
         before, context = self._moment, self.context
         if moment is not None:
@@ -257,7 +257,7 @@ class Reads:
             return
         unknown = [a for a, v in table.args.items() if v and a not in _TABLE_PARTS]
         if unknown:
-            raise refused(f"{unknown[0].upper()} behind a table", table)
+            raise refusal(f"{unknown[0].upper()} behind a table", table)
         if not is_named(table):
             self._function(table)
             return
@@ -265,18 +265,18 @@ class Reads:
         name = table_name(table, self.context)
         if self._scopes is not None and id(table) in self._scopes.ctes:
             if clause is not None:
-                raise refused("time travel on a CTE", table)
+                raise refusal("time travel on a CTE", table)
         elif fold(name.schema) in SYSTEM_SCHEMAS:
             if clause is not None:
-                raise refused("time travel on a system relation", table)
-            self._put(table, self._system(name, table))
+                raise refusal("time travel on a system relation", table)
+            self._replace_with(table, self._system(name, table))
         elif clause is None:
-            self._put(table, self._relation(table))
+            self._replace_with(table, self._relation(table))
         elif clause.span is Span.AS_OF:
-            with self._looking_back(self.point(clause.points[0])):
-                self._put(table, self._relation(table))
+            with self._in_the_past(self.point(clause.points[0])):
+                self._replace_with(table, self._relation(table))
         else:
-            self._put(table, self._versions(table, clause))
+            self._replace_with(table, self._versions(table, clause))
 
     def _relation(self, table: exp.Table) -> exp.Query:
         """The relation a name stands for at the moment that is looked at."""
@@ -331,8 +331,8 @@ class Reads:
                 check_versioned(table, node, self.context.catalog)
         elif self._moment is not None:
             self._shape(table, "as of", "a point in time was named")
-            return self._past(table).at(self._moment.version, outputs)
-        return self.relation(table, outputs, *pinned(node, table))
+            return self._past(table).state_at(self._moment.version, outputs)
+        return self.relation(table, outputs, *pinned_values(node, table))
 
     def _past(self, table: Table) -> Past:
         scan = self.context.scan_info(table.id)
@@ -344,12 +344,12 @@ class Reads:
     def _versions(self, node: exp.Table, clause: TimeTravelClause) -> exp.Query:
         """The row versions of a table in a span of time, under the schema of the span's end."""
         moments = [self.point(p) for p in clause.points]
-        with self._looking_back(moments[-1] if moments else None):
+        with self._in_the_past(moments[-1] if moments else None):
             found = find_relation(node, self.context, moments[-1].point if moments else None)
         found = check_versioned(found, node, self.context.catalog)
         self._shape(found, "row versions", f"FOR SYSTEM_TIME {clause.span.value.upper()}")
         versioned = self._scopes is not None and self._scopes.names_version(node, found)
-        return self._past(found).span(clause.span, [m.version for m in moments], versioned)
+        return self._past(found).versions_in(clause.span, [m.version for m in moments], versioned)
 
     def _function(self, node: exp.Table) -> None:
         name = function_name(node.this)
@@ -358,13 +358,17 @@ class Reads:
             return
         call = history_call(node.this)
         moments = [self.point(p) for p in call.points]
-        with self._looking_back(moments[-1] if moments else None):
+        with self._in_the_past(moments[-1] if moments else None):
             found = find_relation(call.table, self.context, moments[-1].point if moments else None)
         found = check_versioned(found, node, self.context.catalog)
         self._shape(found, "row versions", name)
         past = self._past(found)
-        query = past.changes(*(m.version for m in moments)) if moments else past.lives()
-        self._put(node, query, name)
+        query = (
+            past.changes_between(*(m.version for m in moments))
+            if moments
+            else past.versions_with_writers()
+        )
+        self._replace_with(node, query, name)
 
     def _view(self, view: View, node: exp.Table) -> exp.Query:
         if self._depth >= _VIEW_DEPTH_MAX:
@@ -378,7 +382,7 @@ class Reads:
         assert isinstance(query, exp.Query)
         root = exp.Subquery(this=query)
         outer, self._depth = self.context, self._depth + 1
-        self.context = outer.inside(view.name.schema)
+        self.context = outer.in_schema(view.name.schema)
         self.rewrite(root)
         self.context, self._depth = outer, self._depth - 1
         query = root.this
@@ -389,7 +393,7 @@ class Reads:
             return exp.select("*").from_(exp.Subquery(this=query, alias=alias))
         return query
 
-    def _put(self, table: exp.Table, query: exp.Query, name: str | None = None) -> None:
+    def _replace_with(self, table: exp.Table, query: exp.Query, name: str | None = None) -> None:
         alias = table.args.get("alias") or exp.TableAlias(this=ident(name or source_name(table)))
         subquery = exp.Subquery(this=query, alias=alias)
         for arg in ("joins", "laterals", "pivots", "sample"):

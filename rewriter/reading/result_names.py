@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.trees import Nodes
-from rewriter.reading.spelling import spelled
+from rewriter.reading.spelling import result_spelling
 from rewriter.users import OF_SESSION
 
 _OPERATORS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*"}
@@ -23,7 +23,7 @@ def result_name(node: exp.Expr) -> str | None:
         return node.name
     if isinstance(node, exp.Count) and isinstance(node.this, exp.Star):
         return "count_star()"
-    return _text(node)
+    return _result_name_of(node)
 
 
 def name_changed(nodes: Nodes) -> None:
@@ -38,13 +38,13 @@ def name_changed(nodes: Nodes) -> None:
         for index, node in enumerate(named):
             if isinstance(node, exp.Alias | exp.Column | exp.Star) or node.find(*_CHANGED) is None:
                 continue
-            name = exp.to_identifier(spelled(node), quoted=True)
+            name = exp.to_identifier(result_spelling(node), quoted=True)
             named[index] = exp.alias_(node, name, copy=False)
         if named != select.expressions:
             select.set("expressions", named)
 
 
-def _text(node: exp.Expr) -> str | None:
+def _result_name_of(node: exp.Expr) -> str | None:
     match node:
         case exp.Column():
             parts = [p.name for p in node.parts]
@@ -53,14 +53,14 @@ def _text(node: exp.Expr) -> str | None:
         case exp.Literal():
             return None if node.is_string else node.name
         case exp.Paren():
-            return _text(node.this)
+            return _result_name_of(node.this)
         case exp.Count() if isinstance(node.this, exp.Star):
             return "count_star()"
         case exp.Sum() | exp.Count() | exp.Avg():
-            inner = _text(node.this)
+            inner = _result_name_of(node.this)
             return None if inner is None else f"{_FUNCTIONS[type(node)]}({inner})"
         case exp.Add() | exp.Sub() | exp.Mul():
-            left, right = _text(node.this), _text(node.expression)
+            left, right = _result_name_of(node.this), _result_name_of(node.expression)
             if left is None or right is None:
                 return None
             return f"({left} {_OPERATORS[type(node)]} {right})"

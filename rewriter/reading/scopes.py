@@ -128,12 +128,12 @@ class Scopes:
             return False
         select = node.find_ancestor(exp.Select)
         alias = node.alias_or_name
-        if select is None or not any(self._means(c, select, fold(alias)) for c in mentioned):
+        if select is None or not any(self._refers_to(c, select, fold(alias)) for c in mentioned):
             return False
         _hide_in_stars(select, alias, table)
         return True
 
-    def _means(self, column: exp.Column, select: exp.Select, alias: str) -> bool:
+    def _refers_to(self, column: exp.Column, select: exp.Select, alias: str) -> bool:
         if column.table:
             return fold(column.table) == alias and _is_inside(column, select)
         return column.find_ancestor(exp.Select) is select and self._only_tables(select)

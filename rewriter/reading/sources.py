@@ -27,7 +27,7 @@ def check_shape(nodes: Nodes) -> bool:
     for select in nodes.all(exp.Select):
         for part in ("into", "locks"):
             if select.args.get(part):
-                raise refused("SELECT INTO" if part == "into" else "FOR UPDATE", select)
+                raise refusal("SELECT INTO" if part == "into" else "FOR UPDATE", select)
         _drop_modifiers(select)
         if select.args.get("group") is not None:
             _spell_out_rollup(select.args["group"])
@@ -46,7 +46,7 @@ def _drop_modifiers(select: exp.Select) -> None:
     """MySQL's STRAIGHT_JOIN, SQL_NO_CACHE and the like, which only speed a query up there."""
     for modifier in select.args.get("operation_modifiers") or []:
         if modifier.name.upper() == "SQL_CALC_FOUND_ROWS":
-            raise refused("SQL_CALC_FOUND_ROWS", select)
+            raise refusal("SQL_CALC_FOUND_ROWS", select)
     select.set("operation_modifiers", None)
 
 
@@ -64,7 +64,7 @@ def check_pivot(pivot: exp.Pivot) -> None:
     for part in ("expressions", "fields", "using"):
         for node in pivot.args.get(part) or []:
             if node.find(exp.Query) is not None:
-                raise refused("a query inside PIVOT or UNPIVOT", node)
+                raise refusal("a query inside PIVOT or UNPIVOT", node)
 
 
 def file_function(table: exp.Table) -> exp.Table | None:
@@ -85,7 +85,7 @@ def source_name(table: exp.Table) -> str:
     return table.name.replace("\\", "/").rpartition("/")[2].partition(".")[0]
 
 
-def refused(what: str, node: exp.Expr) -> PalimpsestError:
+def refusal(what: str, node: exp.Expr) -> PalimpsestError:
     """The error for a clause that no rule reads."""
     advice = "see docs/sql.md for what is"
     if "PIVOT" in what:

@@ -15,7 +15,7 @@ from sqlglot import exp
 from rewriter.reading.keywords import KEYWORDS
 
 
-def spelled(node: exp.Expr) -> str:
+def result_spelling(node: exp.Expr) -> str:
     """The name DuckDB gives a result column without an alias."""
     root = exp.Paren(this=node.copy())
     for part in reversed(list(root.this.bfs())):
@@ -74,13 +74,13 @@ def _from(node: exp.From) -> str:
     select = node.parent
     text = _sql(node.this)
     for join in (select.args.get("joins") or []) if select is not None else []:
-        text = _joined(text, join)
+        text = _join_text(text, join)
     if select is not None:
         select.set("joins", [])
     return f" FROM {text}"
 
 
-def _joined(text: str, join: exp.Join) -> str:
+def _join_text(text: str, join: exp.Join) -> str:
     other = _sql(join.this)
     on, using = join.args.get("on"), join.args.get("using")
     kind = " ".join(filter(None, (join.method, join.side, join.kind))).upper()

@@ -72,13 +72,13 @@ def clause_of(table: exp.Table) -> TimeTravelClause | None:
     if version is None and when is None:
         return None
     if version is not None and when is not None:
-        raise _refused(table, "two points in time for one table", "name one")
+        raise _refusal(table, "two points in time for one table", "name one")
     if when is not None:
-        return _historical(when, table)
+        return _historical_clause(when, table)
     assert isinstance(version, exp.Version)
     span = _KINDS.get(str(version.args.get("kind")).upper())
     if span is None:
-        raise _refused(table, f"the clause {version.sql(dialect='duckdb')}", "use AS OF")
+        raise _refusal(table, f"the clause {version.sql(dialect='duckdb')}", "use AS OF")
     given = version.expression
     parts = list(given.expressions) if isinstance(given, exp.Tuple) else [given]
     edges = _EDGES[span]
@@ -92,22 +92,22 @@ def clause_of(table: exp.Table) -> TimeTravelClause | None:
     by_number = str(version.this).upper() == "VERSION"
     where = position_of(table)
     points = [
-        request(part, edge, by_number=by_number, position=where)
+        point_request(part, edge, by_number=by_number, position=where)
         for part, edge in zip(parts if edges else [], edges, strict=True)
     ]
     return TimeTravelClause(span, tuple(points))
 
 
-def _historical(when: exp.HistoricalData, table: exp.Table) -> TimeTravelClause:
+def _historical_clause(when: exp.HistoricalData, table: exp.Table) -> TimeTravelClause:
     prefix = str(when.this if isinstance(when.this, str) else when.name).upper()
     kind = str(when.args.get("kind")).upper()
     if prefix != "AT" or kind not in {"TIMESTAMP", "VERSION"}:
-        raise _refused(
+        raise _refusal(
             table,
             f"{prefix} ({kind} => ..)",
             "use AT (TIMESTAMP => ..) or AT (VERSION => ..)",
         )
-    point = request(
+    point = point_request(
         when.expression,
         TransactionBoundary.AT,
         by_number=kind == "VERSION",
@@ -116,7 +116,7 @@ def _historical(when: exp.HistoricalData, table: exp.Table) -> TimeTravelClause:
     return TimeTravelClause(Span.AS_OF, (point,))
 
 
-def request(
+def point_request(
     expression: exp.Expr, edge: TransactionBoundary, *, by_number: bool, position: Position | None
 ) -> PointRequest:
     """The request for a point; ``by_number`` takes version numbers as well as timestamps."""
@@ -172,8 +172,8 @@ def history_call(call: exp.Expr) -> HistoryCall:
     where = position_of(call)
     last = arguments[2] if len(arguments) > 2 else exp.Literal.number(_LAST_VERSION)
     points = (
-        request(arguments[1], TransactionBoundary.BEFORE, by_number=True, position=where),
-        request(last, TransactionBoundary.AT, by_number=True, position=where),
+        point_request(arguments[1], TransactionBoundary.BEFORE, by_number=True, position=where),
+        point_request(last, TransactionBoundary.AT, by_number=True, position=where),
     )
     return HistoryCall(table, points)
 
@@ -191,9 +191,9 @@ def session_point(text: str, dialect: str) -> PointRequest:
     """The point of the setting ``as_of``: a version, a timestamp, or an expression."""
     if text.isdigit():
         number = exp.Literal.number(int(text))
-        return request(number, TransactionBoundary.AT, by_number=True, position=None)
+        return point_request(number, TransactionBoundary.AT, by_number=True, position=None)
     literal = exp.Literal.string(text)
-    return request(
+    return point_request(
         _expression(text, dialect) or literal,
         TransactionBoundary.AT,
         by_number=False,
@@ -220,7 +220,7 @@ def _microseconds(moment: exp.Expr) -> exp.Expr:
     return exp.Anonymous(this="epoch_us", expressions=[moment])
 
 
-def _refused(table: exp.Table, what: str, advice: str) -> PalimpsestError:
+def _refusal(table: exp.Table, what: str, advice: str) -> PalimpsestError:
     return PalimpsestError(
         Code.NOT_SUPPORTED,
         f"{what} is not supported",

@@ -23,7 +23,7 @@ def columns_in_reach(node: exp.Expr, context: RewriteContext) -> list[str]:
     column = node.find_ancestor(exp.Column) or node
     wanted = fold(column.table) if isinstance(column, exp.Column) else ""
     found: dict[str, None] = {}
-    for scope in _around(column):
+    for scope in _enclosing_statements(column):
         known = _ctes(scope, context)
         for source in _sources(scope):
             # An INSERT has one relation besides its source, and several names for it.
@@ -53,7 +53,7 @@ def _names(source: exp.Expr, context: RewriteContext, known: Scope) -> list[str]
     return names or []
 
 
-def _around(node: exp.Expr) -> Iterator[exp.Expr]:
+def _enclosing_statements(node: exp.Expr) -> Iterator[exp.Expr]:
     """The queries and writing statements whose relations are seen from a node, inner ones first."""
     child, parent = node, node.parent
     while parent is not None:

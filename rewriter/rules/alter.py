@@ -33,19 +33,19 @@ from journal.sql.relations_flat import is_flat
 from journal.sql.sql import cast
 from rewriter.context import RewriteContext
 from rewriter.definitions.alteration import Alteration, changed_layout, columns_of
-from rewriter.definitions.computed import reads as reads_of
+from rewriter.definitions.computed import columns_read as reads_of
 from rewriter.definitions.computed import with_generated
 from rewriter.definitions.foreign_keys import check_still_fits, with_foreign_keys
 from rewriter.definitions.new_relations import (
+    already_exists,
     check_journal_name,
     ddl_plan,
-    exists_already,
-    placed,
-    validated,
+    resolve_schema,
+    validation_guard,
     wrong_kind,
 )
-from rewriter.definitions.policies import check_properties, held_steps
-from rewriter.definitions.temporary import new_own
+from rewriter.definitions.policies import check_properties, hold_guard_steps
+from rewriter.definitions.temporary import new_temporary_name
 from rewriter.names import find_table, position_of, table_name, unknown_table
 from rewriter.reading.reads import Reads
 from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, new_name, old_name
@@ -67,7 +67,7 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
         if isinstance(action, exp.AlterRename):
             name = _new_name(name, action, context)
         else:
-            _apply(change, action)
+            _apply_action(change, action)
     change.draft.name = name
     altered = replace(
         change.draft.table(table.id),
@@ -117,13 +117,13 @@ def rewrite_alter_view(ast: exp.Alter, context: RewriteContext) -> StatementPlan
     return ddl_plan([Change(put)], "ALTER VIEW")
 
 
-def _apply(change: Alteration, action: exp.Expr) -> None:
+def _apply_action(change: Alteration, action: exp.Expr) -> None:
     match action:
         case exp.ColumnDef():
             change.add_column(action)
         case exp.Schema():
             for node in action.expressions:
-                _apply(change, node)
+                _apply_action(change, node)
         case exp.Drop() if action.args["kind"] == "COLUMN":
             for node in action.args["tables"]:
                 _check_whole(node, action)
@@ -135,7 +135,7 @@ def _apply(change: Alteration, action: exp.Expr) -> None:
             change.drop_constraint(_key_name(change), action, exists=False)
         case exp.RenameColumn():
             _check_whole(action.this, action)
-            if not action.args.get("exists") or change.has(action.this.name):
+            if not action.args.get("exists") or change.has_column(action.this.name):
                 change.rename_column(action.this.name, action.args["to"].name, action)
         case exp.AlterColumn():
             _alter_column(change, action)
@@ -196,7 +196,7 @@ def _modify_column(change: Alteration, action: exp.ModifyColumn) -> None:
         change.rename_column(old.name, node.name, action)
     name = node.name
     change.change_type(name, node.args["kind"], None, action)
-    key = change.draft.columns[change.find(name, action)].physical in change.draft.key
+    key = change.draft.columns[change.column_index(name, action)].physical in change.draft.key
     default: exp.Expr | None = None
     required = key
     for constraint in node.args.get("constraints") or []:
@@ -217,34 +217,34 @@ def _new_name(old: TableName, action: exp.AlterRename, context: RewriteContext) 
     node = action.this
     wanted = TableName(node.db or old.schema, node.name or old.name)
     if context.catalog.is_own(old):
-        name = new_own(node, context) if node.db else wanted
+        name = new_temporary_name(node, context) if node.db else wanted
     else:
-        name = placed(wanted, node, context)
+        name = resolve_schema(wanted, node, context)
     if name.key != old.key and context.catalog.get(name) is not None:
-        raise exists_already(name, node)
+        raise already_exists(name, node)
     return name
 
 
 def _plan(change: Alteration, old: Table, new: Table, context: RewriteContext) -> StatementPlan:
     reads = Reads(context)
-    steps: list[Step] = [validated(new), *held_steps(old, new)]
+    steps: list[Step] = [validation_guard(new), *hold_guard_steps(old, new)]
     append: Append | None = None
     added = [k for k in new.foreign_keys if k not in old.foreign_keys]
     for key in added:
         change.concerned |= {*key.columns, *(key.parent_columns if key.parent == new.id else ())}
     if change.concerned or change.rewritten:
-        written = _checked_with(new, change.concerned | change.rewritten)
+        written = _plan_with_checks(new, change.concerned | change.rewritten)
         made = [c for c in new.columns if c.generated is not None]
         if with_generated(new, frozenset(written)) & {c.physical for c in made}:
             # Their values are told from those of the others, which must be at hand.
             written |= {c.physical for c in made}.union(*(reads_of(c) for c in made))
-            written = _checked_with(new, written)
+            written = _plan_with_checks(new, written)
         changes = ChangeSet(new, STAGE, True, True, frozenset(written), anew=True)
-        steps.append(Stage(STAGE, Query.of(_staged(reads, change, old, changes))))
+        steps.append(Stage(STAGE, Query.of(_staged_rows(reads, change, old, changes))))
         names = frozenset(name for name, _ in unique_constraints(new))
         steps += guard_steps(changes, exp.select, checked=names)
-        steps += [_unique(changes, u) for u in new.uniques if set(u.columns) & written]
-        steps += [_refers(reads, changes, k) for k in added]
+        steps += [_unique_guard(changes, u) for u in new.uniques if set(u.columns) & written]
+        steps += [_parent_guard(reads, changes, k) for k in added]
         if change.rewritten:
             append = replace(append_step(changes), per_change=None)
     moved = None if new.name == old.name else old.name
@@ -254,7 +254,7 @@ def _plan(change: Alteration, old: Table, new: Table, context: RewriteContext) -
     return reads.plan(StatementKind.DDL, steps, new, "ALTER TABLE")
 
 
-def _checked_with(table: Table, columns: set[str]) -> set[str]:
+def _plan_with_checks(table: Table, columns: set[str]) -> set[str]:
     """Columns, and all that checks and UNIQUE constraints look at together with one of them."""
     groups: list[AbstractSet[str]] = [columns_of(check.expression) for check in table.checks]
     groups += [set(unique.columns) for unique in table.uniques]
@@ -264,7 +264,7 @@ def _checked_with(table: Table, columns: set[str]) -> set[str]:
     return found
 
 
-def _staged(reads: Reads, change: Alteration, old: Table, changes: ChangeSet) -> exp.Select:
+def _staged_rows(reads: Reads, change: Alteration, old: Table, changes: ChangeSet) -> exp.Select:
     """The rows there are: new values of the columns concerned, and all old ones to write on."""
     version = old.format.version_column
     outputs: list[Output] = [(column(c.physical), c.physical) for c in old.stored]
@@ -287,7 +287,7 @@ def _staged(reads: Reads, change: Alteration, old: Table, changes: ChangeSet) ->
     return exp.select(*found).from_(rows)
 
 
-def _unique(changes: ChangeSet, unique: Unique) -> Guard:
+def _unique_guard(changes: ChangeSet, unique: Unique) -> Guard:
     table = changes.table
     places = {c.physical: (i, c) for i, c in enumerate(table.stored)}
     values = [column(new_name(places[p][0])) for p in unique.columns]
@@ -308,7 +308,7 @@ def _unique(changes: ChangeSet, unique: Unique) -> Guard:
     )
 
 
-def _refers(reads: Reads, changes: ChangeSet, key: ForeignKey) -> Guard:
+def _parent_guard(reads: Reads, changes: ChangeSet, key: ForeignKey) -> Guard:
     """That every row has the parent which a new foreign key asks for."""
     table = changes.table
     if key.parent == table.id:

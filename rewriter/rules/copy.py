@@ -35,13 +35,13 @@ def rewrite_copy(ast: exp.Copy, context: RewriteContext) -> StatementPlan:
     """The plan of a COPY .. FROM or COPY .. TO."""
     credentials = ast.args.get("credentials")
     if credentials is not None and any(credentials.args.values()):
-        raise _refused("COPY with credentials is not supported", "name a file of this machine", ast)
+        raise _refusal("COPY with credentials is not supported", "name a file of this machine", ast)
     options = given_options(ast)
     if not ast.args.get("kind"):
-        return _to(ast, options, context)
+        return _copy_to(ast, options, context)
     if not isinstance(ast.this, exp.Table | exp.Schema):
-        raise _refused("COPY .. FROM fills a table", "write COPY t FROM 'file'", ast)
-    file, skips = _file(ast), _skips(options, ast)
+        raise _refusal("COPY .. FROM fills a table", "write COPY t FROM 'file'", ast)
+    file, skips = _file(ast), _skips_suppressed(options, ast)
     rows = exp.select("*").from_(exp.Table(this=_reader(file, options, ast)))
     insert = exp.Insert(this=ast.this, expression=rows)
     plan = rewrite_parts(insert, context)
@@ -51,14 +51,14 @@ def rewrite_copy(ast: exp.Copy, context: RewriteContext) -> StatementPlan:
     return replace(plan, steps=tuple(steps))
 
 
-def _skips(options: Options, ast: exp.Copy) -> bool | None:
+def _skips_suppressed(options: Options, ast: exp.Copy) -> bool | None:
     """Whether SUPPRESSED skips rows that were erased; takes the option away."""
     if "suppressed" not in options:
         return None
     value = options.pop("suppressed")
     word = "" if value is None else value.name.lower()
     if word not in {"refuse", "skip"}:
-        raise _refused("the COPY option SUPPRESSED is refuse or skip", "SUPPRESSED skip", ast)
+        raise _refusal("the COPY option SUPPRESSED is refuse or skip", "SUPPRESSED skip", ast)
     return word == "skip"
 
 
@@ -68,12 +68,12 @@ def _file(ast: exp.Copy) -> exp.Literal:
         return files[0]
     named = files[0].name.upper() if len(files) == 1 else ""
     if named in {"STDIN", "STDOUT", "PROGRAM"}:
-        raise _refused(
+        raise _refusal(
             f"COPY with {named} is not supported",
             r"name a file, or use \copy of the shell, `palimpsest import` or `palimpsest export`",
             ast,
         )
-    raise _refused("COPY needs one named file", "write COPY t FROM 'file' or COPY t TO 'file'", ast)
+    raise _refusal("COPY needs one named file", "write COPY t FROM 'file' or COPY t TO 'file'", ast)
 
 
 def _reader(file: exp.Literal, options: Options, ast: exp.Copy) -> exp.Expr:
@@ -82,14 +82,14 @@ def _reader(file: exp.Literal, options: Options, ast: exp.Copy) -> exp.Expr:
     given = known_options(options, READ[form], form, ast)
     arguments: list[exp.Expr] = [file.copy()]
     if form == "csv":
-        arguments.append(_named("header", given.pop("header", exp.false())))
-        arguments.append(_named("all_varchar", exp.true()))
-        arguments.append(_named("allow_quoted_nulls", exp.false()))
-        arguments += [_named(name, value) for name, value in given.items()]
+        arguments.append(_named_argument("header", given.pop("header", exp.false())))
+        arguments.append(_named_argument("all_varchar", exp.true()))
+        arguments.append(_named_argument("allow_quoted_nulls", exp.false()))
+        arguments += [_named_argument(name, value) for name, value in given.items()]
     return exp.Anonymous(this=_FUNCTIONS[form], expressions=arguments)
 
 
-def _to(ast: exp.Copy, options: Options, context: RewriteContext) -> StatementPlan:
+def _copy_to(ast: exp.Copy, options: Options, context: RewriteContext) -> StatementPlan:
     path = _file(ast).name
     form = format_of(path, options, ast)
     given = known_options(options, WRITTEN[form], form, ast)
@@ -112,7 +112,7 @@ def _query(ast: exp.Copy) -> exp.Query:
     if isinstance(source, exp.Subquery):
         inner = source.this
         for node in inner.find_all(*WRITERS):
-            raise _refused(
+            raise _refusal(
                 "COPY of a statement that writes is not supported",
                 "write first, then COPY what is there",
                 node,
@@ -126,12 +126,12 @@ def _query(ast: exp.Copy) -> exp.Query:
     if isinstance(source, exp.Schema):
         names = [exp.column(c.copy()) for c in source.expressions]
         return exp.select(*names).from_(source.this)
-    raise _refused("COPY .. TO writes a table or a query", "write COPY (SELECT ..) TO 'file'", ast)
+    raise _refusal("COPY .. TO writes a table or a query", "write COPY (SELECT ..) TO 'file'", ast)
 
 
-def _named(name: str, value: exp.Expr) -> exp.Expr:
+def _named_argument(name: str, value: exp.Expr) -> exp.Expr:
     return exp.PropertyEQ(this=exp.to_identifier(name), expression=value.copy())
 
 
-def _refused(message: str, advice: str, node: exp.Expr) -> PalimpsestError:
+def _refusal(message: str, advice: str, node: exp.Expr) -> PalimpsestError:
     return PalimpsestError(Code.NOT_SUPPORTED, message, advice=advice, position=position_of(node))

@@ -36,20 +36,20 @@ from rewriter.definitions.definition import LIKE_PARTS, TableDraft, type_text
 from rewriter.definitions.foreign_keys import check_unreferenced, with_foreign_keys
 from rewriter.definitions.generated import settle_generated
 from rewriter.definitions.new_relations import (
+    already_exists,
     check_journal_name,
     ddl_plan,
-    exists_already,
-    validated,
+    validation_guard,
     wrong_kind,
 )
 from rewriter.definitions.new_relations import new_name as new_relation
 from rewriter.definitions.policies import check_properties
 from rewriter.definitions.table_options import TableOptions, read_options
-from rewriter.definitions.temporary import is_temporary, new_own
+from rewriter.definitions.temporary import is_temporary, new_temporary_name
 from rewriter.names import find_table, position_of
 from rewriter.reading.reads import Reads
 from rewriter.writing.changes import ChangeSet, append_step, new_name
-from rewriter.writing.target import typed
+from rewriter.writing.target import convert_value
 
 STAGE = "changed"
 _ROW_IDS = 1 << 32
@@ -61,14 +61,14 @@ def rewrite_create_table(ast: exp.Create, context: RewriteContext) -> StatementP
     node = ast.this.this if isinstance(ast.this, exp.Schema) else ast.this
     temporary = is_temporary(ast, node, context)
     options = read_options(ast, temporary=temporary)
-    name = new_own(node, context) if temporary else new_relation(node, context)
+    name = new_temporary_name(node, context) if temporary else new_relation(node, context)
     found = context.catalog.get(name)
     steps: list[Step] = []
     if found is not None:
         if ast.args.get("exists"):
             return ddl_plan([], "CREATE TABLE")
         if not ast.args.get("replace"):
-            raise exists_already(name, node)
+            raise already_exists(name, node)
         if not isinstance(found, Table):
             raise wrong_kind(name, found, node)
         check_unreferenced(context.catalog, [found.name], node)
@@ -76,23 +76,23 @@ def rewrite_create_table(ast: exp.Create, context: RewriteContext) -> StatementP
     draft = TableDraft(name, options.format, column_name=context.column_name)
     if ast.expression is not None:
         return _as_query(ast, draft, options, steps, context, found)
-    _read(ast, draft, options, context)
-    table = _finished(draft, options, context)
-    check_journal_name(table, node, _without(found, context))
-    return ddl_plan([*steps, validated(table), Change(PutRelation(table))], "CREATE TABLE")
+    _read_elements(ast, draft, options, context)
+    table = _finish_table(draft, options, context)
+    check_journal_name(table, node, _context_without(found, context))
+    return ddl_plan([*steps, validation_guard(table), Change(PutRelation(table))], "CREATE TABLE")
 
 
-def _read(
+def _read_elements(
     ast: exp.Create, draft: TableDraft, options: TableOptions, context: RewriteContext
 ) -> None:
     if options.like is not None:
-        draft.like(find_table(options.like, context), LIKE_PARTS)
+        draft.add_like(find_table(options.like, context), LIKE_PARTS)
     if not isinstance(ast.this, exp.Schema):
         return
     nodes: list[exp.Expr] = []
     for node in ast.this.expressions:
         if isinstance(node, exp.LikeProperty):
-            draft.like(find_table(node.this, context), _like_parts(node))
+            draft.add_like(find_table(node.this, context), _like_parts(node))
         elif isinstance(node, exp.Identifier):
             raise PalimpsestError(
                 Code.SYNTAX,
@@ -102,7 +102,7 @@ def _read(
             )
         else:
             nodes.append(node)
-    draft.read([*nodes, *options.columns])
+    draft.read_elements([*nodes, *options.columns])
     settle_generated(draft, context.describe)
 
 
@@ -118,7 +118,7 @@ def _like_parts(node: exp.LikeProperty) -> Collection[str]:
     return parts
 
 
-def _finished(draft: TableDraft, options: TableOptions, context: RewriteContext) -> Table:
+def _finish_table(draft: TableDraft, options: TableOptions, context: RewriteContext) -> Table:
     table = with_foreign_keys(draft, draft.table(context.new_table_id), context)
     _check_shape(table, options)
     properties = tuple(placed(dict(options.properties), table.columns).items())
@@ -153,11 +153,11 @@ def _as_query(
     reads.rewrite(holder)
     query = holder.this
     _columns(ast, draft, context.describe(query, frozenset(reads.tables)))
-    table = _finished(draft, options, context)
-    check_journal_name(table, ast.find(exp.Table), _without(replaced, context))
-    steps: list[Step] = [*before, validated(table)]
+    table = _finish_table(draft, options, context)
+    check_journal_name(table, ast.find(exp.Table), _context_without(replaced, context))
+    steps: list[Step] = [*before, validation_guard(table)]
     if options.with_data:
-        steps += _rows(table, query)
+        steps += _row_steps(table, query)
     steps.append(Change(PutRelation(table)))
     if options.with_data:
         changes = ChangeSet(table, STAGE, False, True, frozenset(c.physical for c in table.stored))
@@ -168,7 +168,7 @@ def _as_query(
     return replace(plan, writes=frozenset({table.name}))
 
 
-def _without(replaced: Relation | None, context: RewriteContext) -> RewriteContext:
+def _context_without(replaced: Relation | None, context: RewriteContext) -> RewriteContext:
     if replaced is None:
         return context
     return replace(context, catalog=context.catalog.without_relation(replaced.name))
@@ -184,15 +184,15 @@ def _columns(ast: exp.Create, draft: TableDraft, found: Collection[tuple[str, st
             position=position_of(ast.this),
         )
     for index, (name, kind) in enumerate(found):
-        shown = given[index].name if index < len(given) else _free(name, draft)
+        shown = given[index].name if index < len(given) else _free_name(name, draft)
         draft.check_new_column(shown, given[index] if index < len(given) else ast.this)
         # A column of NULLs alone has no type of its own.
         spelled = kind.replace('"NULL"', "INTEGER")
-        stored = type_text(_kind(spelled, ast.this))
+        stored = type_text(_type_from(spelled, ast.this))
         draft.columns.append(Column(shown, draft.new_physical(shown), stored))
 
 
-def _kind(text: str, node: exp.Expr) -> exp.DataType:
+def _type_from(text: str, node: exp.Expr) -> exp.DataType:
     try:
         return exp.DataType.build(text, dialect="duckdb")
     except SqlglotError:
@@ -204,7 +204,7 @@ def _kind(text: str, node: exp.Expr) -> exp.DataType:
         ) from None
 
 
-def _free(name: str, draft: TableDraft) -> str:
+def _free_name(name: str, draft: TableDraft) -> str:
     taken = {fold(c.name) for c in draft.columns}
     found, number = name, 0
     while fold(found) in taken:
@@ -213,11 +213,11 @@ def _free(name: str, draft: TableDraft) -> str:
     return found
 
 
-def _rows(table: Table, query: exp.Query) -> list[Step]:
+def _row_steps(table: Table, query: exp.Query) -> list[Step]:
     names = [f"c{i}" for i in range(len(table.columns))]
     alias = exp.TableAlias(this=exp.to_identifier("r"), columns=[ident(n) for n in names])
     outputs: list[exp.Expr] = [
-        exp.alias_(typed(column(name, "r"), stored), new_name(index))
+        exp.alias_(convert_value(column(name, "r"), stored), new_name(index))
         for index, (name, stored) in enumerate(zip(names, table.columns, strict=True))
     ]
     steps: list[Step] = []

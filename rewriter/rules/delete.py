@@ -15,7 +15,13 @@ from rewriter.writing.batch import write_batch
 from rewriter.writing.changes import ChangeSet
 from rewriter.writing.qualified import without_schema
 from rewriter.writing.returning import ReturningClause
-from rewriter.writing.statement_part import PartNames, StatementPart, finish, fuse, plan_of
+from rewriter.writing.statement_part import (
+    PartNames,
+    StatementPart,
+    finish_part,
+    fuse_part,
+    plan_of,
+)
 from rewriter.writing.target import AliasedTable
 from rewriter.writing.target_rows import chosen_rows, source_joins, sources_of
 
@@ -26,7 +32,7 @@ def write_delete(ast: exp.Delete, reads: Reads, part: PartNames) -> StatementPar
     table = find_table(node, reads.context)
     without_schema(ast, node, reads.context)
     target = AliasedTable.of(table, node)
-    stage = part.named("changed")
+    stage = part.relation_name("changed")
     result = ReturningClause.of(ast, target, old=True)
     where = ast.args.get("where")
     if reads.context.batch:
@@ -39,11 +45,11 @@ def write_delete(ast: exp.Delete, reads: Reads, part: PartNames) -> StatementPar
     query = chosen_rows(reads, target, result.extras(), ast, joins, relation)
     changes = ChangeSet(table, stage, True, False, frozenset())
     if keys is not None and result.node is None:
-        fused = fuse(reads, changes, [(stage, query)], "DELETE")
+        fused = fuse_part(reads, changes, [(stage, query)], "DELETE")
         if fused is not None:
             return fused
     steps = [Stage(stage, Query.of(query))]
-    return finish(reads, changes, steps, "DELETE", result, bounded=keys is not None)
+    return finish_part(reads, changes, steps, "DELETE", result, bounded=keys is not None)
 
 
 def rewrite_truncate(ast: exp.TruncateTable, context: RewriteContext) -> StatementPlan:
@@ -69,9 +75,11 @@ def rewrite_truncate(ast: exp.TruncateTable, context: RewriteContext) -> Stateme
         part = PartNames(len(parts))
         target = AliasedTable.of(table, node)
         query = exp.select(*target.old_values()).from_(target.relation(reads))
-        changes = ChangeSet(table, part.named("changed"), True, False, frozenset())
+        changes = ChangeSet(table, part.relation_name("changed"), True, False, frozenset())
         steps = [Stage(changes.stage, Query.of(query))]
-        parts.append(finish(reads, changes, steps, "TRUNCATE", ReturningClause(None, target.alias)))
+        parts.append(
+            finish_part(reads, changes, steps, "TRUNCATE", ReturningClause(None, target.alias))
+        )
     return plan_of(reads, parts, None, None, "TRUNCATE")
 
 
@@ -95,23 +103,23 @@ def _target(ast: exp.Delete) -> tuple[exp.Table, list[exp.Join]]:
             position=position_of(node),
         )
     if named:
-        return _among(named[0], [node])
-    if using and any(_means(s, node) for u in using for s in _relations(u)):
-        return _among(node, using)
+        return _listed_target(named[0], [node])
+    if using and any(_refers_to(s, node) for u in using for s in _relations(u)):
+        return _listed_target(node, using)
     joins = sources_of(node, None)
     for source in using:
         joins += source_joins(source)
     return node, joins
 
 
-def _among(wanted: exp.Table, listed: list[exp.Table]) -> tuple[exp.Table, list[exp.Join]]:
+def _listed_target(wanted: exp.Table, listed: list[exp.Table]) -> tuple[exp.Table, list[exp.Join]]:
     """The target that a multi-table DELETE names among its relations, and the other relations."""
     conditions: list[exp.Join] = []
     target: exp.Table | None = None
     for source in listed:
         for join in source_joins(source):
             relation = join.this
-            if target is None and isinstance(relation, exp.Table) and _means(relation, wanted):
+            if target is None and isinstance(relation, exp.Table) and _refers_to(relation, wanted):
                 target = relation
                 if join.args.get("on") is not None:
                     conditions.append(join)
@@ -152,7 +160,7 @@ def _relations(source: exp.Expr) -> list[exp.Expr]:
     return [source, *[j.this for j in source.args.get("joins") or []]]
 
 
-def _means(relation: exp.Expr, wanted: exp.Table) -> bool:
+def _refers_to(relation: exp.Expr, wanted: exp.Table) -> bool:
     if not isinstance(relation, exp.Table):
         return False
     if relation.alias:

@@ -16,10 +16,17 @@ from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_n
 from rewriter.writing.new_rows import NewRows
 from rewriter.writing.qualified import without_schema
 from rewriter.writing.returning import ReturningClause
-from rewriter.writing.statement_part import PartNames, StatementPart, finish, fuse, settled, staged
+from rewriter.writing.statement_part import (
+    PartNames,
+    StatementPart,
+    finish_part,
+    fuse_part,
+    mark_rewritten,
+    staged_relation,
+)
 from rewriter.writing.target import AliasedTable, distinct_columns
 from rewriter.writing.upsert import wanted_upsert
-from rewriter.writing.upserting import upserted
+from rewriter.writing.upserting import upsert_part
 
 _BOUNDED_ROWS = 100
 
@@ -28,7 +35,7 @@ def write_insert(ast: exp.Insert, reads: Reads, part: PartNames) -> StatementPar
     """The part of an INSERT."""
     node = ast.this.this if isinstance(ast.this, exp.Schema) else ast.this
     if not isinstance(node, exp.Table):
-        raise _refused("INSERT writes to a table", ast)
+        raise _refusal("INSERT writes to a table", ast)
     table = find_table(node, reads.context)
     named = ast.this.expressions if isinstance(ast.this, exp.Schema) else []
     columns = distinct_columns(table, named) if named else None
@@ -41,21 +48,21 @@ def write_insert(ast: exp.Insert, reads: Reads, part: PartNames) -> StatementPar
     upsert = wanted_upsert(ast, table)
     rows = NewRows(reads, table, part, ast, columns)
     if ast.args.get("overwrite"):
-        return _overwritten(reads, part, rows, target, result)
+        return _overwrite_part(reads, part, rows, target, result)
     if upsert is not None:
-        return upserted(reads, part, rows, target, upsert, result)
-    return _inserted(reads, part, rows, table, result)
+        return upsert_part(reads, part, rows, target, upsert, result)
+    return _insert_part(reads, part, rows, table, result)
 
 
-def _inserted(
+def _insert_part(
     reads: Reads, part: PartNames, rows: NewRows, table: Table, result: ReturningClause
 ) -> StatementPart:
-    stage = part.named("changed")
+    stage = part.relation_name("changed")
     query = rows.query()
-    changes = ChangeSet(table, stage, False, True, _all(table), constants=rows.constants)
+    changes = ChangeSet(table, stage, False, True, _all_columns(table), constants=rows.constants)
     if rows.row_count == 1 and not rows.explicit and result.node is None:
-        taken, checked = rows.taken()
-        written = fuse(
+        taken, checked = rows.taken_key_check()
+        written = fuse_part(
             reads,
             changes,
             [(stage, query)],
@@ -68,19 +75,19 @@ def _inserted(
             return written
     many = table if rows.row_count is None else None
     staging = Stage(stage, Query.of(query), rows_of=many)
-    steps: list[Step] = [*rows.steps, staging, *rows.skipped(stage)]
+    steps: list[Step] = [*rows.steps, staging, *rows.identity_steps(stage)]
     bounded = rows.row_count is not None and rows.row_count <= _BOUNDED_ROWS
-    return finish(reads, changes, steps, "INSERT", result, bounded=bounded)
+    return finish_part(reads, changes, steps, "INSERT", result, bounded=bounded)
 
 
-def _overwritten(
+def _overwrite_part(
     reads: Reads, part: PartNames, rows: NewRows, target: AliasedTable, result: ReturningClause
 ) -> StatementPart:
     """Every present row ends, every new row begins; a key in both carries on."""
     table = target.table
-    stage, source = part.named("changed"), part.named("source_rows")
+    stage, source = part.relation_name("changed"), part.relation_name("source_rows")
     query = rows.query()
-    steps: list[Step] = [*rows.steps, Stage(source, Query.of(query)), *rows.skipped(source)]
+    steps: list[Step] = [*rows.steps, Stage(source, Query.of(query)), *rows.identity_steps(source)]
     count = len(table.stored)
     new = [exp.column(new_name(i)) for i in range(count)]
     begun = exp.select(
@@ -89,25 +96,25 @@ def _overwritten(
         *new,
         exp.alias_(exp.false(), ENDS),
         exp.alias_(exp.true(), BEGINS),
-    ).from_(staged(source))
+    ).from_(staged_relation(source))
     ended = exp.select(
         *target.old_values(),
         *[exp.alias_(exp.Null(), new_name(i)) for i in range(count)],
         exp.alias_(exp.true(), ENDS),
         exp.alias_(exp.false(), BEGINS),
-    ).from_(settled(target.relation(reads)))
+    ).from_(mark_rewritten(target.relation(reads)))
     both = exp.union(ended, begun, distinct=False)
     steps.append(Stage(stage, Query.of(both)))
-    changes = ChangeSet(table, stage, ENDS, BEGINS, _all(table))
+    changes = ChangeSet(table, stage, ENDS, BEGINS, _all_columns(table))
     result.only = BEGINS
-    return finish(reads, changes, steps, "INSERT", result)
+    return finish_part(reads, changes, steps, "INSERT", result)
 
 
-def _all(table: Table) -> frozenset[str]:
+def _all_columns(table: Table) -> frozenset[str]:
     return frozenset(c.physical for c in table.stored)
 
 
-def _refused(message: str, node: exp.Expr) -> PalimpsestError:
+def _refusal(message: str, node: exp.Expr) -> PalimpsestError:
     return PalimpsestError(
         Code.NOT_SUPPORTED,
         message,

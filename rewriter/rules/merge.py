@@ -21,7 +21,7 @@ from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_n
 from rewriter.writing.merge_actions import Actions, MergeClause, read_actions
 from rewriter.writing.qualified import without_schema
 from rewriter.writing.returning import ACTION, ReturningClause
-from rewriter.writing.statement_part import PartNames, StatementPart, finish, staged
+from rewriter.writing.statement_part import PartNames, StatementPart, finish_part, staged_relation
 from rewriter.writing.target import AliasedTable
 
 _CLAUSE = "_palimpsest_clause"
@@ -34,7 +34,7 @@ def write_merge(ast: exp.Merge, reads: Reads, part: PartNames) -> StatementPart:
     """The part of a MERGE."""
     node = ast.this
     if not isinstance(node, exp.Table):
-        raise _refused("MERGE writes to a table", node)
+        raise _refusal("MERGE writes to a table", node)
     target = AliasedTable.of(find_table(node, reads.context), node)
     without_schema(ast, node, reads.context)
     source, alias = _source(ast)
@@ -44,8 +44,8 @@ def write_merge(ast: exp.Merge, reads: Reads, part: PartNames) -> StatementPart:
     extras = result.extras()
     if result.node is not None:
         result.hidden.append(ACTION)
-    looked = part.named("merged")
-    query = _looked(target, source, alias, on, actions, extras)
+    looked = part.relation_name("merged")
+    query = _matched_pairs(target, source, alias, on, actions, extras)
     if ast.args.get("with_") is not None:
         query.set("with_", ast.args["with_"].copy())
     holder = exp.Subquery(this=query)
@@ -56,14 +56,14 @@ def write_merge(ast: exp.Merge, reads: Reads, part: PartNames) -> StatementPart:
     acts = exp.In(this=column(_CLAUSE, "m"), expressions=acting or [exp.Null()])
     names = holder.this.named_selects
     rows = select([exp.Star()], relation(holder.this, "m"), acts)
-    steps: list[Step] = [Stage(looked, Query.of(rows)), _once(target, looked)]
+    steps: list[Step] = [Stage(looked, Query.of(rows)), _single_match_guard(target, looked)]
     stage = looked
     if actions.generated or (target.table.hidden_key and actions.inserts):
-        stage = part.named("changed")
-        steps += _numbered(target, actions, part, names, (looked, stage))
+        stage = part.relation_name("changed")
+        steps += _number_steps(target, actions, part, names, (looked, stage))
     changed = frozenset(c.physical for c in target.table.stored)
     changes = ChangeSet(target.table, stage, ENDS, BEGINS, changed)
-    return finish(reads, changes, steps, "MERGE", result)
+    return finish_part(reads, changes, steps, "MERGE", result)
 
 
 def _source(ast: exp.Merge) -> tuple[exp.Expr, str]:
@@ -71,9 +71,9 @@ def _source(ast: exp.Merge) -> tuple[exp.Expr, str]:
     using = ast.args["using"].copy()
     alias = using.alias_or_name
     if not alias:
-        raise _refused("the source of a MERGE needs an alias", ast.args["using"])
+        raise _refusal("the source of a MERGE needs an alias", ast.args["using"])
     if using.args.get("joins"):
-        raise _refused("a join as the source of a MERGE needs parentheses and SELECT", using)
+        raise _refusal("a join as the source of a MERGE needs parentheses and SELECT", using)
     marked = select([exp.Star(), named(exp.true(), _SOURCE)], using)
     return exp.Subquery(this=marked, alias=exp.TableAlias(this=ident(alias))), alias
 
@@ -84,14 +84,14 @@ def _condition(ast: exp.Merge, target: AliasedTable, alias: str) -> exp.Expr:
         return on.copy()
     columns = ast.args.get("using_cond") or []
     if not columns:
-        raise _refused("MERGE needs ON or USING (columns)", ast)
+        raise _refusal("MERGE needs ON or USING (columns)", ast)
     names = [c.name for c in (columns if isinstance(columns, list) else columns.expressions)]
     return all_of(
         *[exp.EQ(this=column(n, target.alias), expression=column(n, alias)) for n in names]
     )
 
 
-def _looked(
+def _matched_pairs(
     target: AliasedTable,
     source: exp.Expr,
     alias: str,
@@ -162,7 +162,7 @@ def _value(target: AliasedTable, stored: Column, actions: Actions) -> exp.Expr:
     return old if not case.args.get("ifs") else case.else_(old, copy=False)
 
 
-def _once(target: AliasedTable, stage: str) -> Guard:
+def _single_match_guard(target: AliasedTable, stage: str) -> Guard:
     """No target row may be ended twice."""
     table = target.table
     keys = [column(old_name(target.places()[k]), "s") for k in table.key]
@@ -173,7 +173,7 @@ def _once(target: AliasedTable, stage: str) -> Guard:
             *[cast(k.copy(), "VARCHAR") for k in keys],
         ],
     )
-    rows = select([shown], staged(stage, "s"), column(ENDS, "s"))
+    rows = select([shown], staged_relation(stage, "s"), column(ENDS, "s"))
     rows = rows.group_by(*keys, column(OLD_VERSION, "s"), copy=False)
     many = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
     rows = limited(rows.having(many, copy=False))
@@ -186,7 +186,7 @@ def _once(target: AliasedTable, stage: str) -> Guard:
     )
 
 
-def _numbered(
+def _number_steps(
     target: AliasedTable,
     actions: Actions,
     part: PartNames,
@@ -205,13 +205,13 @@ def _numbered(
     for index, stored in enumerate(table.stored):
         made = stored.identity
         if stored.physical == ROW_ID:
-            number = AllocateIdentity(table.id, ROW_ID, part.named("row"), count=_ROW_IDS)
+            number = AllocateIdentity(table.id, ROW_ID, part.relation_name("row"), count=_ROW_IDS)
             where: exp.Expr = inserted.copy()
         elif made is not None and stored.physical in actions.generated:
             number = AllocateIdentity(
                 table.id,
                 stored.physical,
-                part.named(f"first_{index}"),
+                part.relation_name(f"first_{index}"),
                 made.start,
                 made.increment,
                 looked,
@@ -234,11 +234,11 @@ def _numbered(
         case = exp.Case(ifs=[exp.If(this=where, true=typed)], default=kept)
         replaced[new_name(index)] = named(case, new_name(index))
     outputs = [replaced.get(name) or column(name, "s") for name in names]
-    rows = select(outputs, staged(looked, "s"))
+    rows = select(outputs, staged_relation(looked, "s"))
     return [*steps, Stage(stage, Query.of(rows))]
 
 
-def _refused(message: str, node: exp.Expr) -> PalimpsestError:
+def _refusal(message: str, node: exp.Expr) -> PalimpsestError:
     return PalimpsestError(
         Code.NOT_SUPPORTED,
         message,

@@ -12,7 +12,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query, Stage, Step
 from rewriter.names import position_of
 from rewriter.reading.reads import Reads
-from rewriter.writing.statement_part import PartNames, staged
+from rewriter.writing.statement_part import PartNames, staged_relation
 
 
 def branches_of(
@@ -22,7 +22,7 @@ def branches_of(
     source = ast.args["source"]
     if isinstance(source, exp.From):
         source = source.this
-    name = part.named("shared")
+    name = part.relation_name("shared")
     query = exp.select("*").from_(source.copy())
     if ast.args.get("with_") is not None:
         query.set("with_", ast.args["with_"].copy())
@@ -32,25 +32,27 @@ def branches_of(
     for insert in ast.expressions:
         select = insert.expression
         if not isinstance(insert, exp.Insert) or not isinstance(select, exp.Select):
-            raise _refused("each branch must be INSERT .. SELECT", insert)
+            raise _refusal("each branch must be INSERT .. SELECT", insert)
         if select.args.get("from_") is not None:
-            raise _refused("a branch has no FROM of its own", insert)
+            raise _refusal("a branch has no FROM of its own", insert)
         copy = insert.copy()
-        copy.expression.set("from_", exp.From(this=staged(name, source.alias_or_name or "s")))
+        copy.expression.set(
+            "from_", exp.From(this=staged_relation(name, source.alias_or_name or "s"))
+        )
         if ast.args.get("with_") is not None:
             copy.set("with_", ast.args["with_"].copy())
-        _add(inserts, copy)
+        _add_insert(inserts, copy)
     return [Stage(name, Query.of(holder.this))], inserts
 
 
-def _add(inserts: list[exp.Insert], insert: exp.Insert) -> None:
+def _add_insert(inserts: list[exp.Insert], insert: exp.Insert) -> None:
     """Keep an insert, or join it with an earlier one into the same table."""
     for earlier in inserts:
         if _table(earlier) != _table(insert):
             continue
         alike = earlier.this == insert.this and not insert.args.get("overwrite")
         if not alike or earlier.args.get("overwrite"):
-            raise _refused("two branches write one table in different ways", insert)
+            raise _refusal("two branches write one table in different ways", insert)
         both = exp.union(earlier.expression, insert.expression, distinct=False, copy=False)
         earlier.set("expression", both)
         return
@@ -62,7 +64,7 @@ def _table(insert: exp.Insert) -> tuple[str, str]:
     return (node.db.casefold(), node.name.casefold())
 
 
-def _refused(message: str, node: exp.Expr) -> PalimpsestError:
+def _refusal(message: str, node: exp.Expr) -> PalimpsestError:
     return PalimpsestError(
         Code.NOT_SUPPORTED,
         message,

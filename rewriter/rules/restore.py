@@ -29,12 +29,12 @@ from rewriter.context import RewriteContext
 from rewriter.names import VERSION, find_table, position_of
 from rewriter.reading.history import Past
 from rewriter.reading.reads import Moment, Reads
-from rewriter.reading.time_travel import check_versioned, request
+from rewriter.reading.time_travel import check_versioned, point_request
 from rewriter.statement import Restore, Source
 from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, new_name, old_name
 from rewriter.writing.guards import guard_steps
 from rewriter.writing.references import reference_guards
-from rewriter.writing.target import physical_rows, readable
+from rewriter.writing.target import physical_rows, target_outputs
 
 STAGE = "changed"
 PICKED = "picked"
@@ -50,11 +50,11 @@ def rewrite_restore(statement: Restore, context: RewriteContext) -> StatementPla
     past = statement.source or _moment(statement, table, reads)
     sides = _Sides(table, reads, past)
     steps: list[Step] = []
-    if sides.among:
-        steps.append(Stage(AMONG, Query.of(sides.keys_in(sides.among))))
+    if sides.key_files:
+        steps.append(Stage(AMONG, Query.of(sides.keys_in(sides.key_files))))
     picked = statement.where is not None
     if statement.where is not None:
-        steps.append(Stage(PICKED, Query.of(sides.picked(statement))))
+        steps.append(Stage(PICKED, Query.of(sides.chosen_keys(statement))))
     steps.append(Stage(STAGE, Query.of(sides.difference(picked=picked))))
     changes = ChangeSet(table, STAGE, _ENDS, _BEGINS, frozenset(c.physical for c in table.stored))
     steps += guard_steps(changes, lambda: physical_rows(reads, table))
@@ -68,7 +68,7 @@ def _moment(statement: Restore, table: Table, reads: Reads) -> Moment:
     where = position_of(statement.table)
     by_number = statement.kind == "VERSION"
     moment = reads.point(
-        request(statement.point, TransactionBoundary.AT, by_number=by_number, position=where)
+        point_request(statement.point, TransactionBoundary.AT, by_number=by_number, position=where)
     )
     if moment.point.catalog.by_id(table.id) is None:
         raise PalimpsestError(
@@ -89,7 +89,7 @@ class _Sides:
     past: Moment | Source
 
     @property
-    def among(self) -> tuple[str, ...]:
+    def key_files(self) -> tuple[str, ...]:
         """Files of all keys whose rows may differ, if they are known."""
         return self.past.among if isinstance(self.past, Source) else ()
 
@@ -103,38 +103,38 @@ class _Sides:
         ]
         return exp.select(*outputs).from_(rows)
 
-    def now(self) -> exp.Query:
-        return self._chosen(self.reads.relation(self.table, readable(self.table)))
+    def current_rows(self) -> exp.Query:
+        return self._candidates(self.reads.relation(self.table, target_outputs(self.table)))
 
-    def then(self) -> exp.Query:
-        return self._chosen(self._then())
+    def past_rows(self) -> exp.Query:
+        return self._candidates(self._past_query())
 
-    def _chosen(self, rows: exp.Query) -> exp.Query:
+    def _candidates(self, rows: exp.Query) -> exp.Query:
         """Of a side's rows those that may differ."""
-        if not self.among:
+        if not self.key_files:
             return rows
         same = [exp.EQ(this=column(k, "s"), expression=column(k, "a")) for k in self.keys]
         among = exp.alias_(exp.to_table(AMONG), "a", table=True)
         found = exp.select("*").from_(rows.subquery("s"))
         return found.join(among, on=exp.and_(*same), join_type="semi")
 
-    def _then(self) -> exp.Query:
+    def _past_query(self) -> exp.Query:
         if isinstance(self.past, Source):
             shown = replace(self.table, id=self.past.table_id)
-            return Reader(shown, self.past.tiers).current(readable(self.table))
+            return Reader(shown, self.past.tiers).current(target_outputs(self.table))
         scan = self.reads.context.scan_info(self.table.id)
         limit = exp.Placeholder(this=P_SNAPSHOT) if scan.pinned else None
         past = Past(self.table, scan.tiers, limit)
-        return past.at(self.past.version, readable(self.table))
+        return past.state_at(self.past.version, target_outputs(self.table))
 
     @property
     def keys(self) -> list[str]:
         return [self.table.by_physical(p).name for p in self.table.key]
 
-    def picked(self, statement: Restore) -> exp.Query:
+    def chosen_keys(self, statement: Restore) -> exp.Query:
         """Keys of the rows that meet the condition now or met it then."""
         alias = exp.TableAlias(this=ident(statement.table.name))
-        both = exp.union(self.now(), self.then(), distinct=False)
+        both = exp.union(self.current_rows(), self.past_rows(), distinct=False)
         rows = exp.select(*[column(k) for k in self.keys]).distinct()
         rows = rows.from_(exp.Subquery(this=exp.select("1")), copy=False)
         rows.set("where", exp.Where(this=statement.where))
@@ -150,18 +150,19 @@ class _Sides:
             outputs.append(exp.alias_(column(found.name, "n"), old_name(index)))
             outputs.append(exp.alias_(column(found.name, "t"), new_name(index)))
         outputs.append(exp.alias_(gone.copy(), OLD_VERSION))
-        outputs.append(exp.alias_(_given(gone), _ENDS))
-        outputs.append(exp.alias_(_given(back), _BEGINS))
+        outputs.append(exp.alias_(_is_given(gone), _ENDS))
+        outputs.append(exp.alias_(_is_given(back), _BEGINS))
         same = [exp.EQ(this=column(k, "n"), expression=column(k, "t")) for k in self.keys]
-        rows = exp.select(*outputs).from_(self.now().subquery("n"))
-        rows = rows.join(self.then().subquery("t"), on=exp.and_(*same), join_type="full")
-        different: list[exp.Expr] = [_missing(gone), _missing(back)]
+        rows = exp.select(*outputs).from_(self.current_rows().subquery("n"))
+        rows = rows.join(self.past_rows().subquery("t"), on=exp.and_(*same), join_type="full")
+        different: list[exp.Expr] = [_is_missing(gone), _is_missing(back)]
         different += [
-            exp.NullSafeNEQ(this=_compared(c, "n"), expression=_compared(c, "t")) for c in stored
+            exp.NullSafeNEQ(this=_comparable(c, "n"), expression=_comparable(c, "t"))
+            for c in stored
         ]
         rows = rows.where(exp.NullSafeNEQ(this=gone, expression=back), exp.or_(*different))
         if isinstance(self.past, Source) and self.past.only_missing:
-            rows = rows.where(_missing(gone))
+            rows = rows.where(_is_missing(gone))
         if picked:
             names = [
                 exp.EQ(
@@ -177,15 +178,15 @@ class _Sides:
         return rows
 
 
-def _missing(value: exp.Expr) -> exp.Expr:
+def _is_missing(value: exp.Expr) -> exp.Expr:
     return exp.Is(this=value.copy(), expression=exp.Null())
 
 
-def _given(value: exp.Expr) -> exp.Expr:
-    return exp.Not(this=_missing(value))
+def _is_given(value: exp.Expr) -> exp.Expr:
+    return exp.Not(this=_is_missing(value))
 
 
-def _compared(stored: Column, of: str) -> exp.Expr:
+def _comparable(stored: Column, of: str) -> exp.Expr:
     """A column as its values are compared: JSON as text, for which all stores have equality."""
     value: exp.Expr = column(stored.name, of)
     return exp.cast(value, "TEXT") if "JSON" in stored.type.upper() else value

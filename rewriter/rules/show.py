@@ -16,7 +16,7 @@ from journal.model.plan import Fetch, Query, StatementKind, StatementPlan
 from journal.model.schema import Relation, Table, View, fold
 from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
-from rewriter.definitions.descriptions import create_table, create_view, described
+from rewriter.definitions.descriptions import create_table, create_view, describe_rows
 from rewriter.definitions.new_relations import wrong_kind
 from rewriter.names import SYSTEM_SCHEMAS, find_relation, position_of, table_name
 from rewriter.reading.reads import Reads
@@ -41,7 +41,7 @@ def rewrite_show(statement: Show, context: RewriteContext) -> StatementPlan:
         case "COLUMNS":
             return _columns(statement, reads)
         case "CREATE":
-            query = _create(statement, reads)
+            query = _create_rows(statement, reads)
         case "POLICIES":
             tables = sorted(catalog.tables(), key=lambda t: t.name.key)
             stated = [(str(t.name), *row) for t in tables for row in policy.shown(t)]
@@ -91,7 +91,7 @@ def rewrite_describe(ast: exp.Describe, context: RewriteContext) -> StatementPla
             advice="see docs/sql.md",
             position=position_of(ast),
         )
-    return _asked(ast.this, reads, exp.Describe)
+    return _describe_query(ast.this, reads, exp.Describe)
 
 
 def rewrite_summarize(ast: exp.Summarize, context: RewriteContext) -> StatementPlan:
@@ -99,10 +99,10 @@ def rewrite_summarize(ast: exp.Summarize, context: RewriteContext) -> StatementP
     query = ast.this
     if isinstance(query, exp.Table):
         query = exp.select("*").from_(query)
-    return _asked(query, Reads(context), exp.Summarize)
+    return _describe_query(query, Reads(context), exp.Summarize)
 
 
-def _asked(
+def _describe_query(
     query: exp.Expr, reads: Reads, question: type[exp.Describe | exp.Summarize]
 ) -> StatementPlan:
     root = exp.Subquery(this=query)
@@ -137,8 +137,8 @@ def _columns(statement: Show, reads: Reads) -> StatementPlan:
     system = fold(table_name(statement.table, context).schema) in SYSTEM_SCHEMAS
     found = None if system else _relation(statement, reads)
     if not isinstance(found, Table):
-        return _asked(exp.select("*").from_(statement.table), reads, exp.Describe)
-    rows = described(found)
+        return _describe_query(exp.select("*").from_(statement.table), reads, exp.Describe)
+    rows = describe_rows(found)
     if context.dialect in _SPARK:
         comments = [c.comment for c in found.columns]
         shown = [(r[0], r[1], c) for r, c in zip(rows, comments, strict=True)]
@@ -159,7 +159,7 @@ def _history(statement: Show, reads: Reads) -> StatementPlan:
     return reads.plan(StatementKind.READ, [Fetch(Query.of(root.this))], None, "DESCRIBE")
 
 
-def _create(statement: Show, reads: Reads) -> exp.Query:
+def _create_rows(statement: Show, reads: Reads) -> exp.Query:
     found = _relation(statement, reads)
     temporary = reads.context.catalog.is_own(found.name)
     if isinstance(found, Table):

@@ -16,11 +16,11 @@ from journal.model.schema import ForeignKey, Reference, Table
 from journal.model.segment import Tier
 from journal.sql.relations import column
 from rewriter.context import RewriteContext
-from rewriter.definitions.new_relations import check_journal_name, exists_already, new_name
+from rewriter.definitions.new_relations import already_exists, check_journal_name, new_name
 from rewriter.names import position_of
 from rewriter.reading.reads import Reads
 from rewriter.statement import Undrop
-from rewriter.writing.references import dangling
+from rewriter.writing.references import dangling_guard
 
 
 def rewrite_undrop(statement: Undrop, context: RewriteContext) -> StatementPlan:
@@ -28,7 +28,7 @@ def rewrite_undrop(statement: Undrop, context: RewriteContext) -> StatementPlan:
     node = statement.table
     name = new_name(node, context)
     if context.catalog.get(name) is not None:
-        raise exists_already(name, node)
+        raise already_exists(name, node)
     found = context.dropped(name)
     if found is None:
         raise PalimpsestError(
@@ -48,14 +48,14 @@ def rewrite_undrop(statement: Undrop, context: RewriteContext) -> StatementPlan:
     table = replace(found, name=name)
     check_journal_name(table, node, context)
     reads = Reads(context)
-    steps: list[Step] = [_refers(reads, table, key, node) for key in table.foreign_keys]
+    steps: list[Step] = [_parent_guard(reads, table, key, node) for key in table.foreign_keys]
     steps.append(Change(PutRelation(table)))
     return reads.plan(
         StatementKind.DDL, steps, table if table.foreign_keys else None, "UNDROP TABLE"
     )
 
 
-def _refers(reads: Reads, table: Table, key: ForeignKey, node: exp.Expr) -> Guard:
+def _parent_guard(reads: Reads, table: Table, key: ForeignKey, node: exp.Expr) -> Guard:
     """That the rows which come back still have their parents."""
     parent = table if key.parent == table.id else reads.context.catalog.by_id(key.parent)
     where = position_of(node)
@@ -76,4 +76,4 @@ def _refers(reads: Reads, table: Table, key: ForeignKey, node: exp.Expr) -> Guar
         )
     rows = reads.relation(table, [(column(c), c) for c in key.columns])
     present = reads.relation(parent, [(column(c), c) for c in key.parent_columns])
-    return dangling(Reference(table, key, parent), rows, present)
+    return dangling_guard(Reference(table, key, parent), rows, present)

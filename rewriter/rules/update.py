@@ -15,7 +15,7 @@ from rewriter.writing.batch import write_batch
 from rewriter.writing.changes import ChangeSet
 from rewriter.writing.qualified import without_schema
 from rewriter.writing.returning import ReturningClause
-from rewriter.writing.statement_part import PartNames, StatementPart, finish, fuse
+from rewriter.writing.statement_part import PartNames, StatementPart, finish_part, fuse_part
 from rewriter.writing.target import AliasedTable, new_values
 from rewriter.writing.target_rows import chosen_rows, sources_of
 
@@ -34,7 +34,7 @@ def write_update(ast: exp.Update, reads: Reads, part: PartNames) -> StatementPar
     table = find_table(node, reads.context)
     without_schema(ast, node, reads.context)
     target = AliasedTable.of(table, node)
-    stage = part.named("changed")
+    stage = part.relation_name("changed")
     assigned = assignments(table, ast.expressions, target.alias).values
     result = ReturningClause.of(ast, target)
     joins = sources_of(node, ast.args.get("from_"))
@@ -56,8 +56,8 @@ def write_update(ast: exp.Update, reads: Reads, part: PartNames) -> StatementPar
     constants = {name: value for name, value in assigned.items() if is_constant(value)}
     changes = ChangeSet(table, stage, True, True, frozenset(assigned), constants=constants)
     if keys is not None and result.node is None:
-        fused = fuse(reads, changes, [(stage, query)], "UPDATE")
+        fused = fuse_part(reads, changes, [(stage, query)], "UPDATE")
         if fused is not None:
             return fused
     steps = [Stage(stage, Query.of(query))]
-    return finish(reads, changes, steps, "UPDATE", result, bounded=keys is not None)
+    return finish_part(reads, changes, steps, "UPDATE", result, bounded=keys is not None)

@@ -10,8 +10,8 @@ from journal.model.schema import View
 from journal.model.trees import Nodes
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
-from rewriter.definitions.new_relations import ddl_plan, exists_already, new_name, wrong_kind
-from rewriter.definitions.temporary import check_lasting, is_temporary, new_own
+from rewriter.definitions.new_relations import already_exists, ddl_plan, new_name, wrong_kind
+from rewriter.definitions.temporary import check_lasting, is_temporary, new_temporary_name
 from rewriter.names import position_of, table_name
 from rewriter.reading.reads import Reads
 from rewriter.reading.scopes import Scopes, is_named
@@ -23,13 +23,13 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
     node = schema.this if schema is not None else ast.this
     temporary = is_temporary(ast, node, context)
     _check_options(ast)
-    name = new_own(node, context) if temporary else new_name(node, context)
+    name = new_temporary_name(node, context) if temporary else new_name(node, context)
     found = context.catalog.get(name)
     if found is not None:
         if ast.args.get("exists"):
             return ddl_plan([], "CREATE VIEW")
         if not ast.args.get("replace"):
-            raise exists_already(name, node)
+            raise already_exists(name, node)
         if not isinstance(found, View):
             raise wrong_kind(name, found, node)
     query = ast.expression

@@ -29,7 +29,7 @@ def recognise_alter(tokens: list[Token], parse: ParseTokens) -> Statement | None
         return None
     start = _after_name(tokens)
     if start >= len(tokens):
-        raise _error(tokens[-1], Code.SYNTAX, "ALTER TABLE needs an action")
+        raise _syntax_error(tokens[-1], Code.SYNTAX, "ALTER TABLE needs an action")
     header = tokens[:start]
     found: exp.Alter | None = None
     for part in _parts(tokens[start:]):
@@ -41,8 +41,8 @@ def recognise_alter(tokens: list[Token], parse: ParseTokens) -> Statement | None
         if isinstance(ast, exp.AlterRename | exp.AddConstraint | exp.AlterSet | exp.DropPrimaryKey):
             ast = exp.Alter(this=_table_of(header, parse), kind="TABLE", actions=[ast])
         if not isinstance(ast, exp.Alter) or ast.args.get("options"):
-            raise _error(
-                part[0], Code.NOT_SUPPORTED, f"ALTER TABLE .. {_shown(part)} is not supported"
+            raise _syntax_error(
+                part[0], Code.NOT_SUPPORTED, f"ALTER TABLE .. {_source_text(part)} is not supported"
             )
         if found is None:
             found = ast
@@ -141,11 +141,11 @@ def _table_of(header: list[Token], parse: ParseTokens) -> exp.Expr:
     return table
 
 
-def _shown(part: list[Token]) -> str:
+def _source_text(part: list[Token]) -> str:
     return " ".join(t.text.upper() for t in part[:3])
 
 
-def _error(token: Token, code: Code, message: str) -> PalimpsestError:
+def _syntax_error(token: Token, code: Code, message: str) -> PalimpsestError:
     return PalimpsestError(
         code,
         message,

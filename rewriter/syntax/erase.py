@@ -22,9 +22,9 @@ def recognise_erase(tokens: list[Token], parse: Callable[..., exp.Expr]) -> Eras
     """The statement; without a condition it is refused."""
     words = [t.text.upper() for t in tokens]
     if words[1:2] != ["FROM"] or len(words) < 3:
-        raise _unexpected(tokens[-1], "ERASE needs FROM and a table")
+        raise _syntax_error(tokens[-1], "ERASE needs FROM and a table")
     if "WHERE" not in words:
-        raise _unexpected(tokens[-1], "ERASE needs a condition: WHERE .., or WHERE TRUE for all")
+        raise _syntax_error(tokens[-1], "ERASE needs a condition: WHERE .., or WHERE TRUE for all")
     where = words.index("WHERE")
     end, reason = len(tokens), None
     if words[-2:-1] == ["REASON"] and tokens[-1].token_type is TokenType.STRING:
@@ -36,25 +36,25 @@ def recognise_erase(tokens: list[Token], parse: Callable[..., exp.Expr]) -> Eras
     if words[end - 2 : end - 1] == ["SCOPE"] and end - 2 > where:
         end, suppression = end - 2, read_suppression(tokens[end - 1].text)
     if end == where + 1:
-        raise _unexpected(tokens[-1], "WHERE needs a condition")
+        raise _syntax_error(tokens[-1], "WHERE needs a condition")
     like = tokens[where]
     select = Token(TokenType.SELECT, "SELECT", like.line, like.col, like.start, like.end)
     star = Token(TokenType.STAR, "*", like.line, like.col, like.start, like.end)
     query = parse([select, star, *tokens[1:end]])
     table = query.args["from_"].this
-    if not isinstance(table, exp.Table) or _more(table, "this", "db", "catalog", "alias"):
-        raise _unexpected(tokens[2], "ERASE FROM needs one table")
+    if not isinstance(table, exp.Table) or _has_argument(table, "this", "db", "catalog", "alias"):
+        raise _syntax_error(tokens[2], "ERASE FROM needs one table")
     # A LIMIT, or whatever else a query may have, would erase other rows than it seems to.
-    if _more(query, "expressions", "from_", "where"):
-        raise _unexpected(tokens[where], f"ERASE takes nothing behind its condition but {_MORE}")
+    if _has_argument(query, "expressions", "from_", "where"):
+        raise _syntax_error(tokens[where], f"ERASE takes nothing behind its condition but {_MORE}")
     return Erase(table, query.args["where"].this, reason, dependents, suppression)
 
 
-def _more(node: exp.Expr, *known: str) -> bool:
+def _has_argument(node: exp.Expr, *known: str) -> bool:
     return any(value for name, value in node.args.items() if name not in known)
 
 
-def _unexpected(token: Token, message: str) -> PalimpsestError:
+def _syntax_error(token: Token, message: str) -> PalimpsestError:
     position = Position(token.line, max(1, token.col - len(token.text) + 1))
     return PalimpsestError(
         Code.SYNTAX, message, advice="ERASE FROM t WHERE k = 1", position=position

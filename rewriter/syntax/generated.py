@@ -12,7 +12,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 _KEPT = frozenset({"STORED", "VIRTUAL", "PERSISTED", "PERSISTENT"})
 
 
-def spelled_out(tokens: list[Token]) -> list[Token]:
+def spell_out_generated(tokens: list[Token]) -> list[Token]:
     """The tokens of a CREATE TABLE with the generated columns of its list spelled in one way."""
     if tokens[0].text.upper() != "CREATE" or not any(t.text.upper() == "AS" for t in tokens):
         return tokens
@@ -35,7 +35,7 @@ def spelled_out(tokens: list[Token]) -> list[Token]:
         if word in {"(", ","} and len(opened) == 1:
             begun = place
         if word == "AS" and len(opened) == 1 and _is_typed(tokens, begun, place):
-            found += [_like(token, "GENERATED"), _like(token, "ALWAYS")]
+            found += [_token_like(token, "GENERATED"), _token_like(token, "ALWAYS")]
         found.append(token)
     return found
 
@@ -46,5 +46,5 @@ def _is_typed(tokens: list[Token], begun: int, place: int) -> bool:
     return follows and place - begun > 2 and tokens[place - 1].text.upper() != "ALWAYS"
 
 
-def _like(token: Token, text: str) -> Token:
+def _token_like(token: Token, text: str) -> Token:
     return Token(TokenType.VAR, text, token.line, token.col, token.start, token.end)

@@ -49,7 +49,7 @@ def check_nesting(tokens: Sequence[Token], limits: Limits) -> None:
         elif kind is TokenType.JOIN and before not in _UNCONDITIONAL:
             waiting[-1] += 1
             if waiting[-1] > _OPEN_JOINS_MAX:
-                raise _joins(_start(token))
+                raise _too_many_joins(_start(token))
         elif kind in _CONDITIONS:
             waiting[-1] = max(0, waiting[-1] - 1)
         elif kind in _ENDING:
@@ -66,7 +66,7 @@ def too_deep(limits: Limits, position: Position | None = None) -> PalimpsestErro
     )
 
 
-def _joins(position: Position) -> PalimpsestError:
+def _too_many_joins(position: Position) -> PalimpsestError:
     return PalimpsestError(
         Code.NESTING_TOO_DEEP,
         f"more than {_OPEN_JOINS_MAX} joins in a row have no ON or USING",

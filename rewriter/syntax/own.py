@@ -73,11 +73,11 @@ def _words(tokens: Sequence[Token]) -> list[str]:
 
 def _name(tokens: Sequence[Token]) -> str:
     if len(tokens) != 1:
-        raise _unexpected(tokens[1] if len(tokens) > 1 else None, "one name was expected")
+        raise _syntax_error(tokens[1] if len(tokens) > 1 else None, "one name was expected")
     return tokens[0].text
 
 
-def _unexpected(token: Token | None, message: str) -> PalimpsestError:
+def _syntax_error(token: Token | None, message: str) -> PalimpsestError:
     position = None
     if token is not None:
         position = Position(token.line, max(1, token.col - len(token.text) + 1))
@@ -106,13 +106,13 @@ def _begin(tokens: list[Token], parse: ParseTokens) -> Statement | None:
         return Begin()
     if text == "READ ONLY":
         return Begin(read_only=True)
-    raise _unexpected(tokens[-1], "BEGIN takes READ ONLY or READ WRITE")
+    raise _syntax_error(tokens[-1], "BEGIN takes READ ONLY or READ WRITE")
 
 
 def _commit(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     if all(w in {"TRANSACTION", "WORK"} for w in _words(tokens[1:])):
         return Commit()
-    raise _unexpected(tokens[1], "COMMIT takes nothing else")
+    raise _syntax_error(tokens[1], "COMMIT takes nothing else")
 
 
 def _rollback(tokens: list[Token], parse: ParseTokens) -> Statement | None:
@@ -120,7 +120,7 @@ def _rollback(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     if not rest:
         return Rollback()
     if rest[0].text.upper() != "TO":
-        raise _unexpected(rest[0], "ROLLBACK takes TO and a savepoint")
+        raise _syntax_error(rest[0], "ROLLBACK takes TO and a savepoint")
     after = rest[1:]
     if len(after) > 1 and after[0].text.upper() == "SAVEPOINT":
         after = after[1:]
@@ -132,7 +132,7 @@ def _savepoint(tokens: list[Token], parse: ParseTokens) -> Statement | None:
 
 
 def _release(tokens: list[Token], parse: ParseTokens) -> Statement | None:
-    held = upkeep.release(tokens)
+    held = upkeep.release_hold(tokens)
     if held is not None:
         return held
     rest = tokens[1:]
@@ -152,11 +152,11 @@ def _set(tokens: list[Token], parse: ParseTokens) -> Statement | None:
         return SetSetting("schema", _setting_value(rest[1:], parse))
     split = next((i for i, t in enumerate(rest) if t.text.upper() in {"=", "TO"}), None)
     if not split:
-        raise _unexpected(tokens[-1], "SET needs a name, = and a value")
+        raise _syntax_error(tokens[-1], "SET needs a name, = and a value")
     name = "".join(t.text for t in rest[:split])
     value = rest[split + 1 :]
     if not value:
-        raise _unexpected(tokens[-1], "SET needs a value")
+        raise _syntax_error(tokens[-1], "SET needs a value")
     return SetSetting(name, _setting_value(value, parse, several=name.upper() == "SEARCH_PATH"))
 
 
@@ -171,7 +171,7 @@ def _setting_value(
     if several and len(values) > 1:
         return exp.Tuple(expressions=values)
     if len(values) > 1:
-        raise _unexpected(value[-1], "SET takes one value")
+        raise _syntax_error(value[-1], "SET takes one value")
     return values[0]
 
 
@@ -189,7 +189,7 @@ def _reset(tokens: list[Token], parse: ParseTokens) -> Statement | None:
 def _call(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     opening = next((i for i, t in enumerate(tokens) if t.text == "("), None)
     if opening is None or tokens[-1].text != ")":
-        raise _unexpected(tokens[-1], "CALL needs a procedure and arguments in parentheses")
+        raise _syntax_error(tokens[-1], "CALL needs a procedure and arguments in parentheses")
     name = "".join(t.text for t in tokens[1:opening])
     arguments: list[tuple[str, exp.Expr]] = []
     for index, part in enumerate(_arguments(tokens[opening + 1 : -1])):
@@ -218,11 +218,11 @@ def _arguments(tokens: list[Token]) -> list[list[Token]]:
 def _restore(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     words = _words(tokens)
     if words[1:2] != ["TABLE"] or "TO" not in words:
-        raise _unexpected(tokens[-1], "RESTORE TABLE needs a table, TO and a point in time")
+        raise _syntax_error(tokens[-1], "RESTORE TABLE needs a table, TO and a point in time")
     to = words.index("TO")
     kind = words[to + 1] if to + 1 < len(words) else ""
     if kind not in {"VERSION", "TIMESTAMP"} or words[to + 2 : to + 4] != ["AS", "OF"]:
-        raise _unexpected(tokens[-1], "RESTORE TABLE needs TO VERSION|TIMESTAMP AS OF a point")
+        raise _syntax_error(tokens[-1], "RESTORE TABLE needs TO VERSION|TIMESTAMP AS OF a point")
     end = words.index("WHERE") if "WHERE" in words else len(words)
     select = _token_like(tokens[0], TokenType.SELECT, "SELECT")
     point = parse([select, *tokens[to + 4 : end]]).expressions[0]
@@ -232,7 +232,7 @@ def _restore(tokens: list[Token], parse: ParseTokens) -> Statement | None:
 
 def _undrop(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     if _words(tokens)[1:2] != ["TABLE"] or len(tokens) < 3:
-        raise _unexpected(tokens[-1], "UNDROP TABLE needs a table")
+        raise _syntax_error(tokens[-1], "UNDROP TABLE needs a table")
     return Undrop(_table(tokens[2:], parse))
 
 
@@ -269,5 +269,5 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "ERASE": recognise_erase,
     "OPTIMIZE": upkeep.optimize,
     "VACUUM": upkeep.vacuum,
-    "PLACE": upkeep.place,
+    "PLACE": upkeep.place_hold,
 }

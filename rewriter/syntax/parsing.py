@@ -23,7 +23,7 @@ from rewriter.checks.refusals import refusal
 from rewriter.limits import Limits
 from rewriter.statement import SqlStatement, Statement
 from rewriter.syntax import own
-from rewriter.syntax.generated import spelled_out
+from rewriter.syntax.generated import spell_out_generated
 from rewriter.syntax.insert import set_marks, without_marks
 from rewriter.syntax.nesting import check_nesting, too_deep
 from rewriter.syntax.temporary import set_on_commit, without_on_commit
@@ -90,12 +90,12 @@ def _split(tokens: list[Token]) -> list[list[Token]]:
         elif kind is TokenType.SEMICOLON:
             parts.append([])
         elif kind is TokenType.QDCOLON:
-            parts[-1] += _apart(token)
+            parts[-1] += _split_cast(token)
         # A hint speaks to an engine that is not the store: a comment.
     return parts
 
 
-def _apart(token: Token) -> tuple[Token, Token]:
+def _split_cast(token: Token) -> tuple[Token, Token]:
     """``?::``, which sqlglot takes for one operator, as a placeholder and the cast behind it."""
     start, line, col = token.start, token.line, token.col
     return (
@@ -130,7 +130,7 @@ def _statement(
     if recognised is not None:
         return Parsed(recognised, own_text, parameters)
     normal, marks = without_marks(own.normalise(renamed))
-    normal, drops = without_on_commit(spelled_out(normal))
+    normal, drops = without_on_commit(spell_out_generated(normal))
     try:
         ast = set_marks(parse_tokens(normal), marks, tokens[0])
         if drops:
@@ -251,9 +251,9 @@ def _syntax_error(error: ParseError) -> PalimpsestError:
     position = None
     if line is not None and col is not None:
         position = Position(line, max(1, col - max(len(near), 1) + 1))
-    what = _plain(_first_line(str(detail.get("description") or error)))
+    what = _plain_message(_first_line(str(detail.get("description") or error)))
     message = f'{what} near "{near}"' if near else what
-    meant = _meant(str(detail.get("start_context") or "").split())
+    meant = _misspelled_keyword(str(detail.get("start_context") or "").split())
     advice = f"did you mean {meant}?" if meant else "check the statement at this place"
     return PalimpsestError(Code.SYNTAX, message, advice=advice, position=position)
 
@@ -264,7 +264,7 @@ _WORDS = (
 ).split()
 
 
-def _meant(before: list[str]) -> str | None:
+def _misspelled_keyword(before: list[str]) -> str | None:
     """The keyword that was misspelled, by the words in front of the place where parsing ended."""
     for word in {**dict.fromkeys(before[-1:]), **dict.fromkeys(before[:1])}:
         close = get_close_matches(word.upper(), _WORDS, n=1, cutoff=0.75)
@@ -278,7 +278,7 @@ _MISSING = re.compile(r"Required keyword: '\w+' missing for <class '[\w.]*?(\w+)
 _EXPECTED = re.compile(r"Expected ([\w ]+) but got <Token .*")
 
 
-def _plain(description: str) -> str:
+def _plain_message(description: str) -> str:
     """A parser's message without the names of its classes."""
     missing = _MISSING.search(description)
     if missing is not None:

@@ -30,30 +30,30 @@ def properties_action(part: Sequence[Token]) -> exp.AlterSet | None:
     words = [t.text.upper() for t in part]
     match words:
         case ["SET", "POLICY", *_]:
-            return _action(_policy(_inside(part, 2)), part[0])
+            return _action(_policy(_split_items(part, 2)), part[0])
         case ["UNSET", "POLICY"]:
             return _action([(EVERYTHING, None)], part[0])
         case ["UNSET", "POLICY", *_]:
-            named = _policy_names(_inside(part, 2))
+            named = _policy_names(_split_items(part, 2))
             return _action([(name, None) for name in named], part[0])
         case ["SET", "(", *_]:
-            return _action(_assignments(_inside(part, 1)), part[0])
+            return _action(_assignments(_split_items(part, 1)), part[0])
         case ["SET", word, "(", *_] if word in _PROPERTIES:
-            return _action(_assignments(_inside(part, 2)), part[0])
+            return _action(_assignments(_split_items(part, 2)), part[0])
         case ["RESET", "(", *_]:
-            return _action(_taken(_inside(part, 1)), part[0])
+            return _action(_read_names(_split_items(part, 1)), part[0])
         case ["UNSET", word, "IF", "EXISTS", *_] if word in _PROPERTIES:
-            return _action(_taken(_inside(part, 4)), part[0])
+            return _action(_read_names(_split_items(part, 4)), part[0])
         case ["UNSET", word, *_] if word in _PROPERTIES:
-            return _action(_taken(_inside(part, 2)), part[0])
+            return _action(_read_names(_split_items(part, 2)), part[0])
         case _:
             return None
 
 
-def _inside(part: Sequence[Token], start: int) -> list[list[Token]]:
+def _split_items(part: Sequence[Token], start: int) -> list[list[Token]]:
     """The items between the parentheses that begin at ``start``."""
     if len(part) < start + 3 or part[start].text != "(" or part[-1].text != ")":
-        raise _unexpected(part[-1], "a list in parentheses was expected")
+        raise _syntax_error(part[-1], "a list in parentheses was expected")
     items: list[list[Token]] = [[]]
     depth = 0
     for token in part[start + 1 : -1]:
@@ -64,7 +64,7 @@ def _inside(part: Sequence[Token], start: int) -> list[list[Token]]:
             items[-1].append(token)
     for item in items:
         if not item:
-            raise _unexpected(part[-1], "something is missing beside a comma")
+            raise _syntax_error(part[-1], "something is missing beside a comma")
     return items
 
 
@@ -73,7 +73,7 @@ def _action(assignments: Sequence[Assignment], at: Token) -> exp.AlterSet:
     names = [name.casefold() for name, _ in assignments]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise _unexpected(at, f"{twice.removeprefix(PREFIX)} is set twice")
+        raise _syntax_error(at, f"{twice.removeprefix(PREFIX)} is set twice")
     for name, value in assignments:
         given = None if value is None else exp.Literal.string(value)
         found.append(exp.Property(this=exp.Literal.string(name), value=given))
@@ -85,7 +85,7 @@ def _assignments(items: list[list[Token]]) -> list[Assignment]:
     for item in items:
         name, rest = _name(item)
         if len(rest) != 1:
-            raise _unexpected(item[-1], "one value was expected")
+            raise _syntax_error(item[-1], "one value was expected")
         found.append((name, rest[0].text))
     return found
 
@@ -94,11 +94,11 @@ def _name(item: list[Token]) -> tuple[str, list[Token]]:
     """What stands before the equals sign, and the tokens behind it."""
     place = next((i for i, t in enumerate(item) if t.token_type is TokenType.EQ), None)
     if not place or place + 1 == len(item):
-        raise _unexpected(item[0], "name = value was expected")
+        raise _syntax_error(item[0], "name = value was expected")
     return "".join(t.text for t in item[:place]), item[place + 1 :]
 
 
-def _taken(items: list[list[Token]]) -> list[Assignment]:
+def _read_names(items: list[list[Token]]) -> list[Assignment]:
     return [("".join(t.text for t in item), None) for item in items]
 
 
@@ -110,7 +110,7 @@ def _policy_item(item: list[Token]) -> Iterator[Assignment]:
     name, rest = _name(item)
     name = name.upper()
     if name != "RETENTION":
-        yield _known(name, item[0]), _value(rest)
+        yield _property_name(name, item[0]), _value(rest)
         return
     words = [t.text.upper() for t in rest]
     acts = words.index("ACTION") if "ACTION" in words else len(words)
@@ -118,7 +118,7 @@ def _policy_item(item: list[Token]) -> Iterator[Assignment]:
     limit = _value(rest[:on])
     if limit is None:
         if on < len(words):
-            raise _unexpected(rest[on], "RETENTION = NONE takes nothing else")
+            raise _syntax_error(rest[on], "RETENTION = NONE takes nothing else")
         yield from ((name, None) for name in _RETENTION)
         return
     yield f"{PREFIX}retention", limit
@@ -127,11 +127,11 @@ def _policy_item(item: list[Token]) -> Iterator[Assignment]:
         if len(column) == 2 and column[0].text.upper() == "COLUMN":
             column = column[1:]
         if len(column) != 1:
-            raise _unexpected(rest[on], "ON COLUMN takes one column")
+            raise _syntax_error(rest[on], "ON COLUMN takes one column")
         yield f"{PREFIX}retention_column", column[0].text
     action = rest[acts + 1 :]
     if acts < len(words) and (len(action) != 2 or action[0].token_type is not TokenType.EQ):
-        raise _unexpected(rest[acts], "ACTION = DELETE or ACTION = ARCHIVE was expected")
+        raise _syntax_error(rest[acts], "ACTION = DELETE or ACTION = ARCHIVE was expected")
     yield f"{PREFIX}retention_action", action[1].text.upper() if action else "DELETE"
 
 
@@ -144,7 +144,7 @@ def _policy_names(items: list[list[Token]]) -> Iterator[str]:
         if name == "RETENTION":
             yield from _RETENTION
         else:
-            yield _known(name, item[0])
+            yield _property_name(name, item[0])
 
 
 def _value(tokens: Sequence[Token]) -> str | None:
@@ -156,7 +156,7 @@ def _value(tokens: Sequence[Token]) -> str | None:
     return " ".join(t.text for t in tokens)
 
 
-def _known(name: str, at: Token) -> str:
+def _property_name(name: str, at: Token) -> str:
     key = name.lower()
     if key.startswith(SCHEDULE) or (key in NAMES and not key.startswith("retention_")):
         return f"{PREFIX}{key}"
@@ -179,7 +179,7 @@ def _position(token: Token) -> Position:
     return Position(token.line, max(1, token.col - len(token.text) + 1))
 
 
-def _unexpected(token: Token, message: str) -> PalimpsestError:
+def _syntax_error(token: Token, message: str) -> PalimpsestError:
     return PalimpsestError(
         Code.SYNTAX,
         f'{message} near "{token.text}"',

@@ -44,7 +44,7 @@ def vacuum(tokens: list[Token], parse: Parse) -> Call:
         place = words.index("RETAIN")
         limit = rest[place + 1 :]
         if len(limit) not in {1, 2}:
-            raise _unexpected(rest[place], "RETAIN takes a number and a unit: RETAIN 7 DAYS")
+            raise _syntax_error(rest[place], "RETAIN takes a number and a unit: RETAIN 7 DAYS")
         arguments["retain"] = exp.Literal.string(" ".join(t.text for t in limit))
         rest = rest[:place]
     if rest:
@@ -52,22 +52,22 @@ def vacuum(tokens: list[Token], parse: Parse) -> Call:
     return _call("system.vacuum", arguments)
 
 
-def place(tokens: list[Token], parse: Parse) -> Call | None:
+def place_hold(tokens: list[Token], parse: Parse) -> Call | None:
     """PLACE HOLD; None for anything else that begins with this word."""
     words = [t.text.upper() for t in tokens]
     if words[1:2] != ["HOLD"]:
         return None
     if words[-2:-1] != ["REASON"] or tokens[-1].token_type is not TokenType.STRING:
-        raise _unexpected(tokens[-1], "PLACE HOLD needs REASON and a text in quotes at its end")
+        raise _syntax_error(tokens[-1], "PLACE HOLD needs REASON and a text in quotes at its end")
     arguments: dict[str, exp.Expr] = {"reason": exp.Literal.string(tokens[-1].text)}
     rest, words = tokens[2:-2], words[2:-2]
     if "WHERE" in words:
         start = words.index("WHERE")
         if not rest[start + 1 :]:
-            raise _unexpected(rest[start], "WHERE needs a condition")
-        query = parse([_like(tokens[0], "SELECT"), *rest[start:]])
+            raise _syntax_error(rest[start], "WHERE needs a condition")
+        query = parse([_token_like(tokens[0], "SELECT"), *rest[start:]])
         if any(value for name, value in query.args.items() if name != "where"):
-            raise _unexpected(rest[start], "one condition was expected")
+            raise _syntax_error(rest[start], "one condition was expected")
         # As it was read: a text would be read once more, in the client's dialect.
         arguments["where"] = query.args["where"]
         rest, words = rest[:start], words[:start]
@@ -75,17 +75,17 @@ def place(tokens: list[Token], parse: Parse) -> Call | None:
     if subject is not None:
         given = rest[subject + 2 :]
         if len(given) != 3 or given[1].text != "=":
-            raise _unexpected(rest[subject], "FOR SUBJECT needs a column, = and a value")
+            raise _syntax_error(rest[subject], "FOR SUBJECT needs a column, = and a value")
         arguments["subject"] = exp.Literal.string(f"{given[0].text}={given[2].text}")
         rest, words = rest[:subject], words[:subject]
     if words[:1] == ["ON"]:
         arguments["table"] = _table(_after_table_word(rest), tokens[0], parse)
     elif rest:
-        raise _unexpected(rest[0], "PLACE HOLD needs ON a table, or FOR SUBJECT")
+        raise _syntax_error(rest[0], "PLACE HOLD needs ON a table, or FOR SUBJECT")
     return _call("system.hold", arguments)
 
 
-def release(tokens: list[Token]) -> Call | None:
+def release_hold(tokens: list[Token]) -> Call | None:
     """RELEASE HOLD 'id'; None for RELEASE of a savepoint."""
     if len(tokens) != 3 or tokens[1].text.upper() != "HOLD":
         return None
@@ -104,20 +104,20 @@ def _after_table_word(tokens: Sequence[Token]) -> list[Token]:
 def _table(tokens: Sequence[Token], at: Token, parse: Parse) -> exp.Literal:
     """A table's name as the text that procedures take."""
     if not tokens:
-        raise _unexpected(at, "a table was expected behind")
+        raise _syntax_error(at, "a table was expected behind")
     found = parse(list(tokens), exp.Table)
     plain = isinstance(found, exp.Table) and not set(found.args) - {"this", "db", "catalog"}
     shown = found.parts if isinstance(found, exp.Table) else []
     if not plain and len(tokens) not in {1, 3}:
-        raise _unexpected(tokens[-1], "one table was expected")
+        raise _syntax_error(tokens[-1], "one table was expected")
     return exp.Literal.string(".".join(part.name for part in shown))
 
 
-def _like(token: Token, word: str) -> Token:
+def _token_like(token: Token, word: str) -> Token:
     return Token(TokenType.SELECT, word, token.line, token.col, token.start, token.end)
 
 
-def _unexpected(token: Token, message: str) -> PalimpsestError:
+def _syntax_error(token: Token, message: str) -> PalimpsestError:
     return PalimpsestError(
         Code.SYNTAX,
         f'{message} near "{token.text}"',

@@ -13,7 +13,7 @@ from journal.model.trees import copied
 from rewriter.checks.allowed import check_some
 from rewriter.definitions.computed import check_writable
 from rewriter.names import position_of
-from rewriter.writing.target import default_value, find_column, is_default, typed
+from rewriter.writing.target import convert_value, default_value, find_column, is_default
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def assignments(table: Table, nodes: Sequence[exp.Expr], alias: str = "") -> Ass
                 )
             _check_assignable(table, stored, value, node)
             chosen = default_value(stored) if is_default(value) else copied(value)
-            values[stored.physical] = typed(chosen, stored)
+            values[stored.physical] = convert_value(chosen, stored)
     return Assigned(values)
 
 

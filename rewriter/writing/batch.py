@@ -20,7 +20,7 @@ from rewriter.reading.key_lookup import keys_in
 from rewriter.reading.reads import Reads
 from rewriter.writing.changes import ChangeSet, old_name
 from rewriter.writing.returning import ReturningClause
-from rewriter.writing.statement_part import StatementPart, finish, staged
+from rewriter.writing.statement_part import StatementPart, finish_part, staged_relation
 from rewriter.writing.target import AliasedTable
 
 _ROWS = "_palimpsest_batch"
@@ -48,11 +48,11 @@ def write_batch(
                 node.replace(column(node.name, _ROWS))
     nothing = exp.Subquery(this=exp.Select(expressions=[exp.Literal.number(1)]))
     query = select([*target.old_values(), *outputs], nothing)
-    query.append("joins", exp.Join(this=staged(BATCH, _ROWS), kind="CROSS"))
+    query.append("joins", exp.Join(this=staged_relation(BATCH, _ROWS), kind="CROSS"))
     query.set("where", where)
     reads.rewrite_around(query, target.relation(reads))
     steps: list[Step] = [Stage(changes.stage, Query.of(query)), _named_twice(changes)]
-    return finish(reads, changes, steps, ast.key.upper(), ReturningClause(None, target.alias))
+    return finish_part(reads, changes, steps, ast.key.upper(), ReturningClause(None, target.alias))
 
 
 def _is_independent(ast: exp.Expr, reads: Reads, target: AliasedTable, changes: ChangeSet) -> bool:

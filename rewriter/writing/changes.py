@@ -77,17 +77,17 @@ class ChangeSet:
             return generated_value(self.table, stored, lambda n: self.new_value(*places[n]))
         return column(old_name(index) if kept else new_name(index), "s")
 
-    def staged(self, outputs: Sequence[exp.Expr]) -> exp.Select:
+    def staged_rows(self, outputs: Sequence[exp.Expr]) -> exp.Select:
         """A query of the staged rows, which it names ``s``."""
         return select(outputs, named_table(self.stage, "s"))
 
     @property
-    def begun(self) -> exp.Expr | None:
+    def begins_condition(self) -> exp.Expr | None:
         """Which staged rows begin a row version; None where that is not told row by row."""
         return column(self.begins, "s") if isinstance(self.begins, str) else None
 
     @property
-    def ended(self) -> exp.Expr | None:
+    def ends_condition(self) -> exp.Expr | None:
         """Which staged rows end a row version; None where that is not told row by row."""
         return column(self.ends, "s") if isinstance(self.ends, str) else None
 
@@ -114,7 +114,7 @@ def per_change(changes: ChangeSet) -> RowCounts | None:
     return None
 
 
-def fused(
+def fused_query(
     changes: ChangeSet, stages: Sequence[tuple[str, exp.Query]], refused: Sequence[RefusedRows]
 ) -> Query:
     """The journal rows without staging: one query, which fails on rows that are ``refused``."""
@@ -140,26 +140,28 @@ def _journal_rows(changes: ChangeSet, refused: Sequence[RefusedRows] = ()) -> ex
     branches: list[exp.Query] = []
     if changes.ends is not False:
         since = column(OLD_VERSION, "s")
-        branches.append(_rows(changes, [*old(), since, version()], changes.ended))
-        dead = _dies(changes)
+        branches.append(_journal_query(changes, [*old(), since, version()], changes.ends_condition))
+        dead = _tombstone_condition(changes)
         if dead is not False:
-            which = dead if isinstance(dead, exp.Expr) else changes.ended
-            branches.append(_rows(changes, [*old(), version(), version()], which))
+            which = dead if isinstance(dead, exp.Expr) else changes.ends_condition
+            branches.append(_journal_query(changes, [*old(), version(), version()], which))
     if changes.begins is not False:
         new = [changes.new_value(i, c) for i, c in enumerate(table.stored)]
-        rows = _rows(changes, [*new, version(), cast(exp.Null(), kind)], changes.begun)
+        rows = _journal_query(
+            changes, [*new, version(), cast(exp.Null(), kind)], changes.begins_condition
+        )
         if refused:
             rows = where(rows, failing(refused))
         branches.append(rows)
     return union_all(branches)
 
 
-def _dies(changes: ChangeSet) -> bool | exp.Expr:
+def _tombstone_condition(changes: ChangeSet) -> bool | exp.Expr:
     """Which ended rows leave their key without a row: they get a tombstone."""
     if changes.begins is False:
         return True
     conditions: list[exp.Expr] = []
-    ended = changes.ended
+    ended = changes.ends_condition
     if isinstance(changes.begins, str):
         conditions.append(exp.Not(this=column(changes.begins, "s")))
     if changes.moves_key:
@@ -178,11 +180,13 @@ def _dies(changes: ChangeSet) -> bool | exp.Expr:
     return dies if ended is None else all_of(ended, exp.Paren(this=dies))
 
 
-def _rows(changes: ChangeSet, values: Sequence[exp.Expr], condition: exp.Expr | None) -> exp.Select:
+def _journal_query(
+    changes: ChangeSet, values: Sequence[exp.Expr], condition: exp.Expr | None
+) -> exp.Select:
     """Journal rows with these values, the two versions last."""
     table = changes.table
     names = [c.physical for c in table.stored]
     names += [table.format.version_column, table.format.subsequent_column]
     outputs = [exp.Alias(this=v, alias=ident(n)) for v, n in zip(values, names, strict=True)]
-    rows = changes.staged(outputs)
+    rows = changes.staged_rows(outputs)
     return rows if condition is None else where(rows, condition)

@@ -75,7 +75,9 @@ def given_options(ast: exp.Copy) -> Options:
                 found[value.name.lower()] = None
             continue
         if name in found:
-            raise _wrong(f"the COPY option {name.upper()} is given twice", "give it once", ast)
+            raise _option_error(
+                f"the COPY option {name.upper()} is given twice", "give it once", ast
+            )
         found[name] = value
     return found
 
@@ -89,7 +91,7 @@ def format_of(path: str, options: Options, ast: exp.Copy) -> str:
     kind = chosen.name.lower() if chosen is not None else _ENDINGS.get(ending, ending)
     if kind not in FORMATS:
         shown = kind if chosen is not None or kind.isalnum() else ""
-        raise _wrong(
+        raise _option_error(
             f"COPY does not know the format {shown or 'of this file'}",
             "give FORMAT csv, parquet or json",
             ast,
@@ -112,7 +114,7 @@ def known_options(
             advice = (
                 f"{form} has the options " + ", ".join(sorted(known)) if known else "leave it out"
             )
-            raise _wrong(f"the COPY option {name.upper()} is not supported", advice, ast)
+            raise _option_error(f"the COPY option {name.upper()} is not supported", advice, ast)
         found[known[name]] = exp.true() if value is None else _constant(name, value, ast)
     return found
 
@@ -133,7 +135,7 @@ def _constant(name: str, value: exp.Expr, ast: exp.Copy) -> exp.Expr:
         items = value.expressions or [value.this]
         if all(isinstance(i, exp.Column | exp.Identifier) for i in items):
             return _columns(items)
-    raise _wrong(
+    raise _option_error(
         f"the COPY option {name.upper()} takes a constant",
         "give a literal, or names of columns in parentheses",
         ast,
@@ -146,5 +148,5 @@ def _columns(nodes: list[exp.Expr]) -> exp.Expr:
     )
 
 
-def _wrong(message: str, advice: str, node: exp.Expr) -> PalimpsestError:
+def _option_error(message: str, advice: str, node: exp.Expr) -> PalimpsestError:
     return PalimpsestError(Code.NOT_SUPPORTED, message, advice=advice, position=position_of(node))

@@ -45,24 +45,27 @@ def guard_steps(
     if changes.begins is False:
         return []
     steps: list[Step] = [*_not_null(changes)]
-    steps += [_check(changes, check) for check in changes.table.checks if _concerns(changes, check)]
-    wanted = unsettled(changes, checked)
+    steps += [
+        _check(changes, check) for check in changes.table.checks if _may_violate(changes, check)
+    ]
+    wanted = unchecked_constraints(changes, checked)
     for name, columns in unique_constraints(changes.table):
         if name in wanted:
             steps.append(_unique(changes, name, columns, current()))
     return steps
 
 
-def violations(changes: ChangeSet) -> list[RefusedRows]:
+def refused_rows(changes: ChangeSet) -> list[RefusedRows]:
     """Rows that must not begin, the unique constraints apart."""
     if changes.begins is False:
         return []
     table = changes.table
     found = [
-        RefusedRows(empty, _is_null(table), stored.name) for stored, empty in _empties(changes)
+        RefusedRows(empty, _is_null(table), stored.name)
+        for stored, empty in _missing_values(changes)
     ]
     for check in table.checks:
-        if _concerns(changes, check):
+        if _may_violate(changes, check):
             found.append(
                 RefusedRows(exp.Not(this=_condition(changes, check)), _fails_check(table, check))
             )
@@ -80,7 +83,7 @@ def taken_key(changes: ChangeSet, condition: exp.Expr) -> RefusedRows:
     return RefusedRows(condition, _is_taken(changes.table, name, columns), texts[1:])
 
 
-def unsettled(changes: ChangeSet, checked: frozenset[str]) -> list[str]:
+def unchecked_constraints(changes: ChangeSet, checked: frozenset[str]) -> list[str]:
     """Names of the unique constraints that rows may violate, apart from those in ``checked``."""
     if changes.begins is False:
         return []
@@ -104,8 +107,8 @@ def _unique(changes: ChangeSet, name: str, columns: tuple[str, ...], current: ex
     places = {c.physical: i for i, c in enumerate(table.stored)}
     stored = {c.physical: c for c in table.stored}
     values = {p: changes.new_value(places[p], stored[p]) for p in columns}
-    fresh = changes.staged([named(shown_values([values[p] for p in columns]), "shown")])
-    begun = changes.begun
+    fresh = changes.staged_rows([named(shown_values([values[p] for p in columns]), "shown")])
+    begun = changes.begins_condition
     if begun is not None:
         fresh = where(fresh, begun)
     filled = [exp.Not(this=exp.Is(this=v.copy(), expression=exp.Null())) for v in values.values()]
@@ -120,9 +123,9 @@ def _unique(changes: ChangeSet, name: str, columns: tuple[str, ...], current: ex
     distinct = None
     if changes.ends is False and changes.begins is True:
         names = tuple(new_name(places[p]) for p in columns)
-        distinct = Distinct(changes.stage, names, _first(taken.copy()))
+        distinct = Distinct(changes.stage, names, _first_row(taken.copy()))
     why = _is_taken(table, name, columns)
-    return _guard(_first(union_all([doubled, taken])), why, distinct)
+    return _guard(_first_row(union_all([doubled, taken])), why, distinct)
 
 
 def _guard(query: Query, why: Refusal, distinct: Distinct | None = None) -> Guard:
@@ -130,11 +133,13 @@ def _guard(query: Query, why: Refusal, distinct: Distinct | None = None) -> Guar
 
 
 def _is_taken(table: Table, name: str, columns: Sequence[str]) -> Refusal:
-    names = literally(", ".join(c.name for p in columns for c in table.stored if c.physical == p))
+    names = escape_format(
+        ", ".join(c.name for p in columns for c in table.stored if c.physical == p)
+    )
     return Refusal(
         Code.DUPLICATE_KEY,
-        f'duplicate key ({names}) = ({{0}}) violates "{literally(name)}" of'
-        f" {literally(table.name)}",
+        f'duplicate key ({names}) = ({{0}}) violates "{escape_format(name)}" of'
+        f" {escape_format(table.name)}",
         "use another key, or INSERT .. ON CONFLICT to update the row that is there",
     )
 
@@ -145,7 +150,7 @@ def shown_values(values: Sequence[exp.Expr]) -> exp.Expr:
     return exp.Anonymous(this="concat_ws", expressions=[exp.Literal.string(", "), *texts])
 
 
-def _first(found: exp.Query) -> Query:
+def _first_row(found: exp.Query) -> Query:
     return Query.of(limited(select([exp.column("shown")], relation(found, "g"))))
 
 
@@ -160,7 +165,7 @@ def _ends_row(changes: ChangeSet) -> exp.Select:
     return select([exp.Literal.number(1)], named_table(changes.stage, "e"), *same)
 
 
-def _empties(changes: ChangeSet) -> list[tuple[Column, exp.Expr]]:
+def _missing_values(changes: ChangeSet) -> list[tuple[Column, exp.Expr]]:
     """Columns that must be filled, and the condition that they are not."""
     table = changes.table
     found: list[tuple[Column, exp.Expr]] = []
@@ -177,14 +182,14 @@ def _empties(changes: ChangeSet) -> list[tuple[Column, exp.Expr]]:
 
 def _not_null(changes: ChangeSet) -> list[Step]:
     table = changes.table
-    empties = _empties(changes)
+    empties = _missing_values(changes)
     if not empties:
         return []
     name = exp.Case()
     for stored, empty in empties:
         name = name.when(empty.copy(), exp.Literal.string(stored.name), copy=False)
-    found = changes.staged([named(name, "found")])
-    begun = changes.begun
+    found = changes.staged_rows([named(name, "found")])
+    begun = changes.begins_condition
     if begun is not None:
         found = where(found, begun)
     found = limited(where(found, any_of(*[empty for _, empty in empties])))
@@ -192,16 +197,16 @@ def _not_null(changes: ChangeSet) -> list[Step]:
 
 
 def _is_null(table: Table) -> Refusal:
-    message = f'null in column "{{0}}" of {literally(table.name)}, which is NOT NULL'
+    message = f'null in column "{{0}}" of {escape_format(table.name)}, which is NOT NULL'
     return Refusal(Code.NOT_NULL, message, "give it a value")
 
 
-def literally(name: object) -> str:
+def escape_format(name: object) -> str:
     """Text that survives ``str.format`` unchanged."""
     return str(name).replace("{", "{{").replace("}", "}}")
 
 
-def _concerns(changes: ChangeSet, check: Check) -> bool:
+def _may_violate(changes: ChangeSet, check: Check) -> bool:
     if changes.ends is not True:
         return True
     used = {c.name for c in expression(check.expression).find_all(exp.Column)}
@@ -218,8 +223,8 @@ def _condition(changes: ChangeSet, check: Check) -> exp.Expr:
 
 def _check(changes: ChangeSet, check: Check) -> Guard:
     condition = _condition(changes, check)
-    failed = changes.staged([named(exp.Literal.number(1), "found")])
-    begun = changes.begun
+    failed = changes.staged_rows([named(exp.Literal.number(1), "found")])
+    begun = changes.begins_condition
     if begun is not None:
         failed = where(failed, begun)
     failed = limited(where(failed, exp.Not(this=condition)))
@@ -229,4 +234,4 @@ def _check(changes: ChangeSet, check: Check) -> Guard:
 def _fails_check(table: Table, check: Check) -> Refusal:
     message = f'a row violates check "{check.name}" of {table.name}: {check.expression}'
     advice = "change the values so that the condition holds"
-    return Refusal(Code.CHECK, literally(message), advice)
+    return Refusal(Code.CHECK, escape_format(message), advice)

@@ -12,12 +12,18 @@ from journal.model.schema import ROW_ID, Column, Table, fold
 from journal.sql.relations import column, ident
 from journal.sql.sql import cast
 from rewriter.context import RewriteContext
-from rewriter.definitions.computed import check_writable, writable
+from rewriter.definitions.computed import check_writable, writable_columns
 from rewriter.dialect_semantics import semantics_of
 from rewriter.names import is_nested, position_of
 from rewriter.reading.output_names import output_names
 from rewriter.writing.assignments import assignments
-from rewriter.writing.target import AliasedTable, default_value, distinct_columns, is_default, typed
+from rewriter.writing.target import (
+    AliasedTable,
+    convert_value,
+    default_value,
+    distinct_columns,
+    is_default,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +83,7 @@ def _action(
     elif word == "DELETE":
         kind = "DELETE"
     elif word != "DO NOTHING":
-        raise _refused(f"{then.sql()} in a MERGE is not supported", when)
+        raise _refusal(f"{then.sql()} in a MERGE is not supported", when)
     inserts = not matched and not by_source
     if kind and inserts != (kind == "INSERT"):
         which = "WHEN NOT MATCHED" if inserts else "a clause for rows that are there"
@@ -90,13 +96,13 @@ def _action(
     condition = when.args.get("condition")
     if not matched:
         sides = (target.alias, source.alias) if by_source else (source.alias, target.alias)
-        values = {c: _scoped(v, target.table, *sides) for c, v in values.items()}
+        values = {c: _scoped_columns(v, target.table, *sides) for c, v in values.items()}
         if condition is not None:
-            condition = _scoped(condition.copy(), target.table, *sides)
+            condition = _scoped_columns(condition.copy(), target.table, *sides)
     return MergeClause(place, kind, matched, by_source, condition, values)
 
 
-def _scoped(node: exp.Expr, table: Table, alias: str, hidden: str) -> exp.Expr:
+def _scoped_columns(node: exp.Expr, table: Table, alias: str, hidden: str) -> exp.Expr:
     """Bare columns mean the one side there is, even where both sides have the name."""
     holder = exp.Paren(this=node)
     for used in list(holder.find_all(exp.Column)):
@@ -131,9 +137,9 @@ def _insert(
     elif values is None and (listed is None or isinstance(listed, exp.Star)):
         given = source.row(table)
     elif values is None:
-        raise _refused("INSERT in a MERGE needs VALUES", then)
+        raise _refusal("INSERT in a MERGE needs VALUES", then)
     else:
-        given = _given(table, listed, values)
+        given = _given_values(table, listed, values)
     check_writable(table, [c for c in table.columns if c.physical in given])
     for stored in table.columns:
         value = given.get(stored.physical)
@@ -149,7 +155,7 @@ def _insert(
                 advice="leave it out, or give DEFAULT",
                 position=position_of(then),
             )
-    converted = {c.physical: typed(given[c.physical].copy(), c) for c in table.columns}
+    converted = {c.physical: convert_value(given[c.physical].copy(), c) for c in table.columns}
     if table.hidden_key:
         converted[ROW_ID] = cast(exp.Null(), "BIGINT")
     return converted
@@ -159,8 +165,8 @@ def _only_default(listed: exp.Tuple) -> bool:
     return len(listed.expressions) == 1 and is_default(listed.expressions[0])
 
 
-def _given(table: Table, listed: exp.Expr | None, values: exp.Expr) -> dict[str, exp.Expr]:
-    columns: Sequence[Column] = writable(table.columns)
+def _given_values(table: Table, listed: exp.Expr | None, values: exp.Expr) -> dict[str, exp.Expr]:
+    columns: Sequence[Column] = writable_columns(table.columns)
     if listed is not None:
         nodes = listed.expressions if isinstance(listed, exp.Tuple) else [listed]
         columns = distinct_columns(
@@ -190,15 +196,15 @@ class _Source:
 
     def row(self, table: Table) -> dict[str, exp.Expr]:
         """A value for every column of the table, taken from the source."""
-        columns = writable(table.columns)
+        columns = writable_columns(table.columns)
         if self._by_name:
-            return {c.physical: typed(column(c.name, self.alias), c) for c in columns}
+            return {c.physical: convert_value(column(c.name, self.alias), c) for c in columns}
         probe = exp.select("*").from_(self._node.args["using"].copy())
         if self._node.args.get("with_") is not None:
             probe.set("with_", self._node.args["with_"].copy())
         names = output_names(probe, self._context)
         if names is None or len(set(names)) != len(names) or not all(names):
-            raise _refused(
+            raise _refusal(
                 "a star needs a source whose columns have known, distinct names", self._node
             )
         if len(names) != len(columns):
@@ -210,12 +216,12 @@ class _Source:
                 position=position_of(self._node),
             )
         return {
-            c.physical: typed(exp.column(ident(n), table=ident(self.alias)), c)
+            c.physical: convert_value(exp.column(ident(n), table=ident(self.alias)), c)
             for c, n in zip(columns, names, strict=True)
         }
 
 
-def _refused(message: str, node: exp.Expr) -> PalimpsestError:
+def _refusal(message: str, node: exp.Expr) -> PalimpsestError:
     return PalimpsestError(
         Code.NOT_SUPPORTED,
         message,

@@ -21,8 +21,8 @@ from rewriter.reading.reads import Reads
 from rewriter.writing.changes import new_name
 from rewriter.writing.guards import unique_constraints
 from rewriter.writing.row_source import RowSource, default_mark, given_name
-from rewriter.writing.statement_part import PartNames, staged
-from rewriter.writing.target import default_value, typed
+from rewriter.writing.statement_part import PartNames, staged_relation
+from rewriter.writing.target import convert_value, default_value
 
 ORDER = "rn"
 """Staged name of a new row's place in the source."""
@@ -60,7 +60,7 @@ class NewRows:
         return self._source.row_count
 
     @property
-    def given(self) -> list[Column]:
+    def given_columns(self) -> list[Column]:
         """The columns the statement gives values for."""
         return self._source.given
 
@@ -76,7 +76,7 @@ class NewRows:
             return None
         return {k: constants[k] for k in self._table.key}
 
-    def taken(self) -> tuple[exp.Expr | None, frozenset[str]]:
+    def taken_key_check(self) -> tuple[exp.Expr | None, frozenset[str]]:
         """The condition that the only row's key is there already, and the constraint it is of."""
         keys = self.keys()
         if keys is None or self._table.uniques or not self._reads.context.optimistic:
@@ -90,18 +90,18 @@ class NewRows:
         rows = self._source.rows
         generated = [c for c in self._table.columns if c.identity is not None]
         if generated and self.row_count is None:
-            name = self._part.named("source")
+            name = self._part.relation_name("source")
             self.steps.append(Stage(name, Query.of(rows)))
-            rows = everything(staged(name))
+            rows = everything(staged_relation(name))
         values = {c.physical: self._value(c) for c in self._table.stored}
         outputs: list[exp.Expr] = []
         for index, stored in enumerate(self._table.stored):
             outputs.append(named(values[stored.physical], new_name(index)))
         if ordered:
             outputs.append(named(exp.Window(this=exp.RowNumber()), ORDER))
-        return self._computed(select(outputs, relation(rows, "r")))
+        return self._with_generated(select(outputs, relation(rows, "r")))
 
-    def _computed(self, rows: exp.Select) -> exp.Select:
+    def _with_generated(self, rows: exp.Select) -> exp.Select:
         """The rows with the values of generated columns."""
         table = self._table
         places = {c.physical: new_name(i) for i, c in enumerate(table.stored)}
@@ -115,7 +115,7 @@ class NewRows:
         outputs = [named(made.get(n) or column(n, "g"), n) for n in rows.named_selects]
         return select(outputs, relation(rows, "g"))
 
-    def skipped(self, stage: str) -> list[Step]:
+    def identity_steps(self, stage: str) -> list[Step]:
         """Steps that keep explicitly given numbers from being generated later."""
         found: list[Step] = []
         for stored in self.explicit:
@@ -123,7 +123,7 @@ class NewRows:
             made = stored.identity
             highest = exp.Max if made.increment > 0 else exp.Min
             value = column(new_name(self._table.columns.index(stored)))
-            query = select([highest(this=value)], staged(stage))
+            query = select([highest(this=value)], staged_relation(stage))
             step = SkipNumbers(
                 self._table.id, stored.physical, made.start, made.increment, Query.of(query)
             )
@@ -135,12 +135,14 @@ class NewRows:
         given = None if place is None else column(given_name(place), "r")
         if stored.physical == ROW_ID:
             count = _ROW_ID_STRIDE if self._batch else self.row_count or _ROW_ID_STRIDE
-            return self._numbered(
-                AllocateIdentity(self._table.id, ROW_ID, self._part.named("row"), count=count)
+            return self._next_number(
+                AllocateIdentity(
+                    self._table.id, ROW_ID, self._part.relation_name("row"), count=count
+                )
             )
         if stored.identity is not None:
             return self._identity(stored, place, given)
-        return typed(default_value(stored), stored) if given is None else given
+        return convert_value(default_value(stored), stored) if given is None else given
 
     def _identity(self, stored: Column, place: int | None, given: exp.Expr | None) -> exp.Expr:
         assert stored.identity is not None
@@ -156,7 +158,7 @@ class NewRows:
         mixed = place in self._source.some_defaults
         if given is not None and not mixed and not self._semantics.null_generates:
             return given
-        made = typed(self._numbered(self._number(stored)), stored)
+        made = convert_value(self._next_number(self._number(stored)), stored)
         if given is None:
             return made
         if self._semantics.null_generates:
@@ -169,14 +171,14 @@ class NewRows:
         return AllocateIdentity(
             self._table.id,
             stored.physical,
-            self._part.named(f"first_{self._table.columns.index(stored)}"),
+            self._part.relation_name(f"first_{self._table.columns.index(stored)}"),
             stored.identity.start,
             stored.identity.increment,
-            self._part.named("source") if self.row_count is None else None,
+            self._part.relation_name("source") if self.row_count is None else None,
             self.row_count or 0,
         )
 
-    def _numbered(self, number: AllocateIdentity) -> exp.Expr:
+    def _next_number(self, number: AllocateIdentity) -> exp.Expr:
         self.steps.append(number)
         offset: exp.Expr = self._row.copy()
         if number.increment != 1:

@@ -19,7 +19,7 @@ from journal.sql.relations import column, union_all
 from journal.sql.sql import all_of, any_of, cast, limited, named, named_table, relation, select
 from rewriter.reading.reads import Reads
 from rewriter.writing.changes import ChangeSet, old_name
-from rewriter.writing.guards import literally, shown_values
+from rewriter.writing.guards import escape_format, shown_values
 
 _ADVICE_CHILD = "write the row that it refers to first, or leave the reference NULL"
 _ADVICE_PARENT = "change or delete the rows that refer to it first, in the same transaction"
@@ -30,23 +30,28 @@ def reference_guards(reads: Reads, changes: Sequence[ChangeSet]) -> list[Guard]:
     catalog = reads.context.catalog
     found: list[Guard] = []
     for changed in changes:
-        found += [_has_parents(reads, changed, r, changes) for r in _brought(catalog, changed)]
+        found += [
+            _has_parents(reads, changed, r, changes) for r in _new_references(catalog, changed)
+        ]
     for changed in changes:
-        found += [_has_no_children(reads, changed, r, changes) for r in _taken(catalog, changed)]
+        found += [
+            _has_no_children(reads, changed, r, changes)
+            for r in _removed_references(catalog, changed)
+        ]
     return found
 
 
-def are_quick(catalog: CatalogSnapshot, changes: ChangeSet) -> bool:
+def are_key_lookups(catalog: CatalogSnapshot, changes: ChangeSet) -> bool:
     """True if what the guards of a change set look at is found by key."""
-    by_key = all(is_by_key(r, changes) for r in _brought(catalog, changes))
-    return by_key and not _taken(catalog, changes)
+    by_key = all(is_by_key(r, changes) for r in _new_references(catalog, changes))
+    return by_key and not _removed_references(catalog, changes)
 
 
-def violated(reads: Reads, changes: ChangeSet) -> list[RefusedRows] | None:
+def violated_references(reads: Reads, changes: ChangeSet) -> list[RefusedRows] | None:
     """Rows that must not begin, where looking parents up by key tells all; else None."""
     catalog = reads.context.catalog
-    brought = _brought(catalog, changes)
-    if not are_quick(catalog, changes) or (brought and not reads.context.optimistic):
+    brought = _new_references(catalog, changes)
+    if not are_key_lookups(catalog, changes) or (brought and not reads.context.optimistic):
         return None
     if any(r.child.id == r.parent.id for r in brought):
         # The row itself may be the parent.
@@ -56,7 +61,7 @@ def violated(reads: Reads, changes: ChangeSet) -> list[RefusedRows] | None:
         values = _new_values(changes, reference.key.columns, "s")
         there = _parents(reads, reference, [(exp.Literal.number(1), "found")], changes.constants)
         missing = exp.Not(this=exp.Exists(this=there))
-        condition = all_of(*_concerned(changes, values, reference), missing)
+        condition = all_of(*_needs_parent_conditions(changes, values, reference), missing)
         texts: list[exp.Expr] = []
         for value in values:
             texts += [exp.Literal.string(", "), cast(value.copy(), "VARCHAR")]
@@ -75,22 +80,22 @@ def is_by_key(reference: Reference, changes: ChangeSet) -> bool:
 def parents_of(changes: ChangeSet, reference: Reference, present: exp.Query) -> Guard:
     """A guard that every row that begins has a parent among those ``present`` shows."""
     rows = _referring(changes, reference)
-    rows.append("joins", _without(present, reference.key, "p"))
+    rows.append("joins", _join_missing_parents(present, reference.key, "p"))
     return _guard(rows, _without_parent(reference))
 
 
-def dangling(reference: Reference, rows: exp.Query, present: exp.Query) -> Guard:
+def dangling_guard(reference: Reference, rows: exp.Query, present: exp.Query) -> Guard:
     """A guard that ``rows`` of the child all have a parent among those ``present`` shows."""
     values: list[exp.Expr] = [column(c, "c") for c in reference.key.columns]
     outputs = [named(v.copy(), f"v{i}") for i, v in enumerate(values)]
-    referring = select(outputs, relation(rows, "c"), *_filled(values))
+    referring = select(outputs, relation(rows, "c"), *_not_null_conditions(values))
     shown = shown_values(_shown_columns(len(values), "s"))
     found = select([named(shown, "shown")], relation(referring, "s"))
-    found.append("joins", _without(present, reference.key, "p"))
+    found.append("joins", _join_missing_parents(present, reference.key, "p"))
     return _guard(found, _without_parent(reference))
 
 
-def _brought(catalog: CatalogSnapshot, changes: ChangeSet) -> list[Reference]:
+def _new_references(catalog: CatalogSnapshot, changes: ChangeSet) -> list[Reference]:
     """The references that rows of a change set may newly have."""
     table = changes.table
     if changes.begins is False:
@@ -103,7 +108,7 @@ def _brought(catalog: CatalogSnapshot, changes: ChangeSet) -> list[Reference]:
     ]
 
 
-def _taken(catalog: CatalogSnapshot, changes: ChangeSet) -> list[Reference]:
+def _removed_references(catalog: CatalogSnapshot, changes: ChangeSet) -> list[Reference]:
     """The references whose parents a change set may take away."""
     table = changes.table
     if changes.ends is False:
@@ -111,11 +116,11 @@ def _taken(catalog: CatalogSnapshot, changes: ChangeSet) -> list[Reference]:
     return [
         r
         for r in catalog.references.get(table.id, ())
-        if r.parent.id == table.id and _alters(changes, r.key.parent_columns)
+        if r.parent.id == table.id and _changes_columns(changes, r.key.parent_columns)
     ]
 
 
-def _alters(changes: ChangeSet, columns: Sequence[str]) -> bool:
+def _changes_columns(changes: ChangeSet, columns: Sequence[str]) -> bool:
     """False if every row is there afterwards with the same values in these columns."""
     kept = changes.ends is True and changes.begins is True
     return not kept or bool(set(columns) & changes.written)
@@ -129,15 +134,20 @@ def _has_parents(
     names = tuple(dict.fromkeys((*key.parent_columns, *parent.key)))
     present = _parents(reads, reference, [(column(n), n) for n in names], constants)
     rows = _referring(changes, reference)
-    beside = [c for c in every if c.table.id == parent.id and _alters(c, key.parent_columns)]
-    rows.append("joins", _without(_less_ended(present, beside), key, "p"))
+    beside = [
+        c for c in every if c.table.id == parent.id and _changes_columns(c, key.parent_columns)
+    ]
+    rows.append("joins", _join_missing_parents(_without_ended(present, beside), key, "p"))
     for number, other in enumerate(beside):
         if other.begins is not False:
             alias = f"b{number}"
-            same = _equal(
+            same = _equal_conditions(
                 _new_values(other, key.parent_columns, alias), _shown_columns(len(key.columns), "s")
             )
-            rows.append("joins", _anti(other.stage, alias, same + _flag(other.begins, alias)))
+            rows.append(
+                "joins",
+                _anti_join(other.stage, alias, same + _flag_conditions(other.begins, alias)),
+            )
     return _guard(rows, _without_parent(reference))
 
 
@@ -164,18 +174,20 @@ def _has_no_children(
     gone = select(
         [named(v.copy(), f"v{i}") for i, v in enumerate(old)],
         named_table(changes.stage, "s"),
-        *_flag(changes.ends, "s"),
-        *_filled(old),
+        *_flag_conditions(changes.ends, "s"),
+        *_not_null_conditions(old),
     )
     source = select([exp.Star()], relation(gone, "s"))
     if changes.begins is not False:
         new = _new_values(changes, key.parent_columns, "b")
-        same = _equal(new, _shown_columns(count, "s")) + _flag(changes.begins, "b")
-        source.append("joins", _anti(changes.stage, "b", same))
+        same = _equal_conditions(new, _shown_columns(count, "s")) + _flag_conditions(
+            changes.begins, "b"
+        )
+        source.append("joins", _anti_join(changes.stage, "b", same))
     names = tuple(dict.fromkeys((*key.columns, *child.key)))
-    beside = [c for c in every if c.table.id == child.id and _alters(c, key.columns)]
+    beside = [c for c in every if c.table.id == child.id and _changes_columns(c, key.columns)]
     present = reads.relation(child, [(column(n), n) for n in names])
-    left = _less_ended(present, beside)
+    left = _without_ended(present, beside)
     referring: list[exp.Query] = [
         select([named(column(c, "c"), f"v{i}") for i, c in enumerate(key.columns)],
                relation(left, "c"))
@@ -185,8 +197,8 @@ def _has_no_children(
             begun = _new_values(other, key.columns, "n")
             outputs = [named(v, f"v{i}") for i, v in enumerate(begun)]
             stage = named_table(other.stage, "n")
-            referring.append(select(outputs, stage, *_flag(other.begins, "n")))
-    same = _equal(_shown_columns(count, "c"), _shown_columns(count, "s"))
+            referring.append(select(outputs, stage, *_flag_conditions(other.begins, "n")))
+    same = _equal_conditions(_shown_columns(count, "c"), _shown_columns(count, "s"))
     joined = exp.Join(this=relation(union_all(referring), "c"), kind="SEMI", on=all_of(*same))
     rows = select([named(shown_values(_shown_columns(count, "s")), "shown")], relation(source, "s"))
     rows.append("joins", joined)
@@ -199,18 +211,18 @@ def _referring(changes: ChangeSet, reference: Reference) -> exp.Select:
     begun = select(
         [named(v.copy(), f"v{i}") for i, v in enumerate(values)],
         named_table(changes.stage, "s"),
-        *_flag(changes.begins, "s"),
-        *_concerned(changes, values, reference),
+        *_flag_conditions(changes.begins, "s"),
+        *_needs_parent_conditions(changes, values, reference),
     )
     shown = shown_values(_shown_columns(len(values), "s"))
     return select([named(shown, "shown")], relation(begun, "s"))
 
 
-def _concerned(
+def _needs_parent_conditions(
     changes: ChangeSet, values: Sequence[exp.Expr], reference: Reference
 ) -> list[exp.Expr]:
     """The conditions under which a row that begins needs a parent."""
-    found = _filled(values)
+    found = _not_null_conditions(values)
     if changes.ends is False or changes.anew:
         return found
     differs: list[exp.Expr] = [
@@ -222,31 +234,35 @@ def _concerned(
     return [*found, exp.Paren(this=any_of(*differs))]
 
 
-def _less_ended(present: exp.Query, changes: Sequence[ChangeSet]) -> exp.Query:
+def _without_ended(present: exp.Query, changes: Sequence[ChangeSet]) -> exp.Query:
     """The current rows less those that end."""
     for number, changed in enumerate(changes):
         if changed.ends is False:
             continue
         alias = f"e{number}"
         key = changed.table.key
-        same = _equal([column(k, "c") for k in key], [_old_value(changed, k, alias) for k in key])
+        same = _equal_conditions(
+            [column(k, "c") for k in key], [_old_value(changed, k, alias) for k in key]
+        )
         kept = select([exp.Star()], relation(present, "c"))
-        kept.append("joins", _anti(changed.stage, alias, same + _flag(changed.ends, alias)))
+        kept.append(
+            "joins", _anti_join(changed.stage, alias, same + _flag_conditions(changed.ends, alias))
+        )
         present = kept
     return present
 
 
-def _without(present: exp.Query, key: ForeignKey, alias: str) -> exp.Join:
+def _join_missing_parents(present: exp.Query, key: ForeignKey, alias: str) -> exp.Join:
     theirs = [column(c, alias) for c in key.parent_columns]
-    same = _equal(theirs, _shown_columns(len(theirs), "s"))
+    same = _equal_conditions(theirs, _shown_columns(len(theirs), "s"))
     return exp.Join(this=relation(present, alias), kind="ANTI", on=all_of(*same))
 
 
-def _anti(stage: str, alias: str, conditions: Sequence[exp.Expr]) -> exp.Join:
+def _anti_join(stage: str, alias: str, conditions: Sequence[exp.Expr]) -> exp.Join:
     return exp.Join(this=named_table(stage, alias), kind="ANTI", on=all_of(*conditions))
 
 
-def _equal(left: Sequence[exp.Expr], right: Sequence[exp.Expr]) -> list[exp.Expr]:
+def _equal_conditions(left: Sequence[exp.Expr], right: Sequence[exp.Expr]) -> list[exp.Expr]:
     return [exp.EQ(this=a, expression=b) for a, b in zip(left, right, strict=True)]
 
 
@@ -254,11 +270,11 @@ def _shown_columns(count: int, alias: str) -> list[exp.Expr]:
     return [column(f"v{i}", alias) for i in range(count)]
 
 
-def _flag(which: bool | str, alias: str) -> list[exp.Expr]:
+def _flag_conditions(which: bool | str, alias: str) -> list[exp.Expr]:
     return [column(which, alias)] if isinstance(which, str) else []
 
 
-def _filled(values: Sequence[exp.Expr]) -> list[exp.Expr]:
+def _not_null_conditions(values: Sequence[exp.Expr]) -> list[exp.Expr]:
     return [exp.Not(this=exp.Is(this=v.copy(), expression=exp.Null())) for v in values]
 
 
@@ -287,8 +303,9 @@ def _without_parent(reference: Reference) -> Refusal:
     child, parent, key = reference.child, reference.parent, reference.key
     return Refusal(
         Code.FOREIGN_KEY,
-        f'foreign key ({_names(child, key.columns)}) = ({{0}}) violates "{literally(key.name)}" of'
-        f" {literally(child.name)}: {literally(parent.name)} has no such"
+        f"foreign key ({_names(child, key.columns)}) = ({{0}}) violates"
+        f' "{escape_format(key.name)}" of {escape_format(child.name)}: {escape_format(parent.name)}'
+        " has no such"
         f" ({_names(parent, key.parent_columns)})",
         _ADVICE_CHILD,
     )
@@ -298,11 +315,11 @@ def _with_children(reference: Reference) -> Refusal:
     child, parent, key = reference.child, reference.parent, reference.key
     return Refusal(
         Code.FOREIGN_KEY,
-        f"key ({_names(parent, key.parent_columns)}) = ({{0}}) of {literally(parent.name)} cannot"
-        f' go: "{literally(key.name)}" of {literally(child.name)} refers to it',
+        f"key ({_names(parent, key.parent_columns)}) = ({{0}}) of {escape_format(parent.name)}"
+        f' cannot go: "{escape_format(key.name)}" of {escape_format(child.name)} refers to it',
         _ADVICE_PARENT,
     )
 
 
 def _names(table: Table, columns: Sequence[str]) -> str:
-    return literally(", ".join(table.by_physical(c).name for c in columns))
+    return escape_format(", ".join(table.by_physical(c).name for c in columns))

@@ -81,7 +81,7 @@ class ReturningClause:
         return any(fold(source.alias_or_name) == owner for source in sources)
 
 
-def returned(reads: Reads, changes: ChangeSet, result: ReturningClause) -> Query | None:
+def returning_query(reads: Reads, changes: ChangeSet, result: ReturningClause) -> Query | None:
     """The query of RETURNING over the staged change set; None without one."""
     if result.node is None:
         return None

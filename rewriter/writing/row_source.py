@@ -15,15 +15,15 @@ from journal.model.plan import BATCH, USER_PARAMETER
 from journal.model.schema import Column, Table
 from journal.model.trees import copied
 from journal.sql.sql import everything, named, select
-from rewriter.definitions.computed import writable
+from rewriter.definitions.computed import writable_columns
 from rewriter.dialect_semantics import semantics_of
 from rewriter.names import INTERNAL, position_of
 from rewriter.reading.key_lookup import Keys, is_constant
 from rewriter.reading.output_names import output_names
 from rewriter.reading.reads import Reads
 from rewriter.reading.visible_columns import columns_in_reach, unknown_output
-from rewriter.writing.statement_part import staged
-from rewriter.writing.target import default_value, find_column, is_default, typed
+from rewriter.writing.statement_part import staged_relation
+from rewriter.writing.target import convert_value, default_value, find_column, is_default
 
 
 def given_name(place: int) -> str:
@@ -53,7 +53,7 @@ class RowSource:
         self._by_name = bool(ast.args.get("by_name"))
         self._implicit = given is None
         self.expression: exp.Expr | None = ast.expression
-        self.given = writable(table.columns) if given is None else list(given)
+        self.given = writable_columns(table.columns) if given is None else list(given)
         self.row_count: int | None = None
         self.some_defaults: set[int] = set()
         self.only_defaults: set[int] = set()
@@ -72,7 +72,7 @@ class RowSource:
 
     def _values(self, values: exp.Values) -> exp.Query:
         if self._by_name:
-            raise self._refused("BY NAME needs a query whose columns have names", values)
+            raise self._refusal("BY NAME needs a query whose columns have names", values)
         rows = [self._cells(row) for row in values.expressions]
         if rows and not any(rows) and self._implicit:
             self.row_count = len(rows)
@@ -112,7 +112,7 @@ class RowSource:
 
     def _typed_cells(self, row: Sequence[exp.Expr]) -> list[exp.Expr]:
         cells = [
-            typed(default_value(c) if is_default(v) else copied(v), c)
+            convert_value(default_value(c) if is_default(v) else copied(v), c)
             for v, c in zip(row, self.given, strict=True)
         ]
         for place in sorted(self.some_defaults):
@@ -124,7 +124,7 @@ class RowSource:
         for node in list(row.find_all(exp.Placeholder)):
             if node.name.startswith(USER_PARAMETER):
                 node.replace(exp.column(node.name, table="b"))
-        return select(_cells_named(row, names), staged(BATCH, "b"))
+        return select(_cells_named(row, names), staged_relation(BATCH, "b"))
 
     def _cells(self, row: exp.Expr) -> list[exp.Expr]:
         return list(row.expressions) if isinstance(row, exp.Tuple) else [row]
@@ -138,7 +138,7 @@ class RowSource:
         if isinstance(query, exp.Table):
             query = exp.select("*").from_(query)
         if not isinstance(query, exp.Query):
-            raise self._refused("INSERT takes VALUES, a query or DEFAULT VALUES", query)
+            raise self._refusal("INSERT takes VALUES, a query or DEFAULT VALUES", query)
         if self._with is not None:
             query = _with_ctes(query, self._with)
         holder = exp.Subquery(this=query)
@@ -159,14 +159,14 @@ class RowSource:
         columns = [exp.to_identifier(given_name(i)) for i in range(len(self.given))]
         alias = exp.TableAlias(this=exp.to_identifier("q"), columns=columns)
         outputs = [
-            named(typed(exp.column(n.copy(), table="q"), c), n.name)
+            named(convert_value(exp.column(n.copy(), table="q"), c), n.name)
             for n, c in zip(columns, self.given, strict=True)
         ]
         return select(outputs, exp.Subquery(this=rewritten, alias=alias))
 
     def _name_columns(self, names: Sequence[str] | None, query: exp.Expr) -> None:
         if names is None or not all(names):
-            raise self._refused("BY NAME needs a query whose columns have names", query)
+            raise self._refusal("BY NAME needs a query whose columns have names", query)
         self.given = []
         for name in names:
             found = find_column(self._table, exp.to_identifier(name, quoted=True))
@@ -205,7 +205,7 @@ class RowSource:
                 position=position_of(unknown),
             )
 
-    def _refused(self, message: str, node: exp.Expr) -> PalimpsestError:
+    def _refusal(self, message: str, node: exp.Expr) -> PalimpsestError:
         return PalimpsestError(
             Code.NOT_SUPPORTED,
             message,

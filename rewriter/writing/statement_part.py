@@ -16,10 +16,10 @@ from journal.model.refusal import Refusal
 from journal.model.schema import Table
 from journal.sql.sql import named_table, select
 from rewriter.reading.reads import SETTLED, Reads
-from rewriter.writing.changes import ChangeSet, append_step, fused, per_change
-from rewriter.writing.guards import guard_steps, taken_key, unsettled, violations
-from rewriter.writing.references import are_quick, reference_guards, violated
-from rewriter.writing.returning import ReturningClause, returned
+from rewriter.writing.changes import ChangeSet, append_step, fused_query, per_change
+from rewriter.writing.guards import guard_steps, refused_rows, taken_key, unchecked_constraints
+from rewriter.writing.references import are_key_lookups, reference_guards, violated_references
+from rewriter.writing.returning import ReturningClause, returning_query
 from rewriter.writing.target import physical_rows
 
 
@@ -29,7 +29,7 @@ class PartNames:
 
     number: int = 0
 
-    def named(self, name: str) -> str:
+    def relation_name(self, name: str) -> str:
         """The name of a relation or parameter of this part."""
         return f"p_{name}" if self.number == 0 else f"p_{name}_{self.number}"
 
@@ -52,21 +52,21 @@ class StatementPart:
     changes: ChangeSet | None = None
 
 
-def settled(node: exp.Expr) -> exp.Expr:
+def mark_rewritten(node: exp.Expr) -> exp.Expr:
     """``node`` with all its tables marked as needing no rewrite."""
     for table in node.find_all(exp.Table):
         table.meta[SETTLED] = True
     return node
 
 
-def staged(name: str, alias: str | None = None) -> exp.Expr:
+def staged_relation(name: str, alias: str | None = None) -> exp.Expr:
     """A reference to a staged relation."""
     found = named_table(name, alias or name)
     found.meta[SETTLED] = True
     return found
 
 
-def finish(
+def finish_part(
     reads: Reads,
     changes: ChangeSet,
     staging: Sequence[Step],
@@ -87,7 +87,7 @@ def finish(
         return physical_rows(reads, changes.table)
 
     steps = [*staging, *guard_steps(changes, current, checked)]
-    query = returned(reads, changes, result)
+    query = returning_query(reads, changes, result)
     count = None
     if per_change(changes) is None:
         bounded = False
@@ -95,14 +95,14 @@ def finish(
         if result.only is not None:
             rows = rows.where(exp.column(result.only), copy=False)
         count = Count(Query.of(rows))
-    bounded = bounded and are_quick(reads.context.catalog, changes)
+    bounded = bounded and are_key_lookups(reads.context.catalog, changes)
     append = append_step(changes)
     return StatementPart(
         changes.table, tag, tuple(steps), append, query, count, bounded, changes=changes
     )
 
 
-def fuse(
+def fuse_part(
     reads: Reads,
     changes: ChangeSet,
     stages: Sequence[tuple[str, exp.Query]],
@@ -117,20 +117,20 @@ def fuse(
     ``taken`` is the condition that a new row's key is there already; ``checked`` names the unique
     constraints that it or the stages see to.
     """
-    if unsettled(changes, checked):
+    if unchecked_constraints(changes, checked):
         return None
-    refused = violations(changes)
+    refused = refused_rows(changes)
     if taken is not None:
         refused.append(taken_key(changes, taken))
     if changes.table.id in reads.context.catalog.references:
         # Other parts of the statement look at what is staged here.
-        missing = None if reads.several else violated(reads, changes)
+        missing = None if reads.several else violated_references(reads, changes)
         if missing is None:
             return None
         refused += missing
     if refused and not reads.context.optimistic:
         return None
-    query = fused(changes, stages, refused)
+    query = fused_query(changes, stages, refused)
     each = per_change(changes)
     append = Append(changes.table.id, query, each, single=each is None)
     refusals = tuple(rows.refusal for rows in refused)

@@ -45,7 +45,7 @@ class AliasedTable:
         With ``keys`` it need hold only the row of that key. The version columns can be named by the
         statement that sees it.
         """
-        outputs = readable(self.table)
+        outputs = target_outputs(self.table)
         if seen_by is not None:
             names = version_names(self.table)
             if any(fold(c.name) in names for c in seen_by.find_all(exp.Column)):
@@ -66,7 +66,7 @@ class AliasedTable:
         return {c.physical: i for i, c in enumerate(self.table.stored)}
 
 
-def readable(table: Table) -> list[Output]:
+def target_outputs(table: Table) -> list[Output]:
     """Outputs of a target: business columns by logical name, row id, version."""
     outputs = business_outputs(table.columns)
     if table.hidden_key:
@@ -125,7 +125,7 @@ def default_value(stored: Column) -> exp.Expr:
     return stored_expression(stored.default)
 
 
-def typed(value: exp.Expr, stored: Column) -> exp.Expr:
+def convert_value(value: exp.Expr, stored: Column) -> exp.Expr:
     """A value converted to the column's type, as an assignment does."""
     return cast(bytea.converted(value) if stored.type == "BLOB" else value, stored.type)
 

@@ -62,7 +62,7 @@ def wanted_upsert(ast: exp.Insert, table: Table) -> Upsert | None:
     if alternative == "REPLACE":
         if not constraints:
             raise _no_constraint("INSERT OR REPLACE", table, ast)
-        return Upsert(ConflictAction.UPDATE, _single(constraints, ast))
+        return Upsert(ConflictAction.UPDATE, _only_constraint(constraints, ast))
     if alternative == "IGNORE" or ast.args.get("ignore"):
         return Upsert(ConflictAction.NOTHING, tuple(constraints)) if constraints else None
     if alternative:
@@ -98,7 +98,7 @@ def _on_conflict(ast: exp.Insert, conflict: exp.OnConflict, table: Table) -> Ups
         chosen = arbiters
     else:
         chosen = [constraints[0]] if duplicate and len(constraints) == 1 else constraints
-        _single(chosen, ast)
+        _only_constraint(chosen, ast)
     alias = ast.expression.args.get("alias") if isinstance(ast.expression, exp.Values) else None
     named = alias if duplicate and isinstance(alias, exp.TableAlias) else None
     return Upsert(
@@ -141,7 +141,7 @@ def _arbiters(conflict: exp.OnConflict, table: Table) -> list[tuple[str, tuple[s
     return found[:1]
 
 
-def _single(
+def _only_constraint(
     constraints: Sequence[tuple[str, tuple[str, ...]]], node: exp.Expr
 ) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if len(constraints) == 1:

@@ -22,12 +22,19 @@ from rewriter.writing.assignments import assignments
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.writing.new_rows import ORDER, NewRows
 from rewriter.writing.returning import ReturningClause
-from rewriter.writing.statement_part import PartNames, StatementPart, finish, fuse, settled, staged
+from rewriter.writing.statement_part import (
+    PartNames,
+    StatementPart,
+    finish_part,
+    fuse_part,
+    mark_rewritten,
+    staged_relation,
+)
 from rewriter.writing.target import AliasedTable, physical_rows
 from rewriter.writing.upsert import ConflictAction, Upsert
 
 
-def upserted(
+def upsert_part(
     reads: Reads,
     part: PartNames,
     rows: NewRows,
@@ -39,11 +46,11 @@ def upserted(
     builder = _Builder(reads, part, rows, target, upsert)
     match upsert.action:
         case ConflictAction.NOTHING:
-            return builder.nothing(result)
+            return builder.do_nothing_part(result)
         case ConflictAction.UPDATE:
-            return builder.update(result)
+            return builder.do_update_part(result)
         case ConflictAction.REPLACE:
-            return builder.replace(result)
+            return builder.replace_part(result)
 
 
 class _Builder:
@@ -57,24 +64,24 @@ class _Builder:
         self._target = target
         self._table = target.table
         self._upsert = upsert
-        self._source = part.named("rows")
-        self._stage = part.named("changed")
+        self._source = part.relation_name("rows")
+        self._stage = part.relation_name("changed")
         self._new = rows.query(ordered=True)
         self._steps: list[Step] = [
             *rows.steps,
             Stage(self._source, Query.of(self._new)),
-            *rows.skipped(self._source),
+            *rows.identity_steps(self._source),
         ]
         self._places = target.places()
         self._all = frozenset(self._places)
 
-    def nothing(self, result: ReturningClause) -> StatementPart:
+    def do_nothing_part(self, result: ReturningClause) -> StatementPart:
         """New rows whose keys are free, the first of each key."""
         new = [column(new_name(i), "r") for i in range(len(self._places))]
-        query = select(new, staged(self._source, "r"))
+        query = select(new, staged_relation(self._source, "r"))
         single = self._rows.row_count == 1
         for _, columns in self._upsert.arbiters:
-            query = query.where(self._free(columns), copy=False)
+            query = query.where(self._key_is_free(columns), copy=False)
             if not single and len(self._upsert.arbiters) == 1:
                 query = query.where(self._no_earlier(columns, None), copy=False)
         if not single and len(self._upsert.arbiters) > 1:
@@ -82,11 +89,11 @@ class _Builder:
             query = self._first_of_each(f"{self._source}_free")
         changes = ChangeSet(self._table, self._stage, False, True, self._all)
         checked = frozenset(name for name, _ in self._upsert.arbiters)
-        fused = self._fused(changes, query, result, checked)
+        fused = self._fused_part(changes, query, result, checked)
         if fused is not None:
             return fused
         self._steps.append(Stage(self._stage, Query.of(query)))
-        return finish(self._reads, changes, self._steps, "INSERT", result, checked=checked)
+        return finish_part(self._reads, changes, self._steps, "INSERT", result, checked=checked)
 
     def _with_order(self, query: exp.Select) -> exp.Select:
         return query.select(column(ORDER, "r"))
@@ -99,13 +106,15 @@ class _Builder:
         """
         kept = f"{free}_first"
         conditions = [self._no_earlier(columns, free) for _, columns in self._upsert.arbiters]
-        first = exp.select("r.*").from_(staged(free, "r")).where(*conditions)
+        first = exp.select("r.*").from_(staged_relation(free, "r")).where(*conditions)
         self._steps.append(Stage(kept, Query.of(first)))
         either = [self._same_row(columns, "r", "f") for _, columns in self._upsert.arbiters]
-        winner = exp.select(exp.Literal.number(1)).from_(staged(kept, "f"))
+        winner = exp.select(exp.Literal.number(1)).from_(staged_relation(kept, "f"))
         winner = winner.where(exp.or_(*either))
         undecided = exp.select(exp.alias_(exp.Literal.number(1), "found"))
-        undecided = undecided.from_(staged(free, "r")).where(exp.Not(this=exp.Exists(this=winner)))
+        undecided = undecided.from_(staged_relation(free, "r")).where(
+            exp.Not(this=exp.Exists(this=winner))
+        )
         self._steps.append(
             Guard(
                 Query.of(undecided.limit(1)),
@@ -115,10 +124,10 @@ class _Builder:
             )
         )
         new = [column(new_name(i), "r") for i in range(len(self._places))]
-        return exp.select(*new).from_(staged(kept, "r"))
+        return exp.select(*new).from_(staged_relation(kept, "r"))
 
-    def _free(self, columns: Sequence[str]) -> exp.Expr:
-        present = settled(physical_rows(self._reads, self._table, self._keys(columns)))
+    def _key_is_free(self, columns: Sequence[str]) -> exp.Expr:
+        present = mark_rewritten(physical_rows(self._reads, self._table, self._keys(columns)))
         assert isinstance(present, exp.Query)
         same = [
             exp.EQ(this=column(c, "c"), expression=column(new_name(self._places[c]), "r"))
@@ -138,27 +147,27 @@ class _Builder:
         names = [new_name(self._places[c]) for c in columns]
         firsts = exp.select(
             *[column(n) for n in names], exp.alias_(exp.Min(this=column(ORDER)), ORDER)
-        ).from_(staged(among or self._source))
+        ).from_(staged_relation(among or self._source))
         firsts = firsts.group_by(*[column(n) for n in names])
         same = [exp.EQ(this=column(n, "g"), expression=column(n, "r")) for n in names]
         earlier = exp.LT(this=column(ORDER, "g"), expression=column(ORDER, "r"))
         rows = exp.select(exp.Literal.number(1)).from_(firsts.subquery("g")).where(*same, earlier)
         return exp.Not(this=exp.Exists(this=rows))
 
-    def update(self, result: ReturningClause) -> StatementPart:
+    def do_update_part(self, result: ReturningClause) -> StatementPart:
         """New rows whose keys are free, and present rows changed where they are not."""
         ((_, columns),) = self._upsert.arbiters
-        assigned = self._assigned()
+        assigned = self._assigned_values()
         present = column(VERSION, self._target.alias)
         matched = exp.Not(this=exp.Is(this=present, expression=exp.Null()))
         outputs: list[exp.Expr] = [*self._target.old_values(), named(matched, ENDS)]
         for index, stored in enumerate(self._table.stored):
-            new = self._excluded(stored.name)
+            new = self._excluded_value(stored.name)
             kept: exp.Expr = column(stored.name, self._target.alias)
             changed = assigned.get(stored.physical, kept)
             value = exp.Case(ifs=[exp.If(this=matched.copy(), true=changed)], default=new)
             outputs.append(named(value, new_name(index)))
-        query = self._joined(outputs, columns)
+        query = self._join_present(outputs, columns)
         if self._upsert.where is not None:
             condition = self._in_scope(self._upsert.where.copy())
             absent = exp.Is(this=present.copy(), expression=exp.Null())
@@ -172,18 +181,18 @@ class _Builder:
             n for n, c in self._upsert.arbiters if keeps_key or not set(c) & set(assigned)
         }
         checked = frozenset(settled_names)
-        fused = self._fused(changes, holder.this, result, checked)
+        fused = self._fused_part(changes, holder.this, result, checked)
         if fused is not None:
             return fused
         self._refuse_doubles(columns)
         self._steps.append(Stage(self._stage, Query.of(holder.this)))
-        return finish(self._reads, changes, self._steps, "INSERT", result, checked=checked)
+        return finish_part(self._reads, changes, self._steps, "INSERT", result, checked=checked)
 
     def _keys(self, columns: Sequence[str]) -> Keys | None:
         """The key of the only new row, if that is what conflicts are about."""
         return self._rows.keys() if tuple(columns) == self._table.key else None
 
-    def _fused(
+    def _fused_part(
         self, changes: ChangeSet, query: exp.Query, result: ReturningClause, checked: frozenset[str]
     ) -> StatementPart | None:
         """The part as one query, for a single row that is looked up by its key."""
@@ -193,28 +202,28 @@ class _Builder:
             return None
         stages = [(self._source, self._new), (self._stage, query)]
         numbers = self._rows.steps
-        return fuse(self._reads, changes, stages, "INSERT", numbers=numbers, checked=checked)
+        return fuse_part(self._reads, changes, stages, "INSERT", numbers=numbers, checked=checked)
 
-    def _assigned(self) -> dict[str, exp.Expr]:
+    def _assigned_values(self) -> dict[str, exp.Expr]:
         if self._upsert.assigned is None:
             key = {p for _, columns in self._upsert.arbiters for p in columns}
-            given = [c for c in self._rows.given if c.physical not in key]
-            return {c.physical: self._excluded(c.name) for c in given}
+            given = [c for c in self._rows.given_columns if c.physical not in key]
+            return {c.physical: self._excluded_value(c.name) for c in given}
         nodes = [self._in_scope(n.copy()) for n in self._upsert.assigned]
         return assignments(self._table, nodes, self._target.alias).values
 
-    def _excluded(self, name: str) -> exp.Expr:
+    def _excluded_value(self, name: str) -> exp.Expr:
         return column(name, self._upsert.excluded)
 
     def _in_scope(self, node: exp.Expr) -> exp.Expr:
         """Bare columns mean the present row; VALUES(c) and the new row's names mean the new one."""
         for call in list(node.find_all(exp.Anonymous)):
             if call.name.upper() == "VALUES" and len(call.expressions) == 1:
-                call.replace(self._excluded(call.expressions[0].name))
+                call.replace(self._excluded_value(call.expressions[0].name))
         renamed = dict(
             zip(
                 (fold(c) for c in self._upsert.excluded_columns),
-                (c.name for c in self._rows.given),
+                (c.name for c in self._rows.given_columns),
                 strict=False,
             )
         )
@@ -229,13 +238,13 @@ class _Builder:
                     used.set("table", ident(self._target.alias))
         return node
 
-    def _joined(self, outputs: list[exp.Expr], columns: Sequence[str]) -> exp.Select:
+    def _join_present(self, outputs: list[exp.Expr], columns: Sequence[str]) -> exp.Select:
         """New rows, each with the present row of the same key if there is one."""
         fields = [
             exp.Alias(this=column(new_name(i)), alias=ident(c.name))
             for i, c in enumerate(self._table.stored)
         ]
-        new = select(fields, staged(self._source))
+        new = select(fields, staged_relation(self._source))
         same = [
             exp.EQ(
                 this=column(name, self._target.alias),
@@ -244,7 +253,7 @@ class _Builder:
             for name in _names(self._table, columns)
         ]
         present = self._target.relation(self._reads, self._keys(columns), self._upsert.where)
-        join = exp.Join(this=settled(present), on=all_of(*same), side="LEFT")
+        join = exp.Join(this=mark_rewritten(present), on=all_of(*same), side="LEFT")
         query = select(outputs, _aliased(new, self._upsert.excluded))
         query.append("joins", join)
         return query
@@ -261,7 +270,7 @@ class _Builder:
             ],
         )
         filled = [exp.Not(this=exp.Is(this=column(n), expression=exp.Null())) for n in names]
-        doubles = select([shown], staged(self._source), *filled)
+        doubles = select([shown], staged_relation(self._source), *filled)
         doubles = doubles.group_by(*[column(n) for n in names], copy=False)
         many = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
         doubles = limited(doubles.having(many, copy=False))
@@ -276,16 +285,16 @@ class _Builder:
             )
         )
 
-    def replace(self, result: ReturningClause) -> StatementPart:
+    def replace_part(self, result: ReturningClause) -> StatementPart:
         """The last new row of each key; every present row in its way ends."""
         last = f"{self._source}_last"
         arbiters = self._upsert.arbiters
-        later = exp.select(exp.Literal.number(1)).from_(staged(self._source, "l"))
+        later = exp.select(exp.Literal.number(1)).from_(staged_relation(self._source, "l"))
         either = [self._same_row(columns, "l", "r") for _, columns in arbiters]
         later = later.where(
             exp.or_(*either), exp.GT(this=column(ORDER, "l"), expression=column(ORDER, "r"))
         )
-        rows = exp.select("r.*").from_(staged(self._source, "r"))
+        rows = exp.select("r.*").from_(staged_relation(self._source, "r"))
         self._steps.append(Stage(last, Query.of(rows.where(exp.Not(this=exp.Exists(this=later))))))
         count = len(self._places)
         nothing_old = [exp.alias_(exp.Null(), old_name(i)) for i in range(count)]
@@ -295,12 +304,12 @@ class _Builder:
             *[column(new_name(i), "r") for i in range(count)],
             exp.alias_(exp.false(), ENDS),
             exp.alias_(exp.true(), BEGINS),
-        ).from_(staged(last, "r"))
+        ).from_(staged_relation(last, "r"))
         alias = self._target.alias
         in_the_way = [
             exp.Exists(
                 this=exp.select(exp.Literal.number(1))
-                .from_(staged(last, "r"))
+                .from_(staged_relation(last, "r"))
                 .where(
                     *[
                         exp.EQ(
@@ -318,13 +327,13 @@ class _Builder:
             *[exp.alias_(exp.Null(), new_name(i)) for i in range(count)],
             exp.alias_(exp.true(), ENDS),
             exp.alias_(exp.false(), BEGINS),
-        ).from_(settled(self._target.relation(self._reads)))
+        ).from_(mark_rewritten(self._target.relation(self._reads)))
         ended = ended.where(exp.or_(*in_the_way))
         both = exp.union(ended, begun, distinct=False)
         self._steps.append(Stage(self._stage, Query.of(both)))
         changes = ChangeSet(self._table, self._stage, ENDS, BEGINS, self._all)
         result.only = BEGINS
-        return finish(self._reads, changes, self._steps, "INSERT", result)
+        return finish_part(self._reads, changes, self._steps, "INSERT", result)
 
 
 def _aliased(query: exp.Query, alias: str) -> exp.Subquery:

@@ -19,7 +19,7 @@ import gateway
 from gateway.dbapi.connection import Connection
 from journal.stores.postgres.functions import CALLS
 from journal.stores.postgres.unsupported_functions import NAMES
-from rewriter.functions import reaches_out
+from rewriter.functions import reaches_outside
 from tests.support.postgres import Cluster
 from tests.support.values import tagged
 
@@ -60,7 +60,7 @@ def _is_known_to_the_parser(name: str) -> bool:
             call: exp.Expr = exp.maybe_parse(f"{name}({arguments})", dialect="duckdb")
         except ParseError:
             continue
-        if not isinstance(call, exp.Anonymous) or reaches_out(call):
+        if not isinstance(call, exp.Anonymous) or reaches_outside(call):
             return True
     return False
 

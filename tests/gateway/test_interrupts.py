@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import gateway
-from gateway.shell.running import cancellable
+from gateway.shell.running import run_cancellable
 
 
 def test_ctrl_c_before_the_statement_has_begun(tmp_path: Path) -> None:
@@ -32,5 +32,5 @@ def test_ctrl_c_before_the_statement_has_begun(tmp_path: Path) -> None:
 
         threading.Timer(0.2, press).start()
         with pytest.raises(gateway.Error) as raised:
-            cancellable(connection, late)
+            run_cancellable(connection, late)
         assert raised.value.code == "PAL-407"

@@ -15,7 +15,7 @@ import gateway
 from gateway.cli import main
 from gateway.jobs import kinds, known
 from gateway.jobs.context import JobContext, JobKind
-from gateway.jobs.job_locks import one_of
+from gateway.jobs.job_locks import job_slot
 from gateway.jobs.runs import Request, run_all
 from journal.model.errors import Code, PalimpsestError
 from journal.records.report import JobReport
@@ -179,7 +179,7 @@ def test_expired_backups_are_forgotten(run: Client) -> None:
     run("CALL system.backup('hr.t', name => 'b1', expires => '1 minute')")
     session = run.connection.session
     table = next(t for t in session.journal.state.catalog.tables() if t.name.name == "t")
-    later = JobKind("vacuum", "", kinds.find("vacuum").run, ("retain", "versions", "backups"))
+    later = JobKind("vacuum", "", kinds.find_kind("vacuum").run, ("retain", "versions", "backups"))
     assert later.name == "vacuum"
     from datetime import UTC, datetime
 
@@ -202,7 +202,7 @@ def test_one_failing_table_stops_none_of_the_others(
         return JobReport(context.job_id, "plug", str(context.table.name), "done")
 
     _plug(monkeypatch, JobKind("plug", "for this test", fail_on_t, ("word",)))
-    assert "plug" in known.names()
+    assert "plug" in known.kind_names()
     assert run.error("CALL system.plug()") == ("PAL-701", "58000")
     assert sorted(calls) == ["t", "u"]
     states = run("SELECT table_name, state, error FROM system.jobs ORDER BY 1")
@@ -211,16 +211,16 @@ def test_one_failing_table_stops_none_of_the_others(
     session = run.connection.session
     tables = list(session.journal.state.catalog.tables())
     for attempt in (2, 3):
-        runs = run_all(session, Request("plug", named=False), tables)
+        runs = run_all(session, Request("plug", names_tables=False), tables)
         assert calls[0] == "t", "what failed comes first"
         assert runs[0].attempt == attempt
         calls.clear()
-    runs = run_all(session, Request("plug", named=False), tables)
+    runs = run_all(session, Request("plug", names_tables=False), tables)
     assert calls == ["u"]
     assert [r.state for r in runs if r.failed] == ["GIVEN UP"]
-    run_all(session, Request("plug", named=True, parallel=2), tables)
+    run_all(session, Request("plug", names_tables=True, parallel=2), tables)
     assert sorted(calls) == ["t", "u", "u"]
-    run_all(session, Request("plug", named=False, units=1), tables[1:])
+    run_all(session, Request("plug", names_tables=False, units=1), tables[1:])
     assert run.error("CALL system.plug(nothing => 1)")[0] == "PAL-222"
 
 
@@ -235,11 +235,11 @@ def _plug(monkeypatch: pytest.MonkeyPatch, kind: JobKind) -> None:
 
 def test_so_many_at_once_and_no_more(run: Client) -> None:
     alone = run.connection.session.journal.exclusive
-    with one_of(alone, 1, 2), one_of(alone, 1, 2), one_of(alone, 2, 1):
-        with pytest.raises(PalimpsestError) as raised, one_of(alone, 1, 2, wait_s=0.01):
+    with job_slot(alone, 1, 2), job_slot(alone, 1, 2), job_slot(alone, 2, 1):
+        with pytest.raises(PalimpsestError) as raised, job_slot(alone, 1, 2, wait_s=0.01):
             pass
         assert raised.value.code is Code.JOB_BUSY
-    with one_of(alone, 1, 1):
+    with job_slot(alone, 1, 1):
         pass
 
 
@@ -248,7 +248,7 @@ def test_an_entry_point_that_is_no_kind(run: Client, monkeypatch: pytest.MonkeyP
     found = known.entry_points(group=known.GROUP)[0]
     monkeypatch.setattr(type(found), "load", lambda self: "a word")
     with pytest.raises(PalimpsestError) as raised:
-        kinds.find("plug")
+        kinds.find_kind("plug")
     assert raised.value.code is Code.JOB_FAILED
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gateway.jobs.schedule import triggered
+from gateway.jobs.schedule import triggered_jobs
 from journal.erasure import audit
 from journal.erasure.erasure_spec import requests
 from journal.erasure.package import open_package
@@ -54,9 +54,9 @@ def test_backups_follow_an_erasure(run: Client) -> None:
     run("CALL system.backup('t', name => 'b2')")
     run("OPTIMIZE t")
     run(f"ERASE FROM t WHERE email = '{TOKEN}' REASON 'asked'")
-    assert [d.kind for d in triggered(run.connection.session, {})] == ["purge"]
+    assert [d.kind for d in triggered_jobs(run.connection.session, {})] == ["purge"]
     assert report(run, "CALL system.purge('t')")["state"] == "done"
-    assert triggered(run.connection.session, {}) == []
+    assert triggered_jobs(run.connection.session, {}) == []
     run("DELETE FROM t WHERE id = 7")
     assert report(run, "CALL system.restore('t', backup => 'b1')")["written"]["rows"] == 10
     assert run("SELECT count(*), count(*) FILTER (email[1] = 'p') FROM t") == [(50, 50)]
@@ -90,9 +90,9 @@ def test_a_hold_keeps_a_purge_back_until_it_is_released(run: Client) -> None:
     waiting = report(run, "CALL system.purge('t')")
     assert waiting["state"] == "nothing"
     assert "ON_HOLD" in waiting["why"]
-    assert triggered(run.connection.session, {}) == []
+    assert triggered_jobs(run.connection.session, {}) == []
     run(f"RELEASE HOLD '{hold}'")
-    assert [d.kind for d in triggered(run.connection.session, {})] == ["purge"]
+    assert [d.kind for d in triggered_jobs(run.connection.session, {})] == ["purge"]
     assert report(run, "CALL system.purge('t')")["state"] == "done"
     assert is_nowhere(run)
 
@@ -213,11 +213,11 @@ def test_a_purge_reaches_tables_that_were_dropped(run: Client) -> None:
     run(f"ERASE FROM t WHERE email = '{TOKEN}' REASON 'asked'")
     run("DROP TABLE t")
     run("CREATE TABLE t (id INT PRIMARY KEY)")
-    due = triggered(run.connection.session, {})
+    due = triggered_jobs(run.connection.session, {})
     assert [(d.kind, str(d.table.name)) for d in due] == [("purge", "main.t")]
     assert report(run, "CALL system.purge()")["state"] == "done"
     assert run("SELECT state FROM system.erasures") == [("COMPLETED",)]
-    assert triggered(run.connection.session, {}) == []
+    assert triggered_jobs(run.connection.session, {}) == []
     assert is_nowhere(run)
 
 
@@ -226,7 +226,7 @@ def test_other_tables_take_along_what_waits_in_a_dropped_one(run: Client) -> Non
     run(f"ERASE FROM t WHERE email = '{TOKEN}' REASON 'asked'")
     run("DROP TABLE t")
     run("CREATE TABLE later (id INT PRIMARY KEY)")
-    assert [d.kind for d in triggered(run.connection.session, {})] == ["purge"]
+    assert [d.kind for d in triggered_jobs(run.connection.session, {})] == ["purge"]
     assert report(run, "CALL system.purge('later')")["state"] == "done"
     assert run("SELECT state FROM system.erasures") == [("COMPLETED",)]
     assert is_nowhere(run)

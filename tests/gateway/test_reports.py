@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from gateway.cli import main
-from gateway.jobs.known import names
+from gateway.jobs.known import kind_names
 from gateway.jobs.runs import Request, run_all
 from journal.records.report import NUMBERS, UNKNOWN, JobReport, ReplacedSegment, Volume, Work
 from tests.support.client import Client
@@ -38,7 +38,7 @@ def _said(report: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in report.items() if name not in _OF_THE_RUN}
 
 
-@pytest.mark.parametrize("kind", sorted(set(names()) - {"access", "restore", "purge"}))
+@pytest.mark.parametrize("kind", sorted(set(kind_names()) - {"access", "restore", "purge"}))
 def test_a_plan_says_the_same_everywhere(root: Path, kind: str) -> None:
     options = {"retain": {"now": NOW}, "backup": {"name": "b"}}.get(kind, {})
     given = [f"--{name}={value}" for name, value in options.items()]

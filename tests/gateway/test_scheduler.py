@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from gateway.cli import main
 from gateway.jobs.runs import JobRun
-from gateway.jobs.schedule import JobSchedule, planned, triggered
+from gateway.jobs.schedule import JobSchedule, scheduled_jobs, triggered_jobs
 from gateway.jobs.scheduler import Scheduler
 from journal.model.policy import PREFIX
 from journal.model.schema import Column, Table, TableName
@@ -39,7 +39,7 @@ def test_cron_lines_and_retention() -> None:
         _table(4, versions="3", schedule_retain="0 4 * * *"),
         _table(5),
     ]
-    found = planned(tables, {}, NOW)
+    found = scheduled_jobs(tables, {}, NOW)
     assert found == [
         JobSchedule("compact", 1, "main.t1", cron="0 3 * * *"),
         JobSchedule("purge", 1, "main.t1", cron="*/5 * * * *"),
@@ -53,9 +53,9 @@ def test_cron_lines_and_retention() -> None:
 def test_after_a_restart_retention_goes_on_where_it_was() -> None:
     table = _table(3, retention="3 hours", retention_column="ds")
     ran = {("retain", 3): NOW - timedelta(hours=2)}
-    assert planned([table], ran, NOW)[0].first == NOW + timedelta(hours=4)
+    assert scheduled_jobs([table], ran, NOW)[0].first == NOW + timedelta(hours=4)
     ran = {("retain", 3): NOW - timedelta(days=9)}
-    assert planned([table], ran, NOW)[0].first == NOW
+    assert scheduled_jobs([table], ran, NOW)[0].first == NOW
 
 
 def test_what_another_scheduler_has_run_is_not_due_any_more() -> None:
@@ -83,10 +83,10 @@ def run(tmp_path: Path) -> Iterator[Client]:
 
 def test_triggers(run: Client) -> None:
     session = run.connection.session
-    assert triggered(session, {}) == []
+    assert triggered_jobs(session, {}) == []
     run("UPDATE t SET n = 1")
     run("CALL system.flush()")
-    (due,) = triggered(session, {})
+    (due,) = triggered_jobs(session, {})
     assert (due.kind, due.table.name.name, due.options) == ("compact", "t", {"mode": "auto"})
     scheduler = Scheduler(lambda: run.connection.session)
     assert [(r.kind, r.state) for r in scheduler.once()] == [("compact", "SUCCEEDED")]
@@ -98,7 +98,7 @@ def test_triggers(run: Client) -> None:
 
 def test_a_running_scheduler_follows_the_policies(run: Client) -> None:
     runs: list[JobRun] = []
-    scheduler = Scheduler(lambda: run.connection.session, check_s=1, told=runs.append)
+    scheduler = Scheduler(lambda: run.connection.session, check_s=1, on_run=runs.append)
     scheduler.start()
     try:
         assert scheduler.entries() == []

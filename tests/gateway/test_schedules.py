@@ -80,7 +80,7 @@ def test_a_new_table_is_looked_at_as_well(run: Client) -> None:
 
 
 def test_limits_of_one_table_do_not_stop_the_others(tmp_path: Path) -> None:
-    from gateway.jobs.schedule import triggered
+    from gateway.jobs.schedule import triggered_jobs
     from journal.model import limits
 
     client = Client(tmp_path / "warehouse")
@@ -91,5 +91,5 @@ def test_limits_of_one_table_do_not_stop_the_others(tmp_path: Path) -> None:
         patch.setattr(limits.Slo, "of", staticmethod(lambda _table: limits.Slo()))
         client("CREATE TABLE u (k INT PRIMARY KEY) WITH (compact_age_max_s = 'soon')")
     client("ERASE FROM t WHERE k = 1")
-    assert [d.kind for d in triggered(client.connection.session, {})] == ["purge"]
+    assert [d.kind for d in triggered_jobs(client.connection.session, {})] == ["purge"]
     client.close()

@@ -13,7 +13,7 @@ import pytest
 
 from gateway.errors import mapped
 from gateway.shell.formats import FORMATS, write_envelope
-from gateway.shell.render_error import complaint
+from gateway.shell.render_error import render_error
 from gateway.shell.result import ShownColumn, ShownResult
 from gateway.shell.table import Style, write_table
 from journal.model.errors import Code, PalimpsestError, Position
@@ -168,7 +168,7 @@ def complained(statement: str, line: int, column: int, width: int = 100) -> list
         advice="make it",
         position=Position(line, column),
     )
-    return complaint(mapped(error), statement, width=width).splitlines()
+    return render_error(mapped(error), statement, width=width).splitlines()
 
 
 def test_the_caret_stands_below_its_place() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.shell.splitting import is_complete, split
+from gateway.shell.splitting import is_complete, split_statements
 
 
 @pytest.mark.parametrize(
@@ -29,16 +29,16 @@ from gateway.shell.splitting import is_complete, split
     ],
 )
 def test_statements_end_at_their_semicolons(text: str, expected: list[str]) -> None:
-    assert [piece.text for piece in split(text)] == expected
+    assert [piece.text for piece in split_statements(text)] == expected
 
 
 def test_mysql_knows_escapes_and_hash_comments() -> None:
     text = "select 'a\\';b' # ; \n; select 2"
-    assert [p.text for p in split(text, "mysql")] == ["select 'a\\';b' # ;", "select 2"]
+    assert [p.text for p in split_statements(text, "mysql")] == ["select 'a\\';b' # ;", "select 2"]
 
 
 def test_a_piece_knows_where_it_began() -> None:
-    second = split("select 1;\n\n  select 2;")[1]
+    second = split_statements("select 1;\n\n  select 2;")[1]
     assert (second.line, second.column) == (2, 2)
 
 

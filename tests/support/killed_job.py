@@ -65,7 +65,7 @@ def main(root: str, kind: str, step: str) -> None:
     url = root if "://" in root else f"palimpsest:///{root}"
     connection = gateway.connect(url, autocommit=True)
     session = connection.session
-    kinds.find(kind)
+    kinds.find_kind(kind)
     arrange(session.journal, step)
     run_all(session, Request(kind, now=NOW), list(session.journal.state.catalog.tables()))
 

@@ -10,7 +10,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.procedures.erasure_program import erasure_of
-from gateway.procedures.returned_rows import returned
+from gateway.procedures.returned_rows import returned_rows_spec
 from journal.model.errors import Code, PalimpsestError
 
 Run = Callable[..., Any]
@@ -173,9 +173,9 @@ def check_onboarding(
     alter = "ALTER TABLE old SET TBLPROPERTIES ('erasure' = 'mail AS email LOWER')"
     refused(run, alter)
     with pytest.raises(PalimpsestError) as raised:
-        returned(connection.session, "old", None, None)
+        returned_rows_spec(connection.session, "old", None, None)
     assert raised.value.code is Code.ERASURE
-    wanted = returned(connection.session, "old", "mail AS email LOWER", "found late")
+    wanted = returned_rows_spec(connection.session, "old", "mail AS email LOWER", "found late")
     erasure = erasure_of(connection.session)
     assert [t.keys for t in erasure.dry_run(wanted).targets if t.keys] == [2]
     erasure.accept(wanted, "tester")

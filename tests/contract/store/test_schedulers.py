@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from gateway.dbapi.connection import Connection
-from gateway.jobs.job_locks import one_of
+from gateway.jobs.job_locks import job_slot
 from gateway.jobs.runs import JobRun, Request, run_all
 from gateway.jobs.scheduler import Scheduler
 from journal.model.errors import Code
@@ -128,8 +128,8 @@ def test_a_table_that_fails_stops_no_other_comes_first_next_time_and_is_given_up
     with con.session.journal.exclusive(f"slot:{table_id}:0") as is_mine:
         assert is_mine
         con.execute("ALTER TABLE a SET POLICY (MAX_CONCURRENCY = 1)")
-        impatient = lambda alone, i, most: one_of(alone, i, most, 0.01)  # noqa: E731
-        monkeypatch.setattr("gateway.jobs.runs.one_of", impatient)
+        impatient = lambda alone, i, most: job_slot(alone, i, most, 0.01)  # noqa: E731
+        monkeypatch.setattr("gateway.jobs.runs.job_slot", impatient)
         first = [r for r in made[0].once() if r.kind == "compact"]
         again = [r for r in made[1].once() if r.kind == "compact"]
         last = [r for r in made[0].once() if r.kind == "compact"]

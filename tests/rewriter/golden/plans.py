@@ -19,8 +19,8 @@ from journal.stores.hive import text as hive_text
 from journal.stores.postgres import text as postgres_text
 from rewriter.context import PlanForm, RewriteContext, TableScanInfo, TimePoint
 from rewriter.limits import DEFAULT_LIMITS
-from rewriter.preview.preview import PreviewStep, of_plan
-from rewriter.preview.synthetic_catalog import catalog_of, described
+from rewriter.preview.preview import PreviewStep, preview_plan
+from rewriter.preview.synthetic_catalog import catalog_of, query_columns
 from rewriter.rewriter import rewrite_statement
 from rewriter.syntax.parsing import Parsed, parse
 from tests.rewriter.golden.case import Case, spelled
@@ -101,7 +101,7 @@ class Rewriting:
             lambda _: TableScanInfo(tiers, pinned=False),
             dialect=self.case.options.get("client", "duckdb"),
             times=at,
-            describe=described,
+            describe=query_columns,
             new_table_id=max(ids, default=0) + 1,
             form=form,
             references=self.store.foreign_keys,
@@ -143,7 +143,7 @@ def plan_sections(case: Case, name: str) -> list[tuple[str, StatementPlan]]:
 
 def _sections(name: str, rewriting: Rewriting) -> Iterator[str]:
     for heading, plan in plan_sections(rewriting.case, name):
-        shown = of_plan(plan, rewriting.parsed(), rewriting.catalog()).steps
+        shown = preview_plan(plan, rewriting.parsed(), rewriting.catalog()).steps
         lines = [f"-- {heading}"]
         for number, (step, preview) in enumerate(zip(plan.steps, shown, strict=True), 1):
             lines += _step(number, step, preview, rewriting.store)
