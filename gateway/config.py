@@ -15,7 +15,7 @@ from gateway.session.search_path import schemas_of
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import DEFAULT_SCHEMA, CatalogSnapshot, fold
 from rewriter.limits import Limits
-from rewriter.names import OWN_SCHEMAS, SYSTEM_SCHEMAS, is_database, position_of
+from rewriter.name_resolution import OWN_SCHEMAS, SYSTEM_SCHEMAS, is_database, position_of
 
 
 def _setting(default: Any, about: str) -> Any:

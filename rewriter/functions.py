@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from rewriter.names import position_of
+from rewriter.name_resolution import position_of
 
 TABLE_FUNCTIONS = (
     "generate_series",

@@ -24,8 +24,8 @@ from journal.model.plan import (
 from journal.model.schema import ROW_ID, Column, Table
 from journal.sql.sql import expression
 from rewriter.context import RewriteContext
-from rewriter.definitions.computed import columns_read
-from rewriter.names import table_name
+from rewriter.definitions.generated_values import columns_read
+from rewriter.name_resolution import table_name
 from rewriter.reading.key_lookup import keys_in
 from rewriter.writing.target import default_value, is_default
 

@@ -19,8 +19,7 @@ from rewriter.checks.allowed import check_allowed
 from rewriter.checks.invariants import check_plan
 from rewriter.checks.refusals import advice_for
 from rewriter.context import RewriteContext
-from rewriter.names import position_of
-from rewriter.parts import has_modifying_ctes, rewrite_parts
+from rewriter.name_resolution import position_of
 from rewriter.point_plans import point_insert, point_plan
 from rewriter.rules import (
     alter,
@@ -36,6 +35,7 @@ from rewriter.rules import (
     view,
 )
 from rewriter.statement import Explain, Restore, Show, SqlStatement, Statement, Undrop
+from rewriter.writing_statements import has_modifying_ctes, rewrite_parts
 
 Rule = Callable[[Any, RewriteContext], StatementPlan]
 """Takes the kind of node it stands beside in RULES."""

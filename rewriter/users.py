@@ -9,7 +9,7 @@ from journal.model.schema import fold
 from journal.model.trees import Nodes
 from journal.sql.sql import cast, expression
 from rewriter.context import RewriteContext
-from rewriter.names import OWN_SCHEMAS, SYSTEM_SCHEMAS
+from rewriter.name_resolution import OWN_SCHEMAS, SYSTEM_SCHEMAS
 
 USERS = (exp.CurrentUser, exp.SessionUser)
 OF_SESSION = (*USERS, exp.CurrentSchema)

@@ -14,7 +14,7 @@ import click
 
 from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
 from gateway.commands.failure import STATEMENT, exit_on_error
-from gateway.commands.places import LocalFolder, Place
+from gateway.commands.param_types import LocalFolder, Place
 from gateway.wording import counted
 from journal.files.object_storage import read_file, write_file
 from journal.local_engine.file_modes import OWNER, make_folder, write_private

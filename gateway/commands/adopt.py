@@ -11,7 +11,7 @@ from gateway.commands.failure import exit_on_error
 from gateway.errors import mapping
 from gateway.procedures.procedures import hive
 from gateway.session.typed_names import column_names
-from gateway.shell.leaving import adopt_files
+from gateway.shell.table_files import adopt_files
 from journal.model.places import local_folder
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from gateway.commands.failure import STATEMENT, exit_on_error
-from gateway.commands.places import LocalFolder
+from gateway.commands.param_types import LocalFolder
 
 
 @click.command("demo")
@@ -37,7 +37,7 @@ def command(warehouse: Path, as_json: bool) -> None:
       palimpsest demo --json --warehouse /tmp/flights
     """
     from gateway.demo.story import run
-    from gateway.demo.telling import Teller
+    from gateway.demo.teller import Teller
 
     with exit_on_error(as_json=as_json):
         summary = run(warehouse, Teller(silent=as_json))

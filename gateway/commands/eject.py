@@ -9,9 +9,9 @@ import click
 from gateway.commands.adopt import write_steps
 from gateway.commands.connecting import JSON_OPTION, Access, access_options, open_connection
 from gateway.commands.failure import exit_on_error
-from gateway.commands.places import LocalFolder
+from gateway.commands.param_types import LocalFolder
 from gateway.errors import mapping
-from gateway.shell.leaving import eject_files
+from gateway.shell.table_files import eject_files
 
 
 @click.command("eject")

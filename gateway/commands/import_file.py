@@ -10,7 +10,7 @@ import click
 
 from gateway.commands.connecting import JSON_OPTION, Access, access_options, open_connection
 from gateway.commands.failure import exit_on_error
-from gateway.commands.places import Place
+from gateway.commands.param_types import Place
 from gateway.commands.progress import show_progress
 from gateway.errors import mapping
 from gateway.session.typed_names import column_names

@@ -16,7 +16,7 @@ from typing import Any
 
 from gateway import errors
 from gateway.config import Settings
-from gateway.dbapi import abandoned
+from gateway.dbapi import reaper
 from gateway.dbapi.cursor import Cursor
 from gateway.errors import mapping
 from gateway.opening.sessions import open_session
@@ -62,7 +62,7 @@ class Connection:
         self._closed = False
         self.process = os.getpid()
         self._cursors: weakref.WeakSet[Cursor] = weakref.WeakSet()
-        abandoned.REAPER.start()
+        reaper.REAPER.start()
         with mapping():
             self._opened = open_session(
                 url,
@@ -229,4 +229,4 @@ class Connection:
         if getattr(self, "_closed", True) or not hasattr(self, "_session"):
             return
         if self.process == os.getpid():
-            abandoned.REAPER.put(self._opened.close)
+            reaper.REAPER.put(self._opened.close)

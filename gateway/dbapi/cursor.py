@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from gateway.dbapi import abandoned
+from gateway.dbapi import reaper
 from gateway.errors import mapping
-from gateway.session.many import execute_many
+from gateway.session.execute_many import execute_many
 from gateway.session.results import BufferedRows, Row, StatementOutcome, StreamedRows
 from journal.model.errors import Code, PalimpsestError
 
@@ -256,7 +256,7 @@ class Cursor:
         outcome = getattr(self, "_outcome", None)
         if outcome is not None and isinstance(outcome.rows, StreamedRows):
             if self.connection.process == os.getpid():
-                abandoned.REAPER.put(outcome.close)
+                reaper.REAPER.put(outcome.close)
 
     def _check_open(self) -> None:
         with mapping():

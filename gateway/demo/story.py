@@ -11,12 +11,12 @@ from typing import Any
 
 import gateway
 from gateway.dbapi.connection import Connection
-from gateway.demo import looking, statements, upkeep
-from gateway.demo.comparing import Comparison, PlainRun, compare, plain_run
-from gateway.demo.looking import DemoQuery, TierSize
+from gateway.demo import demo_queries, statements, upkeep
+from gateway.demo.comparison import Comparison, PlainRun, compare, plain_run
+from gateway.demo.demo_queries import DemoQuery, TierSize
 from gateway.demo.replay import Load, Replay, load, replay
 from gateway.demo.source import SourceFiles, find_files
-from gateway.demo.telling import Teller
+from gateway.demo.teller import Teller
 from gateway.errors import mapping
 from gateway.shell.previewing import preview_lines, preview_on
 from gateway.shell.result import ShownColumn
@@ -68,15 +68,15 @@ def _run(root: Path, files: SourceFiles, teller: Teller, started: float) -> dict
         _run_queries(connection, teller)
         with teller.progress("sealing the heads"):
             connection.cursor().callproc("system.flush")
-        sizes = looking.tier_sizes(connection)
+        sizes = demo_queries.tier_sizes(connection)
         _show_tiers(teller, sizes, root)
         teller.chapter("The same year on an ordinary DuckDB, for comparison")
         with teller.progress("ordinary DuckDB"):
-            plain = plain_run(files, looking.EVE)
+            plain = plain_run(files, demo_queries.EVE)
         with plain.database:
             compared = compare(connection, plain.database)
-        past = looking.before_blizzard(connection)
-        eve = looking.version_after(connection, looking.EVE)
+        past = demo_queries.before_blizzard(connection)
+        eve = demo_queries.version_after(connection, demo_queries.EVE)
         same_past = past.rows == plain.before
         _show_comparison(teller, compared, plain, same_past)
         ending = upkeep.finish(connection, teller)
@@ -106,13 +106,13 @@ def _show_replay(teller: Teller, done: Replay) -> None:
 
 def _run_queries(connection: Connection, teller: Teller) -> None:
     for ask in (
-        looking.current_year,
-        looking.flight_versions,
-        looking.before_blizzard,
-        looking.after_blizzard,
+        demo_queries.current_year,
+        demo_queries.flight_versions,
+        demo_queries.before_blizzard,
+        demo_queries.after_blizzard,
     ):
         _show_query(teller, ask(connection))
-    _show_query(teller, looking.changes_between(connection))
+    _show_query(teller, demo_queries.changes_between(connection))
     teller.chapter("What becomes of a statement: every UPDATE is an append")
     teller.say("The client says:")
     teller.sql(REWRITTEN)

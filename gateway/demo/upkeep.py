@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from gateway.dbapi.connection import Connection
-from gateway.demo import looking, statements
-from gateway.demo.forgetting import erase_plane
-from gateway.demo.telling import Teller
+from gateway.demo import demo_queries, statements
+from gateway.demo.erasure import erase_plane
+from gateway.demo.teller import Teller
 from gateway.shell.result import ShownColumn
 from journal.model.errors import PalimpsestError
 from journal.model.segment import Tier
@@ -154,11 +154,11 @@ def _invariant_facts(connection: Connection) -> dict[str, Any]:
     totals = {
         table: connection.execute(query).fetchall() for table, query in statements.TOTALS.items()
     }
-    return {"totals": totals, "eve": looking.before_blizzard(connection).rows}
+    return {"totals": totals, "eve": demo_queries.before_blizzard(connection).rows}
 
 
 def _changes(connection: Connection) -> dict[str, int]:
-    sizes = looking.tier_sizes(connection)
+    sizes = demo_queries.tier_sizes(connection)
     return {
         table: sum(s.rows for s in sizes if s.table == table and s.tier == Tier.DELTA.value)
         for table in TABLES

@@ -44,7 +44,7 @@ from journal.sql.relations import column, ident
 from journal.stores.embedded.scratch_folders import scratch_folder
 from journal.transactions.statement_run import check_guard
 from journal.transactions.transaction import StatementWrites, Transaction
-from rewriter.names import INTERNAL
+from rewriter.name_resolution import INTERNAL
 from rewriter.syntax.parsing import Parsed
 from rewriter.writing.changes import new_name, old_name
 from spark_compaction.backends.embedded.maintenance import staged_folders

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from gateway.jobs import known
+from gateway.jobs import kind_names
 from gateway.jobs.context import JobKind
 from journal.model.errors import Code, PalimpsestError
 
 
 def find_kind(name: str) -> JobKind:
     """The kind of that name; ours cannot be replaced."""
-    if name in known.OURS:
-        found = import_module(known.OURS[name]).KIND
+    if name in kind_names.OURS:
+        found = import_module(kind_names.OURS[name]).KIND
     else:
-        entry = known.kind_entry_point(name)
+        entry = kind_names.kind_entry_point(name)
         if entry is None:
             raise PalimpsestError(
                 Code.UNKNOWN_FUNCTION,
                 f"there is no job {name}",
-                advice="the kinds are " + ", ".join(known.kind_names()),
+                advice="the kinds are " + ", ".join(kind_names.kind_names()),
             )
         found = entry.load()
     if not isinstance(found, JobKind):

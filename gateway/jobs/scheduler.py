@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from gateway.jobs import known
+from gateway.jobs import kind_names
 from gateway.jobs.runs import JobRun, Request, last_runs, run_all
 from gateway.jobs.schedule import DueJob, JobSchedule, LastRuns, scheduled_jobs, triggered_jobs
 from gateway.procedures.procedures import committed_state
@@ -173,7 +173,7 @@ class Scheduler:
 
     def _triggered_jobs(self) -> list[DueJob]:
         found = triggered_jobs(self._sessions(), self._last_runs())
-        return [due for due in found if due.kind in known.kind_names()]
+        return [due for due in found if due.kind in kind_names.kind_names()]
 
     def _run_scheduled(self, entry: JobSchedule) -> list[JobRun]:
         return self._run(

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from gateway.jobs.arguments import Arguments, argument_error
 from gateway.jobs.calls import call_job
-from gateway.jobs.known import kind_names
+from gateway.jobs.kind_names import kind_names
 from gateway.procedures import holds
 from gateway.procedures.procedures import bind_arguments, database, named_tables
 from gateway.session.results import StatementOutcome

@@ -19,7 +19,7 @@ from journal.model.plan import StatementPlan
 from journal.model.refusal import meant
 from journal.model.schema import CatalogSnapshot, fold
 from rewriter.context import RewriteContext
-from rewriter.names import position_of
+from rewriter.name_resolution import position_of
 from rewriter.preview.synthetic_catalog import plain_scan_info
 from rewriter.reading.visible_columns import columns_in_reach
 from rewriter.syntax.parsing import Parsed, find_text

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, ExitStack
 
 import pyarrow as pa
 
-from gateway.jobs import known
+from gateway.jobs import kind_names
 from gateway.session.cached_rows import CachedForm, CachedRows
 from gateway.session.cancellation import Cancellation
 from gateway.session.diagnosis import with_position
@@ -36,7 +36,7 @@ class Executor:
 
     def __init__(self, journal: OpenJournal, sealer: Upkeep) -> None:
         self.journal = journal
-        self.planner = Planner(journal, known.kind_names)
+        self.planner = Planner(journal, kind_names.kind_names)
         able, rows = journal.capabilities, journal.in_memory
         self._usual = PlanForm.OPTIMISTIC if able.raises_in_sql else PlanForm.FULL
         self._cached = (

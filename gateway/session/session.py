@@ -23,8 +23,8 @@ from gateway.config import Settings, after_set
 from gateway.procedures.calls import call_procedure
 from gateway.procedures.erasing import erase_rows
 from gateway.session.cancellation import Cancellation
-from gateway.session.copying import reads_remote_file, with_local_file
 from gateway.session.executor import Executor
+from gateway.session.file_copies import reads_remote_file, with_local_file
 from gateway.session.parameters import bind, refuse_placeholders
 from gateway.session.request import StatementRequest
 from gateway.session.results import BufferedRows, StatementOutcome, StreamedRows

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from gateway.session.bulk_loads import without_suppressed
-from gateway.session.copying import export_rows
 from gateway.session.diagnosis import with_position
+from gateway.session.file_copies import export_rows
 from gateway.session.request import StatementRequest, digest
 from gateway.session.results import StatementOutcome, StreamedRows, buffer_rows
 from journal.model.plan import Export, Fetch, Query, Stage, StatementKind, StatementPlan

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from journal.model.schema import CatalogSnapshot, TableName
-from rewriter.names import is_database
+from rewriter.name_resolution import is_database
 
 _PART = re.compile(r'"(?:[^"]|"")*"|[^.]+')
 _ITEM = re.compile(r'\s*(?:"(?:[^"]|"")*"|[^,]+)')

@@ -15,14 +15,14 @@ from typing import TextIO
 
 from rich.cells import cell_len
 
-from gateway.shell.fitting import (
+from gateway.shell.result import Row, ShownColumn, ShownResult
+from gateway.shell.table_layout import (
     TableLayout,
     fits_screen,
     full_layout,
     narrow_layout,
     natural_widths,
 )
-from gateway.shell.result import Row, ShownColumn, ShownResult
 from gateway.shell.values import display_text
 from gateway.wording import counted
 

@@ -15,7 +15,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.trees import Nodes
 from rewriter.functions import is_aggregate
 from rewriter.limits import Limits
-from rewriter.names import is_nested, position_of
+from rewriter.name_resolution import is_nested, position_of
 
 _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Insert: frozenset(

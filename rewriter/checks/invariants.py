@@ -31,7 +31,7 @@ from journal.model.plan import (
 )
 from journal.model.trees import Nodes
 from rewriter.context import RewriteContext
-from rewriter.names import is_cte
+from rewriter.name_resolution import is_cte
 
 _OF_STATEMENT = re.compile(r"tx\d+_(buffer|placed)")
 _FORBIDDEN = (exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, exp.Command)

@@ -17,10 +17,10 @@ from journal.sql import bytea, dialects
 from journal.sql.relations import column
 from journal.sql.sql import cast
 from rewriter.definitions.definition import TableDraft, canonical_text, default_text, type_text
-from rewriter.definitions.generated import check_free
+from rewriter.definitions.generated_checks import check_free
 from rewriter.definitions.policies import changed_properties
 from rewriter.definitions.row_columns import column_path, with_fields
-from rewriter.names import position_of, unknown_column
+from rewriter.name_resolution import position_of, unknown_column
 from rewriter.users import stored_expression
 
 _PLAIN = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from rewriter.names import position_of
+from rewriter.name_resolution import position_of
 
 _PLAIN = frozenset({"NOT DEFERRABLE", "INITIALLY IMMEDIATE"})
 """What a key does anyway."""

@@ -32,7 +32,7 @@ from rewriter.definitions.generated_columns import (
 )
 from rewriter.definitions.key_types import check_key_types
 from rewriter.definitions.row_columns import column_path, with_fields
-from rewriter.names import VERSION, position_of
+from rewriter.name_resolution import VERSION, position_of
 
 _SERIAL = {"SERIAL": "INTEGER", "BIGSERIAL": "BIGINT", "SMALLSERIAL": "SMALLINT"}
 _ADVICE = (

@@ -18,7 +18,7 @@ from journal.sql.sql import data_type
 from rewriter.context import RewriteContext
 from rewriter.definitions.definition import TableDraft, WantedKey
 from rewriter.definitions.descriptions import shown_type
-from rewriter.names import find_table, position_of, table_name
+from rewriter.name_resolution import find_table, position_of, table_name
 
 _PLAIN = frozenset(
     {

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Column
-from rewriter.names import position_of
+from rewriter.name_resolution import position_of
 
 _NEVER = (exp.DType.INTERVAL,)
 _ALONE = (exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ)

@@ -14,7 +14,7 @@ from journal.sql import dialects
 from journal.sql.relations import ident
 from journal.sql.sql import cast, expression
 from rewriter.context import RewriteContext
-from rewriter.names import OWN_SCHEMAS, SYSTEM_SCHEMAS, check_database, position_of
+from rewriter.name_resolution import OWN_SCHEMAS, SYSTEM_SCHEMAS, check_database, position_of
 
 _RESERVED_SCHEMAS = SYSTEM_SCHEMAS | OWN_SCHEMAS | {"_palimpsest", "pg_catalog"}
 

@@ -13,7 +13,7 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import DELETE_ROWS, ON_COMMIT, JournalFormat, fold
 from journal.model.version import VersionType
-from rewriter.names import position_of
+from rewriter.name_resolution import position_of
 
 JOURNAL_OPTIONS = (
     "journal_suffix",

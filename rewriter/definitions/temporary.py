@@ -10,7 +10,7 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import TableName
 from rewriter.context import RewriteContext
-from rewriter.names import is_in_temp_schema, position_of
+from rewriter.name_resolution import is_in_temp_schema, position_of
 
 
 def is_temporary(ast: exp.Create, node: exp.Table, context: RewriteContext) -> bool:

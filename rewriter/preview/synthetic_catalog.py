@@ -18,7 +18,7 @@ from journal.model.plan import StatementKind
 from journal.model.schema import OWN_SCHEMA, CatalogSnapshot, Column, Table, TableName, fold
 from journal.model.segment import Tier
 from rewriter.context import RewriteContext, TableScanInfo
-from rewriter.names import is_cte, position_of
+from rewriter.name_resolution import is_cte, position_of
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import SessionStatement, SqlStatement
 from rewriter.syntax.parsing import Parsed

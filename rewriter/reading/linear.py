@@ -15,7 +15,7 @@ from journal.model.schema import Table, fold
 from journal.sql.relations import Reader, business_outputs, column, ident
 from journal.sql.sql import named
 from rewriter.context import RewriteContext
-from rewriter.names import INTERNAL
+from rewriter.name_resolution import INTERNAL
 from rewriter.reading.linear_queries import LinearQuery, Partial, linear_query
 from rewriter.reading.result_names import result_name
 

@@ -14,7 +14,7 @@ from journal.model.schema import Column, Table, fold
 from journal.model.segment import Tier
 from journal.sql.relations import Reader
 from rewriter.context import RewriteContext
-from rewriter.names import is_cte, table_name
+from rewriter.name_resolution import is_cte, table_name
 from rewriter.reading.key_lookup import pinned_keys
 
 _EXACT = frozenset(

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from journal.model.schema import Table, View, fold
 from rewriter.context import RewriteContext
-from rewriter.names import table_name
+from rewriter.name_resolution import table_name
 
 Scope = Mapping[str, list[str] | None]
 

@@ -16,7 +16,7 @@ from journal.model.schema import Table, fold
 from journal.model.trees import Nodes
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
-from rewriter.names import INTERNAL, is_cte, is_database, position_of, table_name
+from rewriter.name_resolution import INTERNAL, is_cte, is_database, position_of, table_name
 
 Key = tuple[str, str]
 """How columns begin that the rewriter adds for itself."""

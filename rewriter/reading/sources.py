@@ -7,7 +7,7 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.trees import Nodes
 from rewriter.functions import check_function, check_table_function
-from rewriter.names import position_of
+from rewriter.name_resolution import position_of
 
 _FILES = {
     "csv": "read_csv",

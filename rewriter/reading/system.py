@@ -11,7 +11,7 @@ from sqlglot import exp
 from journal.model.plan import P_SNAPSHOT, STORE_SCHEMA
 from journal.model.schema import TableName
 from journal.sql.relations import column, ident
-from rewriter.names import missing_relation
+from rewriter.name_resolution import missing_relation
 
 SUPPLIED = {
     ("system", "tables"): "sys_tables",

@@ -22,7 +22,7 @@ from journal.model.errors import Code, PalimpsestError, Position
 from journal.model.plan import PointRequest, Query, TransactionBoundary
 from journal.model.schema import CatalogSnapshot, Relation, Table, View
 from rewriter.functions import check_functions
-from rewriter.names import position_of
+from rewriter.name_resolution import position_of
 
 
 class Span(Enum):

@@ -12,7 +12,7 @@ from sqlglot import exp
 from journal.model.schema import View, fold
 from journal.sql import dialects
 from rewriter.context import RewriteContext
-from rewriter.names import table_name
+from rewriter.name_resolution import table_name
 from rewriter.reading.output_names import Scope, cte_names, output_names, source_names
 
 _QUERYING = (exp.Select, exp.Update, exp.Delete, exp.Merge)

@@ -33,9 +33,9 @@ from journal.sql.relations_flat import is_flat
 from journal.sql.sql import cast
 from rewriter.context import RewriteContext
 from rewriter.definitions.alteration import Alteration, changed_layout, columns_of
-from rewriter.definitions.computed import columns_read as reads_of
-from rewriter.definitions.computed import with_generated
 from rewriter.definitions.foreign_keys import check_still_fits, with_foreign_keys
+from rewriter.definitions.generated_values import columns_read as reads_of
+from rewriter.definitions.generated_values import with_generated
 from rewriter.definitions.new_relations import (
     already_exists,
     check_journal_name,
@@ -46,8 +46,8 @@ from rewriter.definitions.new_relations import (
 )
 from rewriter.definitions.policies import check_properties, hold_guard_steps
 from rewriter.definitions.temporary import new_temporary_name
-from rewriter.names import find_table, position_of, table_name, unknown_table
-from rewriter.reading.reads import Reads
+from rewriter.name_resolution import find_table, position_of, table_name, unknown_table
+from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, new_name, old_name
 from rewriter.writing.guards import guard_steps, unique_constraints
 from rewriter.writing.references import parents_of

@@ -11,7 +11,7 @@ from journal.model.plan import Change, PutRelation, StatementPlan
 from journal.model.schema import Relation, fold
 from rewriter.context import RewriteContext
 from rewriter.definitions.new_relations import ddl_plan
-from rewriter.names import find_relation, find_table, position_of, table_name
+from rewriter.name_resolution import find_relation, find_table, position_of, table_name
 from rewriter.writing.target import find_column
 
 

@@ -14,9 +14,8 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Export, Query, Stage, StatementKind, StatementPlan
 from rewriter.context import RewriteContext
-from rewriter.names import position_of
-from rewriter.parts import WRITERS, rewrite_parts
-from rewriter.reading.reads import Reads
+from rewriter.name_resolution import position_of
+from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.copy_options import (
     READ,
     WRITTEN,
@@ -27,6 +26,7 @@ from rewriter.writing.copy_options import (
     known_options,
     makes_folder,
 )
+from rewriter.writing_statements import WRITERS, rewrite_parts
 
 _FUNCTIONS = {"csv": "read_csv", "parquet": "read_parquet", "json": "read_json"}
 

@@ -34,7 +34,7 @@ from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.definition import LIKE_PARTS, TableDraft, type_text
 from rewriter.definitions.foreign_keys import check_unreferenced, with_foreign_keys
-from rewriter.definitions.generated import settle_generated
+from rewriter.definitions.generated_checks import settle_generated
 from rewriter.definitions.new_relations import (
     already_exists,
     check_journal_name,
@@ -46,8 +46,8 @@ from rewriter.definitions.new_relations import new_name as new_relation
 from rewriter.definitions.policies import check_properties
 from rewriter.definitions.table_options import TableOptions, read_options
 from rewriter.definitions.temporary import is_temporary, new_temporary_name
-from rewriter.names import find_table, position_of
-from rewriter.reading.reads import Reads
+from rewriter.name_resolution import find_table, position_of
+from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import ChangeSet, append_step, new_name
 from rewriter.writing.target import convert_value
 

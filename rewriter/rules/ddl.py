@@ -10,7 +10,7 @@ from journal.model.schema import TableName, View, fold
 from rewriter.context import RewriteContext
 from rewriter.definitions.foreign_keys import check_unreferenced
 from rewriter.definitions.new_relations import check_schema_name, ddl_plan
-from rewriter.names import check_database, position_of, table_name, unknown_table
+from rewriter.name_resolution import check_database, position_of, table_name, unknown_table
 
 
 def rewrite_create_schema(ast: exp.Create, context: RewriteContext) -> StatementPlan:

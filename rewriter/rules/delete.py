@@ -8,9 +8,9 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query, Stage, StatementPlan
 from journal.model.schema import fold
 from rewriter.context import RewriteContext
-from rewriter.names import find_table, position_of
+from rewriter.name_resolution import find_table, position_of
 from rewriter.reading.key_lookup import keys_in
-from rewriter.reading.reads import Reads
+from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.batch import write_batch
 from rewriter.writing.changes import ChangeSet
 from rewriter.writing.qualified import without_schema

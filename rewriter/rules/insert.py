@@ -10,8 +10,8 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query, Stage, Step
 from journal.model.schema import Table
-from rewriter.names import find_table, position_of
-from rewriter.reading.reads import Reads
+from rewriter.name_resolution import find_table, position_of
+from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.writing.new_rows import NewRows
 from rewriter.writing.qualified import without_schema

@@ -15,8 +15,8 @@ from journal.model.plan import AllocateIdentity, Guard, Query, Stage, Step
 from journal.model.schema import ROW_ID, Column
 from journal.sql.relations import column, ident
 from journal.sql.sql import all_of, cast, limited, named, relation, select
-from rewriter.names import VERSION, find_table, position_of
-from rewriter.reading.reads import Reads
+from rewriter.name_resolution import VERSION, find_table, position_of
+from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.writing.merge_actions import Actions, MergeClause, read_actions
 from rewriter.writing.qualified import without_schema

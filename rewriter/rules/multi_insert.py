@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query, Stage, Step
-from rewriter.names import position_of
-from rewriter.reading.reads import Reads
+from rewriter.name_resolution import position_of
+from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.statement_part import PartNames, staged_relation
 
 

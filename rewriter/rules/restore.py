@@ -26,9 +26,9 @@ from journal.model.plan import (
 from journal.model.schema import Column, Table
 from journal.sql.relations import Reader, column, ident
 from rewriter.context import RewriteContext
-from rewriter.names import VERSION, find_table, position_of
+from rewriter.name_resolution import VERSION, find_table, position_of
 from rewriter.reading.history import Past
-from rewriter.reading.reads import Moment, Reads
+from rewriter.reading.read_rewriter import Moment, Reads
 from rewriter.reading.time_travel import check_versioned, point_request
 from rewriter.statement import Restore, Source
 from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, new_name, old_name

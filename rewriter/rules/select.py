@@ -7,7 +7,7 @@ from sqlglot import exp
 from journal.model.plan import Fetch, Query, Stage, StatementKind, StatementPlan, Step
 from rewriter.context import RewriteContext
 from rewriter.reading.pivots import source_query
-from rewriter.reading.reads import Reads
+from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.sources import check_pivot
 
 _PIVOTED = "pivoted"

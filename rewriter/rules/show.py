@@ -18,8 +18,8 @@ from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.descriptions import create_table, create_view, describe_rows
 from rewriter.definitions.new_relations import wrong_kind
-from rewriter.names import SYSTEM_SCHEMAS, find_relation, position_of, table_name
-from rewriter.reading.reads import Reads
+from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, position_of, table_name
+from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.system import STORED
 from rewriter.statement import Show
 

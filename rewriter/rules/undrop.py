@@ -17,8 +17,8 @@ from journal.model.segment import Tier
 from journal.sql.relations import column
 from rewriter.context import RewriteContext
 from rewriter.definitions.new_relations import already_exists, check_journal_name, new_name
-from rewriter.names import position_of
-from rewriter.reading.reads import Reads
+from rewriter.name_resolution import position_of
+from rewriter.reading.read_rewriter import Reads
 from rewriter.statement import Undrop
 from rewriter.writing.references import dangling_guard
 

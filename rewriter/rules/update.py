@@ -7,9 +7,9 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query, Stage
 from rewriter.checks.allowed import check_some
-from rewriter.names import find_table, position_of
+from rewriter.name_resolution import find_table, position_of
 from rewriter.reading.key_lookup import is_constant, keys_in
-from rewriter.reading.reads import Reads
+from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.assignments import assignments
 from rewriter.writing.batch import write_batch
 from rewriter.writing.changes import ChangeSet

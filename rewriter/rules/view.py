@@ -12,8 +12,8 @@ from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.new_relations import already_exists, ddl_plan, new_name, wrong_kind
 from rewriter.definitions.temporary import check_lasting, is_temporary, new_temporary_name
-from rewriter.names import position_of, table_name
-from rewriter.reading.reads import Reads
+from rewriter.name_resolution import position_of, table_name
+from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.scopes import Scopes, is_named
 
 

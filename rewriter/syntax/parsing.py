@@ -22,7 +22,7 @@ from rewriter.checks.allowed import check_some
 from rewriter.checks.refusals import refusal
 from rewriter.limits import Limits
 from rewriter.statement import SqlStatement, Statement
-from rewriter.syntax import own
+from rewriter.syntax import own_statements
 from rewriter.syntax.generated import spell_out_generated
 from rewriter.syntax.insert import set_marks, without_marks
 from rewriter.syntax.nesting import check_nesting, too_deep
@@ -126,10 +126,10 @@ def _statement(
             )
         return found[0]
 
-    recognised = own.recognise(renamed, parse_tokens)
+    recognised = own_statements.recognise(renamed, parse_tokens)
     if recognised is not None:
         return Parsed(recognised, own_text, parameters)
-    normal, marks = without_marks(own.normalise(renamed))
+    normal, marks = without_marks(own_statements.normalise(renamed))
     normal, drops = without_on_commit(spell_out_generated(normal))
     try:
         ast = set_marks(parse_tokens(normal), marks, tokens[0])

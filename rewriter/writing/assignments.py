@@ -11,8 +11,8 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Column, Table, fold
 from journal.model.trees import copied
 from rewriter.checks.allowed import check_some
-from rewriter.definitions.computed import check_writable
-from rewriter.names import position_of
+from rewriter.definitions.generated_values import check_writable
+from rewriter.name_resolution import position_of
 from rewriter.writing.target import convert_value, default_value, find_column, is_default
 
 

@@ -17,7 +17,7 @@ from journal.model.schema import fold
 from journal.sql.relations import column
 from journal.sql.sql import limited, named_table, select
 from rewriter.reading.key_lookup import keys_in
-from rewriter.reading.reads import Reads
+from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import ChangeSet, old_name
 from rewriter.writing.returning import ReturningClause
 from rewriter.writing.statement_part import StatementPart, finish_part, staged_relation

@@ -28,8 +28,8 @@ from journal.sql.sql import (
     select,
     where,
 )
-from rewriter.definitions.computed import generated_value, with_generated
-from rewriter.names import INTERNAL
+from rewriter.definitions.generated_values import generated_value, with_generated
+from rewriter.name_resolution import INTERNAL
 
 OLD_VERSION = f"{INTERNAL}ov"
 ENDS, BEGINS = f"{INTERNAL}ends", f"{INTERNAL}begins"

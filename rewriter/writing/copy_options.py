@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from rewriter.names import position_of
+from rewriter.name_resolution import position_of
 
 FORMATS = ("csv", "parquet", "json")
 _ENDINGS = {"tsv": "csv", "txt": "csv", "jsonl": "json", "ndjson": "json"}

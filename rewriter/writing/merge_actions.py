@@ -12,9 +12,9 @@ from journal.model.schema import ROW_ID, Column, Table, fold
 from journal.sql.relations import column, ident
 from journal.sql.sql import cast
 from rewriter.context import RewriteContext
-from rewriter.definitions.computed import check_writable, writable_columns
+from rewriter.definitions.generated_values import check_writable, writable_columns
 from rewriter.dialect_semantics import semantics_of
-from rewriter.names import is_nested, position_of
+from rewriter.name_resolution import is_nested, position_of
 from rewriter.reading.output_names import output_names
 from rewriter.writing.assignments import assignments
 from rewriter.writing.target import (

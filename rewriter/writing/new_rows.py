@@ -13,11 +13,11 @@ from journal.model.plan import AllocateIdentity, Query, SkipNumbers, Stage, Step
 from journal.model.schema import ROW_ID, Column, Table
 from journal.sql.relations import column
 from journal.sql.sql import everything, named, relation, select
-from rewriter.definitions.computed import check_writable, generated_value
+from rewriter.definitions.generated_values import check_writable, generated_value
 from rewriter.dialect_semantics import semantics_of
-from rewriter.names import position_of
+from rewriter.name_resolution import position_of
 from rewriter.reading.key_lookup import Keys
-from rewriter.reading.reads import Reads
+from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import new_name
 from rewriter.writing.guards import unique_constraints
 from rewriter.writing.row_source import RowSource, default_mark, given_name

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from journal.model.schema import fold
 from rewriter.context import RewriteContext
-from rewriter.names import is_database, table_name
+from rewriter.name_resolution import is_database, table_name
 
 
 def without_schema(ast: exp.Expr, target: exp.Table, context: RewriteContext) -> None:

@@ -17,7 +17,7 @@ from journal.model.refusal import Refusal, RefusedRows
 from journal.model.schema import CatalogSnapshot, ForeignKey, Reference, Table
 from journal.sql.relations import column, union_all
 from journal.sql.sql import all_of, any_of, cast, limited, named, named_table, relation, select
-from rewriter.reading.reads import Reads
+from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import ChangeSet, old_name
 from rewriter.writing.guards import escape_format, shown_values
 

@@ -15,8 +15,8 @@ from sqlglot import exp
 from journal.model.plan import Query
 from journal.model.schema import Column, Table, fold
 from journal.sql.relations import column, ident
-from rewriter.names import is_nested
-from rewriter.reading.reads import Reads
+from rewriter.name_resolution import is_nested
+from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import ChangeSet, old_name
 from rewriter.writing.target import AliasedTable
 

@@ -15,12 +15,12 @@ from journal.model.plan import BATCH, USER_PARAMETER
 from journal.model.schema import Column, Table
 from journal.model.trees import copied
 from journal.sql.sql import everything, named, select
-from rewriter.definitions.computed import writable_columns
+from rewriter.definitions.generated_values import writable_columns
 from rewriter.dialect_semantics import semantics_of
-from rewriter.names import INTERNAL, position_of
+from rewriter.name_resolution import INTERNAL, position_of
 from rewriter.reading.key_lookup import Keys, is_constant
 from rewriter.reading.output_names import output_names
-from rewriter.reading.reads import Reads
+from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.visible_columns import columns_in_reach, unknown_output
 from rewriter.writing.statement_part import staged_relation
 from rewriter.writing.target import convert_value, default_value, find_column, is_default

@@ -15,7 +15,7 @@ from journal.model.plan import Append, Count, Fetch, Query, StatementKind, State
 from journal.model.refusal import Refusal
 from journal.model.schema import Table
 from journal.sql.sql import named_table, select
-from rewriter.reading.reads import SETTLED, Reads
+from rewriter.reading.read_rewriter import SETTLED, Reads
 from rewriter.writing.changes import ChangeSet, append_step, fused_query, per_change
 from rewriter.writing.guards import guard_steps, refused_rows, taken_key, unchecked_constraints
 from rewriter.writing.references import are_key_lookups, reference_guards, violated_references

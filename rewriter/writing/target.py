@@ -16,10 +16,10 @@ from journal.model.schema import ROW_ID, Column, Table, fold
 from journal.sql import bytea
 from journal.sql.relations import Output, business_outputs, column, ident
 from journal.sql.sql import cast, named
-from rewriter.names import VERSION, position_of, unknown_column
+from rewriter.name_resolution import VERSION, position_of, unknown_column
 from rewriter.reading.history import current_versions
 from rewriter.reading.key_lookup import Keys
-from rewriter.reading.reads import Reads
+from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.scopes import version_names
 from rewriter.users import stored_expression
 from rewriter.writing.changes import OLD_VERSION, new_name, old_name

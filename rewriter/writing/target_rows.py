@@ -12,8 +12,8 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.trees import copied
 from journal.sql.sql import select
-from rewriter.names import position_of
-from rewriter.reading.reads import Reads
+from rewriter.name_resolution import position_of
+from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.target import AliasedTable, key_columns
 
 

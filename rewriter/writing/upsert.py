@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table, fold
-from rewriter.names import position_of
+from rewriter.name_resolution import position_of
 from rewriter.writing.guards import unique_constraints
 from rewriter.writing.target import distinct_columns
 

@@ -15,9 +15,9 @@ from journal.model.plan import Guard, Query, Stage, Step
 from journal.model.schema import Table, fold
 from journal.sql.relations import column, ident
 from journal.sql.sql import all_of, any_of, cast, limited, named, select
-from rewriter.names import VERSION, is_nested
+from rewriter.name_resolution import VERSION, is_nested
 from rewriter.reading.key_lookup import Keys
-from rewriter.reading.reads import Reads
+from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.assignments import assignments
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.writing.new_rows import ORDER, NewRows

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 import gateway
 from gateway.cli import main
-from gateway.jobs import kinds, known
+from gateway.jobs import kind_names, kinds
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.job_locks import job_slot
 from gateway.jobs.runs import Request, run_all
@@ -202,7 +202,7 @@ def test_one_failing_table_stops_none_of_the_others(
         return JobReport(context.job_id, "plug", str(context.table.name), "done")
 
     _plug(monkeypatch, JobKind("plug", "for this test", fail_on_t, ("word",)))
-    assert "plug" in known.kind_names()
+    assert "plug" in kind_names.kind_names()
     assert run.error("CALL system.plug()") == ("PAL-701", "58000")
     assert sorted(calls) == ["t", "u"]
     states = run("SELECT table_name, state, error FROM system.jobs ORDER BY 1")
@@ -229,8 +229,8 @@ def _plug(monkeypatch: pytest.MonkeyPatch, kind: JobKind) -> None:
         def load(self) -> Any:
             return kind
 
-    entry = Found(kind.name, "nowhere:KIND", known.GROUP)
-    monkeypatch.setattr(known, "entry_points", lambda group: [entry] if group else [])
+    entry = Found(kind.name, "nowhere:KIND", kind_names.GROUP)
+    monkeypatch.setattr(kind_names, "entry_points", lambda group: [entry] if group else [])
 
 
 def test_so_many_at_once_and_no_more(run: Client) -> None:
@@ -245,7 +245,7 @@ def test_so_many_at_once_and_no_more(run: Client) -> None:
 
 def test_an_entry_point_that_is_no_kind(run: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     _plug(monkeypatch, JobKind("plug", "", lambda c: JobReport("", "", "", "done")))
-    found = known.entry_points(group=known.GROUP)[0]
+    found = kind_names.entry_points(group=kind_names.GROUP)[0]
     monkeypatch.setattr(type(found), "load", lambda self: "a word")
     with pytest.raises(PalimpsestError) as raised:
         kinds.find_kind("plug")

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from gateway.cli import main
-from gateway.jobs.known import kind_names
+from gateway.jobs.kind_names import kind_names
 from gateway.jobs.runs import Request, run_all
 from journal.records.report import NUMBERS, UNKNOWN, JobReport, ReplacedSegment, Volume, Work
 from tests.support.client import Client

@@ -14,7 +14,7 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Count, Query, Stage, StatementPlan, Step
 from rewriter.context import RewriteContext
-from rewriter.reading.reads import Reads
+from rewriter.reading.read_rewriter import Reads
 from rewriter.rules.delete import write_delete
 from rewriter.rules.insert import write_insert
 from rewriter.rules.merge import write_merge

@@ -10,7 +10,7 @@ import pytest
 
 import gateway
 from gateway.errors import mapping
-from gateway.shell.leaving import adopt_files, eject_files
+from gateway.shell.table_files import adopt_files, eject_files
 
 
 @pytest.fixture

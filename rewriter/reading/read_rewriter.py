@@ -33,7 +33,7 @@ from journal.sql import dialects
 from journal.sql.relations import Output, Reader, business_outputs, ident, version_value
 from rewriter.context import RewriteContext, TimePoint
 from rewriter.functions import check_table_function, function_name
-from rewriter.names import SYSTEM_SCHEMAS, find_relation, position_of, table_name
+from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, position_of, table_name
 from rewriter.reading.history import Past, current_versions
 from rewriter.reading.key_lookup import NOTHING, Keys, pinned_values
 from rewriter.reading.linear import split_aggregate

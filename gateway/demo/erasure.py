@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from gateway.dbapi.connection import Connection
-from gateway.demo import looking
-from gateway.demo.telling import Teller
+from gateway.demo import demo_queries
+from gateway.demo.teller import Teller
 from gateway.procedures.procedures import embedded
 from gateway.shell.result import ShownColumn
 
@@ -42,7 +42,10 @@ def erase_plane(connection: Connection, teller: Teller) -> dict[str, Any]:
     connection.commit()
     teller.sql(ONBOARD.format(table=" | ".join(TABLES)) + ";")
     teller.sql(f"$ {SUBMIT.format(plane=PLANE)}\n$ {RUN}")
-    pasts = ("", f" FOR SYSTEM_VERSION AS OF {looking.version_after(connection, looking.EVE)}")
+    pasts = (
+        "",
+        f" FOR SYSTEM_VERSION AS OF {demo_queries.version_after(connection, demo_queries.EVE)}",
+    )
     others = _other_counts(connection, pasts)
     session = connection.session
     journal = embedded(session, "an erasure")
