@@ -26,7 +26,7 @@ def _setting(default: Any, about: str) -> Any:
 class Settings:
     """What SET changes; a frozen value, replaced whole."""
 
-    schema: str = _setting(DEFAULT_SCHEMA, "schema of names that give none")
+    schema: str = _setting(DEFAULT_SCHEMA, "schema of names without one")
     as_of: str | None = _setting(None, "point in time the whole connection reads; empty: now")
     commit_message: str | None = _setting(None, "message recorded with the next commits")
     application: str | None = _setting(None, "application name recorded with commits")
@@ -38,7 +38,7 @@ class Settings:
     max_list_items: int = _setting(100_000, "most rows of VALUES, most items of an IN list")
     job_engine: str = _setting("auto", "where jobs run: spark, local, or auto by size")
     spark_master: str = _setting("local[*]", "Spark master of jobs")
-    partial_history: int = _setting(0, "1: read a past of which policies removed versions")
+    partial_history: int = _setting(0, "1: read a past whose versions a policy has removed")
     suppressed_rows: str = _setting("refuse", "erased rows of bulk loads: refuse all, or skip them")
     timezone: str | None = _setting(None, "time zone in which timestamps are read and shown")
     home: str = DEFAULT_SCHEMA

@@ -135,7 +135,7 @@ def check_function(node: exp.Expr) -> None:
             Code.NOT_SUPPORTED,
             f"the function {function_name(node)} is not supported: it reads or changes what lies"
             " outside of the tables",
-            advice="use tables, COPY, or a function of values alone",
+            advice="use tables, COPY, or a function of its arguments only",
             position=position_of(node),
         )
 

@@ -24,7 +24,7 @@ def name_users(nodes: Nodes) -> None:
 
 
 def name_schema(nodes: Nodes, context: RewriteContext) -> None:
-    """Put the schema of names that give none in the place of each call among a query's nodes.
+    """Put the schema of names without one in the place of each call among a query's nodes.
 
     It is NULL where there is no schema of the name that was set.
     """

@@ -263,7 +263,7 @@ def readmit(subject: tuple[str, ...], request: str | None, access: Access) -> No
     from spark_compaction.erasure import readmission
 
     if bool(subject) == (request is not None):
-        raise click.UsageError("name somebody by --subject, or give --request")
+        raise click.UsageError("give --subject or --request")
     with open_connection(access, "erase") as connection:
         with exit_on_error(), mapping():
             journal, by = _journal(connection), _author_name(connection)

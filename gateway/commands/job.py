@@ -90,7 +90,9 @@ def command(
     if bool(tables) == everything:
         raise click.UsageError("name tables, or give --all")
     if units is not None and not everything:
-        raise click.UsageError("--units goes with --all: tables that are named all have their turn")
+        raise click.UsageError(
+            "--units limits a run over all tables: give --all with it, or leave it out"
+        )
     given = _option_values(options)
     for name, value in named.items():
         if value is not None and given.setdefault(name, value) != value:

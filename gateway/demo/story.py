@@ -44,7 +44,7 @@ def clear(root: Path) -> None:
         if not (root / MARK).is_file():
             raise PalimpsestError(
                 Code.FILE_ACCESS,
-                f"{root} holds something that is not a demonstration's",
+                f"{root} holds files that no demonstration made",
                 advice="name another folder with --warehouse",
             )
         shutil.rmtree(root)

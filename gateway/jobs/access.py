@@ -68,7 +68,7 @@ def _folder(context: JobContext) -> str:
     root = context.session.journal.capabilities.folder
     inside = root is not None and folder.resolve().is_relative_to(root.resolve())
     if inside or not folder.is_dir():
-        raise _access_error(f"{folder} is no folder outside the warehouse")
+        raise _access_error(f"{folder} is not a folder outside the warehouse")
     return str(folder)
 
 

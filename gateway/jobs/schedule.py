@@ -136,7 +136,7 @@ def _trigger_limits(table: Table) -> Slo:
     try:
         return Slo.of(table)
     except PalimpsestError as error:
-        _LOG.warning("limits of %s are passed over: %s", table.name, error)
+        _LOG.warning("the scheduler ignores the limits of %s: %s", table.name, error)
         return Slo()
 
 

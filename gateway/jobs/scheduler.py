@@ -158,7 +158,7 @@ class Scheduler:
                 self.refresh()
                 self._run_triggered()
         except PalimpsestError as error:
-            _LOG.warning("the schedule was not looked at: %s", error)
+            _LOG.warning("the scheduler could not read the policies: %s", error)
 
     def _run_triggered(self) -> list[JobRun]:
         runs: list[JobRun] = []

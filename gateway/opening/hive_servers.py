@@ -106,7 +106,7 @@ def server_of(url: str) -> Server:
     try:
         port = parts.port or _PORT
     except ValueError as error:
-        raise _url_error("its port is no number") from error
+        raise _url_error("its port is not a number") from error
     return Server(
         host=parts.hostname or "localhost",
         port=port,

@@ -47,7 +47,7 @@ def lost(request_id: str) -> PalimpsestError:
     """The error of a request of which nobody knows any more what it looks for."""
     return PalimpsestError(
         Code.ERASURE,
-        f"what request {request_id} looks for in copies that were out of reach is lost",
+        f"the record of what request {request_id} looks for in copies out of reach is lost",
         advice="submit it again, or drop those copies: CALL system.backup(.., drop => true)",
     )
 

@@ -69,7 +69,7 @@ def open_package(data: bytes, passphrase: str, now: datetime) -> Package:
     """The files of a package; raises PACKAGE if it is damaged, expired, or locked otherwise."""
     start = len(_MAGIC) + _LENGTH.size
     if not data.startswith(_MAGIC) or len(data) < start:
-        raise _wrong("this is no access package")
+        raise _wrong("this file is not an access package")
     (length,) = _LENGTH.unpack(data[len(_MAGIC) : start])
     front, body = data[: start + length], data[start + length :]
     try:
@@ -85,7 +85,7 @@ def open_package(data: bytes, passphrase: str, now: datetime) -> Package:
     try:
         archive = cipher.decrypt(nonce, body, front)
     except InvalidTag as error:
-        raise _wrong("the passphrase is another one, or the package was altered") from error
+        raise _wrong("the passphrase is wrong, or somebody altered the package") from error
     if now >= expires:
         raise _wrong(f"the package expired on {expires:%Y-%m-%d %H:%M} UTC")
     with ZipFile(BytesIO(archive)) as read:

@@ -107,7 +107,11 @@ class Folder:
             expected = self._files.info(path)["size"]
         if expected is not None and expected != draft.stat().st_size:
             draft.unlink()
-            raise _failed("read", f"{self._shown}/{name}", "it did not arrive whole")
+            raise _failed(
+                "read",
+                f"{self._shown}/{name}",
+                "the file at the destination is shorter than the source",
+            )
         draft.replace(target)
 
     def put(self, source: Path, name: str) -> None:
@@ -132,7 +136,11 @@ class Folder:
                         self._files.rm_file(draft)
                 raise
         if found != source.stat().st_size:
-            raise _failed("write", f"{self._shown}/{name}", "it did not arrive whole")
+            raise _failed(
+                "write",
+                f"{self._shown}/{name}",
+                "the file at the destination is shorter than the source",
+            )
 
     def _make_folder(self, path: str) -> None:
         if self._is_away:
@@ -152,7 +160,7 @@ class Folder:
             self._files.mv(draft, path)
         self._files.invalidate_cache()
         if self._files.exists(draft):
-            raise _failed("write", f"{self._shown}", "its file system does not replace files")
+            raise _failed("write", f"{self._shown}", "its file system cannot replace a file")
 
     def read(self, name: str) -> bytes | None:
         """What a small file holds; None if there is none."""

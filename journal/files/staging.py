@@ -89,7 +89,7 @@ def _move_up(place: Path, folder: Path) -> None:
 def _closed(folder: str) -> PalimpsestError:
     return PalimpsestError(
         Code.JOB_FAILED,
-        f"the folder {folder} takes no files any more: whoever started this job has ended it",
+        f"the job's folder {folder} is closed: the process that started the job has ended it",
         advice="nothing was changed; run the job again",
     )
 

@@ -55,7 +55,7 @@ def parse_path(text: str) -> Path:
     while position < len(text):
         step = _STEP.match(text, position)
         if step is None or len(steps) == _STEPS_MAX:
-            raise ValueError(f"{text[position:]!r} is no way into a column")
+            raise ValueError(f"{text[position:]!r} does not lead into a column")
         quoted, bare, *_ = step.groups()
         field = quoted.replace('""', '"') if quoted else bare
         steps.append("." + field if field else step.group())

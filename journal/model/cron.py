@@ -36,7 +36,7 @@ def next_run(line: str, after: datetime) -> datetime:
             raise _wrong(line, f'"{part}" cannot be read')
         first, last = found[1] or "", found[2] or ""
         if first.isdigit() and last.isdigit() and int(first) > int(last):
-            raise _wrong(line, f'"{part}" runs backwards')
+            raise _wrong(line, f'"{part}" begins above its end')
     try:
         due: datetime = croniter(" ".join(fields), after).get_next(datetime)
     except CroniterError as error:

@@ -61,7 +61,7 @@ def _names(text: str) -> tuple[str, ...]:
     while place < len(text):
         found = _NAME.match(text, place)
         if found is None:
-            raise _wrong(f"{text!r} is no list of columns")
+            raise _wrong(f"{text!r} is not a list of columns")
         names.append(found[1].replace('""', '"') if found[1] else found[2])
         place = found.end()
     if not names:

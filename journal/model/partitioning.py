@@ -84,7 +84,7 @@ def _bounds(text: str) -> tuple[str, ...]:
     while inner is not None and place < len(inner[1]):
         one = _BOUND.match(inner[1], place)
         if one is None:
-            raise _wrong(f"{text!r} is no list of bounds")
+            raise _wrong(f"{text!r} is not a list of bounds")
         found.append(one[1].replace("''", "'"))
         place = one.end()
     if not 2 <= len(found) <= _PARTS_MAX:

@@ -205,7 +205,7 @@ def _check_column(table: Table, policy: Policy) -> None:
         )
     if not is_dated(found):
         raise _wrong(
-            f'column "{found.name}" is {found.type}, which dates no row',
+            f'column "{found.name}" is {found.type}, which cannot date rows',
             "use a DATE or TIMESTAMP column, or text that begins YYYY-MM-DD",
         )
 
@@ -213,12 +213,12 @@ def _check_column(table: Table, policy: Policy) -> None:
 def _check_archive(policy: Policy, place: str) -> None:
     if policy.retention is None or policy.action is not RetentionAction.ARCHIVE:
         raise _wrong(
-            "ARCHIVE names a place, and no rows are archived",
+            "ARCHIVE names a place, but the policy archives no rows",
             "write RETENTION = 90 DAYS ON COLUMN ds ACTION = ARCHIVE as well, or leave it out",
         )
     if shown_place(place) != place:
         raise _wrong(
-            "the place of an archive is recorded, and a login must not be",
+            "the gateway records the place of an archive, and must not record a login",
             "leave it out of the URL; the environment or fsspec's configuration has it",
         )
     why = why_no_place(place)

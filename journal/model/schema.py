@@ -212,7 +212,7 @@ References = Mapping[int, tuple[Reference, ...]]
 class CatalogSnapshot:
     """All schemas, tables and views at one moment; the rewriter's whole view of the world.
 
-    ``home`` is the schema of names that give none, which every store has from the beginning.
+    ``home`` is the schema of names without one, which every store has from the beginning.
     ``own`` is the schema of the relations that one session alone sees; None in stores without.
     ``database`` is what all schemas together are called.
     """

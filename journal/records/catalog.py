@@ -103,7 +103,7 @@ def put_state(session: RecordSession, row: StateRow) -> None:
 
 
 def settle(session: RecordSession, version: Version) -> None:
-    """Note that a question about the past up to ``version`` was answered."""
+    """Note that a query of the past up to ``version`` was answered."""
     execute(session, _SETTLE, [version, version])
 
 

@@ -118,7 +118,7 @@ class SeenStates:
                 history.append((version, catalog))
         for found in load_journals(session, before.generation):
             if found.last_version > row.version:
-                raise _damaged("there are rows from after the last commit")
+                raise _damaged("it holds rows that are newer than the last commit")
             old = tables.get(found.table_id)
             layouts = () if old is None else old.layouts
             tables[found.table_id] = TableState(

@@ -125,8 +125,8 @@ def _resolve_key(wanted: WantedKey, table: Table, context: RewriteContext) -> Fo
         parent = table if parent.id == table.id else parent
     if context.catalog.is_own(parent.name) != context.catalog.is_own(table.name):
         raise _foreign_key_error(
-            f"{table.name} and {parent.name} are not both temporary, or both not",
-            "temporary tables refer to temporary tables, others to others",
+            f"{table.name} and {parent.name} must both be temporary, or neither",
+            "refer to a table of the same kind",
             wanted,
         )
     if named:

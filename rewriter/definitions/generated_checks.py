@@ -82,8 +82,8 @@ def _check_expression(draft: TableDraft, stored: Column, physical: dict[str, str
         name = call.sql(dialect="duckdb").partition("(")[0].casefold()
         if name in _CHANGING and not (name == "age" and len(call.expressions) > 1):
             raise _generated_error(
-                f"{what} calls {name}, which may give another value the next time",
-                "use functions whose value their arguments alone decide",
+                f"{what} calls {name}, whose value may differ at the next call",
+                "use functions whose value depends on their arguments only",
             )
     check_functions(held)
     for used in held.find_all(exp.Column):

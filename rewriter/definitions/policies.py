@@ -68,7 +68,7 @@ def _check_stale_writes(table: Table) -> None:
         raise PalimpsestError(
             Code.INVALID_DEFINITION,
             f"{STALE_WRITES} cannot be {said!r}",
-            advice=f"say '{REFUSE}' or '{ALLOW}'; adopted journals alone take notice of it",
+            advice=f"say '{REFUSE}' or '{ALLOW}'; it concerns adopted journals only",
         )
 
 
@@ -124,8 +124,8 @@ def _hold_column_guards(old: Table, new: Table) -> list[Guard]:
         _hold_scope_is("predicate"), _hold_covers(new), exp.or_(*read) if read else exp.false()
     )
     message = (
-        f"a legal hold by {{0}} ({{1}}) finds its rows in {new.name} by what is to be changed or"
-        " dropped"
+        f"a legal hold by {{0}} ({{1}}) finds its rows in {new.name} by columns that the statement"
+        " changes or drops"
     )
     advice = "hold the whole table, release that hold, change the table, and place the hold anew"
     return [_no_hold_guard(exp.or_(person, rows), message, advice)]

@@ -23,7 +23,7 @@ def is_temporary(ast: exp.Create, node: exp.Table, context: RewriteContext) -> b
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             "GLOBAL TEMPORARY relations are not supported",
-            advice="create a temporary one, which its connection alone sees, or an ordinary one",
+            advice="create a temporary one, for this connection, or an ordinary one",
             position=position_of(node),
         )
     if context.catalog.own is None:
@@ -56,7 +56,7 @@ def check_lasting(name: TableName, query: exp.Query, context: RewriteContext) ->
         if table.db and context.catalog.is_own(read):
             raise PalimpsestError(
                 Code.INVALID_DEFINITION,
-                f"the view {name} would read {read}, which is temporary",
+                f"the view {name} would read the temporary table {read}",
                 advice="CREATE TEMPORARY VIEW, or read an ordinary table",
                 position=position_of(table),
             )

@@ -106,7 +106,7 @@ def _columns_named(ast: exp.Expr, table: exp.Table, tables: int) -> Iterator[str
         elif not found.table and aliases:
             raise PalimpsestError(
                 Code.AMBIGUOUS_COLUMN,
-                f'keys alone do not say which table has column "{found.name}"',
+                f'the keys do not tell which table has column "{found.name}"',
                 advice=f"write alias.{found.name}, or describe the tables with --schema",
                 position=position_of(found),
             )

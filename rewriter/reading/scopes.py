@@ -111,7 +111,7 @@ class Scopes:
         if select is not None and fold(column.table) in self._doubled.get(id(select), set()):
             raise PalimpsestError(
                 Code.AMBIGUOUS_COLUMN,
-                f'"{column.sql()}" may mean tables of several schemas',
+                f'"{column.sql()}" may name tables of several schemas',
                 advice="put the schema before the table's name, or give the tables aliases",
                 position=position_of(column),
             )

@@ -166,7 +166,7 @@ def history_call(call: exp.Expr) -> HistoryCall:
     try:
         table = exp.to_table(first.name, dialect="duckdb")
     except SqlglotError as error:
-        raise _wrong_call(call, f"'{first.name}' is no name of a table") from error
+        raise _wrong_call(call, f"'{first.name}' is not the name of a table") from error
     if name == "table_history":
         return HistoryCall(table, ())
     where = position_of(call)

@@ -41,7 +41,7 @@ def rewrite_undrop(statement: Undrop, context: RewriteContext) -> StatementPlan:
     if present is not None:
         raise PalimpsestError(
             Code.DUPLICATE_TABLE,
-            f"the table that was {name} is there: it is {present.name} now",
+            f"the table that was named {name} still exists: it is {present.name} now",
             advice=f"ALTER TABLE {present.name} RENAME TO {name.name}",
             position=position_of(node),
         )

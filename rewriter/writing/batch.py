@@ -38,7 +38,7 @@ def write_batch(
     if not _is_independent(ast, reads, target, changes):
         raise PalimpsestError(
             Code.ROW_TWICE,
-            "the rows of parameters may change the same rows",
+            "several rows of parameters may change the same row",
             advice="run the statement for one after another",
         )
     where = ast.args["where"].copy()

@@ -109,7 +109,7 @@ def _scoped_columns(node: exp.Expr, table: Table, alias: str, hidden: str) -> ex
         if fold(used.table) == fold(hidden) and not is_nested(used, holder):
             raise PalimpsestError(
                 Code.UNKNOWN_TABLE,
-                f'"{used.sql()}" names a row that is not there: this clause has none of {hidden}',
+                f'"{used.sql()}" names a row of {hidden}, and this clause has none',
                 advice=f"use columns of {alias}",
                 position=position_of(used),
             )

@@ -22,7 +22,7 @@ def test_a_folder_that_is_not_its_own_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "precious.txt").write_text("mine")
     code, _, complaint = demo("--warehouse", str(tmp_path))
     assert code == 1
-    assert "not a demonstration's" in complaint
+    assert "that no demonstration made" in complaint
     assert (tmp_path / "precious.txt").read_text() == "mine"
 
 

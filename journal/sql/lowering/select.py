@@ -205,7 +205,9 @@ def _matching(item: exp.Expr, columns: list[tuple[str, str]] | None) -> list[tup
     try:
         found = [(alias, name) for alias, name in columns if re.search(pattern.name, name)]
     except re.error as error:
-        raise _refused(f"COLUMNS({pattern.name!r}), which is no regular expression", "") from error
+        raise _refused(
+            f"COLUMNS({pattern.name!r}), which is not a regular expression", ""
+        ) from error
     if not found:
         raise PalimpsestError(
             Code.UNKNOWN_COLUMN,

@@ -81,7 +81,7 @@ def _as_of(join: exp.Join) -> None:
     if not _is_of(value, name):
         kind, value = _TURNED[kind], nearest.this
         if not _is_of(value, name):
-            raise _refused("ASOF JOIN whose sides cannot be told", f"qualify columns with {name}")
+            raise _refused("ASOF JOIN whose columns have no table", f"qualify columns with {name}")
     picked = exp.select("*").from_(right.copy()).where(on.copy())
     picked = picked.order_by(exp.Ordered(this=value.copy(), desc=_NEAREST[kind])).limit(1)
     lateral = exp.Lateral(this=picked.subquery(copy=False))

@@ -9,8 +9,8 @@ ALTER TABLE main.t DROP COLUMN b;
 -- 1. check: PAL-211 (42P16) if it returns a row:
 SELECT 1 AS found
 FROM (SELECT CAST(NULL AS INT) AS "k", CAST(NULL AS INT) AS "a" WHERE FALSE) AS t;
--- 2. check: PAL-241 (55000) if it returns a row: a legal hold by .. (..) finds its rows in main.t by what is to be
--- changed or dropped
+-- 2. check: PAL-241 (55000) if it returns a row: a legal hold by .. (..) finds its rows in main.t by columns that the
+-- statement changes or drops
 SELECT COALESCE("placed_by", 'somebody') AS "who", "reason"
 FROM _palimpsest.holds
 WHERE

@@ -17,8 +17,8 @@ FROM (
   FROM (SELECT 1 AS one) AS d
   HAVING COUNT(*) < 0 AND NOT ANY_VALUE(CAST('none' AS TEXT)) IS NULL
 ) AS v;
--- 2. check: PAL-241 (55000) if it returns a row: a legal hold by .. (..) finds its rows in main.t by what is to be
--- changed or dropped
+-- 2. check: PAL-241 (55000) if it returns a row: a legal hold by .. (..) finds its rows in main.t by columns that the
+-- statement changes or drops
 SELECT COALESCE("placed_by", 'somebody') AS "who", "reason"
 FROM _palimpsest.holds
 WHERE
