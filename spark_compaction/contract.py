@@ -40,15 +40,35 @@ GRACE_US = 24 * 3600 * 1_000_000
 """How long what a job replaced stays, in microseconds, where nothing else was said."""
 
 
+class Workers(Protocol):
+    """Who does the work of a job, as the caller's settings say. Each raises JOB_ENGINE.
+
+    A store takes the kind of worker that it has use for.
+    """
+
+    def files(self, size: int) -> Engine:
+        """What works on so many bytes of files."""
+
+    def jdbc(self) -> Engine | None:
+        """What reads and writes rows through a driver; None: the server does it."""
+
+    def application(self) -> Engine | None:
+        """What runs statements with the metastore of a server; None: the server runs them."""
+
+
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """Which table a job is to work on, for which run, and how long what is replaced stays."""
+    """Which table a job is to work on, for which run, and how long what is replaced stays.
+
+    ``workers``: None where the store does the work by itself.
+    """
 
     table: Table
     job_id: str
     dry_run: bool = False
     grace_us: int = GRACE_US
     progress: Progress = silent
+    workers: Workers | None = None
 
 
 @dataclass(frozen=True, slots=True)

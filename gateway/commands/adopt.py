@@ -9,7 +9,6 @@ import click
 from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
 from gateway.commands.failure import exit_on_error
 from gateway.errors import mapping
-from gateway.procedures.procedures import hive
 from gateway.session.typed_names import column_names
 from gateway.shell.table_files import adopt_files
 from journal.model.places import local_folder
@@ -82,7 +81,7 @@ def command(
     with open_connection(access, "adopt", as_json=as_json, make=source is not None) as connection:
         with exit_on_error(as_json=as_json), mapping():
             session = connection.session
-            if source is not None and hive(session.journal) is None:
+            if source is not None and session.journal.capabilities.folder is not None:
                 steps = adopt_files(connection, table, local_folder(source), keys, run=not dry_run)
             else:
                 from gateway.procedures.adopting import adopt

@@ -16,8 +16,8 @@ import gateway
 from gateway import errors
 from gateway.commands.failure import CONNECTION, fail
 from gateway.dbapi.connection import Connection
-from gateway.opening.databases import PREFIX, is_database
-from gateway.opening.warehouses import parse_url
+from gateway.opening.folders import parse_url
+from gateway.opening.schemes import PREFIX, is_database
 from journal.model.errors import Code, PalimpsestError
 from journal.stores.embedded.warehouse import DATABASE_FILE
 from rewriter.syntax.parsing import DIALECTS

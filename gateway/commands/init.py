@@ -15,9 +15,9 @@ from gateway.commands.connecting import (
     fail_to_connect,
     url_of,
 )
-from gateway.opening.databases import is_database
+from gateway.opening.folders import parse_url
+from gateway.opening.schemes import is_database
 from gateway.opening.url_secrets import without_password
-from gateway.opening.warehouses import parse_url
 from journal.stores.embedded.warehouse import DATABASE_FILE
 
 

@@ -39,7 +39,7 @@ def command(as_json: bool, access: Access) -> None:
             mapping(),
             show_progress("verifying", quiet=as_json) as advance,
         ):
-            report = connection.session.executor.sealer.verify(advance)
+            report = connection.session.executor.upkeep.verify(advance)
         folder = connection.session.journal.capabilities.folder
         modes = OWNER if folder is None else modes_of(folder / DATABASE_FILE)
     if as_json:

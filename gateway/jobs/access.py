@@ -117,7 +117,5 @@ KIND = JobKind(
     "an encrypted package of what a table holds about people",
     _run,
     ("subjects", "to", "days"),
-    _run,
-    _run,
     _check,
 )

@@ -43,7 +43,5 @@ KIND = JobKind(
     "name what a table consists of now, or copy it elsewhere",
     _run,
     ("name", "expires", "drop", "to", "archive"),
-    _run,
-    _run,
     _check,
 )

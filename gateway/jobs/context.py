@@ -8,20 +8,18 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from gateway.jobs.arguments import Arguments
-from gateway.procedures.procedures import database, embedded, hive
-from journal.model.errors import Code, PalimpsestError
+from gateway.jobs.engines import workers_of
+from gateway.procedures.procedures import embedded
 from journal.model.policy import Policy, policy_of
 from journal.model.schema import Table
 from journal.model.version import from_datetime, to_datetime
 from journal.records.report import JobReport
-from journal.transactions.protocol import OpenJournal
 from spark_compaction.contract import GRACE_US, Engine, JobRequest, Progress
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
     from journal.stores.embedded.journal import Journal
-    from journal.stores.hive.journal import HiveJournal
-    from journal.stores.postgres.journal import DatabaseJournal
+    from spark_compaction.maintenance import Maintenance
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +51,9 @@ class JobContext:
         return embedded(self.session, "a job")
 
     @property
-    def database(self) -> DatabaseJournal:
-        """The journals of the database."""
-        return database(self.session)
-
-    @property
-    def hive(self) -> HiveJournal:
-        """The journals behind a Hive server."""
-        found = hive(self.session.journal)
-        assert found is not None
-        return found
+    def maintenance(self) -> Maintenance:
+        """What maintains the journals of the session's store."""
+        return self.session.executor.maintenance
 
     @property
     def moment(self) -> datetime:
@@ -82,9 +73,9 @@ class JobContext:
         return max(0, from_datetime(backup.after(self.moment)) - from_datetime(self.moment))
 
     def request(self) -> JobRequest:
-        """What a job on a server is asked for."""
-        grace_us = self.grace_us(GRACE_US)
-        return JobRequest(self.table, self.job_id, self.dry_run, grace_us, self.progress)
+        """What the store's programs are given."""
+        grace_us, workers = self.grace_us(GRACE_US), workers_of(self.session.settings)
+        return JobRequest(self.table, self.job_id, self.dry_run, grace_us, self.progress, workers)
 
     @property
     def given(self) -> Arguments:
@@ -109,8 +100,7 @@ class JobKind:
     """A kind of job, found by its name among ours or under the entry points ``palimpsest.jobs``.
 
     - ``about``: one line for people.
-    - ``run``: runs it in an embedded warehouse; ``on_database`` in a PostgreSQL database and
-      ``on_hive`` behind a Thrift server. Where one is None, the job raises NOT_SUPPORTED there.
+    - ``run``: runs it on any store; it raises NOT_SUPPORTED where the store lacks what it needs.
     - ``options``: the names of the arguments that it takes besides the table.
     - ``check``: raises for arguments that it cannot use, before any table's run begins.
 
@@ -124,18 +114,4 @@ class JobKind:
     about: str
     run: Callable[[JobContext], JobReport]
     options: tuple[str, ...] = ()
-    on_database: Callable[[JobContext], JobReport] | None = None
-    on_hive: Callable[[JobContext], JobReport] | None = None
     check: Callable[[Arguments], object] | None = None
-
-    def on(self, journal: OpenJournal) -> Callable[[JobContext], JobReport]:
-        """What runs it on these journals; raises NOT_SUPPORTED where nothing does."""
-        runs = {"embedded": self.run, "postgres": self.on_database, "hive": self.on_hive}
-        found = runs.get(journal.capabilities.backend)
-        if found is None:
-            raise PalimpsestError(
-                Code.NOT_SUPPORTED,
-                f"the job {self.name} needs an embedded warehouse, this store is {journal.place}",
-                advice="docs/postgresql.md and docs/hive.md say which jobs a server has",
-            )
-        return found

@@ -10,8 +10,8 @@ import atexit
 import importlib.util
 import os
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -21,7 +21,6 @@ from journal.model.errors import Code, PalimpsestError
 from spark_compaction.contract import Engine
 
 if TYPE_CHECKING:
-    from journal.stores.hive.journal import HiveJournal
     from spark_compaction.engines.client import SparkEngine
 
 JDBC_JAR = "PALIMPSEST_JDBC_JAR"
@@ -67,22 +66,6 @@ class Engines:
             )
         return self.spark(master, {"spark.jars": jar})
 
-    @contextmanager
-    def statements_of(self, journal: HiveJournal, settings: Settings) -> Iterator[None]:
-        """Have statements of the block run where the settings want jobs on a Hive store to run.
-
-        That is the server, or with ``job_engine = 'spark'`` a Spark application of this process;
-        raises JOB_ENGINE where the application has not the server's metastore.
-        """
-        if settings.job_engine.lower() != "spark":
-            yield
-            return
-        from spark_compaction.backends.hive.application import running_in
-
-        application = self.spark(settings.spark_master, _WITH_METASTORE, shares_files=True)
-        with running_in(application, journal):
-            yield
-
     def spark(
         self,
         master: str,
@@ -111,6 +94,37 @@ class Engines:
         with self._lock:
             while self._workers:
                 self._workers.popitem()[1].close()
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenWorkers:
+    """The workers that a session's settings choose for jobs and erasures; see ``Workers``."""
+
+    engines: Engines
+    settings: Settings
+
+    @property
+    def _wants_spark(self) -> bool:
+        return self.settings.job_engine.lower() == "spark"
+
+    def files(self, size: int) -> Engine:
+        """The engine for so many bytes of files."""
+        return self.engines.choose(self.settings, size)
+
+    def jdbc(self) -> Engine | None:
+        """Spark with a database's driver, if jobs are to run there."""
+        return self.engines.jdbc(self.settings.spark_master) if self._wants_spark else None
+
+    def application(self) -> Engine | None:
+        """Spark with the metastore of a server, if jobs are to run there."""
+        if not self._wants_spark:
+            return None
+        return self.engines.spark(self.settings.spark_master, _WITH_METASTORE, shares_files=True)
+
+
+def workers_of(settings: Settings) -> ChosenWorkers:
+    """The workers of this process that settings choose."""
+    return ChosenWorkers(ENGINES, settings)
 
 
 ENGINES = Engines()

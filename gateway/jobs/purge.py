@@ -81,4 +81,4 @@ def _dry_run_report(context: JobContext, concerned: Sequence[ErasureRequest]) ->
     )
 
 
-KIND = JobKind("purge", "remove what was erased from every file", _run, (), _run, _run)
+KIND = JobKind("purge", "remove what was erased from every file", _run)

@@ -89,7 +89,5 @@ KIND = JobKind(
     "bring back what a backup shows: the last known good one, or the one named",
     _run,
     ("backup", "from", "where", "key"),
-    _run,
-    _run,
     _check,
 )

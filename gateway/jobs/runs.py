@@ -14,7 +14,7 @@ import json
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -22,10 +22,9 @@ from typing import TYPE_CHECKING, Any
 from gateway.jobs import kinds
 from gateway.jobs.arguments import Arguments
 from gateway.jobs.context import JobContext, JobKind
-from gateway.jobs.engines import ENGINES
+from gateway.jobs.engines import workers_of
 from gateway.jobs.job_locks import ExclusiveLock, job_slot
 from gateway.jobs.orphaned_runs import note_interrupted, owner_lock_name
-from gateway.procedures.procedures import hive
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import coded
 from journal.model.places import shown_place
@@ -230,9 +229,9 @@ def _run_locked(
     try:
         with (
             nullcontext() if most is None else job_slot(alone, table.id, most),
-            _engine_of_statements(session),
+            context.maintenance.server_jobs(workers_of(session.settings)),
         ):
-            report = kind.on(journal)(context)
+            report = kind.run(context)
     except PalimpsestError as error:
         found = error
     except Exception as error:  # noqa: BLE001 - a job from elsewhere may raise anything.
@@ -266,15 +265,9 @@ def _recorded_error(error: PalimpsestError, options: Mapping[str, Any]) -> str:
     return error.code.value.title if quotes or _PRIVATE & options.keys() else error.message
 
 
-def _engine_of_statements(session: Session) -> AbstractContextManager[None]:
-    """Where the statements of a job run whose store is a server."""
-    journal = hive(session.journal)
-    return nullcontext() if journal is None else ENGINES.statements_of(journal, session.settings)
-
-
 def _engine(session: Session, table: Table) -> Engine:
     manifest = session.journal.state.tables[table.id].manifest
-    return ENGINES.choose(session.settings, sum(s.bytes for s in manifest.segments))
+    return workers_of(session.settings).files(sum(s.bytes for s in manifest.segments))
 
 
 def _record_begin(

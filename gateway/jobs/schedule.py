@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from gateway.jobs.backup_stores import tables_past_grace
 from gateway.procedures.erasure_program import erasure_of
 from gateway.procedures.procedures import committed_state
 from journal.erasure.holds import active
@@ -101,7 +100,7 @@ def triggered_jobs(session: Session, last: LastRuns) -> list[DueJob]:
 
     journal = erasure_of(session).journal
     now, state = journal.clock.now(), committed_state(journal)
-    over = tables_past_grace(journal) | _tables_with_expired_backups(journal)
+    over = session.executor.maintenance.overdue() | _tables_with_expired_backups(journal)
     wanted = WaitingPurges.of(requests(journal), lambda i: _is_old(last.get(("purge", i)), now))
     found: list[DueJob] = []
     for table in state.catalog.tables():

@@ -31,7 +31,5 @@ KIND = JobKind(
     "forget backups past their time and remove the files nothing needs",
     _run,
     ("retain", "versions", "backups"),
-    _run,
-    _run,
     _check,
 )

@@ -18,7 +18,7 @@ def _run(context: JobContext) -> JobReport:
     def advance(done: float) -> None:
         context.progress("verify", round(done * 1000), 1000)
 
-    found = context.session.executor.sealer.verify(advance, {context.table.id})
+    found = context.session.executor.upkeep.verify(advance, {context.table.id})
     if context.flag("copies") and not found.problems:
         _verify_copies(context)
     return _report(context, found)
@@ -58,7 +58,5 @@ KIND = JobKind(
     "check a table's files and rows",
     _run,
     ("copies",),
-    _run,
-    _run,
     lambda given: given.flag("copies"),
 )

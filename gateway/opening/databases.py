@@ -1,7 +1,6 @@
-"""URLs of database servers, and the journals they name opened in this process.
+"""URLs of PostgreSQL servers, and the journals they name opened in this process.
 
     palimpsest+postgresql://user:password@host:port/database
-    palimpsest+hive://user:password@host:port/database?auth=NOSASL&catalog=sqlite:///catalog.db
 
 What follows ``palimpsest+`` is the client library's own URL; options of the gateway are taken out
 of its query. The driver is imported when the first such URL is opened.
@@ -11,20 +10,12 @@ from __future__ import annotations
 
 from urllib.parse import parse_qsl, quote, urlencode, urlunsplit
 
-from gateway.opening.hive_servers import SCHEME, open_hive
+from gateway.opening.schemes import PREFIX, OpenedStore
 from gateway.opening.url_secrets import check_login, split_secret_url
-from gateway.session.executor import Executor
 from journal.model.errors import Code, PalimpsestError
 
-PREFIX = "palimpsest+"
-SCHEMES = ("palimpsest+postgresql", "palimpsest+postgres", SCHEME)
 _OPTIONS = ("clock_skew_max", "connect_timeout", "pool", "silence_timeout", "statement_timeout")
 _FORSAKEN_US = 24 * 3600 * 1_000_000
-
-
-def is_database(url: str) -> bool:
-    """True for the URL of a database server."""
-    return url.partition("://")[0] in SCHEMES
 
 
 def split_url(url: str) -> tuple[str, dict[str, str]]:
@@ -40,10 +31,8 @@ def split_url(url: str) -> tuple[str, dict[str, str]]:
     return f"postgresql://{parts.netloc}{rest}", options
 
 
-def open_database(url: str) -> Executor:
-    """An executor over the journals of a database; its catalog is made where there is none."""
-    if url.startswith(f"{SCHEME}:"):
-        return open_hive(url)
+def open_database(url: str) -> OpenedStore:
+    """The journals of a database; its catalog is made where there is none."""
     conninfo, options = split_url(url)
     try:
         from journal.model.wall_clock import wall_clock_us
@@ -65,4 +54,4 @@ def open_database(url: str) -> Executor:
     except BaseException:
         store.close()
         raise
-    return Executor(journal, DatabaseUpkeep(journal))
+    return OpenedStore(journal, DatabaseUpkeep(journal))

@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, unquote
 
+from gateway.opening.schemes import OpenedStore
 from gateway.opening.url_secrets import check_login, split_secret_url
-from gateway.session.executor import Executor
 from journal.model.errors import Code, PalimpsestError
 
 if TYPE_CHECKING:
     from journal.stores.hive.login import Server
 
-SCHEME = "palimpsest+hive"
 AUTHS = ("NOSASL", "NONE", "LDAP", "CUSTOM", "KERBEROS")
 _PORT = 10000
 _OPTIONS = frozenset(
@@ -32,8 +31,8 @@ _HELD_ROWS = {"Apache Hive": 100_000}
 """By engine; each statement of Apache Hive's takes seconds, and it says less than the gateway."""
 
 
-def open_hive(url: str) -> Executor:
-    """An executor over the journals of a Hive store; its catalog is made where there is none."""
+def open_hive(url: str) -> OpenedStore:
+    """The journals of a Hive store; its catalog is made where there is none."""
     check_login(url)
     options = options_of(url)
     try:
@@ -70,7 +69,7 @@ def open_hive(url: str) -> Executor:
         store.close()
         catalog.close()
         raise
-    return Executor(journal, HiveUpkeep(journal))
+    return OpenedStore(journal, HiveUpkeep(journal))
 
 
 def options_of(url: str) -> dict[str, str]:

@@ -12,10 +12,11 @@ from gateway.jobs.arguments import Arguments, argument_error
 from gateway.jobs.calls import call_job
 from gateway.jobs.kind_names import kind_names
 from gateway.procedures import holds
-from gateway.procedures.procedures import bind_arguments, database, named_tables
+from gateway.procedures.procedures import bind_arguments, named_tables
 from gateway.session.results import StatementOutcome
 from journal.model.errors import Code, PalimpsestError
 from rewriter.statement import Call
+from spark_compaction.maintenance import required
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
@@ -75,7 +76,7 @@ def _flush(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
     rows: dict[str, list[Any]] = {"table": [], "rows": [], "bytes": [], "segment": []}
     for table in named_tables(session, given):
         session.cancellation.check()
-        for segment in session.executor.sealer.seal(table.id):
+        for segment in session.executor.upkeep.seal(table.id):
             rows["table"].append(str(table.name))
             rows["rows"].append(segment.counts.total)
             rows["bytes"].append(segment.bytes)
@@ -86,14 +87,13 @@ def _flush(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
 
 
 def _create_index(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
-    """Propose or make the indexes that adopted journals of a database lack."""
-    from journal.stores.postgres.indexing import index
-
+    """Propose or make the indexes that adopted journals lack."""
     given = bind_arguments("system.create_index", arguments, ("table", "dry_run"))
     make = not Arguments(given).flag("dry_run")
-    journal = database(session)
-    found = [index(journal, t, make=make) for t in named_tables(session, given)]
-    shown = [(str(p.table.name), p.state, p.statement) for p in found if p is not None]
+    index = session.executor.maintenance.index
+    index = required(index, "journals that need an index", session.journal.place)
+    found = [(str(t.name), index(t, make)) for t in named_tables(session, given)]
+    shown = [(name, *proposal) for name, proposal in found if proposal is not None]
     names = ("table", "state", "statement")
     columns = {n: [row[i] for row in shown] for i, n in enumerate(names)}
     schema = pa.schema([(n, pa.string()) for n in names])

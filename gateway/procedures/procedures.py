@@ -14,11 +14,6 @@ from journal.transactions.state import JournalState
 if TYPE_CHECKING:
     from gateway.session.session import Session
     from journal.stores.embedded.journal import Journal
-    from journal.stores.hive.journal import HiveJournal
-    from journal.stores.postgres.journal import DatabaseJournal
-
-
-_INSTEAD = "docs/index.md says what each store can do"
 
 
 def find_tables(session: Session, name: str | None) -> list[Table]:
@@ -66,29 +61,13 @@ def named_tables(session: Session, given: dict[str, Any]) -> list[Table]:
 
 def embedded(session: Session, what: str) -> Journal:
     """The journals of an embedded warehouse, for what only they can do."""
-    if session.journal.capabilities.backend != "embedded":
+    if session.journal.capabilities.folder is None:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"{what} needs an embedded warehouse, this store is {session.journal.place}",
             advice="this store lacks it; docs/index.md says what each store can do",
         )
     return cast("Journal", session.journal)
-
-
-def database(session: Session, instead: str = _INSTEAD) -> DatabaseJournal:
-    """The journals of a database, for what a warehouse does in another way."""
-    if session.journal.capabilities.backend != "postgres":
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            f"this needs a database server, and {session.journal.place} is not one",
-            advice=instead,
-        )
-    return cast("DatabaseJournal", session.journal)
-
-
-def hive(journal: OpenJournal) -> HiveJournal | None:
-    """The journals, if a Hive store holds them."""
-    return cast("HiveJournal", journal) if journal.capabilities.backend == "hive" else None
 
 
 def committed_state(journal: OpenJournal) -> JournalState:

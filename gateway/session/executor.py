@@ -6,8 +6,10 @@ business, except for what commits inline.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -30,23 +32,34 @@ from journal.transactions.transaction import Transaction
 from journal.transactions.transaction_rows import Author
 from rewriter.context import PlanForm
 
+if TYPE_CHECKING:
+    from spark_compaction.maintenance import Maintenance
+
 
 class Executor:
-    """Runs parsed statements for the sessions of one warehouse."""
+    """Runs parsed statements for the sessions of one store; ``maintained`` loads its programs."""
 
-    def __init__(self, journal: OpenJournal, sealer: Upkeep) -> None:
+    def __init__(
+        self, journal: OpenJournal, upkeep: Upkeep, maintained: Callable[[], Maintenance]
+    ) -> None:
         self.journal = journal
+        self.upkeep = upkeep
+        self._maintained = maintained
         self.planner = Planner(journal, kind_names.kind_names)
         able, rows = journal.capabilities, journal.in_memory
         self._usual = PlanForm.OPTIMISTIC if able.raises_in_sql else PlanForm.FULL
         self._cached = (
             None if rows is None else CachedRows(journal, self.planner, rows, self._usual)
         )
-        self.sealer = sealer
+
+    @cached_property
+    def maintenance(self) -> Maintenance:
+        """What maintains the store's journals, imported when it is first needed."""
+        return self._maintained()
 
     def close(self) -> None:
         """Stop what runs in the background."""
-        self.sealer.close()
+        self.upkeep.close()
 
     def run(
         self, transaction: Transaction, request: StatementRequest, cancellation: Cancellation

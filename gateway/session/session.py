@@ -230,7 +230,7 @@ class Session:
 
     def _seal(self, table_ids: Iterable[int]) -> None:
         for table_id in table_ids:
-            self.executor.sealer.request(table_id, self.settings.flush_rows)
+            self.executor.upkeep.request(table_id, self.settings.flush_rows)
 
     def _mark_failed(self) -> None:
         if self.transaction is not None:

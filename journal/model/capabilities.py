@@ -11,7 +11,6 @@ from pathlib import Path
 class Capabilities:
     """What statements, jobs and front ends may ask of a store, instead of asking which it is.
 
-    - ``backend`` names the packages of its adapter and of its maintenance.
     - ``raises_in_sql``: a query can fail on purpose, by a function ``error``.
     - ``inline_commit``: writes that take no time may run inside the commit section.
     - ``foreign_keys``: commits check them against what others did.
@@ -21,7 +20,6 @@ class Capabilities:
     - ``column_name``: what journals call a new column; the same, unless the store lacks the name.
     """
 
-    backend: str
     raises_in_sql: bool = True
     inline_commit: bool = True
     foreign_keys: bool = True

@@ -11,8 +11,13 @@ from collections.abc import Callable
 
 from journal.model.counters import CounterKey
 from journal.model.schema import ROW_ID
+from journal.model.store_session import RecordSession
+from journal.records.schema import COUNTERS
+from journal.records.statements import by, execute, select, upsert
 
 _ROW_ID_BLOCK = 1 << 12
+_NUMBER = select(COUNTERS, ["value"], by("table_id", "column_name"))
+_PUT_NUMBER = upsert(COUNTERS)
 
 
 class DatabaseNumbers:
@@ -49,3 +54,20 @@ class DatabaseNumbers:
         """Make sure a value given explicitly is not generated later."""
         if (value - start) * increment >= 0:
             self._skip(*key, value, increment)
+
+
+def reserve(session: RecordSession, table_id: int, column: str, size: int, start: int) -> int:
+    """Take ``size`` (signed by the increment) off a counter; the first number taken."""
+    known = execute(session, _NUMBER, [table_id, column])
+    first = int(known[0][0]) if known else start
+    execute(session, _PUT_NUMBER, [table_id, column, first + size])
+    return first
+
+
+def skip_past(
+    session: RecordSession, table_id: int, column: str, value: int, increment: int
+) -> None:
+    """Make sure a number given explicitly is not generated later."""
+    known = execute(session, _NUMBER, [table_id, column])
+    if not known or (value + increment - int(known[0][0])) * increment > 0:
+        execute(session, _PUT_NUMBER, [table_id, column, value + increment])

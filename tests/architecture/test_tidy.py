@@ -92,7 +92,8 @@ def test_no_module_is_dead() -> None:
             elif isinstance(node, ast.ImportFrom) and node.module:
                 names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                names = [node.value] if re.fullmatch(r"[a-z_]+(\.[a-z_]+)+", node.value) else []
+                named = re.fullmatch(r"([a-z_]+(?:\.[a-z_]+)+)(:[a-z_]+)?", node.value)
+                names = [named[1]] if named else []
             imported.update(name for name in names if name != own)
     dead = [
         source.name

@@ -108,7 +108,7 @@ def test_a_classic_journal_stays_as_it_is(con: Connection, admin: Any, journal: 
     with pytest.raises(gateway.IntegrityError) as raised:
         con.execute("INSERT INTO hr.depts VALUES (2, 'again')")
     assert raised.value.sqlstate == "23505"
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 def test_transactions_over_a_classic_journal(

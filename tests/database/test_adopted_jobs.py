@@ -129,7 +129,7 @@ def test_a_compaction_leaves_the_latest_rows_in_the_journal(depts: Connection, a
     assert admin.execute("SELECT * FROM hr.depts ORDER BY 1").fetchall() == _rows(
         depts, "SELECT * FROM hr.depts ORDER BY 1"
     )
-    assert depts.session.executor.sealer.verify().is_clean
+    assert depts.session.executor.upkeep.verify().is_clean
     segment_swap.reap(_journal(depts), 1, list)
     left = admin.execute("SELECT relname FROM pg_class WHERE relname ~ '^t1_s' AND relkind = 'r'")
     assert len(left.fetchall()) == 2
@@ -187,7 +187,7 @@ def test_an_erasure_reaches_journal_and_history(
     rows = admin.execute("SELECT * FROM hr.depts_journal").fetchall()
     assert not any(row[0] == 5 for row in rows)
     assert admin.execute(CLASSIC_READ).fetchall() == [r for r in classic if r[0] != 5]
-    assert depts.session.executor.sealer.verify().is_clean
+    assert depts.session.executor.upkeep.verify().is_clean
 
 
 def test_erase_from_an_adopted_journal(depts: Connection) -> None:

@@ -101,7 +101,7 @@ def test_a_classic_tool_may_leave_an_identifier_as_it_is(con: Connection, admin:
     admin.execute("UPDATE p_journal SET n = 5 WHERE id = 301")
     with pytest.raises(psycopg.errors.RestrictViolation, match="was erased"):
         admin.execute("UPDATE p_journal SET email = 'g@x.example' WHERE id = 6")
-    assert "erased" not in {p.kind for p in con.session.executor.sealer.verify().problems}
+    assert "erased" not in {p.kind for p in con.session.executor.upkeep.verify().problems}
     ended = f"(302, 'g@x.example', 99, 0, {first}, {first})"
     admin.execute(write.format(", subsequent_version_number", ended.replace(first, "'2100-01-01'")))
     with pytest.raises(psycopg.errors.RestrictViolation, match="was erased"):
@@ -118,4 +118,4 @@ def test_what_others_had_before_is_no_damage(made: Run, con: Connection) -> None
     told = suppressing.remarks(made(f"ERASE FROM p WHERE email = '{suppressing.MAIL}'"))
     assert suppressing.HELD not in told
     suppressing.refused(made, f"UPDATE q SET mail = '{suppressing.MAIL}' WHERE k = 70")
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean

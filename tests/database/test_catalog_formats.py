@@ -66,7 +66,7 @@ def test_an_older_catalog_is_brought_to_this_format(
         with pytest.raises(gateway.Error):
             con.execute("INSERT INTO t VALUES (3, 'three')")
         con.execute("INSERT INTO t VALUES (4, 'four')")
-        assert con.session.executor.sealer.verify().is_clean
+        assert con.session.executor.upkeep.verify().is_clean
     for view in ("t", "t_journal"):
         with pytest.raises(psycopg.errors.FeatureNotSupported, match="can only be read"):
             admin.execute(f"DELETE FROM {view}")
@@ -108,7 +108,7 @@ def test_heads_of_an_older_catalog_are_guarded_as_they_are(
         assert con.execute("SELECT * FROM t ORDER BY a").fetchall() == rows
         con.execute("OPTIMIZE t")
         con.execute("INSERT INTO t VALUES (4, 'four')")
-        assert con.session.executor.sealer.verify().is_clean
+        assert con.session.executor.upkeep.verify().is_clean
         admin.execute("SET session_replication_role = replica")
         with pytest.raises(psycopg.errors.UniqueViolation):
             admin.execute(twice.replace("head_1", "head_2"))

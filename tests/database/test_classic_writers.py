@@ -100,7 +100,7 @@ def test_a_version_within_the_skew_is_written_above(
         assert _both(con, admin) == [(1, "theirs")]
         assert _run(con, STATEMENTS[name], explicit=explicit) == 1
         assert _both(con, admin) == ([] if name == "delete" else [(1, "ours")])
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
     assert con.session.journal.clock.next() < time.time() * SECOND + 11 * SECOND
 
 
@@ -120,7 +120,7 @@ def test_a_version_beyond_the_skew_is_not_written_over(
             assert "clock_skew_max" in str(raised.value)
     assert _both(con, admin) == [(1, "ahead"), (2, "fine")]
     con.execute("UPDATE t SET v = 'still' WHERE k = 2")
-    found = con.session.executor.sealer.verify()
+    found = con.session.executor.upkeep.verify()
     assert [(p.kind, "key 1, " in p.message) for p in found.problems] == [("ahead", True)]
     assert con.session.journal.clock.next() < time.time() * SECOND + 11 * SECOND
 
@@ -175,7 +175,7 @@ def test_stale_rows_of_others_are_refused(con: Connection, admin: Any, kind: str
         assert "t_journal" in str(raised.value)
     _write(admin, kind, 2, "again", SECOND)
     assert _both(con, admin) == [(1, "theirs"), (2, "again")]
-    found = con.session.executor.sealer.verify()
+    found = con.session.executor.upkeep.verify()
     assert found.is_clean, found.problems
     con.execute("CALL system.verify('t')")
 

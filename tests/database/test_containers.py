@@ -56,4 +56,4 @@ def test_a_table_through_its_life(url: str) -> None:
         assert _rows(con, "SELECT * FROM t ORDER BY a") == before
         con.execute("ERASE FROM t WHERE a = 5")
         assert _rows(con, "SELECT count(*) FROM t FOR SYSTEM_TIME ALL WHERE a = 5") == [(0,)]
-        assert con.session.executor.sealer.verify().is_clean
+        assert con.session.executor.upkeep.verify().is_clean

@@ -161,7 +161,7 @@ def test_a_full_disk_of_data_and_log_loses_nothing(
     _again(con, lambda c: c.execute("SELECT 1").fetchall())
     found = con.execute("SELECT count(*), max(a) FROM t").fetchall()
     assert found == [(kept, kept - 1)]
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
     con.execute("INSERT INTO t VALUES (-1, 'again')")
     con.execute("OPTIMIZE t")
     assert con.execute("SELECT count(*) FROM t").fetchall() == [(kept + 1,)]

@@ -65,7 +65,7 @@ def test_a_full_disk_loses_nothing(
         small_disk("64M")
         con.execute(many)
         assert con.execute("SELECT count(*) FROM t").fetchall() == [(30000,)]
-        assert con.session.executor.sealer.verify().is_clean
+        assert con.session.executor.upkeep.verify().is_clean
 
 
 def test_jobs_that_find_no_room_on_this_machine(
@@ -182,7 +182,7 @@ def test_a_head_that_lost_a_column_is_named(
     admin.execute("ALTER TABLE _palimpsest.t1_head_1 DROP COLUMN b CASCADE")
     assert _code(con, "SELECT * FROM t") == "PAL-526"
     assert _code(con, "INSERT INTO t VALUES (2, 'two')") == "PAL-526"
-    assert not con.session.executor.sealer.verify().is_clean
+    assert not con.session.executor.upkeep.verify().is_clean
     con.execute("CREATE TABLE u (a INTEGER PRIMARY KEY, b TEXT)")
     con.execute("INSERT INTO u VALUES (1, 'one')")
     admin.execute("ALTER TABLE _palimpsest.t2_head_1 RENAME COLUMN b TO c")

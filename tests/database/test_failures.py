@@ -155,7 +155,7 @@ def test_an_autocommit_statement_cut_during_commit_happens_once_or_not_at_all(
         assert (after != before) == arrives
         assert after in ([(1, 0)], [(1, 1)], [(1, 0), (2, 0)], [(1, 0, None)])
         assert con.execute("SELECT * FROM t ORDER BY a").fetchall() == after
-        assert far.session.executor.sealer.verify().is_clean
+        assert far.session.executor.upkeep.verify().is_clean
 
 
 def test_connections_that_an_administrator_ends(
@@ -259,10 +259,10 @@ def test_a_connection_that_the_server_has_ended_is_not_used(
 def test_a_check_that_is_cut_says_nothing_of_the_journal(far: Connection, relay: Relay) -> None:
     relay.word = b"COUNT("
     with pytest.raises(PalimpsestError) as raised:
-        far.session.executor.sealer.verify()
+        far.session.executor.upkeep.verify()
     assert raised.value.code is Code.STORE_LOST
     assert relay.has_cut.wait(30)
-    assert far.session.executor.sealer.verify().is_clean
+    assert far.session.executor.upkeep.verify().is_clean
 
 
 def _ended(con: Connection, sql: str) -> str:
@@ -311,4 +311,4 @@ def test_a_job_that_is_cut_at_any_commit_tells_what_became(
         raise AssertionError("it never came to an end")
     for again in _JOBS:
         con.execute(again.format(turn="again"))
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean

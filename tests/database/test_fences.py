@@ -84,7 +84,7 @@ def test_a_classic_tool_cannot_write_them_again(
     depts.execute("OPTIMIZE hr.depts")
     for sql in (by_key, by_name, changed):
         _refused(classic, sql)
-    assert depts.session.executor.sealer.verify().is_clean
+    assert depts.session.executor.upkeep.verify().is_clean
     readmit_request(_journal(depts), request, "tester")
     classic.execute(by_key)
     classic.execute(by_name)
@@ -146,8 +146,8 @@ def test_verification_finds_what_came_back_all_the_same(
     with pytest.raises(gateway.Error, match="was erased") as raised:
         depts.execute("CALL system.verify('hr.depts')")
     assert raised.value.code == "PAL-702"
-    assert [p.kind for p in depts.session.executor.sealer.verify().problems] == ["erased"]
+    assert [p.kind for p in depts.session.executor.upkeep.verify().problems] == ["erased"]
     request = _accept(depts)
     assert request.targets[0].keys == 1
     purging.purge(backend_of(depts), "tester")
-    assert depts.session.executor.sealer.verify().is_clean
+    assert depts.session.executor.upkeep.verify().is_clean

@@ -61,7 +61,7 @@ def test_rows_lie_by_what_the_table_says(con: Connection, admin: Any) -> None:
     con.execute("UPDATE t SET a = 3 WHERE a = 2")
     con.execute("OPTIMIZE t")
     assert con.execute("SELECT * FROM t ORDER BY a").fetchall() == [(1,), (3,)]
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 def test_an_adopted_table_stays_where_it_lies(con: Connection, admin: Any) -> None:
@@ -107,7 +107,7 @@ def test_an_append_optimized_journal_needs_only_inserts(
     assert admin.execute("SELECT a, b FROM t ORDER BY a").fetchall() == rows
     with pytest.raises(gateway.NotSupportedError, match="is append-optimized"):
         one.execute("ERASE FROM t WHERE a = 1")
-    assert one.session.executor.sealer.verify().is_clean
+    assert one.session.executor.upkeep.verify().is_clean
 
 
 def test_tables_that_are_append_optimized_by_default(
@@ -128,7 +128,7 @@ def test_tables_that_are_append_optimized_by_default(
     assert con.execute("SELECT count(*) FROM t FOR SYSTEM_TIME ALL WHERE a = 5").fetchall() == [
         (0,)
     ]
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
     kinds = admin.execute(
         "SELECT DISTINCT a.amname::text FROM pg_class c JOIN pg_am a ON a.oid = c.relam"
         " WHERE c.relnamespace = '_palimpsest'::regnamespace AND c.relname ~ '^t[0-9]'"

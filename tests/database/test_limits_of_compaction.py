@@ -64,7 +64,7 @@ def test_a_minor_compaction_puts_small_pieces_together(
     assert _rows(con, "CALL system.compact('t', mode => 'minor')")[0][3] == "NOTHING"
     con.execute("OPTIMIZE t")
     assert _answers(con) == before
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 def test_auto_follows_the_limits_of_the_table(con: Connection) -> None:

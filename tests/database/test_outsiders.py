@@ -47,7 +47,7 @@ def test_nobody_writes_past_the_gateway(
         with pytest.raises(psycopg.Error):
             admin.execute(sql.format(place))
     assert filled.execute("SELECT * FROM t ORDER BY a").fetchall() == [(1, "one"), (2, "two")]
-    assert filled.session.executor.sealer.verify().is_clean
+    assert filled.session.executor.upkeep.verify().is_clean
 
 
 def test_who_tries_to_write_is_told_where(

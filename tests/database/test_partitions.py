@@ -95,7 +95,7 @@ def test_a_compaction_partitions_and_queries_prune(
     assert _rows(con, "SELECT n FROM t WHERE id IN (1, 2000) ORDER BY id") == [(0,), (1,)]
     con.execute("ERASE FROM t WHERE id = 5")
     assert _rows(con, "SELECT count(*) FROM t") == [(150,)]
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 def test_the_partitioning_of_a_table_changes_with_the_next_compaction(
@@ -185,7 +185,7 @@ def test_a_partitioned_table_is_adopted_as_it_is(
     journal = con.session.journal
     segment_swap.reap(journal, 1, list)
     assert (len(_parts(admin)) > 0) == (said is not None)
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 @pytest.mark.parametrize(

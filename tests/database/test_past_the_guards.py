@@ -93,7 +93,7 @@ def test_tables_behind_a_journal_are_guarded(
     con.execute("OPTIMIZE t")
     con.execute("UPDATE t SET b = upper(b)")
     assert con.execute("SELECT * FROM t ORDER BY a").fetchall() == [(2, "ZWEI"), (3, "THREE")]
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 @pytest.mark.usefixtures("guards")
@@ -113,7 +113,7 @@ def test_a_head_takes_no_row_twice(
     with pytest.raises(psycopg.errors.UniqueViolation):
         behind.execute(f"INSERT INTO {_HEAD} SELECT * FROM {_HEAD} WHERE {which}")
     assert filled.execute("SELECT * FROM t ORDER BY a").fetchall() == rows
-    assert filled.session.executor.sealer.verify().is_clean
+    assert filled.session.executor.upkeep.verify().is_clean
 
 
 @pytest.mark.usefixtures("guards")
@@ -155,7 +155,7 @@ def test_what_moves_and_comes_back_is_no_row_twice(con: Connection) -> None:
     con.execute("COMMIT")
     shown = con.execute("SELECT a FROM t ORDER BY a").fetchall()
     assert shown == [(1,), (2,), (3,), (4,)]
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 @pytest.mark.usefixtures("guards")
@@ -215,7 +215,7 @@ def test_no_job_takes_for_committed_what_others_wrote(
             told[job] = con.execute(job).fetchall()
         except gateway.Error as error:
             told[job] = error.code
-        found = {p.kind for p in con.session.executor.sealer.verify().problems}
+        found = {p.kind for p in con.session.executor.upkeep.verify().problems}
         assert found & {"count", "altered"}, (job, found)
     assert told["OPTIMIZE t"] == "PAL-527" or tier == "history", told
     # An erasure writes only those tables anew that still hold one of its rows.
@@ -274,7 +274,7 @@ def test_checksums_are_the_same_in_every_time_zone(
         con.execute("OPTIMIZE t")
     admin.execute(f"ALTER DATABASE {database} SET timezone = 'America/New_York'")
     with gateway.connect(url, autocommit=True) as con:
-        assert con.session.executor.sealer.verify().is_clean
+        assert con.session.executor.upkeep.verify().is_clean
         con.execute("UPDATE t SET b = now() WHERE a > 5")
         con.execute("OPTIMIZE t")
-        assert con.session.executor.sealer.verify().is_clean
+        assert con.session.executor.upkeep.verify().is_clean

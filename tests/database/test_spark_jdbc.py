@@ -74,7 +74,7 @@ def test_a_compaction_on_spark_changes_no_answer(con: Connection, driver: str) -
         assert [_rows(con, sql) for sql in asked] == before
         con.execute("UPDATE t SET n = n WHERE a = 50")
         before = [_rows(con, sql) for sql in asked]
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 @pytest.mark.timeout(300)
@@ -110,7 +110,7 @@ def test_a_purge_on_spark_leaves_nothing_and_others_as_they_were(
     con.execute("DELETE FROM t")
     con.execute("CALL system.restore('t', backup => 'good')")
     assert _rows(con, "SELECT count(*) FROM t") == [(60,)]
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 def test_the_worker_finds_the_functions() -> None:

@@ -89,7 +89,7 @@ class _Model:
         for version, rows in self.then.items():
             asked = f"SELECT a, b FROM t VERSION AS OF {version} ORDER BY a"
             assert self.con.execute(asked).fetchall() == sorted(rows.items()), version
-        assert self.con.session.executor.sealer.verify().is_clean
+        assert self.con.session.executor.upkeep.verify().is_clean
 
 
 @pytest.mark.parametrize("seed", range(3))

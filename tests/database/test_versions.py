@@ -90,4 +90,4 @@ def test_a_table_through_its_life(other: Cluster) -> None:
         con.execute("ERASE FROM t WHERE a = 5")
         ever = "SELECT count(*) FROM t FOR SYSTEM_TIME ALL WHERE a = 5"
         assert con.execute(ever).fetchall() == [(0,)]
-        assert con.session.executor.sealer.verify().is_clean
+        assert con.session.executor.upkeep.verify().is_clean

@@ -114,7 +114,7 @@ def test_sealing_goes_on_when_there_is_room(disk: Path) -> None:
         insert = "INSERT INTO sealed SELECT i, md5(i::VARCHAR) FROM range(?, ?) r(i)"
         _fill(disk, 150_000)
         connection.execute(insert, [0, 1500])
-        sealer = connection.session.executor.sealer
+        sealer = connection.session.executor.upkeep
         assert sealer.wait(20), "its thread died"
         (disk / "ballast").unlink()
         connection.execute(insert, [1500, 3000])

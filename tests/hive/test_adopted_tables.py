@@ -95,7 +95,7 @@ def test_a_table_is_adopted_where_it_lies(outside: Outside, tmp_path: Path, kind
     asked = 'SELECT id, "Full Name", CAST(pay AS VARCHAR), city FROM hr.people ORDER BY id'
     assert con.execute(asked).fetchall() == now
     assert len(outside.run("SELECT * FROM hr.people_journal")) == 3 + 2 + 2 + 1
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
     assert parts(outside.folder("people_adopted")) == files
     plan = outside.run("EXPLAIN SELECT * FROM hr.people WHERE city = 'Oslo'")[0][0]
     assert "PartitionFilters: [isnotnull(city" in plan, plan

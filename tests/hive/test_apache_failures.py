@@ -96,7 +96,7 @@ def test_rows_that_others_write_to_a_journal_are_not_read(
         assert con.execute("SELECT k FROM t").fetchall() == [(1,)]
         con.execute("CALL system.compact('t')")
         assert con.execute("SELECT k FROM t").fetchall() == [(1,)]
-        assert con.session.executor.sealer.verify().is_clean
+        assert con.session.executor.upkeep.verify().is_clean
 
 
 @pytest.mark.slow
@@ -148,4 +148,4 @@ def test_a_user_without_grants(tmp_path: Path) -> None:
                     assert "name=bob" in str(error), sql
                     assert "[SELECT] on Object" in str(error), sql
             assert ann.execute("SELECT k FROM t").fetchall() == [(1,)]
-            assert ann.session.executor.sealer.verify().is_clean
+            assert ann.session.executor.upkeep.verify().is_clean

@@ -98,7 +98,7 @@ def test_values_come_back_as_they_were(con: Connection, held: Connection) -> Non
         oracle.execute(change)
         held.execute(change)
     assert _shown(con, QUESTIONS[0]) == _shown(oracle, QUESTIONS[0])
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 def test_what_hive_would_do_with_them_is_refused(con: Connection) -> None:

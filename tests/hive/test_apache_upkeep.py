@@ -80,7 +80,7 @@ def test_people_are_found_in_every_version(con: Connection, tmp_path: Path) -> N
     (done,) = erasure.purge(None, "me", [request.id], silent).requests
     assert done.state.value == "COMPLETED", done.waits_for
     assert [p for p in traces(con, tmp_path / "catalog.db") if WHO in p] == []
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 @pytest.mark.parametrize("kind", ["", "EXTERNAL"])

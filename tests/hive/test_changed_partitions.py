@@ -67,7 +67,7 @@ def test_a_full_disk_keeps_nothing_and_loses_nothing(
     assert con.execute("SELECT * FROM t").fetchall() == [(1, "kept")]
     con.execute("INSERT INTO t VALUES (2, 'kept, too')")
     assert con.execute("SELECT count(*) FROM t").fetchall() == [(2,)]
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 def test_a_folder_that_takes_no_writes(on_small_disk: Connection, small_disk: Path) -> None:
@@ -279,7 +279,7 @@ def test_rows_in_other_partitions_are_not_read(con: Connection, journal: HiveJou
             " VALUES (9, 'x', TIMESTAMP '2020-01-01 00:00:00', NULL)"
         )
     assert con.execute("SELECT count(*) FROM t").fetchall() == [(2,)]
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 @pytest.mark.parametrize("columns", ["k INT, palimpsest_segment STRING", None])

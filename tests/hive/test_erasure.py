@@ -177,7 +177,7 @@ def test_what_cannot_be_compared_is_removed_by_the_next_purge(
     monkeypatch.undo()
     assert con.execute("SELECT * FROM t").fetchall() == [(2,)]
     assert "COMPLETED" in str(con.execute("CALL system.purge('t')").fetchall())
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 def test_rows_that_may_be_somebodys_keep_a_request_open(con: Connection) -> None:
@@ -232,7 +232,7 @@ def test_rows_are_hidden_at_once_and_shown_again_when_a_request_is_cancelled(
     assert [con.execute(sql).fetchall() for sql in asked[:2]] == before[:2]
     assert _outside(con) == before[0]
     con.execute("UPDATE t SET mail = 'changed' WHERE k = 3")
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
     again = erasure.accept(ErasureSpec(subjects={"mail": [WHO]}), "me")
     (done,) = erasure.purge(None, "me", [again.id], silent).requests
     assert (done.state.value, done.targets[0].keys) == ("COMPLETED", 100)
@@ -266,7 +266,7 @@ def test_a_purge_that_was_killed_is_finished_by_the_next(
         done = subprocess.run(words, capture_output=True, text=True, timeout=300)
         assert done.returncode == -signal.SIGKILL, done.stderr
         assert con.execute("SELECT * FROM t").fetchall() == [(2, "b")]
-        assert con.session.executor.sealer.verify().is_clean
+        assert con.session.executor.upkeep.verify().is_clean
     (finished,) = erasure.purge(None, "me", [request.id], silent).requests
     assert finished.state.value == "PURGED", "what the killed ones wrote may be somebody's"
     with _journal(con).store.connection() as connection:

@@ -68,7 +68,7 @@ def test_no_grant_to_write(con: Connection, table: Path) -> None:
         assert con.execute("SELECT v FROM t").fetchall() == [("kept",)]
     con.execute("INSERT INTO t VALUES (2, 'kept, too')")
     assert con.execute("SELECT count(*) FROM t").fetchall() == [(2,)]
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 def test_no_grant_to_read(con: Connection, table: Path) -> None:

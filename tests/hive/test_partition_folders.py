@@ -54,7 +54,7 @@ def test_partitions_and_buckets_are_made_by_compaction(outside: Outside) -> None
     assert buckets == (("k",), 4)
     asked = "SELECT k, n, city FROM hr.t ORDER BY k"
     assert con.execute(asked).fetchall() == rows
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
     con.execute("ERASE FROM hr.t WHERE k = 3")
     assert con.execute(asked).fetchall() == rows[:2]
     con.execute("UPDATE hr.t SET city = 'Bern' WHERE k = 2")

@@ -127,7 +127,7 @@ def test_a_compaction_runs_in_the_application(
         assert (con.execute(now).fetchall(), con.execute(past).fetchall()) == before
         tiers = con.execute('SELECT tier, "rows" FROM system.segments ORDER BY tier').fetchall()
         assert tiers == [("base", 16), ("history", 9)]
-        assert con.session.executor.sealer.verify().is_clean
+        assert con.session.executor.upkeep.verify().is_clean
 
 
 def test_another_metastore_is_refused(

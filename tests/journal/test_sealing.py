@@ -82,7 +82,7 @@ def test_full_heads_are_sealed_in_the_background(run: Client) -> None:
     run("INSERT INTO t SELECT * FROM range(60)")
     assert run.files() == []
     run("INSERT INTO t SELECT * FROM range(60, 120)")
-    assert run.connection.session.executor.sealer.wait(30)
+    assert run.connection.session.executor.upkeep.wait(30)
     assert len(run.files()) == 1
     assert run("SELECT count(*), sum(k) FROM t") == [(120, 7140)]
 

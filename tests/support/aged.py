@@ -58,7 +58,7 @@ def check_dates(con: Connection) -> None:
     assert rows(con, asked) == kept
     assert rows(con, f"SELECT count(*) FROM t_journal WHERE NOT {FRESH}") == [(0,)]
     assert retain(con)[3] == "NOTHING"
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
     con.execute("UPDATE t SET n = 0")
     con.execute("OPTIMIZE t")
     assert rows(con, "SELECT sum(n), count(*) FROM t") == [(0, len(present))]
@@ -79,4 +79,4 @@ def check_versions(con: Connection) -> None:
     assert row[3] == "SUCCEEDED"
     assert rows(con, ever) == [(3,)]
     assert rows(con, "SELECT * FROM t ORDER BY id") == present
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean

@@ -41,5 +41,5 @@ def check_books(con: Connection, log: Path) -> int:
         expected[payee] += amount
     assert dict(con.execute("SELECT k, balance FROM bank.accounts").fetchall()) == dict(expected)
     assert set(log.read_text().split()) <= {row[0] for row in ledger}
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
     return len(ledger)

@@ -89,7 +89,7 @@ class Stage:
 
     def check_clean(self) -> None:
         """The store is whole, and so is the audit log."""
-        assert self.run.connection.session.executor.sealer.verify().is_clean
+        assert self.run.connection.session.executor.upkeep.verify().is_clean
         assert audit.verify(erasure_of(self.run.connection.session).journal).problems == ()
 
 

@@ -139,7 +139,7 @@ def check_any_history(run: Client, seed: int) -> None:
     assert {table: _sorted(rows) for table, rows in _everything(run).items()} == left
     run("CALL system.purge()")
     assert {table: _sorted(rows) for table, rows in _everything(run).items()} == left
-    assert run.connection.session.executor.sealer.verify().is_clean
+    assert run.connection.session.executor.upkeep.verify().is_clean
 
 
 def _keys(request: ErasureRequest) -> dict[str, int]:

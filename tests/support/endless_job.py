@@ -22,7 +22,7 @@ def _never(_context: JobContext) -> JobReport:
 def main() -> None:
     """Begin the job."""
     kind = compact.KIND
-    compact.KIND = type(kind)(kind.name, "", _never, kind.options, _never, _never)
+    compact.KIND = type(kind)(kind.name, "", _never, kind.options)
     connection = gateway.connect(sys.argv[1], autocommit=True)
     connection.execute("CALL system.compact('a')")
 

@@ -103,7 +103,7 @@ def go_on(con: Connection) -> None:
     assert names == [("Ada L.",)]
     assert audit.verify(journal).problems == ()
     assert audit.verify(journal).entries > entries
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ def call(con: Connection, words: str) -> dict[str, Any]:
 
 def is_whole(con: Connection) -> bool:
     """True if journals are as the catalog says."""
-    return bool(con.session.executor.sealer.verify().is_clean)
+    return bool(con.session.executor.upkeep.verify().is_clean)
 
 
 def spoil(con: Connection, drop: Drop) -> None:

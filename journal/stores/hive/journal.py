@@ -32,6 +32,7 @@ from journal.model.segment import Fields, SegmentFile
 from journal.model.version import HybridClock, Version
 from journal.model.wall_clock import wall_clock_us
 from journal.records import catalog as records
+from journal.records import numbers
 from journal.records.catalog_format import StateRow
 from journal.records.numbers import DatabaseNumbers
 from journal.records.schema import COUNTERS, STATE
@@ -81,7 +82,6 @@ class HiveJournal:
     ) -> None:
         self.store = store
         self.capabilities = Capabilities(
-            "hive",
             raises_in_sql=False,
             inline_commit=False,
             foreign_keys=False,
@@ -131,11 +131,11 @@ class HiveJournal:
 
     def _reserve(self, table_id: int, name: str, size: int, start: int) -> int:
         with self.catalog.writing(COUNTERS) as connection:
-            return rows_of.reserve(connection, table_id, name, size, start)
+            return numbers.reserve(connection, table_id, name, size, start)
 
     def _skip_past(self, table_id: int, name: str, value: int, increment: int) -> None:
         with self.catalog.writing(COUNTERS) as connection:
-            rows_of.skip_past(connection, table_id, name, value, increment)
+            numbers.skip_past(connection, table_id, name, value, increment)
 
     def look_in(self, connection: CatalogConnection) -> tuple[StateRow, JournalState]:
         """What is committed, as a transaction of the catalog sees it."""

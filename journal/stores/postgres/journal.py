@@ -58,7 +58,7 @@ class DatabaseJournal:
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
         self.store = store
-        self.capabilities = Capabilities("postgres")
+        self.capabilities = Capabilities()
         skew_max_us = store.skew_max_us
         self._new_id = new_id
         self._fresh: weakref.WeakSet[Transaction] = weakref.WeakSet()

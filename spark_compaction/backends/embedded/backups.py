@@ -123,11 +123,6 @@ class WarehouseBackups:
             session.commit()
 
 
-def store_of(journal: Journal, table: Table) -> WarehouseBackups:
-    """How the store keeps backups of a table."""
-    return WarehouseBackups(journal, table)
-
-
 def overdue(journal: Journal) -> set[int]:
     """The tables that have retired files whose grace has ended, and that no backup lists."""
     now = journal.clock.now()

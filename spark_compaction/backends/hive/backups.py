@@ -109,11 +109,6 @@ class HiveBackups:
             session.commit()
 
 
-def store_of(journal: HiveJournal, table: Table) -> HiveBackups:
-    """How the store keeps backups of a table."""
-    return HiveBackups(journal, table)
-
-
 def overdue(journal: HiveJournal) -> set[int]:
     """The tables of journals of which something retired may be dropped."""
     return {r.table_id for r in cleaning.droppable(journal)}

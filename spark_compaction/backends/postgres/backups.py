@@ -174,11 +174,6 @@ class DatabaseBackups:
             session.commit()
 
 
-def store_of(journal: DatabaseJournal, table: Table) -> DatabaseBackups:
-    """How the store keeps backups of a table."""
-    return DatabaseBackups(journal, table)
-
-
 def overdue(journal: DatabaseJournal) -> set[int]:
     """The tables of journals of which something retired may be dropped."""
     return {r.table_id for r in segment_swap.retired(journal) if not r.in_use}

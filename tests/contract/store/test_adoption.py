@@ -42,7 +42,7 @@ def test_a_table_moves_in_and_out(store: Store, con: Connection) -> None:
     assert raised.value.sqlstate == "23505"
     present = [(1, "Ann"), (2, "Bea"), (3, "Cid")]
     assert store.read_outside(ALL) == present
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
     con.execute("OPTIMIZE plain")
     assert rows(con, "SELECT * FROM plain ORDER BY k") == present
     assert eject(con.session, "plain", run=False)

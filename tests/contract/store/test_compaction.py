@@ -41,7 +41,7 @@ def _answers(con: Connection) -> list[list[tuple[Any, ...]]]:
 
 
 def _is_clean(con: Connection) -> bool:
-    return bool(con.session.executor.sealer.verify().is_clean)
+    return bool(con.session.executor.upkeep.verify().is_clean)
 
 
 def test_a_compaction_changes_no_answer_and_does_what_it_planned(

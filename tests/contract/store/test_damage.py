@@ -58,7 +58,7 @@ def test_rows_that_others_took_away_are_no_shorter_answer(store: Store, con: Con
     with store.connect_watchful() as again:
         assert {_code(again, sql) for sql in READS} == {("PAL-503", "58030")}
         assert rows(again, "SELECT * FROM healthy") == [(1,)]
-        assert not again.session.executor.sealer.verify().is_clean
+        assert not again.session.executor.upkeep.verify().is_clean
         assert _code(again, "CALL system.verify('t')")[0] == "PAL-702"
 
 

@@ -60,7 +60,7 @@ def _audit_of(con: Connection) -> tuple[str, ...]:
 
 
 def _is_clean(con: Connection) -> bool:
-    return bool(con.session.executor.sealer.verify().is_clean)
+    return bool(con.session.executor.upkeep.verify().is_clean)
 
 
 def _others(con: Connection) -> list[list[tuple[Any, ...]]]:

@@ -69,7 +69,7 @@ def test_what_is_held_is_seen_and_changed_and_the_rest_of_the_request_is_hidden(
     run(con)
     assert state(con) == "ON_HOLD"
     assert rows(con, "SELECT k, n FROM t ORDER BY k") == [(1, 12), (3, 3)]
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
     release(con, name)
     for each in (con, store.connect()):
         assert state(each) == "ACCEPTED"
@@ -81,7 +81,7 @@ def test_what_is_held_is_seen_and_changed_and_the_rest_of_the_request_is_hidden(
     assert state(con) == "COMPLETED"
     assert is_refused(con, "INSERT INTO t VALUES (1, NULL, 'new@x.example', 0)")
     assert is_refused(con, f"INSERT INTO t VALUES (9, NULL, '{ADA}', 0)")
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
     assert _actions(con)[-5:] == [
         "erase.accept",
         *(f"erase.{word}" for word in ("hold", "release", "purge", "complete")),
@@ -184,7 +184,7 @@ def test_a_release_that_is_killed_has_not_happened(
     assert rows(con, "SELECT id FROM system.holds WHERE released_at IS NULL") == [(name,)]
     con.execute("UPDATE t SET n = 13 WHERE k = 1")
     assert rows(con, "SELECT k, n FROM t ORDER BY k") == [(1, 13), (3, 3)]
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
     release(con, name)
     assert rows(con, "SELECT k FROM t") == [(3,)]
     store.sweep(con)

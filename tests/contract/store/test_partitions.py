@@ -50,7 +50,7 @@ def test_a_table_is_partitioned_by_the_next_compaction_and_no_answer_changes(
     assert rows(con, "SELECT count(*) FROM t WHERE region = 'west'") == [(3,)]
     con.execute("ERASE FROM t WHERE id = 5")
     assert rows(con, "SELECT count(*) FROM t") == [(50,)]
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 @pytest.mark.also_on("hive")

@@ -108,7 +108,7 @@ def test_nothing_is_lost_when_a_definition_changes_in_the_midst_of_a_job(
     assert _run(con, kind) in {"SUCCEEDED", "NOTHING"}
     _check_same(con, kind, name)
     con.execute("UPDATE t SET x = 9")
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 def _begin_change(other: Connection, name: str) -> None:
@@ -127,7 +127,7 @@ def test_nor_when_the_transaction_began_before_and_would_commit_after_the_job(
     assert _run(con, kind) == "SUCCEEDED"
     is_late = _outcome(lambda: other.execute("COMMIT")) in _CONFLICTS
     _check_same(con, kind, "" if is_late else name)
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 @_LACKING
@@ -142,7 +142,7 @@ def test_a_policy_that_is_taken_away_while_a_retention_runs_removes_nothing_any_
     store.during(monkeypatch, "retain", change)
     assert _run(con, "retain") == "NOTHING"
     _check_same(con, "compact", "")
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 @pytest.mark.also_on("hive")
@@ -157,7 +157,7 @@ def test_a_table_that_is_dropped_while_a_job_runs_comes_back_whole(
     con.execute("UNDROP TABLE t")
     found = rows(con, "SELECT count(*) FROM t")
     assert found in ([(79,)], rows(con, "SELECT count(*) FROM twin"))
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean
 
 
 def _check_same(con: Connection, kind: str, name: str) -> None:

@@ -71,7 +71,7 @@ def test_a_row_that_is_ended_meanwhile_goes_in_the_end(
         before.execute("COMMIT")
     assert raised.value.sqlstate == "40001"
     store.drop_retired(table)
-    assert table.session.executor.sealer.verify().is_clean
+    assert table.session.executor.upkeep.verify().is_clean
 
 
 @pytest.mark.needs(Capability.WRITES_DURING_RETENTION)

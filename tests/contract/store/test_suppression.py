@@ -67,4 +67,4 @@ def test_what_others_had_before_is_no_damage(made: Run, con: Connection) -> None
     told = suppressing.remarks(made(f"ERASE FROM p WHERE email = '{suppressing.MAIL}'"))
     assert suppressing.HELD not in told
     suppressing.refused(made, f"UPDATE q SET mail = '{suppressing.MAIL}' WHERE k = 70")
-    assert con.session.executor.sealer.verify().is_clean
+    assert con.session.executor.upkeep.verify().is_clean

@@ -60,7 +60,7 @@ def test_a_table_from_its_making_to_its_end(store: Store, depts: Connection) -> 
         (1, "Sales", Decimal("10.00")),
         (2, "O'ps\\\n", Decimal("20.00")),
     ]
-    assert depts.session.executor.sealer.verify().is_clean
+    assert depts.session.executor.upkeep.verify().is_clean
     depts.execute("DROP TABLE hr.depts")
     assert _state(depts, "SELECT * FROM hr.depts") == "42P01"
 

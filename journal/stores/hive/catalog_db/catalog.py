@@ -1,4 +1,4 @@
-"""What only the catalog beside a Hive store keeps: numbers, claims, leases, and its public views.
+"""What only the catalog beside a Hive store keeps: claims, leases, and its public views.
 
 Everything else about its rows is in ``journal.records``. Here are rows; when they are read and
 written is decided above.
@@ -13,15 +13,13 @@ from sqlglot import exp
 from journal.model.version import Version
 from journal.records.catalog import put_journal as put_journal
 from journal.records.catalog import put_state as put_state
-from journal.records.schema import AUDIT, CLAIMS, COUNTERS, LEASES, SHOWN
+from journal.records.schema import AUDIT, CLAIMS, LEASES, SHOWN
 from journal.records.schema import STATE as STATE
 from journal.records.statements import by, delete, execute, insert, select, update, upsert
 from journal.stores.hive.catalog_db.engine import CatalogConnection
 
 RECORDS = AUDIT
 """The table that whoever changes records locks, so that entries of the log follow one another."""
-_NUMBER = select(COUNTERS, ["value"], by("table_id", "column_name"))
-_PUT_NUMBER = upsert(COUNTERS)
 _CLAIMS = select(CLAIMS, ["claims"], {"table_id": exp.EQ, "version": exp.GT})
 _FORGET_CLAIMS = delete(CLAIMS, {"version": exp.LT})
 _FORGET_CLAIMS_OF = delete(CLAIMS, by("table_id"))
@@ -31,25 +29,6 @@ _RENEW = update(LEASES, ["expires_us"], {"name": exp.EQ, "token": exp.EQ, "holde
 _FREE = update(LEASES, ["holder"], by("name", "token"))
 _FORGET_LEASE = delete(LEASES, by("name", "token"))
 _NOBODY = ""
-
-
-def reserve(
-    connection: CatalogConnection, table_id: int, column: str, size: int, start: int
-) -> int:
-    """Take ``size`` (signed by the increment) off a counter; the first number taken."""
-    known = execute(connection, _NUMBER, [table_id, column])
-    first = int(known[0][0]) if known else start
-    execute(connection, _PUT_NUMBER, [table_id, column, first + size])
-    return first
-
-
-def skip_past(
-    connection: CatalogConnection, table_id: int, column: str, value: int, increment: int
-) -> None:
-    """Make sure a number given explicitly is not generated later."""
-    known = execute(connection, _NUMBER, [table_id, column])
-    if not known or (value + increment - int(known[0][0])) * increment > 0:
-        execute(connection, _PUT_NUMBER, [table_id, column, value + increment])
 
 
 def add_claims(

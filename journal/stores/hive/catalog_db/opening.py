@@ -17,6 +17,7 @@ from journal.local_engine.database_file import DuckDBStore
 from journal.records import catalog_format
 from journal.records.catalog import make_secret, put_first_state
 from journal.records.catalog_format import get_meta, put_format, put_meta
+from journal.records.numbers import reserve
 from journal.records.schema import (
     AUDIT,
     BACKUPS,
@@ -38,7 +39,6 @@ from journal.records.statements import (
     rename_column,
     select,
 )
-from journal.stores.hive.catalog_db.catalog import reserve
 from journal.stores.hive.catalog_db.engine import CatalogConnection
 
 _ID = "id"

@@ -1,0 +1,55 @@
+"""What maintains the journals behind a Hive server: the server, or an application on Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+from journal.model.schema import TableName
+from journal.stores.hive import adoption
+from journal.stores.hive.ejection import eject
+from journal.stores.hive.journal import HiveJournal
+from journal.transactions.transaction_rows import Author
+from spark_compaction.backends.hive import maintenance as jobs
+from spark_compaction.backends.hive.application import running_in
+from spark_compaction.backends.hive.backups import HiveBackups, overdue
+from spark_compaction.backends.hive.erasure import HiveErasure
+from spark_compaction.contract import Workers
+from spark_compaction.maintenance import AdoptionRequest, Maintenance
+
+
+def maintenance(journal: HiveJournal) -> Maintenance:
+    """The programs of a Hive store."""
+    return Maintenance(
+        compact=partial(jobs.compact, journal),
+        retain=partial(jobs.retain, journal),
+        backups=partial(HiveBackups, journal),
+        overdue=partial(overdue, journal),
+        erasure=partial(HiveErasure, journal),
+        adopt=partial(_adopt, journal),
+        eject=partial(_eject, journal),
+        server_jobs=partial(_statements, journal),
+        purge_engine=partial(_statements, journal),
+    )
+
+
+@contextmanager
+def _statements(journal: HiveJournal, workers: Workers) -> Iterator[None]:
+    application = workers.application()
+    if application is None:
+        yield
+        return
+    with running_in(application, journal):
+        yield
+
+
+def _adopt(journal: HiveJournal, asked: AdoptionRequest) -> list[str]:
+    wanted = adoption.HiveAdoption(asked.name, asked.key, asked.format, asked.folder)
+    if not asked.run:
+        return list(adoption.plan_only(journal, wanted).steps)
+    return list(adoption.adopt(journal, wanted, asked.author).steps)
+
+
+def _eject(journal: HiveJournal, name: TableName, by: Author, run: bool) -> list[str]:
+    return eject(journal, name, by, run=run)

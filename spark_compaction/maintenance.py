@@ -1,0 +1,90 @@
+"""What maintains the journals of one open store: a value that its backend makes.
+
+A store's backend has one function from an open journal to a ``Maintenance``; the scheme of the
+store's URL names it. The gateway imports it when the first job, hold or erasure needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, TypeVar
+
+from journal.model.errors import Code, PalimpsestError
+from journal.records.report import JobReport
+from spark_compaction.contract import Engine, JobRequest, Workers
+
+if TYPE_CHECKING:
+    from journal.model.schema import JournalFormat, Table, TableName
+    from journal.transactions.transaction_rows import Author
+    from spark_compaction.erasure.backend import ErasureBackend
+    from spark_compaction.programs.backup_store import BackupStore
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptionRequest:
+    """Which table of others a store is to adopt, by whom, or only to say what that would do.
+
+    ``folder`` holds its Parquet files, where no table of that name is there yet. ``stale_writes``:
+    ``refuse`` or ``allow`` what others write to a classic journal and nobody could see.
+    """
+
+    name: TableName
+    key: tuple[str, ...]
+    format: JournalFormat
+    author: Author
+    run: bool
+    folder: str | None = None
+    stale_writes: str = "refuse"
+
+
+def _no_worker(_workers: Workers) -> AbstractContextManager[Engine | None]:
+    return nullcontext(None)
+
+
+def _nothing_overdue() -> set[int]:
+    return set()
+
+
+@dataclass(frozen=True, slots=True)
+class Maintenance:
+    """The programs of one store over its open journals; None where the store lacks them.
+
+    - ``compact``: works changes in, by a mode; ``retain``: applies a policy at a moment, in
+      somebody's name.
+    - ``backups``: how a table's backups are kept; ``overdue``: the tables with retired pieces that
+      may be dropped.
+    - ``erasure``: what finds, hides and removes rows of people.
+    - ``adopt``, ``eject``: take over a table of others, and give one back; both say what they do,
+      step by step. ``index``: make an index that an adopted journal lacks, or only propose it; its
+      state and its statement.
+    - ``server_jobs``: a block in which jobs of the store's server run where the workers say;
+      ``purge_engine``: the same for purges, with the engine that writes rows, None if the server
+      does.
+    """
+
+    compact: Callable[[JobRequest, str], JobReport] | None = None
+    retain: Callable[[JobRequest, datetime, str | None], JobReport] | None = None
+    backups: Callable[[Table], BackupStore] | None = None
+    overdue: Callable[[], set[int]] = _nothing_overdue
+    erasure: Callable[[], ErasureBackend] | None = None
+    adopt: Callable[[AdoptionRequest], list[str]] | None = None
+    eject: Callable[[TableName, Author, bool], list[str]] | None = None
+    index: Callable[[Table, bool], tuple[str, str] | None] | None = None
+    server_jobs: Callable[[Workers], AbstractContextManager[Engine | None]] = _no_worker
+    purge_engine: Callable[[Workers], AbstractContextManager[Engine | None]] = _no_worker
+
+
+def required(found: T | None, what: str, place: str, advice: str = "") -> T:
+    """A program of a store; raises NOT_SUPPORTED where the store at ``place`` lacks it."""
+    if found is None:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"this store has no {what}: {place}",
+            advice=advice or "docs/index.md says what each store can do",
+        )
+    return found
