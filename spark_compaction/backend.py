@@ -20,7 +20,7 @@ from typing import Any, Protocol, TypeVar
 
 from sqlglot import exp
 
-from journal.erasure.seam import ErasureJournal
+from journal.erasure.seam import SecretJournal
 from journal.model.schema import Table
 from journal.model.segment import Fields, RowCounts, Segment, Tier
 from journal.model.store_session import StoreSession
@@ -174,7 +174,7 @@ class SetBasedBackend(MaintenanceBackend, Protocol):
     """A store that reads and writes pieces by SQL of its own."""
 
     @property
-    def journal(self) -> ErasureJournal:
+    def journal(self) -> SecretJournal:
         """The journals of the store."""
 
     @property

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from journal.erasure.requests import ErasureRequest
 from journal.erasure.scope import load_scope
-from journal.erasure.seam import ErasureJournal
 from journal.identity.descriptor import DescriptorEntry, ever_described
 from journal.model.dependents import Dependents
 from journal.model.errors import Code, PalimpsestError
@@ -19,6 +18,7 @@ from journal.model.segment import Segment
 from journal.model.store_session import StoreSession
 from journal.model.suppression import Suppression
 from journal.records import erasure_rows as rows_of
+from journal.transactions.protocol import OpenJournal
 from journal.transactions.state import JournalState
 
 _SUBJECTS_MAX = 100_000
@@ -143,13 +143,13 @@ def _why_not(
     return None
 
 
-def requests(journal: ErasureJournal) -> list[ErasureRequest]:
+def requests(journal: OpenJournal) -> list[ErasureRequest]:
     """Every request, oldest first."""
     with journal.reading_session() as session:
         return [ErasureRequest.of_row(row) for row in rows_of.load_erasures(session)]
 
 
-def find_request(journal: ErasureJournal, wanted: str) -> ErasureRequest:
+def find_request(journal: OpenJournal, wanted: str) -> ErasureRequest:
     """The request of that id, or of the only id that begins so."""
     found = [r for r in requests(journal) if wanted and r.id.startswith(wanted)]
     if len(found) != 1:

@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from journal.erasure.seam import ErasureJournal
+from journal.erasure.seam import SecretJournal
 from journal.erasure.secret import lasting_secret
 from journal.identity.descriptor import descriptor_of
 from journal.identity.identifiers import normal, texts_of
@@ -30,6 +30,7 @@ from journal.records import maintenance as rows_of
 from journal.sql import dialects
 from journal.sql.relations import column, ident
 from journal.transactions.expiry import Holding
+from journal.transactions.protocol import OpenJournal
 
 
 class HoldScope(StrEnum):
@@ -81,7 +82,7 @@ def identifies(table: Table, name: str) -> bool:
     return table.find(name) is not None or any(i.type == fold(name) for i in descriptor_of(table))
 
 
-def subject_hashes(journal: ErasureJournal, subject_column: str, value: str) -> str:
+def subject_hashes(journal: SecretJournal, subject_column: str, value: str) -> str:
     """The form in which a hold names a person: without the warehouse's secret it says nothing.
 
     A hash of the value as it is, and one of it where case and blanks mean nothing.
@@ -110,7 +111,7 @@ def release(session: StoreSession, hold: Hold, by: str | None, at: datetime) -> 
     rows_of.release_hold(session, hold.id, by, at)
 
 
-def find(journal: ErasureJournal, hold_id: str) -> Hold:
+def find(journal: OpenJournal, hold_id: str) -> Hold:
     """The active hold of that id; raises HELD if there is none."""
     found = next((h for h in all_holds(journal) if h.id == hold_id), None)
     if found is None or not found.is_active:
@@ -127,7 +128,7 @@ def no_hold(hold_id: str) -> PalimpsestError:
     )
 
 
-def all_holds(journal: ErasureJournal) -> list[Hold]:
+def all_holds(journal: OpenJournal) -> list[Hold]:
     """Every hold, released ones too, oldest first."""
     with journal.reading_session() as session:
         return held_in(session)
@@ -143,7 +144,7 @@ def held_in(session: StoreSession) -> list[Hold]:
     return _read(rows_of.holds(session))
 
 
-def active(journal: ErasureJournal, table: Table) -> list[Hold]:
+def active(journal: OpenJournal, table: Table) -> list[Hold]:
     """The holds that may cover rows of a table."""
     return [h for h in all_holds(journal) if h.concerns(table)]
 
@@ -153,7 +154,7 @@ def whole_table(holds: Iterable[Hold]) -> Hold | None:
     return next((h for h in holds if h.scope is HoldScope.TABLE), None)
 
 
-def conditions(journal: ErasureJournal, table: Table, holds: Iterable[Hold]) -> tuple[Holding, ...]:
+def conditions(journal: SecretJournal, table: Table, holds: Iterable[Hold]) -> tuple[Holding, ...]:
     """What each of some holds covers of a table, as ``covered`` says it."""
     found = ((hold, covered(journal, table, [hold])) for hold in holds)
     return tuple(
@@ -162,7 +163,7 @@ def conditions(journal: ErasureJournal, table: Table, holds: Iterable[Hold]) -> 
 
 
 def are_as_judged(
-    journal: ErasureJournal, session: StoreSession, table: Table, judged: Iterable[Holding]
+    journal: SecretJournal, session: StoreSession, table: Table, judged: Iterable[Holding]
 ) -> bool:
     """True if no hold on a table was placed or released since a job judged its rows."""
     now = [h for h in active_in(session) if h.concerns(table)]
@@ -172,7 +173,7 @@ def are_as_judged(
     return ids == {h.id for h in judged}
 
 
-def covered(journal: ErasureJournal, table: Table, holds: Iterable[Hold]) -> exp.Expr | None:
+def covered(journal: SecretJournal, table: Table, holds: Iterable[Hold]) -> exp.Expr | None:
     """The condition on a row version, over physical columns, that makes its key held; or None.
 
     It may contain the warehouse's secret, so it is for this process alone.
@@ -190,7 +191,7 @@ def covered(journal: ErasureJournal, table: Table, holds: Iterable[Hold]) -> exp
     return exp.or_(*found) if found else None
 
 
-def _of_person(journal: ErasureJournal, table: Table, hold: Hold) -> Iterator[exp.Expr]:
+def _of_person(journal: SecretJournal, table: Table, hold: Hold) -> Iterator[exp.Expr]:
     """The conditions under which a row version names the person of a hold."""
     name, secret = hold.subject_column or "", journal.read_secret()
     # Holds that were placed before there were two hashes have one.

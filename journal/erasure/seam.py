@@ -13,14 +13,18 @@ from journal.model.store_session import StoreSession
 from journal.transactions.protocol import OpenJournal
 
 
-class ErasureJournal(OpenJournal, Protocol):
-    """The journals of a store that can erase."""
+class SecretJournal(OpenJournal, Protocol):
+    """The journals of a store that has a secret, so that holds can be about people."""
 
     def make_secret(self) -> str:
         """What keyed hashes are made with, made if there is none."""
 
     def read_secret(self) -> str:
         """The same; raises WAREHOUSE_FORMAT if it is gone."""
+
+
+class ErasureJournal(SecretJournal, Protocol):
+    """The journals of a store that can erase."""
 
     def fencing_session(self) -> AbstractContextManager[StoreSession]:
         """An exclusive session that changes what may not be written; committed at the end."""

@@ -18,7 +18,7 @@ from journal.records import erasure_rows as rows_of
 from journal.records import maintenance as holds_of
 
 if TYPE_CHECKING:
-    from journal.erasure.seam import ErasureJournal
+    from journal.erasure.seam import SecretJournal
 
 PRIVATE = "_palimpsest"
 """Folder of the warehouse for what is neither catalog nor segment."""
@@ -26,7 +26,7 @@ _FILE = "secret.key"
 _BYTES = 32
 
 
-def lasting_secret(journal: ErasureJournal, session: StoreSession) -> str:
+def lasting_secret(journal: SecretJournal, session: StoreSession) -> str:
     """The secret to hash with; made only while nothing depends on one.
 
     One that got lost is never replaced by itself: with another, whoever was erased could be

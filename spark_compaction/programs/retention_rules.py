@@ -10,7 +10,7 @@ from typing import Any
 from sqlglot import exp
 
 from journal.erasure.holds import active, conditions, whole_table
-from journal.erasure.seam import ErasureJournal
+from journal.erasure.seam import SecretJournal
 from journal.model.policy import policy_of
 from journal.model.schema import Table
 from journal.model.segment import RowCounts
@@ -26,7 +26,7 @@ NO_ROW = "nothing past its time"
 
 
 def expiry(
-    journal: ErasureJournal, table: Table, now: datetime, nothing: JobPlan
+    journal: SecretJournal, table: Table, now: datetime, nothing: JobPlan
 ) -> Expiry | JobPlan:
     """What is past its time by the policy and the holds of a table; else ``nothing``, and why.
 

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from tests.support import apache_hive
-from tests.support.stores import embedded, hive, postgres
+from tests.support.stores import embedded, hive, postgres, toy
 from tests.support.stores.store import Capability, Store, StoreKind
 
-KINDS = [embedded.KIND, postgres.KIND, hive.KIND]
+KINDS = [embedded.KIND, postgres.KIND, hive.KIND, toy.KIND]
 if apache_hive.ASKED in os.environ:
     KINDS.append(hive.APACHE)
 

@@ -16,7 +16,7 @@ from tests.support import kept, under_hold
 from tests.support.kept import ALL, call, is_whole, rows, spoil
 from tests.support.stores.store import Capability, Store
 
-pytestmark = pytest.mark.timeout(1800)
+pytestmark = [pytest.mark.timeout(1800), pytest.mark.needs(Capability.BACKUPS)]
 TOKEN = "qz7-unmistakable-xk9"
 
 

@@ -165,7 +165,7 @@ def test_every_layout_is_read_as_before(store: Store) -> None:
     assert _is_clean(con)
 
 
-@pytest.mark.needs(Capability.MINOR_COMPACTION)
+@pytest.mark.needs(Capability.BACKUPS, Capability.MINOR_COMPACTION)
 @pytest.mark.also_on("hive")
 def test_a_minor_compaction_merges_what_came_in_pieces(store: Store) -> None:
     con = store.connect()

@@ -18,6 +18,7 @@ CASES = [
 
 
 @pytest.mark.timeout(1800)
+@pytest.mark.needs(Capability.BACKUPS, Capability.ERASURE)
 @pytest.mark.parametrize(
     "case", [0, *(pytest.param(n, marks=pytest.mark.also_on("hive")) for n in (1, 2))]
 )

@@ -24,7 +24,7 @@ from tests.support import under_hold
 from tests.support.kept import rows
 from tests.support.stores.store import Capability, Store
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.needs(Capability.ERASURE)]
 TOKEN = "qz7-unmistakable-xk9"
 MAIL = f"{TOKEN}@example.org"
 THEM = "id IN (7, 8, 9)"

@@ -36,7 +36,7 @@ from tests.support.under_hold import (
     submit,
 )
 
-pytestmark = pytest.mark.timeout(300)
+pytestmark = [pytest.mark.timeout(300), pytest.mark.needs(Capability.ERASURE)]
 
 
 @pytest.fixture

@@ -38,6 +38,7 @@ def test_versions_and_history_go_by_number_and_age(
     aged.check_versions(table)
 
 
+@pytest.mark.needs(Capability.ERASURE)
 @pytest.mark.also_on("hive")
 def test_holds_keep_rows_and_tables(table: Connection) -> None:
     ((hold, *_),) = rows(table, "PLACE HOLD ON t WHERE n = 103 REASON 'matter 1'")

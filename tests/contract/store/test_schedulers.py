@@ -50,6 +50,7 @@ def _summary(runs: list[JobRun]) -> list[tuple[str, str, str]]:
     return sorted((r.kind, r.table.rpartition(".")[2], r.state) for r in runs)
 
 
+@pytest.mark.needs(Capability.BACKUPS, Capability.ERASURE)
 def test_what_is_due_runs_and_another_scheduler_finds_all_done(
     store: Store, con: Connection
 ) -> None:

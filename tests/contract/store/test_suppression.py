@@ -6,10 +6,10 @@ import pytest
 
 from gateway.dbapi.connection import Connection
 from tests.support import suppressing
-from tests.support.stores.store import Store
+from tests.support.stores.store import Capability, Store
 from tests.support.suppressing import Run, runner
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.needs(Capability.ERASURE)]
 
 
 @pytest.fixture

@@ -117,6 +117,9 @@ KIND = StoreKind(
     "embedded",
     frozenset(
         {
+            Capability.ALL_TYPES,
+            Capability.BACKUPS,
+            Capability.ERASURE,
             Capability.FOREIGN_KEYS,
             Capability.HOLDS_DURING_PURGES,
             Capability.MINOR_COMPACTION,

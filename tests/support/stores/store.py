@@ -22,6 +22,9 @@ class Capability(Enum):
     """What a kind of store may lack; the value completes "a store without ..."."""
 
     ADOPTION = "tables of others that can be adopted"
+    ALL_TYPES = "every type of the gateway"
+    BACKUPS = "backups"
+    ERASURE = "erasures, and legal holds"
     SERVER = "a server, and connections to it that can be lost"
     FOREIGN_KEYS = "foreign keys"
     HOLDS_DURING_PURGES = "holds that are placed while a purge runs: they wait for its end"
