@@ -35,10 +35,7 @@ _CONSTANT: dict[str, Any] = {}
 
 def render(query: Query) -> str:
     """The text of a query in the store's dialect; kept on the query, since plans are reused."""
-    text = query.__dict__.get("_duckdb")
-    if text is None:
-        text = query.__dict__["_duckdb"] = dialects.text(query.ast, query.nodes, DIALECT)
-    return str(text)
+    return query.once("duckdb", lambda: dialects.text(query.ast, query.nodes, DIALECT))
 
 
 def _parsed(
@@ -53,6 +50,16 @@ def _parsed(
         statements = connection.extract_statements(text)
         found = kept[name] = statements[0] if len(statements) == 1 else text
     return found
+
+
+def _staging(name: str, query: Query) -> Query:
+    target = exp.Create(
+        this=exp.to_table(name),
+        kind="TABLE",
+        properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
+        expression=query.ast,
+    )
+    return Query(target, query.parameters)
 
 
 class DuckDBSession:
@@ -165,7 +172,7 @@ class DuckDBSession:
         return {name: parameters[name] for name in query.parameters}
 
     def _statement(self, query: Query) -> str | duckdb.Statement:
-        return _parsed(self._connection, render(query), query.__dict__, "_statement")
+        return _parsed(self._connection, render(query), query.memo, "statement")
 
     def _constant(self, sql: str) -> str | duckdb.Statement:
         return _parsed(self._connection, sql, _CONSTANT, sql)
@@ -217,16 +224,7 @@ class DuckDBSession:
         return self.rest_as_arrow()
 
     def stage(self, name: str, query: Query, parameters: Parameters) -> None:
-        create = query.__dict__.get("_stage")
-        if create is None:
-            target = exp.Create(
-                this=exp.to_table(name),
-                kind="TABLE",
-                properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
-                expression=query.ast,
-            )
-            create = query.__dict__["_stage"] = Query(target, query.parameters)
-        self.execute(create, parameters)
+        self.execute(query.once("stage", lambda: _staging(name, query)), parameters)
         self._staged.append(name)
 
     def show_arrow(self, name: str, rows: pa.Table) -> None:

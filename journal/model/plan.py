@@ -10,10 +10,10 @@ the transaction that runs the plan.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlglot import exp
 
@@ -23,6 +23,8 @@ from journal.model.schema import Relation, Table, TableName
 from journal.model.segment import RowCounts, Tier
 from journal.model.trees import Nodes
 from journal.model.version import Version
+
+T = TypeVar("T")
 
 STORE_SCHEMA = "_palimpsest"
 """Schema of the store that holds the physical relations."""
@@ -68,16 +70,25 @@ def placed(table_id: int) -> exp.Table:
     return table
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Query:
     """One SQL statement as AST, with the names of the parameters that occur in it.
 
-    ``nodes`` are those of the AST, where they are known.
+    ``nodes`` are those of the AST, where they are known. ``memo`` holds what stores have made of
+    the query, by names of theirs: plans are reused, and their queries with them.
     """
 
     ast: exp.Expr
     parameters: tuple[str, ...]
     nodes: Nodes | None = None
+    memo: dict[str, Any] = field(init=False, default_factory=dict, repr=False)
+
+    def once(self, name: str, make: Callable[[], T]) -> T:
+        """What was made of the query under a name, made now if it was not yet."""
+        found: T | None = self.memo.get(name)
+        if found is None:
+            found = self.memo[name] = make()
+        return found
 
     @staticmethod
     def of(ast: exp.Expr) -> Query:

@@ -66,10 +66,7 @@ def few_rows(
 
 def _conformed(table: Table, query: Query) -> Query:
     """The query in exactly the types of the journal's columns; kept, since plans are reused."""
-    kept: Query | None = query.__dict__.get("_conformed")
-    if kept is None:
-        kept = query.__dict__["_conformed"] = conformed(table, query)
-    return kept
+    return query.once("conformed", lambda: conformed(table, query))
 
 
 def _staged(

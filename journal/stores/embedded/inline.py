@@ -38,12 +38,12 @@ def append_to_head(
 ) -> tuple[int, list[plain_rows.JournalRow] | None]:
     """Append a query's rows to a table's head; how many they were, and they where that is cheap."""
     plain = plain_rows.is_plain(table)
-    insert = query.__dict__.get("_insert")
+    insert = query.memo.get("insert")
     if insert is None or insert[0] != head:
         ast = insert_into_head(table.id, head, journal_names(table), query.ast)
         if plain:
             ast.set("returning", exp.Returning(expressions=plain_rows.outputs(table)))
-        insert = query.__dict__["_insert"] = (head, Query(ast, query.parameters))
+        insert = query.memo["insert"] = (head, Query(ast, query.parameters))
     session.execute(insert[1], parameters)
     if not plain:
         return int(session.fetch_many(1)[0][0]), None

@@ -60,10 +60,7 @@ def as_json(query: Query, kinds: Sequence[HiveType]) -> Query:
     """A query whose nested columns are JSON text; the same one if it has none."""
     if not any(kind.is_nested for kind in kinds):
         return query
-    kept: Query | None = query.__dict__.get("_hive_json")
-    if kept is None:
-        kept = query.__dict__["_hive_json"] = Query(_as_json(query.ast, kinds), query.parameters)
-    return kept
+    return query.once("json", lambda: Query(_as_json(query.ast, kinds), query.parameters))
 
 
 def _as_json(ast: exp.Expr, kinds: Sequence[HiveType]) -> exp.Query:

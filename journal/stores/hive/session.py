@@ -127,9 +127,7 @@ class HiveSession:
         limit = self._held_rows if rows_max is None else rows_max
         if not limit:
             return None
-        kept: tuple[Query, frozenset[str]] | None = query.__dict__.get("_hive_here")
-        if kept is None:
-            kept = query.__dict__["_hive_here"] = renamed(query)
+        kept = query.once("renamed", lambda: renamed(query))
         found = [(name, self._tiers.find(name)) for name in sorted(kept[1])]
         segments = [s for _, tier in found if tier is not None for s in tier[1]]
         if self._places.reads_remote_rows(query):
@@ -177,7 +175,7 @@ class HiveSession:
 
     def _ask(self, query: Query, parameters: Parameters, known: Sequence[str]) -> None:
         known = self._bound(query, parameters) or known
-        kept: list[tuple[str, HiveType]] | None = query.__dict__.get("_hive_columns")
+        kept: list[tuple[str, HiveType]] | None = query.memo.get("columns")
         if kept is not None:
             self._asked(as_json(query, [kind for _, kind in kept]), parameters)
             self._kinds = kept
@@ -192,7 +190,7 @@ class HiveSession:
                 self._asked(as_json(query, kinds), parameters)
         names = labels_of(query, self.local) or [""] * len(described)
         labels = [given or name for given, (name, _) in zip(names, described, strict=False)]
-        self._kinds = query.__dict__["_hive_columns"] = list(zip(labels, kinds, strict=True))
+        self._kinds = query.memo["columns"] = list(zip(labels, kinds, strict=True))
 
     def _asked(self, query: Query, parameters: Parameters) -> str:
         """Run a query, and see that what it reads is there; its text."""

@@ -16,7 +16,7 @@ from journal.stores.hive.partition_pruning import Needed
 from journal.stores.hive.text import Template
 from journal.stores.hive.tiers import SeenTiers
 
-_PLACE = "_hive_text"
+_PLACE = "text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +36,13 @@ class KeptText:
         """Keep a text that reads just these tiers on its query."""
         shapes = dict.fromkeys(tiers.table_and_layout(name) for name in names)
         made_for = tuple((i, shape, *tiers.seen(i, shape)) for i, shape in shapes)
-        kept = query.__dict__[_PLACE] = KeptText(template, needed, made_for)
+        kept = query.memo[_PLACE] = KeptText(template, needed, made_for)
         return kept
 
 
 def kept_text(query: Query, tiers: SeenTiers) -> KeptText | None:
     """The text of a query that was made for what a statement sees; None if there is none yet."""
-    kept: KeptText | None = query.__dict__.get(_PLACE)
+    kept: KeptText | None = query.memo.get(_PLACE)
     if kept is None:
         return None
     for table_id, shape, manifest, table in kept.made_for:

@@ -174,11 +174,11 @@ class HiveStatement(AbstractContextManager["HiveStatement", None]):
         return self._upload(table, rows, counts)
 
     def _local_rows(self, table: Table, query: Query, parameters: Parameters) -> pa.Table:
-        kept: Query | None = query.__dict__.get("_hive_conformed")
-        if kept is None:
-            rows = _in_its_types(table, query.ast.copy())
-            kept = query.__dict__["_hive_conformed"] = Query(rows, query.parameters)
-        return self.session.local.arrow(kept, parameters)
+        found = query.once(
+            "in its types",
+            lambda: Query(_in_its_types(table, query.ast.copy()), query.parameters),
+        )
+        return self.session.local.arrow(found, parameters)
 
     def _append_remote(
         self, table: Table, query: Query, parameters: Parameters, rows_max: int
@@ -247,10 +247,10 @@ def _in_its_types(table: Table, rows: exp.Expr) -> exp.Select:
 
 def _at_most(query: Query, rows_max: int) -> Query:
     """One row more than may be held, so that it shows when there are too many."""
-    kept = query.__dict__.get(f"_hive_first_{rows_max}")
-    if kept is None:
+
+    def limited() -> Query:
         assert isinstance(query.ast, exp.Query)
         rows = exp.select("*").from_(query.ast.copy().subquery("r")).limit(rows_max + 1)
-        kept = query.__dict__[f"_hive_first_{rows_max}"] = Query(rows, query.parameters)
-    assert isinstance(kept, Query)
-    return kept
+        return Query(rows, query.parameters)
+
+    return query.once(f"at most {rows_max}", limited)

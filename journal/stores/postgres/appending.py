@@ -36,9 +36,9 @@ def append_to_head(
     if is_flat(table):
         return flat.append(session, table, query, parameters)
     head = committed.tables[table.id].manifest.heads[-1]
-    insert = query.__dict__.get("_postgres_insert")
+    insert = query.memo.get("insert")
     if insert is None or insert[0] != head:
         ast = layout.insert_into(table, layout.head_table(table.id, head), query.ast.copy())
-        insert = query.__dict__["_postgres_insert"] = (head, Query(ast, query.parameters))
+        insert = query.memo["insert"] = (head, Query(ast, query.parameters))
     session.execute(insert[1], parameters)
     return session.changed(), None

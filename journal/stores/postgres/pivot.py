@@ -38,10 +38,7 @@ def with_values(
 
     ``known`` are the columns of relations that the tree only names.
     """
-    found = query.__dict__.get("_postgres_pivots")
-    if found is None:
-        found = query.__dict__["_postgres_pivots"] = has_pivots(query.ast)
-    if not found:
+    if not query.once("postgres pivots", lambda: has_pivots(query.ast)):
         return query
     return Query.of(_listed(query.ast, known, ask))
 

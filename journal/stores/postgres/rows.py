@@ -29,16 +29,13 @@ _INSTANT = "(TIMESTAMPTZ '1970-01-01 00:00:00+00' + {} * INTERVAL '1 microsecond
 
 def held_query(table: Table, query: Query, rows_max: int | None) -> Query:
     """The rows of a query as text and version numbers, one more than may be held."""
-    kept = query.__dict__.get(f"_postgres_held_{rows_max}")
-    if kept is None:
+
+    def held() -> Query:
         assert isinstance(query.ast, exp.Query)
         rows = as_texts(table, fields_of(table), query.ast.copy())
-        if rows_max is not None:
-            rows = rows.limit(rows_max + 1)
-        kept = Query(rows, query.parameters)
-        query.__dict__[f"_postgres_held_{rows_max}"] = kept
-    assert isinstance(kept, Query)
-    return kept
+        return Query(rows if rows_max is None else rows.limit(rows_max + 1), query.parameters)
+
+    return query.once(f"held {rows_max}", held)
 
 
 def as_texts(table: Table, fields: Fields, query: exp.Query) -> exp.Select:

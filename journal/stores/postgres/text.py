@@ -57,14 +57,14 @@ class Text:
 
 def render(query: Query, epoch_of: EpochOf = unreplaced) -> Text:
     """The text of a query; kept on the query, since plans are reused."""
-    return kept(query, "_postgres", epoch_of, lambda: rendered(query.ast, epoch_of))
+    return kept(query, "postgres", epoch_of, lambda: rendered(query.ast, epoch_of))
 
 
 def kept(query: Query, place: str, epoch_of: EpochOf, make: Callable[[], Text]) -> Text:
     """A text that is kept on its query, made anew when it reads tiers of other epochs."""
-    found = query.__dict__.get(place)
+    found = query.memo.get(place)
     if found is None or any(epoch_of(table) != epoch for table, epoch in found.epochs):
-        found = query.__dict__[place] = make()
+        found = query.memo[place] = make()
     assert isinstance(found, Text)
     return found
 
