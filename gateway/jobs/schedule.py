@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from gateway.procedures.procedures import committed_state
 from journal.erasure.holds import active
 from journal.model.cron import next_run
 from journal.model.errors import PalimpsestError
@@ -98,7 +99,11 @@ def triggered_jobs(session: Session, last: LastRuns) -> list[DueJob]:
 
     journal, maintenance = session.journal, session.executor.maintenance
     now, state = journal.clock.now(), committed_state(journal)
-    over = set() if maintenance.backups is None else maintenance.overdue() | _tables_with_expired_backups(journal)
+    over = (
+        set()
+        if maintenance.backups is None
+        else maintenance.overdue() | _tables_with_expired_backups(journal)
+    )
     wanted = WaitingPurges.of(requests(journal), lambda i: _is_old(last.get(("purge", i)), now))
     found: list[DueJob] = []
     for table in state.catalog.tables():
