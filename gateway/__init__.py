@@ -19,11 +19,12 @@ from gateway.errors import (
     ProgrammingError,
     Warning,  # noqa: A004 - the name PEP 249 demands
 )
+from gateway.version import VERSION
 
 if TYPE_CHECKING:
     from gateway.dbapi.connection import Connection
 
-__version__ = "0.1.0"
+__version__ = VERSION
 apilevel = "2.0"
 threadsafety = 2
 paramstyle = "qmark"

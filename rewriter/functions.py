@@ -29,6 +29,10 @@ TABLE_FUNCTIONS = (
     "json_each",
     "json_tree",
 )
+FILE_FUNCTIONS = frozenset(
+    name.replace("_", "") for name in TABLE_FUNCTIONS if name.startswith(("read_", "parquet_"))
+) | {"glob"}
+"""Functions whose first argument names files, in lower case and without underscores."""
 _KNOWN = frozenset(name.replace("_", "") for name in TABLE_FUNCTIONS)
 _REACHING_OUT = frozenset(
     {

@@ -84,19 +84,14 @@ def create(
     Examples:
       palimpsest access create --subject email=ada@example.org --days 14 ada.package
     """
+    from gateway.procedures import requests
     from gateway.procedures.erasing import subjects_of
-    from gateway.procedures.erasure_program import erasure_backend
-    from spark_compaction.erasure.access import collect
 
     with open_connection(access, "access", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json):
             expires = datetime.now(UTC) + timedelta(days=days)
-            data, told = collect(
-                erasure_backend(connection.session),
-                subjects_of(list(subject), []),
-                passphrase,
-                expires,
-                connection.session.user or "somebody",
+            data, told = connection.client_session.perform(
+                requests.access_package, subjects_of(list(subject), []), passphrase, expires
             )
             write_file(file, data)
     if as_json:

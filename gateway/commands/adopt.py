@@ -10,7 +10,7 @@ from gateway.commands.connecting import JSON_OPTION, Access, open_connection, up
 from gateway.commands.failure import exit_on_error
 from gateway.errors import mapping
 from gateway.session.typed_names import column_names
-from gateway.shell.table_files import adopt_files
+from gateway.shell.table_files import adopt_files, has_folder
 from journal.model.places import local_folder
 
 
@@ -80,14 +80,14 @@ def command(
     keys = column_names(key)
     with open_connection(access, "adopt", as_json=as_json, make=source is not None) as connection:
         with exit_on_error(as_json=as_json), mapping():
-            session = connection.session
-            if source is not None and session.journal.capabilities.folder is not None:
+            session = connection.client_session
+            if source is not None and session.perform(has_folder):
                 steps = adopt_files(connection, table, local_folder(source), keys, run=not dry_run)
             else:
                 from gateway.procedures.adopting import adopt
 
                 steps = adopt(
-                    *(session, table, keys, names),
+                    *(connection.session, table, keys, names),
                     run=not dry_run,
                     folder=source,
                     stale_writes=stale_writes,

@@ -40,12 +40,11 @@ def verify(head: str | None, as_json: bool, access: Access) -> None:
       palimpsest audit verify
       palimpsest audit verify --head 1f0c...
     """
-    from gateway.procedures.erasure_program import erasure_of
-    from journal.erasure import audit
+    from gateway.procedures import requests
 
     with open_connection(access, "audit", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping():
-            found = audit.verify(erasure_of(connection.session).journal, head)
+            found = connection.client_session.perform(requests.audit_check, head)
     if as_json:
         click.echo(json.dumps({"clean": not found.problems, **asdict(found)}))
     else:
@@ -62,14 +61,12 @@ def verify(head: str | None, as_json: bool, access: Access) -> None:
 @upkeep_options
 def list_entries(as_json: bool, access: Access) -> None:
     """Show all entries, oldest first."""
-    from gateway.procedures.erasure_program import erasure_of
+    from gateway.procedures import requests
     from journal.model.version import to_datetime
-    from journal.records.erasure_rows import load_audit
 
     with open_connection(access, "audit", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping():
-            with erasure_of(connection.session).journal.reading_session() as session:
-                rows = load_audit(session)
+            rows = connection.client_session.perform(requests.audit_entries)
     if as_json:
         click.echo(json.dumps([asdict(row) for row in rows]))
         return

@@ -12,9 +12,9 @@ from urllib.parse import quote
 
 import click
 
-import gateway
 from gateway import errors
 from gateway.commands.failure import CONNECTION, fail
+from gateway.config import Settings
 from gateway.dbapi.connection import Connection
 from gateway.opening.folders import parse_url
 from gateway.opening.schemes import PREFIX, is_database
@@ -24,6 +24,8 @@ from rewriter.syntax.parsing import DIALECTS
 
 F = TypeVar("F", bound=Callable[..., Any])
 DEFAULT = "warehouse"
+_LONG = frozenset({"shell", "scheduler"})
+"""Commands that people leave running; the others let these have a folder first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,14 +125,16 @@ def connect(
     url = url_of(access.warehouse)
     if not make:
         _check_exists(url, access.warehouse)
-    settings = {} if access.as_of is None else {"as_of": access.as_of}
-    return gateway.connect(
+    with errors.mapping():
+        settings = Settings().with_setting("as_of", access.as_of)
+    return Connection(
         url,
         dialect=access.dialect,
         autocommit=autocommit,
         user=access.user or login_name(),
         application=f"palimpsest {command}",
-        **settings,
+        settings=settings,
+        short=command not in _LONG,
     )
 
 

@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
 from gateway.commands.failure import STATEMENT, exit_on_error, fail
 from gateway.commands.progress import show_progress
-from gateway.dbapi.connection import Connection
 from gateway.errors import mapped, mapping
 from gateway.wording import counted
 
 if TYPE_CHECKING:
     from journal.erasure.requests import ErasureRequest
-    from journal.erasure.seam import ErasureJournal
 
 _DAY_US = 24 * 3600 * 1_000_000
 ENGINE_OPTION = click.option(
@@ -102,25 +100,23 @@ def submit(
       palimpsest erase submit --file ids.csv --reason "ticket 4711"
       palimpsest erase submit --subject customer=17 --dependents cascade --dry-run
     """
-    from gateway.procedures.erasing import names_of, read_subjects, subjects_of
-    from gateway.procedures.erasure_program import erasure_of
-    from journal.erasure.erasure_spec import ErasureSpec
+    from gateway.procedures import requests
+    from gateway.procedures.erasing import read_subjects, subjects_of
     from journal.model.dependents import read_dependents
     from journal.model.suppression import read_suppression
 
     with open_connection(access, "erase", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping(), show_progress("searching", quiet=as_json):
-            wanted = ErasureSpec(
-                subjects=subjects_of(list(subject), read_subjects(file) if file else []),
-                tables=names_of(connection.session, list(tables)),
+            request = connection.client_session.perform(
+                requests.submit,
+                subjects_of(list(subject), read_subjects(file) if file else []),
+                tables,
                 reason=reason,
                 expires_us=None if suppress_days is None else suppress_days * _DAY_US,
                 dependents=None if dependents is None else read_dependents(dependents),
                 suppression=read_suppression(suppression),
+                dry_run=dry_run,
             )
-            erasure = erasure_of(connection.session)
-            who = _author_name(connection)
-            request = erasure.dry_run(wanted) if dry_run else erasure.accept(wanted, who)
     _write_requests([request], as_json=as_json)
 
 
@@ -151,15 +147,13 @@ def returned(
       palimpsest erase returned hr.old --descriptor "email LOWER" --dry-run
       palimpsest erase returned hr.people
     """
-    from gateway.procedures.erasure_program import erasure_of
-    from gateway.procedures.returned_rows import returned_rows_spec as wanted_of
+    from gateway.procedures import requests
 
     with open_connection(access, "erase", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping(), show_progress("searching", quiet=as_json):
-            wanted = wanted_of(connection.session, table, descriptor, reason)
-            erasure = erasure_of(connection.session)
-            who = _author_name(connection)
-            request = erasure.dry_run(wanted) if dry_run else erasure.accept(wanted, who)
+            request = connection.client_session.perform(
+                requests.submit_returned, table, descriptor, reason, dry_run=dry_run
+            )
     _write_requests([request], as_json=as_json)
 
 
@@ -168,11 +162,11 @@ def returned(
 @upkeep_options
 def list_requests(as_json: bool, access: Access) -> None:
     """List all requests and their states."""
-    from journal.erasure.erasure_spec import requests
+    from gateway.procedures import requests
 
     with open_connection(access, "erase", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping():
-            found = requests(_journal(connection))
+            found = connection.client_session.perform(requests.all_requests)
     if as_json:
         click.echo(json.dumps([r.to_json() for r in found]))
         return
@@ -186,11 +180,11 @@ def list_requests(as_json: bool, access: Access) -> None:
 @upkeep_options
 def status(request: str, as_json: bool, access: Access) -> None:
     """Show one request and its receipt for each table."""
-    from journal.erasure.erasure_spec import find_request
+    from gateway.procedures import requests
 
     with open_connection(access, "erase", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping():
-            found = find_request(_journal(connection), request)
+            found = connection.client_session.perform(requests.request_of, request)
     _write_requests([found], as_json=as_json)
 
 
@@ -200,22 +194,20 @@ def status(request: str, as_json: bool, access: Access) -> None:
 @upkeep_options
 def cancel(request: str, as_json: bool, access: Access) -> None:
     """Cancel a request; this is possible until a purge has removed its rows."""
-    from gateway.procedures.erasure_program import erasure_of
-    from journal.erasure.erasure_spec import find_request
+    from gateway.procedures import requests
 
     with open_connection(access, "erase", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping():
-            found = find_request(_journal(connection), request)
-            done = erasure_of(connection.session).cancel(found, _author_name(connection))
+            done = connection.client_session.perform(requests.cancel, request)
     _write_requests([done], as_json=as_json)
 
 
 @command.command("run")
-@click.argument("requests", nargs=-1)
+@click.argument("named", nargs=-1, metavar="[REQUESTS]...")
 @ENGINE_OPTION
 @JSON_OPTION
 @upkeep_options
-def run(requests: tuple[str, ...], engine: str, as_json: bool, access: Access) -> None:
+def run(named: tuple[str, ...], engine: str, as_json: bool, access: Access) -> None:
     """Purge accepted requests (all of them, if none is named) in one scan, and complete them.
 
     \b
@@ -223,18 +215,13 @@ def run(requests: tuple[str, ...], engine: str, as_json: bool, access: Access) -
       palimpsest erase run
       palimpsest erase run 47207f83 --engine local --json
     """
-    from gateway.procedures.erasure_program import erasure_of
-    from journal.erasure.erasure_spec import find_request
-    from spark_compaction.contract import silent
+    from gateway.procedures import requests
 
     with open_connection(access, "erase", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping(), show_progress("purging", quiet=as_json):
-            journal = _journal(connection)
-            only = [find_request(journal, r).id for r in requests] or None
-            erasure = erasure_of(connection.session)
-            done = erasure.purge(
-                lambda: open_engine(engine), _author_name(connection), only, silent
-            )
+            session = connection.client_session
+            session.settings = session.settings.with_setting("job_engine", engine)
+            done = session.perform(requests.purge, named, engine)
     _write_requests(done.requests, as_json=as_json)
     for error in list(done.failures.values())[:1]:
         fail(mapped(error), as_json=as_json)
@@ -258,19 +245,19 @@ def readmit(subject: tuple[str, ...], request: str | None, access: Access) -> No
     Examples:
       palimpsest erase readmit --subject email=ada@example.org
     """
+    from gateway.procedures import requests
     from gateway.procedures.erasing import subjects_of
-    from journal.erasure.erasure_spec import find_request
-    from spark_compaction.erasure import readmission
 
     if bool(subject) == (request is not None):
         raise click.UsageError("give --subject or --request")
     with open_connection(access, "erase") as connection:
         with exit_on_error(), mapping():
-            journal, by = _journal(connection), _author_name(connection)
+            session = connection.client_session
             if request is not None:
-                count = readmission.readmit_request(journal, find_request(journal, request), by)
+                count = session.perform(requests.readmit_request, request)
             else:
-                count = readmission.readmit_subjects(journal, subjects_of(list(subject), []), by)
+                found = subjects_of(list(subject), [])
+                count = session.perform(requests.readmit_subjects, found)
     click.echo(f"{count} entries of the suppression list removed.")
 
 
@@ -297,43 +284,18 @@ def scope(
       palimpsest erase scope --allow "hr.*" --allow sales --deny hr.archive
       palimpsest erase scope --allow "*"
     """
-    from journal.erasure.scope import ErasureScope, load_scope, put_scope
+    from gateway.procedures import requests
 
     with open_connection(access, "erase", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping():
-            with _journal(connection).exclusive_session() as session:
-                found = ErasureScope() if reset else load_scope(session)
-                if reset or allow or deny:
-                    found = put_scope(session, allow or found.allow, deny or found.deny)
-                session.commit()
+            found = connection.client_session.perform(
+                requests.change_scope, allow, deny, reset=reset
+            )
     if as_json:
         click.echo(json.dumps({"allow": found.allow, "deny": found.deny}))
     else:
         denied = ", ".join(found.deny) or "nothing"
         click.echo(f"Reached: {', '.join(found.allow)}. Never: {denied}.")
-
-
-def open_engine(name: str) -> Any:
-    """The engine jobs run on, as a context."""
-    from contextlib import closing, nullcontext
-
-    if name == "local":
-        from spark_compaction.engines.local import LocalEngine
-
-        return nullcontext(LocalEngine())
-    from spark_compaction.engines.client import SparkEngine
-
-    return closing(SparkEngine())
-
-
-def _journal(connection: Connection) -> ErasureJournal:
-    from gateway.procedures.erasure_program import erasure_of
-
-    return erasure_of(connection.session).journal
-
-
-def _author_name(connection: Connection) -> str:
-    return connection.session.user or "somebody"
 
 
 def _request_line(request: ErasureRequest) -> str:

@@ -69,7 +69,7 @@ def command(
     options = FileOptions(delimiter, header, null)
     with open_connection(access, "import", as_json=as_json, make=create) as connection:
         started = time.monotonic()
-        session = connection.session
+        session = connection.client_session
         if suppressed is not None:
             session.settings = session.settings.with_setting("suppressed_rows", suppressed)
         with (

@@ -11,10 +11,8 @@ import click
 from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
 from gateway.commands.failure import STATEMENT, exit_on_error
 from gateway.commands.progress import show_progress
-from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
-from gateway.jobs.runs import JobRun, Request, run_all
-from gateway.procedures.procedures import find_tables
+from gateway.jobs.runs import JobRun, run_named
 from gateway.wording import counted
 from journal.records.report import JobReport
 
@@ -103,30 +101,23 @@ def command(
     ):
         for setting, wanted in (("job_engine", engine), ("spark_master", master)):
             if wanted is not None:
-                connection.session.settings = connection.session.settings.with_setting(
-                    setting, wanted
-                )
+                session = connection.client_session
+                session.settings = session.settings.with_setting(setting, wanted)
         with show_progress(f"{kind}", quiet=as_json) as advance:
-            request = Request(
-                kind,
-                given,
-                dry_run=dry_run,
-                names_tables=bool(tables),
-                parallel=parallel,
-                units=units,
-                progress=lambda _step, done, total: advance(done / max(total, 1)),
-            )
-            runs = _run(connection, request, tables)
+            with mapping():
+                runs = connection.client_session.perform_watched(
+                    lambda _step, done, total: advance(done / max(total, 1)),
+                    run_named,
+                    kind,
+                    given,
+                    tables,
+                    dry_run=dry_run,
+                    parallel=parallel,
+                    units=units,
+                )
     _write_runs(runs, as_json=as_json)
     if any(run.failed for run in runs):
         sys.exit(STATEMENT)
-
-
-def _run(connection: Connection, request: Request, tables: Sequence[str]) -> list[JobRun]:
-    with mapping():
-        session = connection.session
-        found = {t.id: t for name in tables for t in find_tables(session, name)}
-        return run_all(session, request, list(found.values()) or find_tables(session, None))
 
 
 def _option_values(options: Sequence[str]) -> dict[str, str]:

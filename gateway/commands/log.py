@@ -56,7 +56,7 @@ def command(table: str | None, limit: int, as_json: bool, access: Access) -> Non
         if table is not None:
             query = query.where("list_contains(tables, ?)", dialect="duckdb")
             name = table_name(connection, table)
-            known = connection.session.catalog.get(name)
+            known = connection.client_session.catalog.get(name)
             values.append(str(name if known is None else known.name))
         cursor.execute(query.sql(dialect="duckdb"), values)
         write_rows(cursor, connection, as_json=as_json)

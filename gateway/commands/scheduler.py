@@ -6,16 +6,17 @@ import json
 import signal
 import sys
 import threading
+from datetime import UTC, datetime
 from types import FrameType
 
 import click
 
 from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
 from gateway.commands.failure import STATEMENT, exit_on_error
-from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
 from gateway.jobs.runs import JobRun
-from gateway.jobs.scheduler import CHECK_S, Scheduler
+from gateway.jobs.scheduler import CHECK_S, Scheduler, run_due
+from gateway.sharing.remote_session import RemoteSession
 
 
 @click.command("scheduler")
@@ -46,9 +47,9 @@ def command(once: bool, check_s: int, parallel: int, as_json: bool, access: Acce
     every 24. The scheduler also compacts tables that have become slow to read, and removes what
     jobs have replaced when its grace ends.
 
-    One process opens an embedded warehouse: to serve it meanwhile, run the scheduler inside the
-    program that does (docs/jobs.md). On a database or a Hive store several may run: each starts
-    runs that no other has begun, and takes over from one that was killed.
+    If another program has an embedded warehouse open, the scheduler works through that program.
+    Several schedulers may run on one store: each starts runs that no other has begun, and takes
+    over from one that was killed.
 
     \b
     Examples:
@@ -58,32 +59,57 @@ def command(once: bool, check_s: int, parallel: int, as_json: bool, access: Acce
     """
     with open_connection(access, "scheduler", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping():
-            scheduler = _new_scheduler(connection, check_s, parallel, as_json)
+            session = connection.client_session
+            runs: list[JobRun] = []
             if once:
-                runs = scheduler.once()
+                runs = session.perform(run_due, None, parallel)
+                for run in runs:
+                    _write_run(run, as_json=as_json)
                 if not runs:
                     click.echo(json.dumps({"due": 0}) if as_json else "Nothing is due.")
+            elif isinstance(session, RemoteSession):
+                _ask_owner(session, check_s, parallel, as_json)
             else:
-                runs = []
-                _serve(scheduler)
+                _serve(
+                    Scheduler(
+                        lambda: connection.session,
+                        parallel=parallel,
+                        check_s=check_s,
+                        on_run=lambda run: _write_run(run, as_json=as_json),
+                    )
+                )
     if any(run.failed for run in runs):
         sys.exit(STATEMENT)
 
 
-def _new_scheduler(connection: Connection, check_s: int, parallel: int, as_json: bool) -> Scheduler:
-    def report_run(run: JobRun) -> None:
-        if as_json:
-            click.echo(json.dumps(run.to_json()))
-            return
-        why = str(run.error) if run.error else run.report.why if run.report else ""
-        click.echo(f"{run.kind} {run.table}: {run.state.lower()}{f': {why}' if why else ''}")
+def _write_run(run: JobRun, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(run.to_json()))
+        return
+    why = str(run.error) if run.error else run.report.why if run.report else ""
+    click.echo(f"{run.kind} {run.table}: {run.state.lower()}{f': {why}' if why else ''}")
 
-    return Scheduler(
-        lambda: connection.session, parallel=parallel, check_s=check_s, on_run=report_run
-    )
+
+def _ask_owner(session: RemoteSession, check_s: int, parallel: int, as_json: bool) -> None:
+    """Run jobs through the process that has the warehouse open."""
+    over, since = _until_interrupted(), datetime.now(UTC)
+    while True:
+        began = datetime.now(UTC)
+        for run in session.perform(run_due, since, parallel):
+            _write_run(run, as_json=as_json)
+        since = began
+        if over.wait(check_s):
+            return
 
 
 def _serve(scheduler: Scheduler) -> None:
+    over = _until_interrupted()
+    scheduler.start()
+    over.wait()
+    scheduler.stop()
+
+
+def _until_interrupted() -> threading.Event:
     over = threading.Event()
 
     def end(_number: int, _frame: FrameType | None) -> None:
@@ -91,7 +117,5 @@ def _serve(scheduler: Scheduler) -> None:
 
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, end)
-    scheduler.start()
     click.echo("Running; interrupt to end.", err=True)
-    over.wait()
-    scheduler.stop()
+    return over

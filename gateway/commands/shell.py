@@ -120,7 +120,7 @@ def _run_prompt(shell: Shell, connection: Connection, place: str, quiet: bool) -
     from gateway.shell.prompt import run_repl
 
     if not quiet:
-        tables = sum(1 for _ in connection.session.journal.state.catalog.tables())
+        tables = sum(1 for _ in connection.client_session.catalog.tables())
         count = counted(tables, "table")
         shell.write_message(
             f"Palimpsest {__version__} on {place} ({count}). \\? for help, \\q to leave."

@@ -11,10 +11,10 @@ from gateway.commands.connecting import JSON_OPTION, Access, open_connection, up
 from gateway.commands.failure import STATEMENT, exit_on_error
 from gateway.commands.progress import show_progress
 from gateway.errors import mapping
+from gateway.jobs.verify import verify_store
 from gateway.wording import counted
-from journal.local_engine.file_modes import MODE_SETTING, OWNER, FileModes, modes_of
+from journal.local_engine.file_modes import MODE_SETTING, FileModes
 from journal.model.verification import Verification
-from journal.stores.embedded.warehouse import DATABASE_FILE
 from journal.transactions.orphaned_rows import told
 
 
@@ -39,9 +39,7 @@ def command(as_json: bool, access: Access) -> None:
             mapping(),
             show_progress("verifying", quiet=as_json) as advance,
         ):
-            report = connection.session.executor.upkeep.verify(advance)
-        folder = connection.session.journal.capabilities.folder
-        modes = OWNER if folder is None else modes_of(folder / DATABASE_FILE)
+            report, modes = connection.client_session.perform_watched(advance, verify_store)
     if as_json:
         click.echo(json.dumps(report.to_json()))
     else:

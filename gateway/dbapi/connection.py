@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gateway import errors
 from gateway.config import Settings
@@ -20,8 +20,12 @@ from gateway.dbapi import reaper
 from gateway.dbapi.cursor import Cursor
 from gateway.errors import mapping
 from gateway.opening.sessions import open_session
-from gateway.session.session import Session
+from gateway.session.client_session import ClientSession
+from gateway.sharing.remote_session import RemoteSession
 from journal.model.errors import Code, PalimpsestError
+
+if TYPE_CHECKING:
+    from gateway.session.session import Session
 
 
 class Connection:
@@ -57,6 +61,7 @@ class Connection:
         user: str | None,
         application: str | None,
         settings: Settings,
+        short: bool = False,
     ) -> None:
         self.lock = threading.RLock()
         self._closed = False
@@ -71,6 +76,7 @@ class Connection:
                 user=user,
                 application=application,
                 settings=settings,
+                short=short,
             )
             self._session = self._opened.session
 
@@ -81,6 +87,18 @@ class Connection:
 
     @property
     def session(self) -> Session:
+        """The session, where this process has the warehouse open; else raises NOT_SUPPORTED."""
+        found = self.client_session
+        if isinstance(found, RemoteSession):
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"another process has the warehouse {found.place} open, and this needs it here",
+                advice="do it in that process, or end that process first",
+            )
+        return cast("Session", found)
+
+    @property
+    def client_session(self) -> ClientSession:
         """The session; raises when the connection is closed or was opened by another process."""
         if self._closed:
             raise PalimpsestError(Code.CLOSED, "the connection is closed", advice="connect again")
@@ -103,18 +121,18 @@ class Connection:
     @autocommit.setter
     def autocommit(self, value: bool) -> None:
         with mapping(), self.lock:
-            if self.session.transaction is not None:
+            if self.client_session.in_transaction:
                 raise PalimpsestError(
                     Code.ACTIVE_TRANSACTION,
                     "autocommit cannot change inside a transaction",
                     advice="commit or roll back first",
                 )
-            self.session.autocommit = bool(value)
+            self.client_session.autocommit = bool(value)
 
     @property
     def in_transaction(self) -> bool:
         """True while a transaction is open or failed."""
-        return self._session.transaction is not None
+        return self._session.in_transaction
 
     @contextmanager
     def reading_as_of(self, point: object) -> Iterator[Connection]:
@@ -134,8 +152,8 @@ class Connection:
         [(1,)]
         """
         with mapping(), self.lock:
-            before = self.session.settings
-            self.session.settings = before.with_setting("as_of", point)
+            before = self.client_session.settings
+            self.client_session.settings = before.with_setting("as_of", point)
         try:
             yield self
         finally:
@@ -145,7 +163,7 @@ class Connection:
     def cursor(self) -> Cursor:
         """A new cursor; raises ``InterfaceError`` if the connection is closed (PAL-601)."""
         with mapping(), self.lock:
-            self.session  # noqa: B018 - raises when closed
+            self.client_session  # noqa: B018 - raises when closed
             cursor = Cursor(self)
             self._cursors.add(cursor)
             return cursor
@@ -170,12 +188,12 @@ class Connection:
         rows first: run the transaction again. A failed transaction raises PAL-402.
         """
         with mapping(), self.lock:
-            self.session.commit()
+            self.client_session.commit()
 
     def rollback(self) -> None:
         """Roll back the transaction, if there is one."""
         with mapping(), self.lock:
-            self.session.rollback()
+            self.client_session.rollback()
 
     def cancel(self) -> None:
         """Stop the running statement, from another thread; it fails with SQLSTATE 57014.
@@ -183,7 +201,7 @@ class Connection:
         Does nothing if no statement runs.
         """
         with mapping():
-            self.session.cancel()
+            self.client_session.cancel()
 
     def close(self) -> None:
         """Stop the running statement, roll back, and close the connection and its cursors.

@@ -8,17 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from gateway.dbapi import reaper
 from gateway.errors import mapping
-from gateway.session.execute_many import execute_many
-from gateway.session.results import BufferedRows, Row, StatementOutcome, StreamedRows
+from gateway.session.outcome import ResultRows, Row, StatementOutcome
 from journal.model.errors import Code, PalimpsestError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from gateway.dbapi.connection import Connection
-    from gateway.session.session import Session
+    from gateway.session.client_session import ClientSession
 
 Description = tuple[str, str, None, None, int | None, int | None, None]
 _ITERATION_ROWS = 1024
@@ -101,7 +100,7 @@ class Cursor:
         """
         with mapping(), self.connection.lock:
             self._reset()
-            session = self.connection.session
+            session = self.connection.client_session
             with session.cancellation.running():
                 self._take(session.execute(_checked_text(sql), parameters))
         return self
@@ -121,8 +120,8 @@ class Cursor:
         """
         with mapping(), self.connection.lock:
             self._reset()
-            session = self.connection.session
-            self._take(execute_many(session, _checked_text(sql), _row_list(rows)))
+            session = self.connection.client_session
+            self._take(session.execute_many(_checked_text(sql), _row_list(rows)))
         return self
 
     def callproc(self, procname: str, parameters: Sequence[Any] = ()) -> Sequence[Any]:
@@ -169,7 +168,7 @@ class Cursor:
         """
         with mapping(), self.connection.lock:
             rows = self._all_rows()
-            with self.connection.session.fetching(rows):
+            with self.connection.client_session.fetching(rows):
                 table = rows.arrow()
             self.rownumber = (self.rownumber or 0) + table.num_rows
             return table
@@ -183,7 +182,7 @@ class Cursor:
             source = self._all_rows()
             batches = source.batches(rows)
         while True:
-            with mapping(), self.connection.lock, self.connection.session.fetching(source):
+            with mapping(), self.connection.lock, self.connection.client_session.fetching(source):
                 batch = next(batches, None)
             if batch is None:
                 return
@@ -254,7 +253,7 @@ class Cursor:
 
     def __del__(self) -> None:
         outcome = getattr(self, "_outcome", None)
-        if outcome is not None and isinstance(outcome.rows, StreamedRows):
+        if outcome is not None and outcome.rows is not None:
             if self.connection.process == os.getpid():
                 reaper.REAPER.put(outcome.close)
 
@@ -262,8 +261,8 @@ class Cursor:
         with mapping():
             self._open_session()
 
-    def _open_session(self) -> Session:
-        session = self.connection.session
+    def _open_session(self) -> ClientSession:
+        session = self.connection.client_session
         if self._closed:
             raise PalimpsestError(Code.CLOSED, "the cursor is closed", advice="open another one")
         return session
@@ -293,7 +292,7 @@ class Cursor:
             )
         return self._outcome
 
-    def _all_rows(self) -> StreamedRows | BufferedRows:
+    def _all_rows(self) -> ResultRows:
         """The rows of the result; raises INTERFACE if some are in hand already."""
         rows = self._result().rows
         assert rows is not None
@@ -315,7 +314,7 @@ class Cursor:
         found = self._ahead[self._next : self._next + size]
         self._next += len(found)
         if len(found) < size:
-            with self.connection.session.fetching(rows):
+            with self.connection.client_session.fetching(rows):
                 self._ahead = rows.take(max(size - len(found), _ITERATION_ROWS))
             self._next = min(size - len(found), len(self._ahead))
             found += self._ahead[: self._next]

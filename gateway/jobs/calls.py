@@ -12,7 +12,7 @@ from gateway.jobs import kinds
 from gateway.jobs.arguments import Arguments
 from gateway.jobs.runs import JobRun, Request, run_all
 from gateway.procedures.procedures import bind_arguments, named_tables
-from gateway.session.results import StatementOutcome
+from gateway.session.outcome import StatementOutcome
 from journal.model.errors import Code, PalimpsestError
 from journal.records.report import NUMBERS
 

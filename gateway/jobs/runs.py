@@ -25,6 +25,8 @@ from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.engines import workers_of
 from gateway.jobs.job_locks import ExclusiveLock, job_slot
 from gateway.jobs.orphaned_runs import note_interrupted, owner_lock_name
+from gateway.procedures.procedures import find_tables
+from gateway.session.operations import Advance, operation
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import coded
 from journal.model.places import shown_place
@@ -109,6 +111,35 @@ class JobRun:
             "report": report,
             "error": failure,
         }
+
+
+@operation
+def run_named(
+    session: Session,
+    advance: Advance,
+    kind: str,
+    options: Mapping[str, Any],
+    tables: Sequence[str],
+    *,
+    dry_run: bool = False,
+    parallel: int = 1,
+    units: int | None = None,
+) -> list[JobRun]:
+    """Run a kind of job on tables by name, on all of them if none is named; see ``run_all``.
+
+    ``advance`` is told the step, how many of its units are done, and of how many.
+    """
+    found = {t.id: t for name in tables for t in find_tables(session, name)}
+    request = Request(
+        kind,
+        options,
+        dry_run=dry_run,
+        names_tables=bool(tables),
+        parallel=parallel,
+        units=units,
+        progress=advance,
+    )
+    return run_all(session, request, list(found.values()) or find_tables(session, None))
 
 
 def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list[JobRun]:
@@ -267,7 +298,8 @@ def _recorded_error(error: PalimpsestError, options: Mapping[str, Any]) -> str:
 
 def _engine(session: Session, table: Table) -> Engine:
     manifest = session.journal.state.tables[table.id].manifest
-    return workers_of(session.settings).files(sum(s.bytes for s in manifest.segments))
+    size = sum(s.bytes for s in manifest.segments)
+    return session.engine(size) if session.engine else workers_of(session.settings).files(size)
 
 
 def _record_begin(

@@ -55,6 +55,16 @@ class JobSchedule:
         """What tells it from others, its timing included."""
         return f"{self.kind} {self.table_id} {self.cron or self.every}"
 
+    def comes_due(self, since: datetime, now: datetime) -> bool:
+        """True for a cron line with a moment after ``since`` and up to ``now``."""
+        if self.cron is None:
+            return False
+        try:
+            return next_run(self.cron, since) <= now
+        except PalimpsestError as error:
+            _LOG.warning("%s of %s is not scheduled: %s", self.kind, self.table, error)
+            return False
+
     def is_due(self, last: LastRuns, now: datetime) -> bool:
         """True unless somebody has run it since it became due."""
         ran = last.get((self.kind, self.table_id))

@@ -21,6 +21,7 @@ from gateway.jobs import kind_names
 from gateway.jobs.runs import JobRun, Request, last_runs, run_all
 from gateway.jobs.schedule import DueJob, JobSchedule, LastRuns, scheduled_jobs, triggered_jobs
 from gateway.procedures.procedures import committed_state
+from gateway.session.operations import Advance, operation
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
 from journal.model.schema import Table
@@ -35,6 +36,14 @@ _NAME_MAX = 64
 """How long the name of a lease may be."""
 Sessions = Callable[[], "Session"]
 OnRun = Callable[[JobRun], None]
+
+
+@operation
+def run_due(
+    session: Session, _advance: Advance, since: datetime | None, parallel: int
+) -> list[JobRun]:
+    """Run what is due, once; see ``Scheduler.once``."""
+    return Scheduler(lambda: session, parallel=parallel).once(since)
 
 
 class Scheduler:
@@ -67,12 +76,16 @@ class Scheduler:
         self._lock = threading.Lock()
         self._scheduler: Any = None
 
-    def once(self) -> list[JobRun]:
-        """Run what is due now, cron lines aside: retention, and what triggers ask for."""
+    def once(self, since: datetime | None = None) -> list[JobRun]:
+        """Run what is due now: retention, and what triggers ask for.
+
+        Cron lines count if they came due after ``since``; without it they are left out.
+        """
         now = self._now()
         runs: list[JobRun] = []
         for entry in scheduled_jobs(self._tables().values(), self._last_runs(), now):
-            if entry.first is not None and entry.first <= now:
+            has_come = since is not None and entry.comes_due(since, now)
+            if has_come or (entry.first is not None and entry.first <= now):
                 runs += self._run_scheduled(entry)
         return runs + self._run_triggered()
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from gateway.jobs.backup_stores import backup_run
 from gateway.jobs.context import JobContext, JobKind
+from gateway.session.operations import Advance, operation
 from gateway.wording import counted
+from journal.local_engine.file_modes import OWNER, FileModes, modes_of
 from journal.model.errors import Code, PalimpsestError
 from journal.model.verification import Verification
 from journal.records.report import JobReport, Volume
+from journal.stores.embedded.warehouse import DATABASE_FILE
 from journal.transactions.orphaned_rows import told
 from spark_compaction.programs import copies
+
+if TYPE_CHECKING:
+    from gateway.session.session import Session
 
 
 def _run(context: JobContext) -> JobReport:
@@ -60,3 +67,11 @@ KIND = JobKind(
     ("copies",),
     lambda given: given.flag("copies"),
 )
+
+
+@operation
+def verify_store(session: Session, advance: Advance) -> tuple[Verification, FileModes]:
+    """Check all journals, and who may read their files; ``advance`` is told how much is done."""
+    report = session.executor.upkeep.verify(advance)
+    folder = session.journal.capabilities.folder
+    return report, OWNER if folder is None else modes_of(folder / DATABASE_FILE)

@@ -14,6 +14,7 @@ from journal.files.scratch import Scratch
 from journal.local_engine.file_modes import (
     MODE_SETTING,
     OWNER,
+    FileModes,
     change_modes,
     configured,
     make_root,
@@ -36,6 +37,15 @@ def key(url: str) -> str | None:
     """The folder of a URL; None for a temporary one."""
     path, _ = parse_url(url)
     return None if path is None else str(path.resolve())
+
+
+def shared_folder(url: str) -> Path | None:
+    """The folder of a URL, made if it is not there; None for a temporary one."""
+    path, settings = parse_url(url)
+    if path is None:
+        return None
+    _make_folder(path.resolve(), configured(settings.get(MODE_SETTING)))
+    return path.resolve()
 
 
 def open_folder(url: str) -> OpenedStore:
@@ -72,12 +82,9 @@ def parse_url(url: str) -> tuple[Path | None, dict[str, str]]:
     return Path(path[1:]), dict(parse_qsl(parts.query))
 
 
-def _open_journal(root: Path, settings: dict[str, str]) -> Journal:
-    settings = dict(settings)
-    modes = configured(settings.pop(MODE_SETTING, None))
-    file = root / DATABASE_FILE
+def _make_folder(root: Path, modes: FileModes | None) -> None:
     try:
-        if not file.exists():
+        if not (root / DATABASE_FILE).exists():
             make_root(root, modes)
     except OSError as error:
         raise PalimpsestError(
@@ -85,6 +92,13 @@ def _open_journal(root: Path, settings: dict[str, str]) -> Journal:
             f"the warehouse {root} cannot be made: {error.strerror}",
             advice="check path and permissions",
         ) from error
+
+
+def _open_journal(root: Path, settings: dict[str, str]) -> Journal:
+    settings = dict(settings)
+    modes = configured(settings.pop(MODE_SETTING, None))
+    file = root / DATABASE_FILE
+    _make_folder(root, modes)
     journal = Journal(root, settings=settings, modes=modes or OWNER)
     try:
         if modes is not None and modes != modes_of(file):

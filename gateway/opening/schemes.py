@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -42,11 +43,14 @@ class StoreScheme:
     - ``maintenance``: from the open journal to a ``Maintenance``; imported with its first use.
     - ``key``: from a URL to what all URLs of that store share, None if it is shared with nobody.
       Left out, each URL is a store.
+    - ``folder``: from a URL to the folder that one process at a time has open, and shares with
+      others; None where the store has none.
     """
 
     opener: str
     maintenance: str
     key: str | None = None
+    folder: str | None = None
 
     def open(self, url: str) -> OpenedStore:
         """Open the store of a URL, which is made where there is none."""
@@ -57,6 +61,10 @@ class StoreScheme:
         """What maintains the journals of an open store."""
         found: Maintenance = _function(self.maintenance)(journal)
         return found
+
+    def folder_of(self, url: str) -> Path | None:
+        """The folder that one process at a time has open; made if it is not there."""
+        return None if self.folder is None else _function(self.folder)(url)
 
     def key_of(self, url: str) -> str | None:
         """What the URLs of one store have in common."""
@@ -72,6 +80,7 @@ SCHEMES = {
         "gateway.opening.folders:open_folder",
         "spark_compaction.backends.embedded.programs:maintenance",
         "gateway.opening.folders:key",
+        "gateway.opening.folders:shared_folder",
     ),
     "palimpsest+postgresql": _DATABASE,
     "palimpsest+postgres": _DATABASE,

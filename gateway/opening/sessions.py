@@ -1,28 +1,38 @@
-"""Sessions of clients, each on the open warehouse of its URL: what every front end begins with."""
+"""Sessions of clients on the warehouse of a URL: what every front end begins with.
+
+The warehouse is opened in this process, unless another one has it: then the session is that one's.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from gateway.config import Settings
-from gateway.opening.warehouses import WAREHOUSES, OpenWarehouse
+from gateway.opening.warehouses import WAREHOUSES, TakenElsewhere
+from gateway.session.client_session import ClientSession
 from gateway.session.retries import RandomWaits, RetryPolicy
 from gateway.session.session import Session
+from gateway.sharing.messages import PROTOCOL, Hello
+from gateway.sharing.remote import RemoteOwner
+from gateway.sharing.remote_session import RemoteSession
+from gateway.version import VERSION
 
 
 @dataclass(frozen=True, slots=True)
 class OpenedSession:
-    """A session, and the warehouse that stays open with it."""
+    """A session, and what is to be let go of with it."""
 
-    session: Session
-    _warehouse: OpenWarehouse = field(repr=False)
+    session: ClientSession
+    _release: Callable[[], None] = field(repr=False)
 
     def close(self) -> None:
         """Roll back and let go of the warehouse, which closes with its last session."""
         try:
             self.session.close()
         finally:
-            WAREHOUSES.release(self._warehouse)
+            self._release()
 
 
 def open_session(
@@ -34,26 +44,38 @@ def open_session(
     application: str | None,
     settings: Settings,
     retries: RetryPolicy | None = None,
+    short: bool = False,
 ) -> OpenedSession:
     """Open the warehouse of a URL, unless it is open, and a session on it.
 
-    ``user`` and ``application`` are recorded with commits.
+    ``user`` and ``application`` are recorded with commits; ``short`` is for programs that are over
+    soon.
     """
-    warehouse = WAREHOUSES.acquire(url)
+    if application is not None:
+        settings = settings.with_setting("application", application)
     try:
-        settings = settings.in_home_schema(warehouse.journal.state.catalog.home)
-        if application is not None:
-            settings = settings.with_setting("application", application)
+        warehouse = WAREHOUSES.acquire(url, short=short)
+    except TakenElsewhere as taken:
+        here = str(Path.cwd())
+        hello = Hello(PROTOCOL, VERSION, dialect, autocommit, user, application, settings, here)
+        owner = RemoteOwner(taken.root, hello, taken.peer)
+        remote = RemoteSession(owner, dialect=dialect, autocommit=autocommit, user=user)
+        return OpenedSession(remote, _release_nothing)
+    try:
         session = Session(
             warehouse.journal,
             warehouse.executor,
             dialect=dialect,
             autocommit=autocommit,
             user=user,
-            settings=settings,
+            settings=settings.in_home_schema(warehouse.journal.state.catalog.home),
             retries=retries or RandomWaits(),
         )
     except BaseException:
         WAREHOUSES.release(warehouse)
         raise
-    return OpenedSession(session, warehouse)
+    return OpenedSession(session, lambda: WAREHOUSES.release(warehouse))
+
+
+def _release_nothing() -> None:
+    """The warehouse is another process's."""

@@ -13,7 +13,7 @@ from gateway.jobs.calls import call_job
 from gateway.jobs.kind_names import kind_names
 from gateway.procedures import holds
 from gateway.procedures.procedures import bind_arguments, named_tables
-from gateway.session.results import StatementOutcome
+from gateway.session.outcome import StatementOutcome
 from journal.model.errors import Code, PalimpsestError
 from rewriter.statement import Call
 from spark_compaction.maintenance import required

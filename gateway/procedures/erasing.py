@@ -20,8 +20,8 @@ from sqlglot import exp
 from gateway.procedures.erasure_program import erasure_of
 from gateway.procedures.named_identifiers import identifiers_in
 from gateway.procedures.procedures import no_table
+from gateway.session.outcome import StatementOutcome
 from gateway.session.request import StatementRequest
-from gateway.session.results import StatementOutcome
 from gateway.session.typed_names import table_name
 from journal.model.catalog import change_to_json
 from journal.model.errors import Code, PalimpsestError

@@ -17,7 +17,7 @@ from sqlglot import exp
 from gateway.procedures.conditions import read_condition
 from gateway.procedures.erasure_program import erasure_of
 from gateway.procedures.procedures import bind_arguments, find_tables
-from gateway.session.results import StatementOutcome
+from gateway.session.outcome import StatementOutcome
 from journal.erasure import holds
 from journal.erasure.holds import Hold, HoldScope
 from journal.model.errors import Code, PalimpsestError

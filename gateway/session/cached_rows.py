@@ -17,10 +17,11 @@ import pyarrow as pa
 from sqlglot import exp
 
 from gateway.session.forms import Planned, StatementCall, start_run
+from gateway.session.outcome import StatementOutcome
 from gateway.session.plan_cache import plan_key
 from gateway.session.planner import Planner
 from gateway.session.request import StatementRequest, digest
-from gateway.session.results import BufferedRows, StatementOutcome
+from gateway.session.results import BufferedRows
 from gateway.session.steps import record_writes, run_steps
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import (

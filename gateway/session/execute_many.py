@@ -6,26 +6,55 @@ All of them or none. Rows go together as an Arrow table where that is faster and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 from sqlglot import exp
 
+from gateway.session.cancellation import Cancellation
+from gateway.session.outcome import StatementOutcome
 from gateway.session.parameters import batch_table
-from gateway.session.results import BufferedRows, StatementOutcome, buffer_rows
+from gateway.session.results import BufferedRows, buffer_rows
 from journal.model.errors import Code, PalimpsestError
-from journal.transactions.transaction import Status
+from journal.transactions.protocol import OpenJournal
+from journal.transactions.transaction import Status, Transaction
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
-
-if TYPE_CHECKING:
-    from gateway.session.session import Session
 
 _JOINED_ROWS_MIN = 50
 _BATCH_MARK = "\0batch"
 
 
-def execute_many(session: Session, text: str, rows: Sequence[Any]) -> StatementOutcome:
+class BatchSession(Protocol):
+    """What of a session is needed to run a statement many times."""
+
+    journal: OpenJournal
+    autocommit: bool
+    transaction: Transaction | None
+    cancellation: Cancellation
+
+    def parse(self, text: str, placeholders: bool = True) -> list[Parsed]:
+        """The statements of a text."""
+
+    def run(
+        self, parsed: Parsed, parameters: Any = None, batch: pa.Table | None = None
+    ) -> StatementOutcome:
+        """Run one parsed statement."""
+
+    def new_transaction(self) -> Transaction:
+        """A transaction that has begun."""
+
+    def begin(self) -> None:
+        """Start an explicit transaction."""
+
+    def commit(self) -> None:
+        """End the transaction."""
+
+    def rollback(self) -> None:
+        """Undo the transaction."""
+
+
+def execute_many(session: BatchSession, text: str, rows: Sequence[Any]) -> StatementOutcome:
     """Run the one change in ``text`` for each row of parameters; raises INTERFACE for others.
 
     With RETURNING, the rows are what each row of parameters gave, one after the other.
@@ -51,7 +80,7 @@ def execute_many(session: Session, text: str, rows: Sequence[Any]) -> StatementO
         return _run_batch(session, parsed, rows, batch)
 
 
-def _run_each(session: Session, parsed: Parsed, rows: Sequence[Any]) -> StatementOutcome:
+def _run_each(session: BatchSession, parsed: Parsed, rows: Sequence[Any]) -> StatementOutcome:
     if session.transaction is None and session.autocommit:
         session.begin()
         try:
@@ -76,7 +105,7 @@ def _run_each(session: Session, parsed: Parsed, rows: Sequence[Any]) -> Statemen
 
 
 def _run_batch(
-    session: Session, parsed: Parsed, rows: Sequence[Any], batch: pa.Table
+    session: BatchSession, parsed: Parsed, rows: Sequence[Any], batch: pa.Table
 ) -> StatementOutcome:
     """Run a statement for all rows at once; one by one where rows depend on one another."""
     if session.transaction is None and not session.autocommit:

@@ -19,10 +19,11 @@ from gateway.session.cancellation import Cancellation
 from gateway.session.diagnosis import with_position
 from gateway.session.explain import ExplainForm
 from gateway.session.forms import Form, InlineForm, Opened, StatementCall, StoreForm
+from gateway.session.outcome import StatementOutcome
 from gateway.session.plan_cache import plan_key
 from gateway.session.planner import Planner
 from gateway.session.request import StatementRequest
-from gateway.session.results import StatementOutcome, StreamedRows, table_outcome
+from gateway.session.results import StreamedRows, table_outcome
 from gateway.session.time_points import TimePoints, check_present
 from journal.model.errors import PalimpsestError
 from journal.model.plan import StatementKind, StatementPlan

@@ -13,8 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from gateway.session.forms import Planned, StatementCall
+from gateway.session.outcome import StatementOutcome
 from gateway.session.planner import Planner
-from gateway.session.results import StatementOutcome, table_outcome
+from gateway.session.results import table_outcome
 from gateway.session.scan_info import supply_system_rows
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import (

@@ -18,9 +18,9 @@ from typing import Any, Protocol, TypeVar
 
 from gateway.session.cancellation import Cancellation
 from gateway.session.diagnosis import is_unexplained
+from gateway.session.outcome import StatementOutcome
 from gateway.session.planner import Planner
 from gateway.session.request import StatementRequest, digest
-from gateway.session.results import StatementOutcome
 from gateway.session.scan_info import supply_system_rows
 from gateway.session.steps import record_writes, run_steps
 from gateway.session.time_points import TimePoints, check_kept_history

@@ -6,16 +6,14 @@ closed. It knows nothing of SQL.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Generator, Iterator
 
 import pyarrow as pa
 
+from gateway.session.outcome import Row, StatementOutcome
 from journal.model.errors import Code, PalimpsestError
-from journal.model.store_session import ResultColumn, StoreSession, batches_of
+from journal.model.store_session import StoreSession, batches_of
 from journal.transactions.protocol import OpenJournal, OpenStatement
-
-Row = tuple[Any, ...]
 
 
 class StreamedRows:
@@ -29,6 +27,7 @@ class StreamedRows:
     ) -> None:
         self._statement: OpenStatement | None = statement
         self._explain = explain
+        self._batches: Iterator[pa.RecordBatch] | None = None
 
     @property
     def store(self) -> StoreSession | None:
@@ -66,8 +65,9 @@ class StreamedRows:
         """All rows that are left, in Arrow batches of about so many rows; at least one batch."""
         if self._statement is None:
             raise _fetched_already()
+        found = self._batches = self._statement.session.rest_as_batches(size)
         try:
-            yield from self._statement.session.rest_as_batches(size)
+            yield from found
         except PalimpsestError as error:
             raise self._explain(error) from error
         finally:
@@ -75,6 +75,10 @@ class StreamedRows:
 
     def close(self) -> None:
         """Let go of the store."""
+        if isinstance(self._batches, Generator):
+            # The store's reader lives in it, and must go before the transaction can end.
+            self._batches.close()
+        self._batches = None
         if self._statement is not None:
             self._statement.close()
             self._statement = None
@@ -128,34 +132,6 @@ def buffer_rows(journal: OpenJournal, table: pa.Table) -> BufferedRows:
             return session.arrow_rows(rows)
 
     return BufferedRows(table, convert)
-
-
-class StatementOutcome:
-    """What a statement did: its tag, its row count, and its rows if it has any.
-
-    ``skipped`` counts new rows that it left out because they were erased.
-    """
-
-    def __init__(
-        self,
-        tag: str,
-        row_count: int = -1,
-        columns: list[ResultColumn] | None = None,
-        rows: StreamedRows | BufferedRows | None = None,
-        written: Iterable[int] = (),
-        skipped: int = 0,
-    ) -> None:
-        self.skipped = skipped
-        self.written = tuple(written)
-        self.tag = tag
-        self.row_count = row_count
-        self.columns = columns
-        self.rows = rows
-
-    def close(self) -> None:
-        """Let go of what the rows hold."""
-        if self.rows is not None:
-            self.rows.close()
 
 
 def table_outcome(journal: OpenJournal, tag: str, table: pa.Table) -> StatementOutcome:

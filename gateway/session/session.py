@@ -11,10 +11,10 @@ rewritten and run is the executor's; nothing here builds SQL.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -23,11 +23,16 @@ from gateway.config import Settings, after_set
 from gateway.procedures.calls import call_procedure
 from gateway.procedures.erasing import erase_rows
 from gateway.session.cancellation import Cancellation
+from gateway.session.client_folder import in_folder
+from gateway.session.commit_names import CommitNames
+from gateway.session.execute_many import execute_many
 from gateway.session.executor import Executor
 from gateway.session.file_copies import reads_remote_file, with_local_file
+from gateway.session.operations import Advance, Operation, P, T, no_progress
+from gateway.session.outcome import ResultRows, StatementOutcome
 from gateway.session.parameters import bind, refuse_placeholders
 from gateway.session.request import StatementRequest
-from gateway.session.results import BufferedRows, StatementOutcome, StreamedRows
+from gateway.session.results import StreamedRows
 from gateway.session.retries import RetryPolicy
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import P_USER
@@ -48,6 +53,9 @@ from rewriter.statement import (
     ShowSetting,
 )
 from rewriter.syntax.parsing import DIALECTS, Parsed, parse
+
+if TYPE_CHECKING:
+    from spark_compaction.contract import Engine
 
 Parameters = Sequence[Any] | Mapping[str, Any] | None
 
@@ -86,6 +94,11 @@ class Session:
         self.transaction: Transaction | None = None
         self.temporary = Temporary(journal)
         self.cancellation = Cancellation()
+        self.engine: Callable[[int], Engine] | None = None
+        """What jobs of this session work with, by the bytes of a table; None: as settings say."""
+        self.folder: str | None = None
+        """The folder in which the client works; None: that of this process."""
+        self._names: CommitNames | None = None
 
     @property
     def status(self) -> str:
@@ -93,6 +106,21 @@ class Session:
         if self.transaction is None:
             return "idle"
         return "failed" if self.transaction.status is Status.FAILED else "transaction"
+
+    @property
+    def has_written(self) -> bool:
+        """True inside a transaction that has something to commit."""
+        return self.transaction is not None and bool(self.transaction.writes)
+
+    @property
+    def in_transaction(self) -> bool:
+        """True while a transaction is open or failed."""
+        return self.transaction is not None
+
+    @property
+    def place(self) -> str:
+        """Where the journals lie: a folder, or the name of a database."""
+        return self.journal.place
 
     @property
     def catalog(self) -> CatalogSnapshot:
@@ -108,6 +136,39 @@ class Session:
             outcome.close()
             outcome = self.run(parsed, parameters)
         return outcome
+
+    def execute_many(self, text: str, rows: Sequence[Any]) -> StatementOutcome:
+        """Run a change for each row of parameters, all of them or none."""
+        return execute_many(self, text, rows)
+
+    def run_text(self, text: str) -> StatementOutcome:
+        """Run one statement in DuckDB's dialect, whatever the session's is."""
+        (parsed,) = parse(text, "duckdb", self.settings.limits)
+        # The text names the plan in the cache, where a client's text in another dialect may stand.
+        return self.run(replace(parsed, text=f"{text} -- built"))
+
+    def perform(self, what: Operation[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run an operation on this session."""
+        return what(self, no_progress, *args, **kwargs)
+
+    def perform_watched(
+        self, advance: Advance, what: Operation[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run an operation on this session; ``advance`` is told how far it is."""
+        return what(self, advance, *args, **kwargs)
+
+    @contextmanager
+    def naming(self, name: str | None, *, again: bool) -> Iterator[None]:
+        """Commits of the block bear a client's name: ``name``, then ``name-1`` and so on.
+
+        ``again``: the client asked for the same before and did not hear the answer, so what was
+        committed under such a name is not done once more.
+        """
+        self._names = None if name is None else CommitNames(self.journal, name, again)
+        try:
+            yield
+        finally:
+            self._names = None
 
     def parse(self, text: str, placeholders: bool = True) -> list[Parsed]:
         """The statements of a text; a syntax error fails the transaction like any other."""
@@ -136,6 +197,8 @@ class Session:
         self, parsed: Parsed, parameters: Parameters, batch: pa.Table | None
     ) -> StatementOutcome:
         self.cancellation.check()
+        if self.folder is not None:
+            parsed = in_folder(parsed, self.folder)
         control = self._control(parsed)
         if control is not None:
             return control
@@ -153,7 +216,7 @@ class Session:
                 return self._run_sql(parsed, bound, batch)
 
     @contextmanager
-    def fetching(self, rows: StreamedRows | BufferedRows) -> Iterator[None]:
+    def fetching(self, rows: ResultRows) -> Iterator[None]:
         """Inside the block rows are fetched; the store may work for it, and ``cancel`` finds it."""
         store = rows.store if isinstance(rows, StreamedRows) else None
         with self.cancellation.running():
@@ -190,8 +253,11 @@ class Session:
 
     def _autocommit(self, request: StatementRequest) -> StatementOutcome:
         """Run a statement in a transaction of its own; again if another one came first."""
+        author = self._author()
+        rows = self._rows_committed(author)
+        if rows is not None:
+            return StatementOutcome(request.parsed.text.split(None, 1)[0].upper(), rows)
         if request.batch is None:
-            author = Author(self.user, self.settings.application)
             done = self.executor.run_inline(request, self.cancellation, author, self.temporary)
             if done is not None:
                 self._seal(done.written)
@@ -202,7 +268,7 @@ class Session:
                 outcome = self.executor.run(transaction, request, self.cancellation)
                 if isinstance(outcome.rows, StreamedRows):
                     return outcome
-                self._commit(transaction)
+                self._commit(transaction, author)
                 return outcome
             except PalimpsestError as error:
                 self._undo(transaction)
@@ -214,8 +280,18 @@ class Session:
                 raise
         raise AssertionError("the loop returns or raises")
 
-    def _commit(self, transaction: Transaction) -> None:
-        author = Author(self.user, self.settings.application)
+    def _author(self) -> Author:
+        """Who commits next, and under which name."""
+        name = None if self._names is None else self._names.next()
+        return Author(self.user, self.settings.application, name)
+
+    def _rows_committed(self, author: Author) -> int | None:
+        """How many rows were changed under the author's name by a call whose answer was lost."""
+        if self._names is None or author.transaction_id is None:
+            return None
+        return self._names.rows_committed(author.transaction_id)
+
+    def _commit(self, transaction: Transaction, author: Author) -> None:
         own = self.temporary.take(transaction)
         written = transaction.buffered_tables()
         try:
@@ -303,7 +379,11 @@ class Session:
         if transaction.status is Status.FAILED:
             self._undo(transaction)
             transaction.check_open()
-        self._commit(transaction)
+        author = self._author()
+        if self._rows_committed(author) is not None:
+            self._undo(transaction)
+            return
+        self._commit(transaction, author)
 
     def rollback(self) -> None:
         """Undo the transaction."""

@@ -7,8 +7,9 @@ from functools import partial
 from gateway.session.bulk_loads import without_suppressed
 from gateway.session.diagnosis import with_position
 from gateway.session.file_copies import export_rows
+from gateway.session.outcome import StatementOutcome
 from gateway.session.request import StatementRequest, digest
-from gateway.session.results import StatementOutcome, StreamedRows, buffer_rows
+from gateway.session.results import StreamedRows, buffer_rows
 from journal.model.plan import Export, Fetch, Query, Stage, StatementKind, StatementPlan
 from journal.transactions.protocol import OpenJournal, OpenStatement
 from journal.transactions.statement_run import StatementRun

@@ -86,8 +86,8 @@ def _schemas(shell: Shell, text: str) -> None:
 
 
 def _warehouse(shell: Shell, text: str) -> None:
-    session = shell.connection.session
-    shell.write_message(f"Warehouse: {session.journal.place}")
+    session = shell.connection.client_session
+    shell.write_message(f"Warehouse: {session.place}")
     shell.write_message(f"Dialect: {session.dialect}; user: {session.user or 'nobody'}")
     if session.settings.as_of:
         shell.write_message(f"Reading as of: {session.settings.as_of}")

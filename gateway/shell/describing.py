@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gateway.dbapi.connection import Connection
+from gateway.session.operations import Advance, operation
 from gateway.session.typed_names import table_name
 from gateway.shell.result import Row, ShownColumn, ShownResult
 from gateway.wording import counted
 from journal.model.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
 from journal.model.schema import Column as TableColumn
 
+if TYPE_CHECKING:
+    from gateway.session.session import Session
+
 
 def catalog_of(connection: Connection) -> CatalogSnapshot:
     """The catalog as the connection's next statement will see it."""
-    return connection.session.catalog
+    return connection.client_session.catalog
 
 
 def relations(connection: Connection, kind: str, pattern: str | None) -> ShownResult:
@@ -50,7 +56,7 @@ def schemas(connection: Connection) -> ShownResult:
 def find_relation(connection: Connection, name: str) -> Relation | None:
     """The table or view of a name as typed, in the session's schema unless it names one."""
     catalog = catalog_of(connection)
-    return catalog.get(table_name(name, catalog, connection.session.settings.schema))
+    return catalog.get(table_name(name, catalog, connection.client_session.settings.schema))
 
 
 def columns_of(relation: Relation) -> ShownResult:
@@ -83,17 +89,39 @@ def facts_of(connection: Connection, relation: Relation) -> list[str]:
             mine = ", ".join(names[c] for c in key.columns)
             lines.append(f"Foreign key {key.name}: {mine} refers to {parent.name} ({theirs})")
     lines += [f"Check {check.name}: {check.expression}" for check in relation.checks]
-    state = connection.session.journal.state.tables.get(relation.id)
-    if state is not None:
-        segments = state.manifest.segments
-        sealed = sum(s.counts.total for s in segments)
-        size = sum(s.bytes for s in segments)
+    size = connection.client_session.perform(journal_size, relation.id)
+    if size is not None:
         lines.append(
             f"Journal {relation.journal_name}: "
-            f"{counted(state.head_counts.total, 'row')} in the head, "
-            f"{sealed:,} in {counted(len(segments), 'segment')} ({size:,} bytes)"
+            f"{counted(size.head_rows, 'row')} in the head, "
+            f"{size.sealed_rows:,} in {counted(size.segments, 'segment')} ({size.bytes:,} bytes)"
         )
     return lines
+
+
+@dataclass(frozen=True, slots=True)
+class JournalSize:
+    """How large a journal is."""
+
+    head_rows: int
+    sealed_rows: int
+    segments: int
+    bytes: int
+
+
+@operation
+def journal_size(session: Session, _advance: Advance, table_id: int) -> JournalSize | None:
+    """How large the journal of a table is; None where the store has none for it."""
+    state = session.journal.state.tables.get(table_id)
+    if state is None:
+        return None
+    segments = state.manifest.segments
+    return JournalSize(
+        state.head_counts.total,
+        sum(s.counts.total for s in segments),
+        len(segments),
+        sum(s.bytes for s in segments),
+    )
 
 
 def _default(column: TableColumn) -> str | None:

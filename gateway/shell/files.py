@@ -8,7 +8,7 @@ all rows of the file are; a file appears only when it is whole.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from sqlglot import exp
@@ -17,15 +17,18 @@ from gateway.dbapi.connection import Connection
 from gateway.dbapi.cursor import Cursor
 from gateway.errors import mapping
 from gateway.session import typed_names
-from gateway.session.results import StatementOutcome
+from gateway.session.operations import Advance as Told
+from gateway.session.operations import operation
+from gateway.session.outcome import StatementOutcome
+from gateway.session.session import Session
 from gateway.shell.formats import FORMATS
 from gateway.shell.result import ShownResult
 from gateway.shell.running import Advance, run_cancellable
 from gateway.shell.table import Style
 from journal.model.errors import Code, PalimpsestError
+from journal.model.places import local_path
 from journal.model.schema import Table, TableName, fold
 from rewriter.statement import SqlStatement
-from rewriter.syntax.parsing import parse
 
 READERS = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv", ".txt": "read_csv"}
 WRITERS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".md": "markdown"}
@@ -81,8 +84,8 @@ def import_file(
     with mapping():
         reader = reader_of(path)
         target = table_name(connection, name)
-        found = connection.session.catalog.get(target)
-        source = _Source(path, reader, options)
+        found = connection.client_session.catalog.get(target)
+        source = _Source(str(local_path(path).absolute()), reader, options)
         columns = _columns_of_query(connection, source.relation({}))
         if create:
             definition = _definition(target, columns, key)
@@ -111,8 +114,8 @@ def _append(
 
     How many rows were appended, and skipped.
     """
-    session = connection.session
-    outer = session.transaction is not None or not session.autocommit
+    session = connection.client_session
+    outer = session.in_transaction or not session.autocommit
     if not outer:
         session.begin()
     try:
@@ -216,12 +219,12 @@ def _match_columns(
 
 def table_name(connection: Connection, name: str) -> TableName:
     """A table's name as typed on the command line: ``t`` or ``schema.t``."""
-    catalog = connection.session.catalog
+    catalog = connection.client_session.catalog
     if catalog.own is not None:
         own = typed_names.table_name(name, catalog, catalog.own)
         if catalog.get(own) is not None:
             return own
-    return typed_names.table_name(name, catalog, connection.session.settings.schema)
+    return typed_names.table_name(name, catalog, connection.client_session.settings.schema)
 
 
 def _table(name: TableName) -> exp.Table:
@@ -234,12 +237,9 @@ def run_ast(
     connection: Connection, ast: exp.Expr, advance: Advance | None = None
 ) -> StatementOutcome:
     """Run a statement that was built here, whatever dialect the connection speaks."""
-    session = connection.session
-    (parsed,) = parse(ast.sql(dialect="duckdb"), "duckdb", session.settings.limits)
-    # The text names the plan in the cache, where a client's text in another dialect may stand.
-    marked = replace(parsed, text=f"{parsed.text} -- built")
+    text, session = ast.sql(dialect="duckdb"), connection.client_session
     with connection.lock:
-        return run_cancellable(connection, lambda: session.run(marked), advance)
+        return run_cancellable(connection, lambda: session.run_text(text), advance)
 
 
 def export_rows(
@@ -286,7 +286,7 @@ def _query_of(connection: Connection, source: str) -> str:
         return source
     with mapping():
         name = table_name(connection, source)
-    dialect = connection.session.dialect
+    dialect = connection.client_session.dialect
     return exp.select("*").from_(_table(name)).sql(dialect="" if dialect == "ansi" else dialect)
 
 
@@ -297,10 +297,10 @@ def _copy_by_store(
 
     None for statements that are no query, and where the store's server would write its own files.
     """
-    session = connection.session
-    if not session.journal.capabilities.exports_files:
-        return None
+    session = connection.client_session
     with mapping(), connection.lock:
+        if not session.perform(exports_files):
+            return None
         statements = session.parse(sql, placeholders=False)
         found = statements[0].statement if len(statements) == 1 else None
         if not isinstance(found, SqlStatement) or not isinstance(found.ast, exp.Query):
@@ -308,16 +308,20 @@ def _copy_by_store(
         copy = exp.Copy(
             this=exp.Subquery(this=found.ast.copy()),
             kind=False,
-            files=[exp.Literal.string(str(path))],
+            files=[exp.Literal.string(str(path.absolute()))],
             params=[
                 exp.CopyParameter(this=exp.var(name), expression=exp.var(value))
                 for name, value in (("FORMAT", "parquet"), ("COMPRESSION", "zstd"))
             ],
         )
-        # The text names the plan in the cache, where the query alone may stand.
-        text = f"{statements[0].text} -- to {path}"
-        whole = replace(statements[0], statement=SqlStatement(copy), text=text)
-        return run_cancellable(connection, lambda: session.run(whole), advance).row_count
+        text = copy.sql(dialect="duckdb")
+        return run_cancellable(connection, lambda: session.run_text(text), advance).row_count
+
+
+@operation
+def exports_files(session: Session, _advance: Told) -> bool:
+    """True where the store writes files on this machine."""
+    return session.journal.capabilities.exports_files
 
 
 def format_of(path: Path) -> str:

@@ -9,33 +9,40 @@ from rich.syntax import Syntax
 
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
+from gateway.session.operations import Advance, operation
 from gateway.session.request import StatementRequest
 from rewriter.preview.preview import Preview, PreviewStep, parse_one, preview_plan
 from rewriter.statement import SessionStatement
 
 if TYPE_CHECKING:
+    from gateway.session.session import Session
     from gateway.shell.shell import Shell
 
 
 def preview_on(connection: Connection, sql: str, dialect: str = "duckdb") -> Preview:
     """The preview of a statement as the connection would run it now; nothing runs."""
-    session = connection.session
     with mapping(), connection.lock:
-        parsed = parse_one(sql, session.dialect)
-        if isinstance(parsed.statement, SessionStatement):
-            step = PreviewStep("nothing is rewritten: the statement concerns the session alone")
-            return Preview(parsed.text, dialect, "SESSION", "session", (step,))
-        transaction = session.transaction
-        borrowed = transaction is None
-        if transaction is None:
-            transaction = session.new_transaction(read_only=True)
-        try:
-            request = StatementRequest(parsed, {}, session.settings, session.dialect)
-            plan = session.executor.plan(transaction, request)
-            return preview_plan(plan, parsed, transaction.catalog, dialect)
-        finally:
-            if borrowed:
-                session.journal.rollback(transaction)
+        return connection.client_session.perform(preview_in, sql, dialect)
+
+
+@operation
+def preview_in(session: Session, _advance: Advance, sql: str, dialect: str) -> Preview:
+    """The preview of a statement as the session would run it now; nothing runs."""
+    parsed = parse_one(sql, session.dialect)
+    if isinstance(parsed.statement, SessionStatement):
+        step = PreviewStep("nothing is rewritten: the statement concerns the session alone")
+        return Preview(parsed.text, dialect, "SESSION", "session", (step,))
+    transaction = session.transaction
+    borrowed = transaction is None
+    if transaction is None:
+        transaction = session.new_transaction(read_only=True)
+    try:
+        request = StatementRequest(parsed, {}, session.settings, session.dialect)
+        plan = session.executor.plan(transaction, request)
+        return preview_plan(plan, parsed, transaction.catalog, dialect)
+    finally:
+        if borrowed:
+            session.journal.rollback(transaction)
 
 
 def show_preview(shell: Shell, sql: str) -> None:

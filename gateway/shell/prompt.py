@@ -51,7 +51,7 @@ class _Completions(Completer):
     def __init__(self, shell: Shell) -> None:
         connection = shell.connection
         self._inner = completion.Completer(
-            lambda: catalog_of(connection), lambda: connection.session.settings.schema
+            lambda: catalog_of(connection), lambda: connection.client_session.settings.schema
         )
 
     def get_completions(
@@ -95,18 +95,13 @@ def run_repl(shell: Shell, place: str) -> int:
 
 
 def _warn_of_rollback(shell: Shell, code: int) -> int:
-    if shell.connection.session.transaction is not None and _has_writes(shell):
+    if shell.connection.client_session.has_written:
         shell.write_message("The open transaction was rolled back.", error=True)
     return code
 
 
-def _has_writes(shell: Shell) -> bool:
-    transaction = shell.connection.session.transaction
-    return transaction is not None and bool(transaction.writes)
-
-
 def _prompt(shell: Shell, place: str) -> StyleAndTextTuples:
-    match shell.connection.session.status:
+    match shell.connection.client_session.status:
         case "transaction":
             return [
                 ("class:prompt", place),
@@ -141,7 +136,7 @@ def _bindings(shell: Shell) -> KeyBindings:
     @bindings.add("enter", filter=~choosing & ~is_searching)
     def send_or_break(event: KeyPressEvent) -> None:
         text = event.current_buffer.text
-        dialect = shell.connection.session.dialect
+        dialect = shell.connection.client_session.dialect
         if not text.strip() or text.lstrip().startswith("\\") or is_complete(text, dialect):
             event.current_buffer.validate_and_handle()
         else:

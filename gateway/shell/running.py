@@ -72,7 +72,7 @@ def _progress_poller(
     if advance is None:
         yield lambda: None
         return
-    statement = connection.session.cancellation
+    statement = connection.client_session.cancellation
     done = 0.0
 
     def report_progress() -> None:

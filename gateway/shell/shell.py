@@ -53,7 +53,7 @@ class Shell:
         if stripped.startswith("\\"):
             self.run_backslash(stripped)
             return
-        for piece in split_statements(text, self.connection.session.dialect):
+        for piece in split_statements(text, self.connection.client_session.dialect):
             self.run_guarded(lambda p=piece: self.run_statement(p), piece)  # type: ignore[misc]
 
     def run_script(self, text: str) -> None:
@@ -85,7 +85,7 @@ class Shell:
 
     @property
     def _dialect(self) -> str:
-        return self.connection.session.dialect
+        return self.connection.client_session.dialect
 
     def _run_statements(self, text: str, first: int) -> None:
         for piece in split_statements(text, self._dialect):
@@ -128,7 +128,7 @@ class Shell:
         if not self.options.variables:
             return None
         with errors.mapping():
-            parsed = self.connection.session.parse(text)
+            parsed = self.connection.client_session.parse(text)
         wanted = [p for one in parsed for p in one.parameters if isinstance(p, str)]
         known = self.options.variables
         return {name: known[name] for name in wanted if name in known} if wanted else None

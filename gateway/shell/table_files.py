@@ -14,6 +14,8 @@ from sqlglot import exp
 
 from gateway.dbapi.connection import Connection
 from gateway.procedures.procedures import embedded
+from gateway.session.operations import Advance, operation
+from gateway.session.session import Session
 from gateway.shell.files import export_rows, import_file, run_ast, table_name
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table, TableName
@@ -28,7 +30,7 @@ def adopt_files(
     """Make a table of a Parquet file or folder, or only say what that would do."""
     import pyarrow.parquet as pq
 
-    embedded(connection.session, "adopting files")
+    connection.client_session.perform(check_embedded, "adopting files")
     files = sorted(place.rglob("*.parquet")) if place.is_dir() else [place]
     if not files or not place.exists():
         raise PalimpsestError(
@@ -52,9 +54,9 @@ def adopt_files(
 
 def eject_files(connection: Connection, table: str, folder: Path, *, run: bool) -> list[str]:
     """Leave a table's rows and its journal as Parquet files, or only say what that would do."""
-    journal = embedded(connection.session, "ejecting to files")
+    connection.client_session.perform(check_embedded, "ejecting to files")
     name = table_name(connection, table)
-    found = journal.state.catalog.get(name)
+    found = connection.client_session.catalog.get(name)
     if not isinstance(found, Table):
         raise PalimpsestError(
             Code.UNKNOWN_TABLE,
@@ -75,26 +77,44 @@ def eject_files(connection: Connection, table: str, folder: Path, *, run: bool) 
 
 def _write_and_drop(connection: Connection, table: Table, files: dict[TableName, Path]) -> None:
     """Write and drop in one transaction; raises SERIALIZATION if others wrote meanwhile."""
-    session = connection.session
-    journal = embedded(session, "ejecting to files")
+    session = connection.client_session
     session.begin()
     try:
         for name, path in files.items():
             path.parent.mkdir(parents=True, exist_ok=True)
             export_rows(connection, str(_place(name).sql(dialect=session.dialect)), path)
         run_ast(connection, exp.Drop(tables=[_place(table.name)], kind="TABLE")).close()
-        with journal.commit_lock:
-            assert session.transaction is not None
-            if session.transaction.is_pinned(table.id, journal.state):
-                raise PalimpsestError(
-                    Code.SERIALIZATION,
-                    f"others have written to {table.name} while it was ejected",
-                    advice="eject it again when nobody writes to it",
-                )
-            session.commit()
+        session.perform(commit_untouched, table)
     except BaseException:
         session.rollback()
         raise
+
+
+@operation
+def has_folder(session: Session, _advance: Advance) -> bool:
+    """True for a store whose journals lie in a folder of this machine."""
+    return session.journal.capabilities.folder is not None
+
+
+@operation
+def check_embedded(session: Session, _advance: Advance, what: str) -> None:
+    """Raise NOT_SUPPORTED unless the store is an embedded warehouse."""
+    embedded(session, what)
+
+
+@operation
+def commit_untouched(session: Session, _advance: Advance, table: Table) -> None:
+    """Commit, unless others have written to a table since the transaction began."""
+    journal = embedded(session, "ejecting to files")
+    with journal.commit_lock:
+        assert session.transaction is not None
+        if session.transaction.is_pinned(table.id, journal.state):
+            raise PalimpsestError(
+                Code.SERIALIZATION,
+                f"others have written to {table.name} while it was ejected",
+                advice="eject it again when nobody writes to it",
+            )
+        session.commit()
 
 
 def _place(name: TableName) -> exp.Table:

@@ -125,7 +125,7 @@ class PalimpsestDialect(default.DefaultDialect):
         return str(scratch.path / "warehouse")
 
     def _get_default_schema_name(self, connection: Any) -> str:
-        return _gateway(connection).session.settings.schema
+        return _gateway(connection).client_session.settings.schema
 
     def _get_server_version_info(self, connection: Any) -> tuple[int, ...]:
         import gateway
@@ -181,7 +181,7 @@ class PalimpsestDialect(default.DefaultDialect):
             cursor.execute(statement)
 
     def _catalog(self, connection: Any) -> CatalogSnapshot:
-        return _gateway(connection).session.catalog
+        return _gateway(connection).client_session.catalog
 
     def _relation(self, connection: Any, name: str, schema: str | None) -> Relation:
         found = self._find(connection, name, schema)

@@ -56,6 +56,7 @@ _FIRST_STATE = insert(STATE)
 PUT_STATE = update(STATE, STATE.names)
 _SETTLE = update(STATE, ["settled"], {"settled": exp.LT})
 _COMMITS = count(TRANSACTIONS, by("version"))
+_NAMED = select(TRANSACTIONS, ["rows_written"], by("transaction_id"))
 _SPANNING = select(
     TRANSACTIONS,
     ["first_version", "version"],
@@ -155,6 +156,12 @@ def add_transactions(session: RecordSession, rows: Sequence[TransactionRow]) -> 
 def was_committed(session: RecordSession, version: Version) -> bool:
     """Whether a commit of that version is durable."""
     return execute(session, _COMMITS, [version]) == [(1,)]
+
+
+def rows_committed(session: RecordSession, transaction_id: str) -> int | None:
+    """How many rows the transaction that a client gave a name has changed; None: none such."""
+    found = execute(session, _NAMED, [transaction_id])
+    return int(found[0][0] or 0) if found else None
 
 
 def last_version(session: RecordSession) -> Version:

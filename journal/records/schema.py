@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-FORMAT = 8
+FORMAT = 9
 """The format this version reads and writes. Databases had 1 to 7, the other stores 1, before it."""
 _ERASURES = 3
 """The format that brought jobs which replace pieces, and erasures."""
@@ -110,12 +110,16 @@ TRANSACTIONS = RecordTable(
     _columns(
         "version bigint, first_version bigint, committed_at moment 8, user_name text, "
         "application text, statements integer, statement_digest text, message text, "
-        "tables texts, rows_written bigint"
+        "tables texts, rows_written bigint, transaction_id text 9"
     ),
     ("version",),
     append_only=True,
 )
-"""One row for each commit."""
+"""One row for each commit.
+
+``transaction_id`` is the name that a client gave the transaction, so that it can find out what
+became of it after it lost the process that ran it.
+"""
 RETIRED = RecordTable(
     "retired",
     _columns(

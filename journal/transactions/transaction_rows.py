@@ -17,10 +17,14 @@ from journal.transactions.transaction import StatementWrites
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who commits, as shown in ``system.transactions``."""
+    """Who commits, as shown in ``system.transactions``.
+
+    ``transaction_id`` is what the client calls the transaction; None where it has no name for it.
+    """
 
     user: str | None
     application: str | None
+    transaction_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,7 @@ class TransactionRow:
     message: str | None
     tables: tuple[str, ...]
     rows: int
+    transaction_id: str | None = None
 
     @property
     def values(self) -> list[Any]:
@@ -51,6 +56,7 @@ class TransactionRow:
             self.message,
             list(self.tables),
             self.rows,
+            self.transaction_id,
         ]
 
 
@@ -78,6 +84,7 @@ def transaction_row(
         message=message,
         tables=tuple(named),
         rows=rows.total,
+        transaction_id=author.transaction_id,
     )
 
 
@@ -93,5 +100,14 @@ def inline_row(
     named = [str(t.name) for t in (catalog.by_id(i) for i in appended) if t is not None]
     rows = sum(counts.total for counts in appended.values())
     return TransactionRow(
-        version, version, author.user, author.application, 1, digest, message, tuple(named), rows
+        version,
+        version,
+        author.user,
+        author.application,
+        1,
+        digest,
+        message,
+        tuple(named),
+        rows,
+        author.transaction_id,
     )

@@ -40,6 +40,7 @@ _TRANSACTIONS = {
     "message": "message",
     "tables": "tables",
     "rows_written": "rows_written",
+    "transaction_id": "transaction_id",
 }
 _SAME_NAMES = {
     "holds": (

@@ -79,8 +79,8 @@ def test_boto3_is_bound_to_what_aiobotocore_takes(root: Path) -> None:
 
 def test_versions_agree(root: Path) -> None:
     declared = project(root)["project"]["version"]
-    text = (root / "gateway" / "__init__.py").read_text(encoding="utf-8")
-    assert f'__version__ = "{declared}"' in text
+    text = (root / "gateway" / "version.py").read_text(encoding="utf-8")
+    assert f'VERSION = "{declared}"' in text
 
 
 def test_dockerfile_copies_what_the_build_needs_and_runs_without_root(root: Path) -> None:

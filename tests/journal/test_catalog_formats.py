@@ -20,10 +20,10 @@ from tests.support import formats
 from tests.support.audit_log import append_at_once
 
 
-@pytest.fixture
-def before(tmp_path: Path) -> Path:
-    """A warehouse that the version before made."""
-    with tarfile.open(formats.FOLDER / "embedded.tar.gz") as packed:
+@pytest.fixture(params=["embedded.tar.gz", "embedded_8.tar.gz"], ids=["1", "8"])
+def before(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A warehouse of an older format."""
+    with tarfile.open(formats.FOLDER / request.param) as packed:
         packed.extractall(tmp_path / "before", filter="data")
     return tmp_path / "before"
 

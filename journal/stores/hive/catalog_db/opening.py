@@ -75,15 +75,19 @@ def _bring_up(
     rows: _Rows = {}
     change = partial(_rename, connection, known, rows)
     if catalog_format.bring_up(connection, OF_HIVE_CATALOG, "the catalog", 1, change):
-        execute(connection, constant("UPDATE _palimpsest.transactions SET committed_at = version"))
+        if "log" in known:
+            set_moments = constant("UPDATE _palimpsest.transactions SET committed_at = version")
+            execute(connection, set_moments)
         for name, texts in rows.items():
             _write(connection, local, _RECORDS[name], texts)
 
 
 def _rename(
-    connection: CatalogConnection, known: Mapping[str, set[str]], rows: _Rows, _format: int
+    connection: CatalogConnection, known: Mapping[str, set[str]], rows: _Rows, found: int
 ) -> None:
     """Give tables and columns of format 1 their names, and take its records away into ``rows``."""
+    if found > 1:
+        return
     for old, table in (("palimpsest_records", _OLD_ROWS), ("palimpsest_jobs", _OLD_JOBS)):
         if old.removeprefix("palimpsest_") in known:
             for relation, text in connection.text(table):

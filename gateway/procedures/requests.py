@@ -1,0 +1,171 @@
+"""Requests to erase people, as operations of a session: accepted, listed, purged, taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from gateway.procedures.erasing import names_of
+from gateway.procedures.erasure_program import erasure_backend, erasure_of
+from gateway.procedures.returned_rows import returned_rows_spec
+from gateway.session.operations import Advance, operation
+from journal.erasure import audit, erasure_spec
+from journal.erasure.erased import Erased
+from journal.erasure.erasure_spec import ErasureSpec, find_request
+from journal.erasure.requests import ErasureRequest
+from journal.erasure.scope import ErasureScope, load_scope, put_scope
+from journal.model.dependents import Dependents
+from journal.model.suppression import Suppression
+from journal.records.erasure_rows import AuditRow, load_audit
+from spark_compaction.contract import Engine, silent
+from spark_compaction.engines.client import SparkEngine
+from spark_compaction.engines.local import LocalEngine
+from spark_compaction.erasure import readmission
+from spark_compaction.erasure.access import Found, collect
+
+if TYPE_CHECKING:
+    from gateway.session.session import Session
+
+Subjects = Mapping[str, Sequence[str]]
+"""Identifiers by their type."""
+
+
+@operation
+def submit(
+    session: Session,
+    _advance: Advance,
+    subjects: Subjects,
+    tables: Sequence[str],
+    *,
+    reason: str | None,
+    expires_us: int | None,
+    dependents: Dependents | None,
+    suppression: Suppression,
+    dry_run: bool,
+) -> ErasureRequest:
+    """Accept a request for people, in some tables or in all; or only count what it would reach."""
+    wanted = ErasureSpec(
+        subjects={kind: list(found) for kind, found in subjects.items()},
+        tables=names_of(session, list(tables)),
+        reason=reason,
+        expires_us=expires_us,
+        dependents=dependents,
+        suppression=suppression,
+    )
+    return _accepted(session, wanted, dry_run=dry_run)
+
+
+@operation
+def submit_returned(
+    session: Session,
+    _advance: Advance,
+    table: str,
+    descriptor: str | None,
+    reason: str | None,
+    *,
+    dry_run: bool,
+) -> ErasureRequest:
+    """Accept a request for the rows of a table that carry what was erased; or only count them."""
+    return _accepted(
+        session, returned_rows_spec(session, table, descriptor, reason), dry_run=dry_run
+    )
+
+
+def _accepted(session: Session, wanted: ErasureSpec, *, dry_run: bool) -> ErasureRequest:
+    erasure = erasure_of(session)
+    return erasure.dry_run(wanted) if dry_run else erasure.accept(wanted, actor(session))
+
+
+@operation
+def all_requests(session: Session, _advance: Advance) -> list[ErasureRequest]:
+    """Every request, oldest first."""
+    return list(erasure_spec.requests(erasure_of(session).journal))
+
+
+@operation
+def request_of(session: Session, _advance: Advance, name: str) -> ErasureRequest:
+    """The request of an id or of the beginning of one; raises ERASURE if there is none."""
+    return find_request(erasure_of(session).journal, name)
+
+
+@operation
+def cancel(session: Session, advance: Advance, name: str) -> ErasureRequest:
+    """Take back a request whose rows no purge has removed yet."""
+    return erasure_of(session).cancel(request_of(session, advance, name), actor(session))
+
+
+@operation
+def purge(session: Session, _advance: Advance, names: Sequence[str], engine: str) -> Erased:
+    """Purge accepted requests, all of them if none is named; ``engine`` is spark or local."""
+    erasure = erasure_of(session)
+    only = [find_request(erasure.journal, name).id for name in names] or None
+
+    def open_engine() -> AbstractContextManager[Engine]:
+        if session.engine is not None:
+            return nullcontext(session.engine(0))
+        return nullcontext(LocalEngine()) if engine == "local" else closing(SparkEngine())
+
+    return erasure.purge(open_engine, actor(session), only, silent)
+
+
+@operation
+def readmit_request(session: Session, _advance: Advance, name: str) -> int:
+    """Let identifiers and keys that a request suppressed be written again; how many."""
+    journal = erasure_of(session).journal
+    return readmission.readmit_request(journal, find_request(journal, name), actor(session))
+
+
+@operation
+def readmit_subjects(session: Session, _advance: Advance, subjects: dict[str, list[str]]) -> int:
+    """Let identifiers be written again; how many entries of the suppression list that removed."""
+    return readmission.readmit_subjects(erasure_of(session).journal, subjects, actor(session))
+
+
+@operation
+def change_scope(
+    session: Session,
+    _advance: Advance,
+    allow: tuple[str, ...],
+    deny: tuple[str, ...],
+    *,
+    reset: bool,
+) -> ErasureScope:
+    """Say which tables requests reach; a list that is empty stays what it was. The scope then."""
+    with erasure_of(session).journal.exclusive_session() as store:
+        found = ErasureScope() if reset else load_scope(store)
+        if reset or allow or deny:
+            found = put_scope(store, allow or found.allow, deny or found.deny)
+        store.commit()
+    return found
+
+
+@operation
+def audit_check(session: Session, _advance: Advance, head: str | None) -> audit.AuditCheck:
+    """Whether the audit log is whole, and contains a hash noted earlier."""
+    return audit.verify(erasure_of(session).journal, head)
+
+
+@operation
+def audit_entries(session: Session, _advance: Advance) -> list[AuditRow]:
+    """The audit log, oldest entry first."""
+    with erasure_of(session).journal.reading_session() as store:
+        return list(load_audit(store))
+
+
+@operation
+def access_package(
+    session: Session,
+    _advance: Advance,
+    subjects: dict[str, list[str]],
+    passphrase: str,
+    expires: datetime,
+) -> tuple[bytes, list[Found]]:
+    """All that tables hold about a person, encrypted, and what is in it by table."""
+    return collect(erasure_backend(session), subjects, passphrase, expires, actor(session))
+
+
+def actor(session: Session) -> str:
+    """Who acts, as the audit log records it."""
+    return session.user or "somebody"

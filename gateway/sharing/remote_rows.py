@@ -1,0 +1,100 @@
+"""Rows of a statement that ran in the process that owns the warehouse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from journal.model.errors import Code, PalimpsestError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from gateway.sharing.messages import OutcomeHead
+    from gateway.sharing.remote import RemoteOwner
+
+Row = tuple[Any, ...]
+_BATCHES = 4
+"""How many Arrow batches come with one message; other calls wait no longer than that."""
+
+
+class RemoteRows:
+    """The first rows came with the answer; the others are fetched as they are asked for."""
+
+    def __init__(self, owner: RemoteOwner, head: OutcomeHead) -> None:
+        self._owner = owner
+        self._head = head
+        self._ahead: Sequence[Row] = head.rows
+        self._next = 0
+        self._is_whole = head.is_whole
+        self._rest: Iterator[pa.RecordBatch] | None = None
+        self._closed = False
+
+    def take(self, size: int) -> list[Row]:
+        """The next rows, fewer at the end."""
+        found = list(self._ahead[self._next : self._next + size])
+        self._next += len(found)
+        while len(found) < size and self._refill():
+            more = self._ahead[: size - len(found)]
+            self._next = len(more)
+            found += more
+        return found
+
+    def arrow(self) -> pa.Table:
+        """All rows that are left, as an Arrow table."""
+        import pyarrow as pa
+
+        return pa.Table.from_batches(self.batches(0))
+
+    def batches(self, _size: int) -> Iterator[pa.RecordBatch]:
+        """All rows that are left, in Arrow batches; at least one batch."""
+        if self._closed or self._rest is not None:
+            raise PalimpsestError(
+                Code.NO_RESULT,
+                "the rows were fetched already",
+                advice="execute again, then call fetch_arrow or fetch_df first",
+            )
+        taken, self._next = self._next, len(self._ahead)
+        first = True
+        for batch in self._fetched(from_first=True):
+            yield batch.slice(taken) if first else batch
+            first = False
+        self.close()
+
+    def close(self) -> None:
+        """Forget the rows."""
+        if not self._closed:
+            self._closed = True
+            self._ahead, self._next, self._rest = (), 0, None
+            self._owner.drop(self._head.result)
+
+    def _refill(self) -> bool:
+        """Have the rows of the next batch at hand; False after the last one."""
+        if self._closed or self._is_whole:
+            return False
+        if self._rest is None:
+            self._rest = self._fetched(from_first=False)
+        batch = next(self._rest, None)
+        if batch is None:
+            self._is_whole = True
+            return False
+        from journal.local_engine.arrow_values import python_rows
+
+        columns = self._head.columns or ()
+        self._ahead = python_rows(batch, columns, self._owner.state.settings.timezone)
+        self._next = 0
+        return True
+
+    def _fetched(self, *, from_first: bool) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        has_more = True
+        while has_more:
+            raw: list[memoryview] = []
+            has_more = self._owner.call(
+                "fetch", self._head.result, from_first, _BATCHES, batches=raw
+            )
+            from_first = False
+            schema = pa.ipc.read_schema(pa.py_buffer(raw[0]))
+            for data in raw[1:]:
+                yield pa.ipc.read_record_batch(pa.py_buffer(data), schema)

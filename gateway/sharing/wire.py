@@ -1,0 +1,164 @@
+"""Messages on a local socket: each a frame of pickled values, or of raw bytes.
+
+    frame = length of the body (8 bytes, big-endian), kind (1 byte), body
+
+Values are pickled, so that parameters arrive as what they are: a ``Decimal``, a moment with its
+zone, an integer of any size. What is read may name only the closed list of types below, and classes
+of this project and of sqlglot; both ends have checked before that the other belongs to the same
+user. Nothing here knows what a message means.
+"""
+
+from __future__ import annotations
+
+import enum
+import io
+import pickle
+import socket
+import struct
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from journal.model.errors import Code, PalimpsestError, Position
+
+_HEADER = struct.Struct("!QB")
+_VALUES, _BYTES = 0, 1
+_PROTOCOL = 5
+_OWN = ("gateway.", "journal.", "rewriter.", "spark_compaction.", "sqlglot.")
+_BUILDERS = ("failure", "frozen_mapping")
+_KNOWN = frozenset(
+    {
+        *(("builtins", name) for name in ("bytearray", "complex", "frozenset", "range", "set")),
+        *(("datetime", name) for name in ("date", "datetime", "time", "timedelta", "timezone")),
+        ("collections", "OrderedDict"),
+        ("collections", "defaultdict"),
+        ("copyreg", "__newobj__"),
+        ("decimal", "Decimal"),
+        ("fractions", "Fraction"),
+        ("ipaddress", "IPv4Address"),
+        ("ipaddress", "IPv6Address"),
+        ("pathlib", "PosixPath"),
+        ("pathlib", "PurePosixPath"),
+        ("pytz", "_UTC"),
+        ("pytz", "_p"),
+        ("sqlglot.serde", "load"),
+        ("uuid", "SafeUUID"),
+        ("uuid", "UUID"),
+        ("zoneinfo", "ZoneInfo"),
+    }
+)
+
+
+class PeerGone(Exception):
+    """The other end has closed the connection, or has died."""
+
+
+def send(peer: socket.socket, value: object) -> None:
+    """Send one value; raises PARAMETERS if it has a part of a type that cannot be sent."""
+    body = dumped(value)
+    _send(peer, _VALUES, body)
+
+
+def send_bytes(peer: socket.socket, data: memoryview) -> None:
+    """Send bytes as they are: batches of rows."""
+    _send(peer, _BYTES, data)
+
+
+def receive(peer: socket.socket, silent: Callable[[], None] = lambda: None) -> Any:
+    """The next value, or bytes as a ``memoryview``.
+
+    A socket with a timeout calls ``silent`` at each one that passes without a byte; it may raise.
+    Raises PeerGone at the end of the connection.
+    """
+    size, kind = _HEADER.unpack(_read(peer, _HEADER.size, silent))
+    body = _read(peer, size, silent)
+    return body if kind == _BYTES else loaded(body)
+
+
+def dumped(value: object) -> bytes:
+    """A value as bytes; raises PARAMETERS if it has a part of a type that cannot be sent."""
+    out = io.BytesIO()
+    try:
+        _Pickler(out, _PROTOCOL).dump(value)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise PalimpsestError(
+            Code.PARAMETERS,
+            f"a value cannot be sent to the process that has the warehouse open: {error}",
+            advice="convert it to a number, text, bytes, a moment, a list or a mapping of these",
+        ) from error
+    return out.getvalue()
+
+
+def loaded(data: bytes | memoryview) -> Any:
+    """The value of such bytes; raises INTERFACE for types that are not on the list."""
+    return _Unpickler(io.BytesIO(data)).load()
+
+
+def frozen_mapping(items: dict[Any, Any]) -> Mapping[Any, Any]:
+    """A mapping that nobody can change, which pickle does not know."""
+    return MappingProxyType(items)
+
+
+def failure(code: str, message: str, advice: str, position: Position | None) -> PalimpsestError:
+    """An error by the name of its code."""
+    return PalimpsestError(Code[code], message, advice=advice, position=position)
+
+
+class _Pickler(pickle.Pickler):
+    def reducer_override(self, value: Any) -> Any:
+        if isinstance(value, MappingProxyType):
+            return frozen_mapping, (dict(value),)
+        if isinstance(value, PalimpsestError):
+            return failure, (value.code.name, value.message, value.advice, value.position)
+        if isinstance(value, enum.Enum):
+            return type(value), (value.value,)
+        if type(value).__module__ == "zoneinfo" and getattr(value, "key", None):
+            return type(value), (value.key,)
+        return NotImplemented
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) in _KNOWN or (module == __name__ and name in _BUILDERS):
+            return super().find_class(module, name)
+        if module.startswith(_OWN):
+            found = super().find_class(module, name)
+            if isinstance(found, type) and found.__module__.startswith(_OWN):
+                return found
+        raise PalimpsestError(
+            Code.PARAMETERS,
+            f"a value of the type {module}.{name} cannot be sent to the process that has the"
+            " warehouse open",
+            advice="convert it to a number, text, bytes, a moment, a list or a mapping of these",
+        )
+
+
+def _send(peer: socket.socket, kind: int, body: bytes | memoryview) -> None:
+    header = _HEADER.pack(len(body), kind)
+    try:
+        if len(body) < 1 << 16:
+            peer.sendall(header + bytes(body))
+        else:
+            peer.sendall(header)
+            peer.sendall(body)
+    except TimeoutError as error:
+        raise PeerGone(str(error)) from error
+    except OSError as error:
+        raise PeerGone(error.strerror or str(error)) from error
+
+
+def _read(peer: socket.socket, size: int, silent: Callable[[], None]) -> memoryview:
+    body = memoryview(bytearray(size))
+    done = 0
+    while done < size:
+        try:
+            count = peer.recv_into(body[done:])
+        except TimeoutError:
+            silent()
+            continue
+        except OSError as error:
+            raise PeerGone(error.strerror or str(error)) from error
+        if count == 0:
+            raise PeerGone("the connection was closed")
+        done += count
+    return body
