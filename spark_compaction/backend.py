@@ -13,7 +13,7 @@ A program is a plan over these verbs. It never asks which store it is on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
@@ -22,7 +22,7 @@ from sqlglot import exp
 
 from journal.erasure.seam import SecretJournal
 from journal.model.schema import Table
-from journal.model.segment import Fields, RowCounts, Segment, Tier
+from journal.model.segment import Fields, Manifest, RowCounts, Segment, Tier
 from journal.model.store_session import StoreSession
 from journal.model.version import Version
 from journal.transactions.state import JournalState, TableState
@@ -87,11 +87,11 @@ class Alongside:
     """What a program does where its swap commits; either raises Replan if the swap became wrong.
 
     ``since`` is given the pieces that others wrote since the plan, and reads them; ``record`` the
-    session of the records, and what is committed.
+    session of the records, what is committed, and the manifest that will be.
     """
 
     since: Callable[[Sequence[Piece]], None]
-    record: Callable[[StoreSession, JournalState], None]
+    record: Callable[[StoreSession, JournalState, Manifest], None]
 
 
 class MaintenanceBackend(Protocol):
@@ -193,6 +193,18 @@ class SetBasedBackend(MaintenanceBackend, Protocol):
 
     def check(self, at: TableAt, segments: Sequence[Segment]) -> None:
         """Raise FOREIGN_WRITE or SEGMENT_DAMAGED unless segments hold what was written to them."""
+
+    def with_backups(self, at: TableAt) -> tuple[Piece, ...]:
+        """The pieces of a table, and those that only backups of it list.
+
+        Segments that different backups list are in different pieces.
+        """
+
+    def erased_keys(self, table: Table, masks: Collection[str]) -> exp.Query:
+        """The keys that stand in some masks, under the names of the table's key."""
+
+    def keys(self, table: Table, piece: Piece) -> list[exp.Expr]:
+        """A table's key, as it is now, of the rows ``p`` of a piece."""
 
     def scan(self, piece: Piece, shown: Table | None = None) -> exp.Select:
         """The rows of a piece, out of a relation ``p``: in the columns they were written in, or as

@@ -143,7 +143,8 @@ class Staged:
     ``archived`` segments are retired with the swap, and kept until told; ``floor`` is the version
     before which the table's past cannot be told any more. ``moved`` says what an erasure has made
     of files, by their paths, so that backups follow; None: nothing is left of it. Where it
-    ``removes_rows``, no transaction that began before can commit changes of the table.
+    ``removes_rows``, no transaction that began before can commit changes of the table; where it
+    ``ends_grace``, what was replaced earlier goes as well, unless a backup lists it.
     """
 
     replacement: Replacement | None = None
@@ -153,6 +154,7 @@ class Staged:
     floor: Version = 0
     moved: Mapping[str, SegmentFile | None] = field(default_factory=dict)
     removes_rows: bool = False
+    ends_grace: bool = False
 
 
 class Engine(Protocol):

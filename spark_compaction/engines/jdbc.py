@@ -37,15 +37,6 @@ def fill(cluster: Cluster, task: Mapping[str, Json], _progress: Progress) -> Jso
     return len(parts)
 
 
-def without(cluster: Cluster, task: Mapping[str, Json], _progress: Progress) -> Json:
-    """Fill a table with the rows of a query whose keys are not among the erased; 1."""
-    keys = task["keys"]
-    rows = _read(cluster, task, [task["rows"]], keys[0])
-    erased = _read(cluster, task, [task["erased"]], keys[0])
-    _write(task, rows.join(erased.hint("broadcast"), keys, "left_anti"))
-    return 1
-
-
 def _write(task: Mapping[str, Json], rows: Any) -> None:
     names = ["`" + name.replace("`", "``") + "`" for name in task["columns"]]
     rows.select(*names).write.jdbc(

@@ -3,7 +3,7 @@
     search      ``search_rows``, ``kept_segments``, ``search_copy``; rows of tables that refer to
                 others come from the ``ErasureSource``
     hide        ``change_lists``: the one commit that names lists of keys, for every purpose
-    remove      ``purge_table``, ``purge_copy``, ``clear_remains``
+    remove      ``remove_rows``, ``purge_copy``, ``clear_remains``
 
 Programs are written over these verbs once, for all stores. A manifest names the lists of keys whose
 rows nobody sees (masks), and those of keys that a legal hold spares.
@@ -269,10 +269,13 @@ class ErasureBackend(Protocol):
     def planned(self, table: Table, masks: Sequence[str]) -> Work:
         """What a purge of a table would do, copies elsewhere aside; changes nothing."""
 
-    def purge_table(self, table: Table, run: PurgeRun) -> list[JobReport]:
-        """Remove the keys of all accepted requests from all a table has, and write the receipts.
+    def remove_rows(
+        self, table: Table, masks: Callable[[], Sequence[str]], run: PurgeRun
+    ) -> list[JobReport]:
+        """Remove the rows of the keys in ``masks`` from all that lies in the store, backups as
+        well, and add what went to the receipts of the masks, which stay.
 
-        Masks stay while a copy cannot be reached, whose error is raised in the end.
+        ``masks`` tells those of accepted requests, as they are when it is called.
         """
 
     def purge_copy(

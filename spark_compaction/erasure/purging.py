@@ -5,8 +5,9 @@
     purge      table after table; one that fails stops no other, and leaves its requests accepted
     complete   each request none of whose rows are left, once nothing of them is left anywhere
 
-What removes the rows of a table is the store's: ``ErasureBackend``. All accepted requests share one
-pass over each table.
+A purge of a table goes from what lies in the store to copies elsewhere, and then takes the masks
+off. How rows are removed is the store's: ``ErasureBackend``. All accepted requests share one pass
+over each table.
 """
 
 from __future__ import annotations
@@ -20,12 +21,24 @@ from journal.erasure.erasure_spec import requests
 from journal.erasure.requests import ErasureRequest, State
 from journal.model.errors import PalimpsestError
 from journal.model.failures import failures
+from journal.model.schema import Table
 from journal.records import erasure_rows as rows_of
-from journal.records.report import Work
+from journal.records.report import JobReport, Work
 from spark_compaction.contract import Engine, Progress, silent
-from spark_compaction.erasure.backend import ErasureBackend, PurgeRun, reading
+from spark_compaction.erasure.backend import (
+    CopiesPurge,
+    ErasureBackend,
+    KeyLists,
+    ListChange,
+    ListDecision,
+    PurgeRun,
+    Removed,
+    reading,
+)
 from spark_compaction.erasure.deferred_search import AskAgain, search_each
 from spark_compaction.erasure.legal_holds import apply_holds, definition, free_masks
+from spark_compaction.erasure.offsite_search import purge_copies
+from spark_compaction.erasure.receipts import Conclusion, accepted_masks, nothing_to_purge
 
 
 def purge(
@@ -58,7 +71,7 @@ def purge(
         table = definition(committed, table_id)
         try:
             with failures():
-                done.reports += backend.purge_table(table, run)
+                done.reports += purge_table(backend, table, run)
         except PalimpsestError as error:
             done.failures.setdefault(str(table.name), error)
         progress("purge", number + 1, len(tables))
@@ -70,6 +83,40 @@ def purge(
     after = {r.id: r for r in requests(journal)}
     done.requests = [after[r.id] for r in pending]
     return done
+
+
+def purge_table(backend: ErasureBackend, table: Table, run: PurgeRun) -> list[JobReport]:
+    """Remove the keys of all accepted requests from all a table has, and write the receipts.
+
+    What lies in the store goes first, and then copies elsewhere: one that is made of rows before
+    they go is found among these. Masks stay while a copy cannot be purged, whose error is raised in
+    the end; the next run goes on with the copies.
+    """
+
+    def masks() -> tuple[str, ...]:
+        return accepted_masks(requests(backend.journal), run.accepted, table.id)
+
+    if not (names := masks()):
+        return [nothing_to_purge(table)]
+    reports = backend.remove_rows(table, masks, run)
+    try:
+        with failures():
+            copied = purge_copies(backend, run, table, names)
+    except PalimpsestError as error:
+        copied = CopiesPurge(dict.fromkeys(names, Removed()), error)
+
+    def conclude(lists: KeyLists) -> ListDecision[None]:
+        manifest = lists.committed.tables[table.id].manifest
+        found = accepted_masks(lists.open_requests(run.accepted), run.accepted, table.id)
+        over = tuple(m for m in names if m in found and m in manifest.masks)
+        change = ListChange(table.id, () if copied.error is not None else over)
+        done = Conclusion(over, change.applied(manifest), copied)
+        return ListDecision(done.record, (change,) if change.dropped else ())
+
+    backend.change_lists([table.id], conclude)
+    if copied.error is not None:
+        raise copied.error
+    return reports
 
 
 def record_purged(backend: ErasureBackend, request: ErasureRequest, by: str) -> None:

@@ -1,14 +1,14 @@
 """The receipts of a purge of one table.
 
-They go into the requests in the transaction that swaps the manifest, so that they never tell of
-more or less than was done. Removes nothing, and commits nothing.
+They go into the requests in the transactions that swap the manifest and take the masks off it, so
+that they never tell of more or less than was done. Removes nothing, and commits nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from journal.erasure.requests import ErasureRequest, Outcome, State, Target
@@ -20,20 +20,20 @@ from journal.records.report import JobReport, Work
 from spark_compaction.erasure.backend import CopiesPurge
 
 
-def targets_by_mask(
+def accepted_masks(
     found: Iterable[ErasureRequest], accepted: Collection[str], table_id: int
-) -> dict[str, Target]:
-    """What the ``accepted`` of some requests are about in a table, by the masks of their keys.
+) -> tuple[str, ...]:
+    """The masks of a table that the ``accepted`` of some requests have.
 
     Those that a hold keeps back by now are none of them.
     """
-    return {
-        target.mask: target
+    return tuple(
+        target.mask
         for request in found
         if request.id in accepted and request.state is State.ACCEPTED
         for target in request.targets
         if target.mask is not None and target.table_id == table_id
-    }
+    )
 
 
 def nothing_to_purge(table: Table) -> JobReport:
@@ -43,52 +43,74 @@ def nothing_to_purge(table: Table) -> JobReport:
 
 
 @dataclass(frozen=True, slots=True)
-class PurgeResult:
-    """What a purge did, the manifests around it, and what copies elsewhere lost.
+class Removal:
+    """What a purge removed from all that a store has of a table, and the manifests around it.
 
-    ``others`` says what the rewritten pieces hold besides, as it was before and after. While a copy
-    cannot be reached its masks stay, and the receipts are PENDING.
+    ``removed`` counts row versions by mask. ``others`` says what the rewritten pieces hold besides,
+    as it was before and after.
     """
 
     before: Manifest
     after: Manifest
     work: Work
-    copies: CopiesPurge
+    removed: Mapping[str, int]
     others: str = ""
 
-    @property
-    def is_over(self) -> bool:
-        """True if the keys are in no copy any more either."""
-        return self.copies.error is None
+    def record(self, session: StoreSession) -> None:
+        """Add it to the receipts of the masks; they stay PENDING."""
+        _change(session, self.removed, self._added)
 
-    def record(
-        self, session: StoreSession, targets: Mapping[str, Target], removed: Mapping[str, int]
-    ) -> None:
-        """Write the receipts of ``targets`` (by mask) into their requests, as they are on record.
-
-        ``removed`` counts the row versions that went, by mask.
-        """
-        receipts = {mask: self._receipt(t, mask, removed[mask]) for mask, t in targets.items()}
-        for request in map(ErasureRequest.of_row, rows_of.load_erasures(session)):
-            if receipts.keys() & set(request.masks):
-                listed = tuple(receipts.get(t.mask or "", t) for t in request.targets)
-                rows_of.put_erasure(session, replace(request, targets=listed).to_row())
-
-    def _receipt(self, target: Target, mask: str, removed: int) -> Target:
-        copied = self.copies.removed[mask]
+    def _added(self, target: Target, mask: str) -> Target:
+        read = self.work.read
         return replace(
             target,
-            copies_rewritten=target.copies_rewritten + copied.files,
-            copies_removed=target.copies_removed + copied.versions,
-            mask=None if self.is_over else mask,
-            outcome=Outcome.ERASED if self.is_over else Outcome.PENDING,
-            files_rewritten=target.files_rewritten + self.work.read.files,
-            bytes_rewritten=target.bytes_rewritten + self.work.read.bytes,
-            versions_removed=target.versions_removed + removed,
+            files_rewritten=target.files_rewritten + read.files,
+            bytes_rewritten=target.bytes_rewritten + read.bytes,
+            versions_removed=target.versions_removed + self.removed[mask],
             manifest_before=target.manifest_before or _digest(self.before),
             manifest_after=_digest(self.after),
             others=self.others or f"{self.work.written.rows} rows beside them are unchanged",
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Conclusion:
+    """The end of a purge of some ``masks``, the manifest after it, and what copies have lost.
+
+    While a copy cannot be reached the masks stay, and the receipts are PENDING.
+    """
+
+    masks: Collection[str]
+    after: Manifest
+    copies: CopiesPurge
+
+    def record(self, session: StoreSession) -> None:
+        """Write it into the receipts of the masks."""
+        _change(session, self.masks, self._concluded)
+
+    def _concluded(self, target: Target, mask: str) -> Target:
+        copied, is_over = self.copies.removed[mask], self.copies.error is None
+        return replace(
+            target,
+            copies_rewritten=target.copies_rewritten + copied.files,
+            copies_removed=target.copies_removed + copied.versions,
+            mask=None if is_over else mask,
+            outcome=Outcome.ERASED if is_over else Outcome.PENDING,
+            manifest_after=_digest(self.after),
+        )
+
+
+def _change(
+    session: StoreSession, masks: Container[str], change: Callable[[Target, str], Target]
+) -> None:
+    """Write the receipts of masks anew, into their requests as they are on record."""
+    for request in map(ErasureRequest.of_row, rows_of.load_erasures(session)):
+        targets = tuple(
+            change(t, t.mask) if t.mask is not None and t.mask in masks else t
+            for t in request.targets
+        )
+        if targets != request.targets:
+            rows_of.put_erasure(session, replace(request, targets=targets).to_row())
 
 
 def _digest(manifest: Manifest) -> str:

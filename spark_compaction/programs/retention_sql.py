@@ -20,24 +20,30 @@ from sqlglot import exp
 
 from journal.erasure.holds import are_as_judged
 from journal.model.dependents import Dependents
-from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
-from journal.model.segment import RowCounts, Segment, Tier
+from journal.model.segment import Manifest, RowCounts, Segment, Tier
 from journal.model.store_session import StoreSession
 from journal.model.version import to_datetime
 from journal.records import backups
-from journal.records.report import ReplacedSegment, Skipped, Volume, volume_of
 from journal.sql.relations import column, union_all
 from journal.sql.row_layout import rows_in_layout
 from journal.transactions.expiry import ENDED, HELD, Expiry, RowsUnderHold, substituted
 from journal.transactions.orphaned_rows import left_by_date
 from journal.transactions.state import JournalState
-from spark_compaction.backend import Alongside, JoinedRows, Piece, Replan, SetBasedBackend, TableAt
+from spark_compaction.backend import Alongside, Piece, Replan, SetBasedBackend, TableAt
 from spark_compaction.contract import JobPlan, Json, Progress, Replacement, Staged
 from spark_compaction.limits import READ_US
 from spark_compaction.programs.compaction_sql import BYTES
-from spark_compaction.programs.journal_rows import journal_names
 from spark_compaction.programs.retention_rules import NO_ROW, WHY, details, expiry, floor_of, why
+from spark_compaction.programs.rewriting import (
+    Goes,
+    RewrittenPiece,
+    compare,
+    plan_rewrite,
+    volume_made,
+    write_rows,
+    write_without,
+)
 
 
 @dataclass(slots=True)
@@ -45,14 +51,14 @@ class RetentionInSql:
     """The job for one table; ``now`` is the moment the policy is applied at.
 
     What was there before is left as a backup made ``by`` somebody. ``_found`` is what was planned
-    last, and ``_rewritten`` each piece that was written anew, with what is left of it.
+    last.
     """
 
     now: datetime
     job_id: str
     by: str | None = None
     _found: Expiry | None = field(default=None, init=False)
-    _rewritten: list[tuple[Piece, Segment | None]] = field(default_factory=list, init=False)
+    _rewritten: list[RewrittenPiece] = field(default_factory=list, init=False)
 
     @property
     def kind(self) -> str:
@@ -82,27 +88,27 @@ class RetentionInSql:
         found = replace(judged, settled=at.version, oldest=backend.now() - READ_US)
         self._found = found
         _show_lists(backend, found, at)
-        going = {p: backend.count(at, p, _condition(found.goes("r"), table, p)) for p in at.pieces}
-        taken, skipped = _taken(backend, going)
-        gone = sum((n for counts in going.values() for n in counts.values()), RowCounts())
+        planned = plan_rewrite(backend, at, at.pieces, self._goes(table), (WHY, NO_ROW))
         kept = _kept(backend, found, at)
-        left = left_by_date(backend.session, at.committed, found) if gone.total else {}
-        pieces = [p.only(frozenset(counts)) for p, counts in going.items() if counts]
-        files = sum(_is_left(p, counts) for p, counts in going.items() if counts)
-        archived = sum(n.total for p in pieces for n in _archived(backend, found, at, p).values())
-        floor, read = floor_of(found, backend.ask), volume_of(taken)
-        rows = read.rows - gone.total
+        left = left_by_date(backend.session, at.committed, found) if planned.gone.total else {}
+        archived = sum(
+            n.total for p in planned.pieces for n in _archived(backend, found, at, p).values()
+        )
+        floor = floor_of(found, backend.ask)
         return replace(
             nothing,
-            is_empty=not gone.total,
-            why=why(kept, gone.total, left),
-            taken=taken,
-            written=Volume(files, rows, read.bytes * rows // max(1, read.rows)),
-            skipped=skipped,
+            is_empty=not planned.gone.total,
+            why=why(kept, planned.gone.total, left),
+            taken=planned.taken,
+            written=planned.written,
+            skipped=planned.skipped,
             inexact=dict.fromkeys(BYTES, backend.sizes),
-            task={"pieces": pieces, "floor": floor},
-            details=details(found, floor, archived, kept, gone, left),
+            task={"pieces": planned.pieces, "floor": floor},
+            details=details(found, floor, archived, kept, planned.gone, left),
         )
+
+    def _goes(self, table: Table) -> Goes:
+        return lambda piece: _condition(self.found.goes("r"), table, piece)
 
     def stage(
         self, backend: SetBasedBackend, at: TableAt, plan: JobPlan, progress: Progress
@@ -111,53 +117,28 @@ class RetentionInSql:
         pieces: Sequence[Piece] = plan.task["pieces"]
         removed = tuple(s for p in pieces for s in p.segments)
         backend.check(at, removed)
-        self._rewritten = [(p, self._without(backend, at, p)) for p in pieces]
+        self._rewritten = write_without(backend, at, pieces, self._goes(at.table))
         apart = [self._apart(backend, at, p) for p in pieces] if self.found.archives else []
-        made = tuple(s for _, s in self._rewritten if s is not None)
-        written = Volume(
-            len(made), sum(s.counts.total for s in made), sum(backend.size(s) for s in made)
-        )
+        made = tuple(one.made for one in self._rewritten if one.made is not None)
         return Staged(
             Replacement(removed, made),
-            written,
+            volume_made(backend, self._rewritten),
             archived=backend.listed([s for s in apart if s is not None]),
             floor=plan.task["floor"],
             removes_rows=True,
         )
 
-    def _without(self, backend: SetBasedBackend, at: TableAt, piece: Piece) -> Segment | None:
-        """What is left of a piece."""
-        goes = _condition(self.found.goes("r"), at.table, piece)
-        return _written(backend, at, piece, exp.Not(this=goes))
-
     def _apart(self, backend: SetBasedBackend, at: TableAt, piece: Piece) -> Segment | None:
         """The rows of a piece that the policy keeps elsewhere."""
         dated = self.found.archived("r")
         assert dated is not None
-        return _written(backend, at, piece, _condition(dated, at.table, piece))
+        return write_rows(backend, at, piece, _condition(dated, at.table, piece))
 
     def verify(
         self, backend: SetBasedBackend, at: TableAt, plan: JobPlan, staged: Staged
     ) -> Mapping[str, Json]:
         """Every row that was read is left or goes, and none is another."""
-        queries: list[exp.Query] = []
-        for piece, made in self._rewritten:
-            goes = _condition(self.found.goes("r"), at.table, piece)
-            queries += [backend.scan(piece), backend.scan(piece).where(goes)]
-            if made is not None:
-                queries.append(backend.scan(Piece(made.tier, made.fields, (made,))))
-        found = iter(backend.fingerprints(queries))
-        for piece, made in self._rewritten:
-            before, gone = next(found), next(found)
-            after = (0, 0) if made is None else next(found)
-            if (before[0] - gone[0], before[1] - gone[1]) != after:
-                names = ", ".join(s.id for s in piece.segments)
-                raise PalimpsestError(
-                    Code.JOB_VERIFICATION,
-                    f"writing {names} anew without the removed rows would change others",
-                    advice="nothing was changed; palimpsest verify tells whether the journal is"
-                    " whole",
-                )
+        compare(backend, self._rewritten, self._goes(at.table))
         return {}
 
     def alongside(
@@ -169,7 +150,7 @@ class RetentionInSql:
         before = naming.backup(at.table, backend.listed(at.segments), at.version)
         apart = backups.archived_by(self.job_id, self.by, made_at)
 
-        def record(session: StoreSession, committed: JournalState) -> None:
+        def record(session: StoreSession, committed: JournalState, _following: Manifest) -> None:
             found = self.found
             if not are_as_judged(backend.journal, session, at.table, found.holding):
                 raise Replan("a legal hold was placed or released meanwhile")
@@ -237,34 +218,3 @@ def _archived(
     if dated is None or not found.archives:
         return {}
     return backend.count(at, piece, _condition(dated, at.table, piece))
-
-
-def _written(
-    backend: SetBasedBackend, at: TableAt, piece: Piece, where: exp.Expr
-) -> Segment | None:
-    """A segment of the rows of a piece that meet a condition; None if there are none."""
-    tier = Tier.DELTA if piece.tier is Tier.HEAD else piece.tier
-    names = journal_names(at.table, piece.fields)
-    rows = JoinedRows(tier, names, as_written=(backend.scan(piece).where(where),))
-    return backend.write(at, replace(piece, tier=tier), rows, anew=False)
-
-
-def _taken(
-    backend: SetBasedBackend, going: Mapping[Piece, Mapping[str, RowCounts]]
-) -> tuple[tuple[ReplacedSegment, ...], tuple[Skipped, ...]]:
-    """What is written anew, with how many rows of it go, and what is left as it is."""
-    taken, skipped = [], []
-    for piece, counts in going.items():
-        for s in piece.segments:
-            if s.id in counts:
-                why_taken = WHY.format(counts[s.id].total)
-                taken.append(ReplacedSegment(s.id, 1, s.counts.total, backend.size(s), why_taken))
-            else:
-                skipped.append(Skipped(s.id, 1, NO_ROW))
-    return tuple(taken), tuple(skipped)
-
-
-def _is_left(piece: Piece, going: Mapping[str, RowCounts]) -> bool:
-    """True if a row stays of the segments of a piece that hold rows that go."""
-    there = piece.only(frozenset(going)).counts.total
-    return there > sum(n.total for n in going.values())

@@ -14,7 +14,8 @@ from gateway.procedures.adopting import adopt, eject
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.erasure.requests import Outcome, State
 from journal.stores.postgres.journal import DatabaseJournal
-from spark_compaction.backends.postgres import flat_jobs, segment_swap
+from spark_compaction.backends.postgres import segment_swap
+from spark_compaction.backends.postgres.flat_compaction import FlatCompaction
 from spark_compaction.erasure import acceptance, purging
 from tests.database.test_adopt import CLASSIC, CLASSIC_READ, journal
 from tests.support.erasures import backend_of
@@ -139,7 +140,7 @@ def test_a_compaction_leaves_the_latest_rows_in_the_journal(depts: Connection, a
 def test_rows_that_others_write_meanwhile_are_kept(
     depts: Connection, admin: Any, journal: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage, keys = flat_jobs._without_history, iter((70, 71))
+    stage, keys = FlatCompaction.stage, iter((70, 71))
     version = {"bigint": "9"}.get(journal, "'2020-02-01'")
 
     def slow(*arguments: Any) -> Any:
@@ -152,7 +153,7 @@ def test_rows_that_others_write_meanwhile_are_kept(
                 )
         return staged
 
-    monkeypatch.setattr(flat_jobs, "_without_history", slow)
+    monkeypatch.setattr(FlatCompaction, "stage", slow)
     depts.execute("OPTIMIZE hr.depts")
     found = _rows(depts, "SELECT deptno FROM hr.depts WHERE department_name = 'foreign'")
     assert sorted(found) == [(70,), (71,)]

@@ -13,10 +13,11 @@ from journal.erasure import audit
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.erasure.requests import ErasureRequest, State
 from journal.stores.postgres.journal import DatabaseJournal
-from spark_compaction.backends.postgres import rewriting, segment_swap
+from spark_compaction.backends.postgres import segment_swap
 from spark_compaction.backends.postgres.maintenance import compact
 from spark_compaction.contract import JobRequest
 from spark_compaction.erasure import acceptance, purging
+from spark_compaction.erasure.purge_sql import PurgeInSql
 from tests.support.erasures import backend_of
 from tests.support.postgres import Cluster
 from tests.support.traces import everything
@@ -106,7 +107,7 @@ def test_a_run_that_was_killed_is_simply_run_again(
         raise KeyboardInterrupt
 
     for place, name in (
-        (rewriting, "rewrite"),
+        (PurgeInSql, "stage"),
         (segment_swap, "swap"),
         (purging, "record_purged"),
         (purging, "record_completed"),

@@ -15,9 +15,9 @@ from gateway.jobs.engines import ENGINES, JDBC_JAR
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.stores.postgres.journal import DatabaseJournal
 from spark_compaction.backends.postgres.erasure import DatabaseErasure
-from spark_compaction.backends.postgres.spark_filling import FUNCTION, WITHOUT
+from spark_compaction.backends.postgres.spark_filling import FUNCTION
 from spark_compaction.engines.functions import load_function
-from spark_compaction.engines.jdbc import fill, without
+from spark_compaction.engines.jdbc import fill
 from spark_compaction.erasure.acceptance import accept
 from tests.support.postgres import Cluster
 from tests.support.spark import why_no_spark
@@ -114,7 +114,7 @@ def test_a_purge_on_spark_leaves_nothing_and_others_as_they_were(
 
 
 def test_the_worker_finds_the_functions() -> None:
-    assert [load_function(name) for name in (FUNCTION, WITHOUT)] == [fill, without]
+    assert load_function(FUNCTION) is fill
 
 
 def test_without_a_driver_it_says_what_to_do(

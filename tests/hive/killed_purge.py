@@ -6,8 +6,8 @@ import sys
 
 import gateway
 from journal.stores.hive.journal import HiveJournal
-from spark_compaction.backends.hive import erasing
 from spark_compaction.backends.hive.erasure import HiveErasure
+from spark_compaction.erasure import purge_sql
 from spark_compaction.erasure.purging import purge
 from tests.support.killed_job import die, dying_after
 
@@ -18,7 +18,7 @@ def main(url: str, step: str) -> None:
         journal = con.session.journal
         assert isinstance(journal, HiveJournal)
         if step == "swap":
-            erasing._swapped = lambda *_: die()  # type: ignore[assignment,return-value]
+            purge_sql.follow_backups = lambda *_: die()
         else:
             journal.keep = dying_after(journal.keep)  # type: ignore[method-assign]
         purge(HiveErasure(journal), "killed")

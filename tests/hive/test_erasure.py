@@ -21,7 +21,7 @@ from journal.model.errors import PalimpsestError
 from journal.records.erasure_rows import AuditRow, load_audit
 from journal.stores.hive import statement
 from journal.stores.hive.journal import HiveJournal
-from spark_compaction.backends.hive import cleaning, rewriting
+from spark_compaction.backends.hive import cleaning, maintenance
 from spark_compaction.contract import silent
 from spark_compaction.erasure.access import gather
 from tests.hive.conftest import ThriftServer
@@ -171,7 +171,9 @@ def test_what_cannot_be_compared_is_removed_by_the_next_purge(
     con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
     con.execute("INSERT INTO t VALUES (1), (2)")
     wrong = iter(range(100))
-    monkeypatch.setattr(rewriting, "fingerprints", lambda *_: [(next(wrong), 7) for _ in range(3)])
+    monkeypatch.setattr(
+        maintenance, "fingerprints", lambda *_: [(next(wrong), 7) for _ in range(3)]
+    )
     with pytest.raises(gateway.Error, match="would change others"):
         con.execute("ERASE FROM t WHERE k = 1")
     monkeypatch.undo()

@@ -6,8 +6,8 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from journal.stores.hive.pieces import fingerprints
 from journal.stores.hive.store import HiveConnection
+from spark_compaction.backends.hive.pieces import fingerprints
 
 pytestmark = pytest.mark.stores
 

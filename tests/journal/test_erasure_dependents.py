@@ -12,7 +12,7 @@ import pytest
 from journal.erasure.requests import State
 from journal.model.dependents import Dependents
 from journal.model.errors import Code, PalimpsestError
-from spark_compaction.backends.embedded_erasure import erasing
+from spark_compaction.erasure import purging
 from spark_compaction.programs.retention import Retention
 from tests.support import dependents
 from tests.support.client import Client
@@ -76,14 +76,14 @@ def test_a_purge_that_fails_between_tables_goes_on_with_the_next_run(
     run = stage.run
     before = others(run)
     stage.accept(Dependents.CASCADE)
-    purge_table = erasing.purge_table
+    purge_table = purging.purge_table
 
     def fail(*given: Any) -> Any:
         if given[1].id == max(t.table_id for t in stage.requests()[0].targets if t.mask):
             raise PalimpsestError(Code.JOB_FAILED, "stopped")
         return purge_table(*given)
 
-    monkeypatch.setattr(erasing, "purge_table", fail)
+    monkeypatch.setattr(purging, "purge_table", fail)
     assert run.error("CALL system.purge()")[0] == "PAL-701"
     assert stage.requests()[0].state is State.ACCEPTED
     assert [run(f"SELECT count(*) FROM {t}")[0][0] for t in TABLES] == [2, 3, 1, 2]

@@ -59,8 +59,8 @@ def _in_warehouse(journal: Any) -> dict[str, tuple[Any, str]]:
         "swap": (journal, "swap"),
         "swapped": (journal, "swap"),
         "retired": (erasing, "_purge_retired"),
-        "copies": (erasing, "purge_copies"),
-        "copied": (erasing, "purge_copies"),
+        "copies": (purging, "purge_copies"),
+        "copied": (purging, "purge_copies"),
         "receipts": (purging, "record_purged"),
         "unmask": (journal, "swap_all"),
         "scrub": (completion, "copy_live"),
@@ -70,23 +70,19 @@ def _in_warehouse(journal: Any) -> dict[str, tuple[Any, str]]:
 
 def _in_database(journal: Any) -> dict[str, tuple[Any, str]]:
     """The same in a database."""
-    from spark_compaction.backends.postgres import (
-        erasing,
-        rewriting,
-        segment_swap,
-        table_backups,
-    )
+    from spark_compaction.backends.postgres import segment_swap
+    from spark_compaction.erasure import purge_sql
 
     return {
         "accept": (journal, "conclude"),
         "accepted": (journal, "conclude"),
-        "stage": (rewriting, "rewrite"),
-        "staged": (rewriting, "rewrite"),
+        "stage": (purge_sql.PurgeInSql, "stage"),
+        "staged": (purge_sql.PurgeInSql, "stage"),
         "swap": (segment_swap, "swap"),
         "swapped": (segment_swap, "swap"),
-        "recorded": (table_backups, "follow"),
-        "copies": (erasing, "purge_copies"),
-        "copied": (erasing, "purge_copies"),
+        "recorded": (purge_sql, "follow_backups"),
+        "copies": (purging, "purge_copies"),
+        "copied": (purging, "purge_copies"),
         "receipts": (purging, "record_purged"),
         "reap": (segment_swap, "reap"),
         "reaped": (segment_swap, "reap"),

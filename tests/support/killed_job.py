@@ -52,10 +52,10 @@ def arrange(journal: Any, step: str) -> None:
         case "conclude":
             journal.conclude = dying_after(journal.conclude)
         case "before follow" | "follow":
-            from spark_compaction.backends.postgres import table_backups
+            from spark_compaction.erasure import purge_sql
 
-            follow = table_backups.follow
-            table_backups.follow = dying_after(follow if step == "follow" else lambda *_: None)
+            follow = purge_sql.follow_backups if step == "follow" else lambda *_: None
+            purge_sql.follow_backups = dying_after(follow)
         case _:
             raise AssertionError(step)
 

@@ -34,6 +34,8 @@ _NEW = "new_rows"
 _ABOVE, _HIGHEST = "rows_above", "highest"
 _LAST = "200000-01-01"
 """A moment that stands for all after it, which has a number of microseconds still."""
+JOURNAL = "adopted_journal"
+"""The id of the journal itself among the pieces of its table."""
 _STANDING = {"flat_base": Tier.BASE, "flat_history": Tier.HISTORY}
 _BRIEFLY = "SET LOCAL lock_timeout = '2s'"
 
@@ -58,8 +60,8 @@ def rows_of_tiers(table: Table, coming: Container[str] = ()) -> dict[Tier, exp.Q
     ``coming`` are columns that a transaction adds: the journal gets them when that commits.
     """
     return {
-        Tier.BASE: _as_spelt(_base(table, coming)),
-        Tier.HISTORY: _as_spelt(_history(table, coming)),
+        Tier.BASE: as_spelt(_base(table, coming)),
+        Tier.HISTORY: as_spelt(_history(table, coming)),
     }
 
 
@@ -75,21 +77,12 @@ def latest(table: Table) -> exp.Select:
     same = [exp.EQ(this=column(n, "j"), expression=column(n, "l")) for n in names]
     is_open = exp.Is(this=column(table.format.subsequent_column, "j"), expression=exp.Null())
     rows = exp.select("j.*").from_(exp.alias_(journal_table(table), "j", table=True))
-    return _as_spelt(rows.join(newest.subquery("l"), on=exp.and_(*same)).where(is_open))
+    return as_spelt(rows.join(newest.subquery("l"), on=exp.and_(*same)).where(is_open))
 
 
-def without(table: Table, erased: exp.Expr) -> exp.Select:
-    """The rows of the journal, in all columns it has, whose keys are not in ``erased``."""
-    same = [exp.EQ(this=_as_spelt(column(k, "j")), expression=column(k, "e")) for k in table.key]
-    rows = exp.select("j.*").from_(exp.alias_(journal_table(table), "j", table=True))
-    keys = exp.alias_(erased.copy(), "e", table=True)
-    return rows.join(keys, on=exp.and_(*same), join_type="anti")
-
-
-def everything(table: Table, source: exp.Table | None = None) -> exp.Select:
-    """All rows of the journal, or of a table like it, in all columns it has."""
-    rows = journal_table(table) if source is None else source.copy()
-    return exp.select("j.*").from_(exp.alias_(rows, "j", table=True))
+def everything(source: exp.Table) -> exp.Select:
+    """All rows ``p`` of the journal, or of a table like it, in all columns it has."""
+    return exp.select("p.*").from_(exp.alias_(source.copy(), "p", table=True))
 
 
 def over(rows: exp.Query, table: Table, source: exp.Table) -> exp.Query:
@@ -160,10 +153,10 @@ def index_of(table: Table) -> exp.Create:
     index = exp.Index(
         table=journal_table(table), params=exp.IndexParameters(columns=columns, using=None)
     )
-    return _as_spelt(exp.Create(this=index, kind="INDEX"))
+    return as_spelt(exp.Create(this=index, kind="INDEX"))
 
 
-def _as_spelt(tree: _Tree) -> _Tree:
+def as_spelt(tree: _Tree) -> _Tree:
     """The tree, all of whose names are spelt as they are."""
     for name in tree.find_all(exp.Identifier):
         name.meta[EXACT] = True

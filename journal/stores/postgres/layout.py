@@ -212,6 +212,12 @@ def count_rows(session: PostgresSession, table: Table, source: exp.Expr) -> RowC
     return RowCounts(opens, total - opens - tombstones, tombstones)
 
 
+def count_all(session: PostgresSession, source: exp.Expr) -> RowCounts:
+    """How many rows a relation has, of whatever kind."""
+    counted = exp.select(exp.Count(this=exp.Star())).from_(source)
+    return RowCounts(*session.row(Query(counted, ()), {}))
+
+
 def drop_tables(session: PostgresSession, tables: Iterable[exp.Table]) -> None:
     """Drop several tables of journal rows."""
     for table in tables:

@@ -1,9 +1,8 @@
-"""The purge of one table of an embedded warehouse, from masks to receipts.
+"""The files of one table of an embedded warehouse without the rows of some keys.
 
-    live segments (a job) -> retired segments -> search again: nothing
-    -> copies of backups that lie elsewhere -> receipts written, masks gone
+    live segments (a job) -> retired segments -> search again: nothing -> receipts written
 
-The caller goes from table to table. A hold that is placed meanwhile keeps its rows.
+A hold that is placed meanwhile keeps its rows.
 """
 
 from __future__ import annotations
@@ -13,12 +12,9 @@ from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from journal.erasure.erasure_spec import requests
-from journal.erasure.guard import load_fence
 from journal.files.filters.sidecar import merge_sidecars
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
-from journal.model.failures import failures
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment
 from journal.records import backups, retired
@@ -48,16 +44,11 @@ from spark_compaction.backends.embedded_erasure.purge import (
 )
 from spark_compaction.engines.local import LocalEngine
 from spark_compaction.erasure.backend import (
-    CopiesPurge,
-    ErasureBackend,
-    ListChange,
     PurgeRun,
-    Removed,
     reading,
 )
 from spark_compaction.erasure.legal_holds import check_hidden
-from spark_compaction.erasure.offsite_search import purge_copies
-from spark_compaction.erasure.receipts import PurgeResult, nothing_to_purge, targets_by_mask
+from spark_compaction.erasure.receipts import Removal
 from spark_compaction.programs.unsealed import unsealed
 from spark_compaction.runner import RunOptions, run_job
 
@@ -66,39 +57,23 @@ _WAIT_S = 60.0
 """How long a purge waits for another job on the table."""
 
 
-def purge_table(backend: ErasureBackend, table: Table, run: PurgeRun) -> list[JobReport]:
-    """Remove the keys of all accepted requests from all a table has, and write the receipts.
+def remove_rows(
+    journal: Journal, table: Table, names: tuple[str, ...], run: PurgeRun
+) -> list[JobReport]:
+    """Remove the keys in the masks of these ``names`` from all files, and write the receipts.
 
     Raises JOB_BUSY if a hold is placed meanwhile, ERASURE if other jobs keep bringing rows back.
-    Masks stay while a copy cannot be purged, whose error is raised in the end.
     """
-    journal = backend.journal
-    assert isinstance(journal, Journal)
-    targets = targets_by_mask(requests(journal), run.accepted, table.id)
-    names = tuple(targets)
-    if not names:
-        return [nothing_to_purge(table)]
     before = journal.state.tables[table.id].manifest
     with damage_named(journal.checker, before.segments):
         with _holding(journal, table, names) as (session, found):
             counts = counts_by_mask(session, journal.root, table, found, names, before.heads)
         reports, others = _remove(journal, table, names, run)
-    try:
-        with failures():
-            copied = purge_copies(backend, run, table, names)
-    except PalimpsestError as error:
-        # What is gone here is gone; the next run goes on with the copies.
-        copied = CopiesPurge(dict.fromkeys(names, Removed()), error)
+    work = sum((r.work for r in reports), Work())
     with journal.exclusive_session() as session:
-        change = ListChange(table.id, () if copied.error is not None else names)
-        after = change.applied(journal.state.tables[table.id].manifest)
-        work = sum((r.work for r in reports), Work())
-        done = PurgeResult(before, after, work, copied, json.dumps(others, sort_keys=True))
-        done.record(session, targets, counts)
-        listing = {table.id: lambda s: replace(s, manifest=after)}
-        journal.swap_all(session, listing, fenced=load_fence(session))
-    if copied.error is not None:
-        raise copied.error
+        after = journal.state.tables[table.id].manifest
+        Removal(before, after, work, counts, json.dumps(others, sort_keys=True)).record(session)
+        session.commit()
     return reports
 
 

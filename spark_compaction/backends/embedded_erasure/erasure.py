@@ -208,9 +208,11 @@ class WarehouseErasure:
         """Which files hold the keys, exactly, and what heads would be sealed to."""
         return erasing.planned(self.journal, table, masks)
 
-    def purge_table(self, table: Table, run: PurgeRun) -> list[JobReport]:
-        """Write files anew until none holds a key, then those of copies."""
-        return erasing.purge_table(self, table, run)
+    def remove_rows(
+        self, table: Table, masks: Callable[[], Sequence[str]], run: PurgeRun
+    ) -> list[JobReport]:
+        """Write files anew until none holds a key."""
+        return erasing.remove_rows(self.journal, table, tuple(masks()), run)
 
     def purge_copy(
         self,

@@ -6,7 +6,8 @@ live ones. Decides nothing: see ``spark_compaction.erasure``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -33,22 +34,21 @@ from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db import retired as sql_retired
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.leases import HeldLeases
-from journal.stores.hive.pieces import pieces
 from journal.stores.hive.session import HiveSession
 from journal.stores.hive.statement import INLINE_ROWS_MAX
 from journal.stores.hive.store import HiveConnection
 from journal.transactions.protocol import OpenStatement
 from journal.transactions.state import JournalState, TableState
-from spark_compaction.backends.hive import (
-    cleaning,
-    erasing,
-    offsite_purge,
-    partition_backups,
-)
+from spark_compaction import runner
+from spark_compaction.backends.hive import cleaning
 from spark_compaction.backends.hive.backup_transport import HiveTransport
-from spark_compaction.backends.hive.erased_rows import ERASED, match_rows, rows_with
+from spark_compaction.backends.hive.erased_rows import match_rows, with_backups
 from spark_compaction.backends.hive.key_partitions import KeyPartitions, relisted
-from spark_compaction.backends.hive.rewriting import counted, staging
+from spark_compaction.backends.hive.maintenance import HiveBackend
+from spark_compaction.backends.hive.pieces import paths, pieces
+from spark_compaction.backends.hive.staging import staging
+from spark_compaction.contract import JobRequest
+from spark_compaction.erasure import purge_sql
 from spark_compaction.erasure.backend import (
     Decide,
     HoldChange,
@@ -61,8 +61,10 @@ from spark_compaction.erasure.backend import (
     reading,
     unchanged,
 )
+from spark_compaction.erasure.purge_sql import PurgeInSql
 from spark_compaction.erasure.search import Search, unseen
 
+_COUNTED = "keys_counted"
 _ROUNDS_MAX = 5
 
 
@@ -133,10 +135,10 @@ class HiveErasure:
         self, session: StoreSession, state: JournalState, table: Table, search: Search
     ) -> Iterator[SourceRows]:
         """Partitions that are live or of backups."""
-        found = partition_backups.with_backups(session, table, state.tables[table.id])
+        found = with_backups(session, table, state.tables[table.id])
         search.count_live(state.tables[table.id].manifest.segments)
-        search.count_kept(found.manifest.segments)
-        by_path = {s.files[0].path: s for s in found.manifest.segments}
+        search.count_kept(found)
+        by_path = {s.files[0].path: s for s in found}
 
         def rows(skipped: Collection[str], _heads: bool) -> Sequence[exp.Query]:
             return self.rows_of(table, [s for path, s in by_path.items() if path not in skipped])
@@ -147,7 +149,7 @@ class HiveErasure:
         """The rows of partitions."""
         names = self.journal.names
         return [
-            rows_in_layout(table, layout.rows_of(names, p.paths).subquery(), p.fields)
+            rows_in_layout(table, layout.rows_of(names, paths(p)).subquery(), p.fields)
             for p in pieces(segments)
         ]
 
@@ -156,15 +158,13 @@ class HiveErasure:
     ) -> KeyCount:
         """Which partitions hold how many rows of the keys, which Spark gets a piece at a time."""
         assert isinstance(session, HiveSession)
-        searched = partition_backups.with_backups(session, table, state.tables[table.id])
-        found: dict[str, int] = {}
+        backend = self._maintenance(table)
+        at = backend.read_in(session, state, table)
+        found = Counter[str]()
         for start in range(0, keys.num_rows, INLINE_ROWS_MAX):
-            session.show_arrow(ERASED, keys.slice(start, INLINE_ROWS_MAX))
-            for piece in pieces(searched.manifest.segments):
-                for name, count in counted(
-                    session, rows_with(self.journal, table, piece, "SEMI")
-                ).items():
-                    found[name] = found.get(name, 0) + count
+            session.show_arrow(_COUNTED, keys.slice(start, INLINE_ROWS_MAX))
+            among = purge_sql.rows_with(backend, table, exp.alias_(exp.to_table(_COUNTED), "e"))
+            found.update(purge_sql.count_rows(backend, at, backend.with_backups(at), among))
         return KeyCount(sum(found.values()), len(found), 0)
 
     def whole_table(self, statement: OpenStatement, table: Table) -> Table:
@@ -273,11 +273,14 @@ class HiveErasure:
 
     def planned(self, table: Table, masks: Sequence[str]) -> Work:
         """Which partitions hold rows of the keys."""
-        return erasing.planned(self.journal, table, masks)
+        return purge_sql.planned(self._maintenance(table), table, masks)
 
-    def purge_table(self, table: Table, run: PurgeRun) -> list[JobReport]:
-        """Rows of copies first: until the swap the lists say what is to go."""
-        return erasing.purge_table(self, self.journal, table, run)
+    def remove_rows(
+        self, table: Table, masks: Callable[[], Sequence[str]], run: PurgeRun
+    ) -> list[JobReport]:
+        """Have Spark write partitions anew."""
+        request = JobRequest(table, ",".join(sorted(run.accepted)), grace_us=0)
+        return [runner.run(HiveBackend(self.journal, request), PurgeInSql(masks), request)]
 
     def purge_copy(
         self,
@@ -288,8 +291,14 @@ class HiveErasure:
         run: PurgeRun,
     ) -> tuple[int, Mapping[str, int]]:
         """Load a copy, and write its partitions anew that hold a key."""
-        transport = self.transport(table)
-        return offsite_purge.purge_copy(transport, listed, definition, masks)
+        backend = self._maintenance(table)
+        with backend.aside(table) as (at, transport):
+            return purge_sql.purge_copy(
+                backend, at, transport, self.segments_of, (listed, definition), masks
+            )
+
+    def _maintenance(self, table: Table) -> HiveBackend:
+        return HiveBackend(self.journal, JobRequest(table, ""))
 
     def clear_remains(self, purged: Sequence[ErasureRequest]) -> Mapping[str, str]:
         """Drop retired partitions, past the file system's trash."""

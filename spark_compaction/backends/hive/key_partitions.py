@@ -27,11 +27,11 @@ from journal.stores.hive.catalog_db import retired as sql_retired
 from journal.stores.hive.catalog_db.engine import CatalogConnection
 from journal.stores.hive.catalog_db.retired import RetiredPartition
 from journal.stores.hive.journal import HiveJournal
-from journal.stores.hive.pieces import pieces
 from journal.stores.hive.session import HiveSession
 from journal.stores.hive.statement import INLINE_ROWS_MAX, HiveStatement, write_held
 from journal.transactions.state import JournalState, TableState
-from spark_compaction.backends.hive import partition_backups
+from spark_compaction.backends.hive.erased_rows import with_backups
+from spark_compaction.backends.hive.pieces import paths, pieces
 from spark_compaction.erasure import legal_holds
 from spark_compaction.erasure.backend import ListChange
 
@@ -100,13 +100,13 @@ class KeyPartitions:
         """The places of those keys of which any version, kept ones too, meets a condition."""
         session, journal = self.session, self.journal
         state = self.committed.tables[table.id]
-        searched = partition_backups.with_backups(session, table, state).manifest.segments
+        searched = with_backups(session, table, state)
         places = legal_holds.with_places(keys)
         found: set[int] = set()
         for start in range(0, keys.num_rows, INLINE_ROWS_MAX):
             session.show_arrow(_ASKED, places.slice(start, INLINE_ROWS_MAX))
             for piece in pieces(searched):
-                source = layout.rows_of(journal.names, piece.paths).subquery()
+                source = layout.rows_of(journal.names, paths(piece)).subquery()
                 rows = rows_in_layout(table, source, piece.fields)
                 query = legal_holds.covered_query(table, rows, _ASKED, condition)
                 found |= {int(row[0]) for row in session.connection.run(session.in_spark(query))}

@@ -7,7 +7,7 @@ a later clean-up drops them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -20,21 +20,25 @@ from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment
 from journal.model.version import Version
+from journal.records import backups
 from journal.records.catalog_format import JournalRow
 from journal.records.report import UNKNOWN, JobReport
 from journal.sql.relations import column
-from journal.stores.hive import layout, written
+from journal.sql.row_layout import present_keys
+from journal.stores.hive import backup_segments, layout, written
 from journal.stores.hive.catalog_db import catalog as rows_of
+from journal.stores.hive.catalog_db import retired as sql_retired
+from journal.stores.hive.catalog_db.retired import RetiredPartition
 from journal.stores.hive.journal import HiveJournal
-from journal.stores.hive.pieces import SegmentGroup, fingerprints
-from journal.stores.hive.pieces import pieces as grouped
+from journal.stores.hive.missing_tables import blaming
 from journal.stores.hive.segment_check import check_there, check_whole, count_rows, refresh
 from journal.stores.hive.session import HiveSession
-from journal.stores.hive.statement import HiveStatement
-from journal.transactions.state import TableState
+from journal.transactions.state import JournalState, TableState
 from spark_compaction.backend import Alongside, Fingerprint, JoinedRows, Piece, Replan, TableAt
 from spark_compaction.backends.hive import cleaning
-from spark_compaction.backends.hive.rewriting import HiveRetireReason, staging
+from spark_compaction.backends.hive.backup_transport import HiveTransport
+from spark_compaction.backends.hive.pieces import fingerprints, paths, pieces
+from spark_compaction.backends.hive.staging import staging
 from spark_compaction.contract import JobPlan, JobRequest, Staged
 from spark_compaction.programs.compaction_sql import CompactionInSql
 from spark_compaction.programs.journal_rows import query_of
@@ -65,7 +69,7 @@ class HiveBackend:
         self._asked = asked
         self._made: list[str] = []
         self._stay = ExitStack()
-        self._statement: HiveStatement | None = None
+        self._session: HiveSession | None = None
 
     @property
     def sizes(self) -> str:
@@ -75,8 +79,8 @@ class HiveBackend:
     @property
     def session(self) -> HiveSession:
         """The session of the statement that reads what was planned on."""
-        assert self._statement is not None
-        return self._statement.session
+        assert self._session is not None
+        return self._session
 
     def now(self) -> Version:
         return self.journal.clock.now()
@@ -107,10 +111,13 @@ class HiveBackend:
         self._stay.close()
         transaction = self.journal.begin(read_only=True)
         statement = self._stay.enter_context(self.journal.statement(transaction))
-        self._statement, committed = statement, statement.committed
-        now = committed.catalog.by_id(table.id)
-        state = committed.tables[table.id]
-        listed = tuple(_pieces(state.manifest.segments))
+        return self.read_in(statement.session, statement.committed, table)
+
+    def read_in(self, session: HiveSession, committed: JournalState, table: Table) -> TableAt:
+        """What a table consists of, as the session of a statement reads it from now on."""
+        self._session = session
+        now, state = committed.catalog.by_id(table.id), committed.tables[table.id]
+        listed = tuple(pieces(state.manifest.segments))
         shown = state.layouts[-1] if now is None else now
         return TableAt(shown, committed, committed.version, listed, is_dropped=now is None)
 
@@ -136,25 +143,29 @@ class HiveBackend:
             with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:
                 held.check(connection)
                 row, committed = journal.look_in(connection)
-                if committed.catalog.by_id(table.id) != table:
+                if committed.catalog.by_id(table.id) != (None if at.is_dropped else table):
                     raise Replan("the table's definition was changed meanwhile")
                 state = _replaced(committed.tables[table.id], staged)
                 if alongside is not None:
                     with journal.recording(connection) as records:
-                        alongside.record(records, committed)
+                        alongside.record(records, committed, state.manifest)
                         records.commit()
                 following = replace(row, generation=row.generation + 1)
                 listed = JournalRow(table.id, state.manifest, state.last_version, RowCounts())
                 rows_of.put_journal(connection, listed, following.generation)
                 now, job_id = journal.now(), self._asked.job_id
                 until = now + self._asked.grace_us
-                HiveRetireReason(job_id, now, until).retire(connection, table, removed)
-                HiveRetireReason(job_id, now, now).retire(connection, table, staged.archived)
+                gone = [(s, until) for s in removed] + [(s, now) for s in staged.archived]
+                retired = [
+                    RetiredPartition(s.files[0].path, table.id, end, now, job_id) for s, end in gone
+                ]
+                sql_retired.retire(connection, retired)
                 if staged.removes_rows:
                     # What a claim is checked against may be gone; the epoch tells who is late.
                     rows_of.forget_claims_of(connection, table.id)
                 rows_of.put_state(connection, following)
             journal.keep(following, committed.with_tables({table.id: state}))
+        journal.held.forget(staged.moved)
         return tuple(s.id for s in removed)
 
     def _since(self, at: TableAt) -> list[Piece]:
@@ -163,7 +174,7 @@ class HiveBackend:
         known = {s.id for s in at.segments}
         new = [s for s in committed.tables[at.table.id].manifest.segments if s.id not in known]
         refresh(self.journal.names, self.session.connection, new)
-        return _pieces(new)
+        return pieces(new)
 
     def drop_retired(self, table: Table) -> int:
         return len(cleaning.reap(self.journal, self.session.connection, table.id))
@@ -175,28 +186,51 @@ class HiveBackend:
         return tuple(segments)
 
     def check(self, at: TableAt, segments: Sequence[Segment]) -> None:
-        """All segments of the table: those that stay are compared as well."""
+        """All segments of the table as well: those that stay are compared, too."""
         names, connection = self.journal.names, self.session.connection
-        check_whole(names, connection, at.table, at.segments)
+        known = {s.files[0].path: s for s in (*at.segments, *segments)}
+        check_whole(names, connection, at.table, list(known.values()))
+
+    def with_backups(self, at: TableAt) -> tuple[Piece, ...]:
+        apart: dict[str, frozenset[str]] = {}
+        for backup in backups.load(self.session, at.table.id):
+            for path in backup.paths:
+                apart[path] = apart.get(path, frozenset()) | {backup.name}
+        only = backup_segments.backup_only_segments(self.session, at.table, at.state)
+        return (*pieces(at.segments, apart), *pieces(only, apart))
+
+    def erased_keys(self, table: Table, masks: Collection[str]) -> exp.Query:
+        return layout.masked_keys(self.journal.names, table, masks)
+
+    def keys(self, table: Table, piece: Piece) -> list[exp.Expr]:
+        return present_keys(table, piece.fields)
+
+    @contextmanager
+    def aside(self, table: Table) -> Iterator[tuple[TableAt, HiveTransport]]:
+        """Read and write partitions that are dropped in the end."""
+        with self._stay, staging(self.journal) as self._made:
+            at = self._begin(table)
+            yield at, HiveTransport(self.journal, table)
+            self.journal.drop_segments(self._made)
 
     def scan(self, piece: Piece, shown: Table | None = None) -> exp.Select:
-        names, paths = self.journal.names, [s.files[0].path for s in piece.segments]
+        names, places = self.journal.names, paths(piece)
         if shown is not None:
-            found = layout.rows_in_table(names, shown, piece.fields, paths)
+            found = layout.rows_in_table(names, shown, piece.fields, places)
             assert isinstance(found, exp.Select)
             return found
         columns = [n for n, _ in layout.journal_fields(self._asked.table, piece.fields)]
-        source = layout.rows_of(names, paths).subquery("p")
+        source = layout.rows_of(names, places).subquery("p")
         return exp.select(*[column(n, "p") for n in columns]).from_(source)
 
     def write(self, at: TableAt, like: Piece, rows: JoinedRows, *, anew: bool) -> Segment | None:
         """Rows that are written anew lie in the partitions and buckets that the table wants."""
         journal, connection = self.journal, self.session.connection
-        group = SegmentGroup(like.tier, like.fields, like.segments)
-        is_adopted = layout.is_adopted(journal.names, group.paths[0])
+        first = paths(like)[0]
+        is_shaped = layout.is_shaped(first) or layout.is_adopted(journal.names, first)
         path = written.write(
             *(journal, connection, at.table, like.fields, self._placed(query_of(at.table, rows))),
-            *(self._made, anew or group.is_shaped or is_adopted),
+            *(self._made, anew or is_shaped),
         )
         counts = count_rows(journal.names, connection, at.table, path)
         if not counts.total:
@@ -204,7 +238,15 @@ class HiveBackend:
             journal.staged.discard(path)
             journal.drop_segments([path])
             return None
-        return group.written_to(path, counts)
+        return Segment(
+            path.partition("/")[2],
+            like.tier,
+            (layout.segment_file(path, counts.total),),
+            like.fields,
+            counts,
+            min(s.min_version for s in like.segments),
+            max(s.max_version for s in like.segments),
+        )
 
     def fingerprints(self, queries: Sequence[exp.Query]) -> list[Fingerprint]:
         asked = [(self._placed(query), query.named_selects) for query in queries]
@@ -214,9 +256,12 @@ class HiveBackend:
         place = column(layout.PARTITION, "p")
         outputs = [place, *layout.kinds_of(at.table)]
         rows = self.scan(piece).select(*outputs, append=False).where(where).group_by(place.copy())
+        connection = self.session.connection
+        with blaming(connection, self.journal.names, at.table, piece.segments):
+            found = connection.run(self._placed(rows))
         return {
             str(name): RowCounts(opens, total - opens - tombstones, tombstones)
-            for name, total, opens, tombstones in self.session.connection.run(self._placed(rows))
+            for name, total, opens, tombstones in found
         }
 
     def show(self, name: str, query: exp.Query) -> None:
@@ -232,13 +277,6 @@ class HiveBackend:
         placed = self.session.in_spark(query)
         assert isinstance(placed, exp.Query)
         return placed
-
-
-def _pieces(segments: Sequence[Segment]) -> list[Piece]:
-    """Segments by what one query reads."""
-    return [
-        Piece(g.tier, g.fields, g.segments, g.paths[0].partition("/")[0]) for g in grouped(segments)
-    ]
 
 
 def _replaced(state: TableState, staged: Staged) -> TableState:

@@ -35,7 +35,7 @@ _PART = "copied_rows"
 class DatabaseTransport:
     """How tables of one journal of a database are copied and come back.
 
-    With a ``session`` its transaction sees the pieces that are written.
+    With a ``session`` its transaction reads and makes the pieces, and is rolled back in the end.
     """
 
     journal: DatabaseJournal
@@ -87,26 +87,30 @@ class DatabaseTransport:
 
     @contextmanager
     def load(self, backup: Backup, paths: Mapping[str, Path]) -> Iterator[Backup]:
-        """The backup with a table for each of its files, for everybody."""
+        """The backup with a table for each of its files; for everybody, or in our transaction."""
         made: list[SegmentFile] = []
+        if self.session is not None:
+            try:
+                yield self._loaded(self.session, backup, paths, made)
+            finally:
+                self.journal.staged.difference_update(file.path for file in made)
+            return
         try:
             with self.journal.reading_session() as session:
                 session.begin()
-                here = self.loaded(session, backup, paths, made)
+                here = self._loaded(session, backup, paths, made)
                 session.commit()
             yield here
         finally:
             self.journal.forget_files(made)
 
-    def loaded(
+    def _loaded(
         self,
         session: PostgresSession,
         backup: Backup,
         paths: Mapping[str, Path],
         made: list[SegmentFile],
     ) -> Backup:
-        """The same in a transaction of the caller's; the tables are added to ``made``."""
-
         def load(segment: Segment, file: SegmentFile) -> str:
             target = exp.table_(self.journal.new_staged_name(), db=STORE_SCHEMA)
             made.append(SegmentFile(target.name, 0, 0, 0))

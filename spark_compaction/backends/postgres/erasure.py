@@ -7,7 +7,7 @@ ones. Decides nothing: see ``spark_compaction.erasure``.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -28,21 +28,20 @@ from journal.records import erasure_rows as rows_of
 from journal.records.backups import Backup
 from journal.records.report import JobReport, Work
 from journal.sql.row_layout import rows_in_layout
-from journal.stores.postgres import backup_segments, layout, pieces
+from journal.stores.postgres import backup_segments, layout
 from journal.stores.postgres.journal import DatabaseJournal
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions.protocol import OpenStatement
 from journal.transactions.state import JournalState, TableState
-from spark_compaction.backends.postgres import (
-    erasing,
-    offsite_purge,
-    searched,
-    segment_swap,
-    table_backups,
-)
+from spark_compaction import runner
+from spark_compaction.backends.postgres import searched, segment_swap, table_backups
 from spark_compaction.backends.postgres.backup_transport import DatabaseTransport
 from spark_compaction.backends.postgres.key_tables import KeyTables, relisted
+from spark_compaction.backends.postgres.maintenance import DatabaseBackend
 from spark_compaction.backends.postgres.segment_swap import Changed, publish
+from spark_compaction.backends.postgres.spark_filling import by_server, by_spark
+from spark_compaction.contract import JobRequest, silent
+from spark_compaction.erasure import purge_sql
 from spark_compaction.erasure.backend import (
     Decide,
     HoldChange,
@@ -54,6 +53,7 @@ from spark_compaction.erasure.backend import (
     reading,
     unchanged,
 )
+from spark_compaction.erasure.purge_sql import PurgeInSql
 from spark_compaction.erasure.search import Search
 
 _COUNTED = "keys_counted"
@@ -156,11 +156,15 @@ class DatabaseErasure:
         assert isinstance(session, PostgresSession)
         shown = f"{_COUNTED}_{table.id}"
         session.show_arrow(shown, keys)
-        found = table_backups.with_backups(session, table, state.tables[table.id])
-        among = shown_keys(table, shown).subquery("k")
-        held = searched.holding(session, table, found, among)
-        size = sum(pieces.size(session, piece) for piece, _ in held)
-        return KeyCount(sum(rows for _, rows in held), len(held), size)
+        backend = self._maintenance(table)
+        at = backend.read_in(session, state, table)
+        among = purge_sql.rows_with(
+            backend, table, exp.alias_(shown_keys(table, shown).subquery(), "e")
+        )
+        pieces = backend.with_backups(at)
+        found = purge_sql.count_rows(backend, at, pieces, among)
+        sizes = [backend.size(s) for p in pieces for s in p.segments if s.id in found]
+        return KeyCount(sum(found.values()), len(found), sum(sizes))
 
     def whole_table(self, statement: OpenStatement, table: Table) -> Table:
         """As it is now."""
@@ -213,11 +217,16 @@ class DatabaseErasure:
 
     def planned(self, table: Table, masks: Sequence[str]) -> Work:
         """Which tables hold rows of the keys."""
-        return erasing.planned(self.journal, table, masks)
+        return purge_sql.planned(self._maintenance(table), table, masks)
 
-    def purge_table(self, table: Table, run: PurgeRun) -> list[JobReport]:
-        """Rows of copies first: until the swap the masks say what is to go."""
-        return erasing.purge_table(self, self.journal, table, run)
+    def remove_rows(
+        self, table: Table, masks: Callable[[], Sequence[str]], run: PurgeRun
+    ) -> list[JobReport]:
+        """Let the server write tables anew, or the engine."""
+        request = JobRequest(table, ",".join(sorted(run.accepted)), grace_us=0)
+        fill = by_server if run.engine is None else by_spark(run.engine, silent)
+        backend = DatabaseBackend(self.journal, request, fill)
+        return [runner.run(backend, PurgeInSql(masks), request)]
 
     def purge_copy(
         self,
@@ -228,7 +237,14 @@ class DatabaseErasure:
         run: PurgeRun,
     ) -> tuple[int, Mapping[str, int]]:
         """In one transaction, which is rolled back: files that were put away are left of it."""
-        return offsite_purge.purge_copy(self.journal, table, listed, definition, masks)
+        backend = self._maintenance(table)
+        with backend.aside(table) as (at, transport):
+            return purge_sql.purge_copy(
+                backend, at, transport, self.segments_of, (listed, definition), masks
+            )
+
+    def _maintenance(self, table: Table) -> DatabaseBackend:
+        return DatabaseBackend(self.journal, JobRequest(table, ""))
 
     def clear_remains(self, purged: Sequence[ErasureRequest]) -> Mapping[str, str]:
         """Drop retired tables that nobody can read any more."""

@@ -1,5 +1,8 @@
 """A database under maintenance: heads and segments are tables, and its server works on them.
 
+An adopted journal is a piece as well, in all columns it has; what is written in its place takes its
+name. Others write to it: a job plans anew if they do meanwhile.
+
 The session that holds the table's lock stages in one transaction, so that a job that is killed
 leaves nothing. Statements in flight go on reading the tables they began with, under the names of
 their epoch. No row is updated or deleted: tables are made, and later dropped.
@@ -7,7 +10,7 @@ their epoch. No row is updated or deleted: tables are made, and later dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -22,8 +25,11 @@ from journal.model.segment import Head, RowCounts, Segment, SegmentFile, Tier
 from journal.model.version import Version
 from journal.records.backups import BackupKind
 from journal.records.report import ESTIMATED, JobReport
+from journal.sql.relations import column
 from journal.sql.relations_flat import is_flat
-from journal.stores.postgres import as_committed, layout, pieces
+from journal.sql.row_layout import fields_of, present_keys
+from journal.stores.postgres import as_committed, backup_segments, flat, layout, pieces
+from journal.stores.postgres import exchange as exchanging
 from journal.stores.postgres import jobs as rows_of
 from journal.stores.postgres.journal import DatabaseJournal
 from journal.stores.postgres.partitions import create_sealed
@@ -31,10 +37,13 @@ from journal.stores.postgres.pieces import Inputs
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions.state import JournalState, TableState
 from spark_compaction.backend import Alongside, Fingerprint, JoinedRows, Piece, Replan, TableAt
-from spark_compaction.backends.postgres import flat_jobs, segment_swap
+from spark_compaction.backends.postgres import segment_swap
+from spark_compaction.backends.postgres.backup_transport import DatabaseTransport
+from spark_compaction.backends.postgres.flat_compaction import FlatCompaction
 from spark_compaction.backends.postgres.spark_filling import Fill, Filling, by_server
 from spark_compaction.contract import JobPlan, JobRequest, Staged
 from spark_compaction.programs.compaction_sql import CompactionInSql
+from spark_compaction.programs.journal_rows import query_of
 from spark_compaction.programs.retention_sql import RetentionInSql
 from spark_compaction.runner import run
 
@@ -43,9 +52,10 @@ def compact(
     journal: DatabaseJournal, asked: JobRequest, mode: str = "major", fill: Fill = by_server
 ) -> JobReport:
     """Run a compaction; of an adopted journal it moves superseded versions out."""
+    backend = DatabaseBackend(journal, asked, fill)
     if is_flat(asked.table):
-        return flat_jobs.compact(journal, asked, mode)
-    return run(DatabaseBackend(journal, asked, fill), CompactionInSql(mode), asked)
+        return run(backend, FlatCompaction(mode), asked)
+    return run(backend, CompactionInSql(mode), asked)
 
 
 def retain(
@@ -75,6 +85,8 @@ class DatabaseBackend:
         self._fill = fill
         self._open: PostgresSession | None = None
         self._made = 0
+        self._like_journal = {flat.JOURNAL}
+        self._seen: Fingerprint | None = None
 
     @property
     def sizes(self) -> str:
@@ -94,6 +106,8 @@ class DatabaseBackend:
     def lock(self, table: Table) -> Iterator[None]:
         with segment_swap.turn(self.journal, table) as self._open:
             segment_swap.remove_litter(self._open, table.id)
+            if is_flat(table):
+                exchanging.refuse_ties(self._open, table)
             yield
 
     @contextmanager
@@ -101,10 +115,14 @@ class DatabaseBackend:
         transaction = self.journal.begin(read_only=True)
         try:
             with self.journal.statement(transaction) as statement:
-                self._open = statement.session
-                yield self._at(statement.committed, table.id, statement.committed.version)
+                yield self.read_in(statement.session, statement.committed, table)
         finally:
             self.journal.rollback(transaction)
+
+    def read_in(self, session: PostgresSession, committed: JournalState, table: Table) -> TableAt:
+        """What a table consists of, as a session reads it from now on."""
+        self._open = session
+        return self._at(committed, table.id, committed.version)
 
     def rotate_head(self, table: Table) -> TableAt:
         settled = segment_swap.settle(self.journal, table)
@@ -117,12 +135,17 @@ class DatabaseBackend:
         """Raises FOREIGN_WRITE if heads do not hold what the catalog says."""
         table = segment_swap.definition(committed, table_id)
         manifest = committed.tables[table_id].manifest
+        if is_flat(table):
+            place = flat.journal_table(table)
+            counts = layout.count_all(self.session, place)
+            adopted = Segment(flat.JOURNAL, Tier.BASE, (), fields_of(table), counts, 0, version)
+            found = [adopted, *flat.moved(manifest)]
+            return TableAt(table, committed, version, _each(found))
         as_committed.check_heads(self.session, table)
         heads = [self._counted(table, head) for head in manifest.heads]
         found = [*(h for h in heads if h.counts.total), *manifest.segments]
         is_dropped = committed.catalog.by_id(table_id) is None
-        listed = tuple(Piece(s.tier, s.fields, (s,)) for s in found)
-        return TableAt(table, committed, version, listed, is_dropped)
+        return TableAt(table, committed, version, _each(found), is_dropped)
 
     def _counted(self, table: Table, head: Head) -> Segment:
         source = layout.head_table(table.id, head)
@@ -130,11 +153,17 @@ class DatabaseBackend:
 
     @contextmanager
     def staging(self, at: TableAt, plan: JobPlan) -> Iterator[None]:
+        if is_flat(at.table):
+            self._seen = self._all_of_journal(at.table)
         try:
             yield
         except Replan:
             segment_swap.remove_litter(self.session, at.table.id)
             raise
+
+    def _all_of_journal(self, table: Table) -> Fingerprint:
+        rows = flat.everything(flat.journal_table(table))
+        return pieces.hashed(self.session, rows)
 
     def swap(
         self, at: TableAt, plan: JobPlan, staged: Staged, alongside: Alongside | None
@@ -147,22 +176,48 @@ class DatabaseBackend:
             h for h in manifest.heads if layout.head_table(at.table.id, h).name in removed
         )
         segments = tuple(s for s in manifest.segments if s.id in removed)
+        made = staged.replacement.added
+        journals = [s for s in made if s.id in self._like_journal]
         counts = sum((s.counts for s in removed.values() if s.tier is Tier.HEAD), RowCounts())
 
         def within(section: PostgresSession, following: TableState) -> TableState:
+            for anew in journals:
+                self._exchange(section, at.table, anew, plan.kind)
             if alongside is not None:
-                self._do(section, at, alongside)
+                self._do(section, at, following, alongside)
             return self._recorded(section, at, following, staged)
 
         segment_swap.swap(
-            *(self.journal, at.table, Inputs(heads, segments), staged.replacement.added, counts),
+            *(
+                self.journal,
+                at.table,
+                Inputs(heads, segments),
+                tuple(s for s in made if s not in journals),
+                counts,
+            ),
             segment_swap.RetireReason(self._asked.job_id, plan.kind, self._asked.grace_us),
             within,
-            planned_as=at.table,
+            planned_as=None if at.is_dropped else at.table,
         )
         return tuple(removed)
 
-    def _do(self, section: PostgresSession, at: TableAt, alongside: Alongside) -> None:
+    def _exchange(self, section: PostgresSession, table: Table, made: Segment, kind: str) -> None:
+        """Let a new table take the name of an adopted journal, unless others wrote meanwhile."""
+        place, since = flat.journal_table(table), self.journal.clock.now()
+        section.text(segment_swap.WAIT)
+        section.text(f"LOCK TABLE {section.rendered(place).sql} IN ACCESS EXCLUSIVE MODE")
+        if pieces.hashed(section, flat.everything(place)) != self._seen:
+            raise Replan("rows were written meanwhile")
+        name, size = pieces.new_name(table.id, self._made), pieces.size(section, place)
+        exchanging.exchange(section, table, layout.segment_table(made), name)
+        until = since + self._asked.grace_us
+        epoch = self.journal.state.epoch_of(table.id)
+        gone = rows_of.RetiredTable(name, table.id, epoch, since, until)
+        rows_of.retire(section, gone, self._asked.job_id, kind, size)
+
+    def _do(
+        self, section: PostgresSession, at: TableAt, following: TableState, alongside: Alongside
+    ) -> None:
         """Let a program look and record in the commit section, by whose session it reads then."""
         committed, known = self.journal.state, set(at.state.manifest.heads[:-1])
         heads = [h for h in committed.tables[at.table.id].manifest.heads if h not in known]
@@ -174,7 +229,7 @@ class DatabaseBackend:
                     for h in heads
                 ]
             )
-            alongside.record(section, committed)
+            alongside.record(section, committed, following.manifest)
         finally:
             self._open = outside
 
@@ -198,7 +253,12 @@ class DatabaseBackend:
         return len(segment_swap.reap(self.journal, table.id).removed)
 
     def size(self, segment: Segment) -> int:
-        return pieces.size(self.session, layout.segment_table(segment))
+        return pieces.size(self.session, self._source(segment))
+
+    def _source(self, segment: Segment) -> exp.Table:
+        if segment.id == flat.JOURNAL:
+            return flat.journal_table(self._asked.table)
+        return layout.segment_table(segment)
 
     def listed(self, segments: Sequence[Segment]) -> tuple[Segment, ...]:
         """A table stands for a file."""
@@ -213,12 +273,38 @@ class DatabaseBackend:
         )
 
     def check(self, at: TableAt, segments: Sequence[Segment]) -> None:
-        sealed = [s for s in segments if s.tier is not Tier.HEAD]
+        sealed = [s for s in segments if s.tier is not Tier.HEAD and s.id != flat.JOURNAL]
         as_committed.check_segments(self.session, at.table, sealed)
+
+    def with_backups(self, at: TableAt) -> tuple[Piece, ...]:
+        apart = backup_segments.backup_only_segments(self.session, at.table, at.state)
+        return (*at.pieces, *_each(apart))
+
+    def erased_keys(self, table: Table, masks: Collection[str]) -> exp.Query:
+        return layout.masked_keys(table, list(masks))
+
+    def keys(self, table: Table, piece: Piece) -> list[exp.Expr]:
+        if piece.segments[0].id in self._like_journal:
+            return [flat.as_spelt(column(k, "p")) for k in table.key]
+        return present_keys(table, piece.fields)
+
+    @contextmanager
+    def aside(self, table: Table) -> Iterator[tuple[TableAt, DatabaseTransport]]:
+        """Read and write in one transaction that is rolled back, with copies loaded in it."""
+        with self.journal.reading_session() as self._open:
+            try:
+                self._open.begin()
+                committed = self.journal.state
+                at = TableAt(table, committed, committed.version)
+                yield at, DatabaseTransport(self.journal, table, self._open)
+            finally:
+                self._open.rollback()
 
     def scan(self, piece: Piece, shown: Table | None = None) -> exp.Select:
         (segment,) = piece.segments
-        source = layout.segment_table(segment)
+        source = self._source(segment)
+        if segment.id in self._like_journal:
+            return flat.everything(source)
         if shown is None:
             return pieces.all_rows(self._asked.table, source, piece.fields)
         found = layout.rows_as(shown, source, piece.fields)
@@ -230,6 +316,8 @@ class DatabaseBackend:
         session, table, fields = self.session, at.table, like.fields
         target = exp.table_(pieces.new_name(table.id, self._made), db=STORE_SCHEMA)
         self._made += 1
+        if any(s.id in self._like_journal for s in like.segments):
+            return self._write_journal(table, target, like, rows)
         if like.tier is Tier.DELTA:
             layout.create_rows(session, table, target, fields)
         else:
@@ -245,12 +333,27 @@ class DatabaseBackend:
         _, checksum = as_committed.fingerprint(session, table, target, fields)
         return Segment(target.name, like.tier, (), fields, counts, 0, at.version, checksum)
 
+    def _write_journal(
+        self, table: Table, target: exp.Table, like: Piece, rows: JoinedRows
+    ) -> Segment:
+        """A table that is like the adopted journal; one without rows as well."""
+        session = self.session
+        exchanging.like(session, table, target)
+        session.run(exp.Insert(this=target.copy(), expression=query_of(table, rows)))
+        session.text(f"ANALYZE {session.rendered(target).sql}")
+        self._like_journal.add(target.name)
+        counts = layout.count_all(session, target)
+        return Segment(target.name, like.tier, (), like.fields, counts, 0, 0)
+
     def fingerprints(self, queries: Sequence[exp.Query]) -> list[Fingerprint]:
         return [pieces.hashed(self.session, query) for query in queries]
 
     def count(self, at: TableAt, piece: Piece, where: exp.Expr) -> Mapping[str, RowCounts]:
         rows = self.scan(piece).where(where).subquery("c")
-        counts = layout.count_rows(self.session, at.table, rows)
+        if piece.segments[0].id in self._like_journal:
+            counts = layout.count_all(self.session, rows)
+        else:
+            counts = layout.count_rows(self.session, at.table, rows)
         return {s.id: counts for s in piece.segments} if counts.total else {}
 
     def show(self, name: str, query: exp.Query) -> None:
@@ -258,6 +361,10 @@ class DatabaseBackend:
 
     def ask(self, query: exp.Query) -> list[tuple[Any, ...]]:
         return self.session.arrow_rows(self.session.arrow(Query(query, ()), {}))
+
+
+def _each(segments: Iterable[Segment]) -> tuple[Piece, ...]:
+    return tuple(Piece(s.tier, s.fields, (s,)) for s in segments)
 
 
 def _as_segment(table: Table, head: Head, counts: RowCounts) -> Segment:

@@ -10,11 +10,10 @@ from sqlglot import exp
 
 from journal.erasure.erasure_spec import Subjects, TargetTable
 from journal.erasure.matching import Matcher
-from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.segment import Fields
 from journal.model.version import Version
-from journal.sql.relations import column, union_all, version_value
+from journal.sql.relations import column, version_value
 from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import fields_of
 from journal.stores.postgres import flat, layout, pieces
@@ -86,23 +85,3 @@ def written_after(table: Table, source: exp.Expr, last: Version) -> exp.Subquery
     limit = version_value(table, exp.Literal.number(last))
     later = exp.GT(this=written, expression=limit)
     return exp.select("*").from_(source).where(later).subquery(copy=False)
-
-
-def holding(
-    session: PostgresSession, table: Table, state: TableState, keys: exp.Expr
-) -> list[tuple[exp.Table, int]]:
-    """The tables that hold versions of some keys, and how many."""
-    parts: list[tuple[exp.Table, exp.Expr, Fields]] = [
-        (one, one, fields) for one, fields in tables_of(table, state)
-    ]
-    if is_flat(table):
-        versions = union_all(flat.rows_of_tiers(table).values()).subquery(copy=False)
-        parts.append((flat.journal_table(table), versions, fields_of(table)))
-    found = []
-    for source, relation, fields in parts:
-        rows = pieces.erased_rows(table, relation, fields, keys)
-        counted = exp.select(exp.Count(this=exp.Star())).from_(rows.subquery("h"))
-        (count,) = session.row(Query(counted, ()), {})
-        if count:
-            found.append((source, int(count)))
-    return found

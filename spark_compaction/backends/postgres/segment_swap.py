@@ -128,15 +128,15 @@ def definition(state: JournalState, table_id: int) -> Table:
 
 
 def settle(journal: DatabaseJournal, table: Table) -> SettledTable:
-    """Have appends go to a fresh head, unless the last one is empty."""
+    """Have appends go to a fresh head, unless the last one is empty, or there is none."""
 
     settled: list[tuple[Table, TableState]] = []
 
     def change(session: PostgresSession, committed: JournalState) -> Changed:
         now = definition(committed, table.id)
         state = committed.tables[now.id]
-        last = state.manifest.heads[-1]
-        if not layout.count_rows(session, now, layout.head_table(now.id, last)).total:
+        heads = [layout.head_table(now.id, h) for h in state.manifest.heads[-1:]]
+        if not any(layout.count_rows(session, now, head).total for head in heads):
             settled.append((now, state))
             return Changed({})
         manifest = state.manifest.with_head(fields_of(now))
@@ -160,14 +160,15 @@ def swap(
     segments: tuple[Segment, ...],
     head_counts: RowCounts,
     why: RetireReason,
-    alongside: Alongside | None = None,
+    alongside: Alongside,
     *,
-    planned_as: Table | None = None,
+    planned_as: Table | None,
 ) -> None:
     """List segments instead of the inputs, which are retired; raises Replan if they are not live.
 
     ``alongside`` is given the state that will be, does what belongs to the swap, and may change it.
-    ``planned_as`` is the definition that a table must still have: its policy is part of it.
+    ``planned_as`` is the definition that a table must still have, as its policy is part of it; None
+    if it was dropped.
     """
 
     def change(session: PostgresSession, committed: JournalState) -> Changed:
@@ -175,7 +176,7 @@ def swap(
         state = committed.tables[now.id]
         if not inputs.are_in(state):
             raise Replan("the manifest does not list any more what was planned on")
-        if planned_as is not None and committed.catalog.by_id(table.id) != planned_as:
+        if committed.catalog.by_id(table.id) != planned_as:
             raise Replan("the table's definition was changed meanwhile")
         since = journal.clock.now()
         for piece in inputs.tables(now):
@@ -184,9 +185,7 @@ def swap(
             )
             rows_of.retire(session, retired, why.job_id, why.kind, size(session, piece))
         following = inputs.replaced_by(state, segments, head_counts)
-        if alongside is not None:
-            following = alongside(session, following)
-        return Changed({now.id: following})
+        return Changed({now.id: alongside(session, following)})
 
     publish(journal, change)
 

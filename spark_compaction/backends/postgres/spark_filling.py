@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -11,17 +11,14 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table, fold
 from journal.model.segment import Fields, Tier
 from journal.sql.relations import column, ident
-from journal.stores.postgres import layout, pieces
 from journal.stores.postgres.layout import insert_fields
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import shortened
 from spark_compaction.backend import JoinedRows
-from spark_compaction.backends.postgres.rewriting import Copy, Copying
 from spark_compaction.contract import Engine, Json, Progress
 from spark_compaction.programs.journal_rows import query_of
 
 FUNCTION = "spark_compaction.engines.jdbc:fill"
-WITHOUT = "spark_compaction.engines.jdbc:without"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,42 +51,6 @@ def by_spark(engine: Engine, progress: Progress) -> Fill:
         session.begin()
 
     return fill
-
-
-def keeping_by_spark(
-    engine: Engine, progress: Progress, masks: Sequence[str], again: Callable[[], object]
-) -> Copy:
-    """Let Spark write the rows whose keys stand in no mask.
-
-    The target is committed first, and ``again`` called for what only the transaction knew.
-    """
-
-    def copy(session: PostgresSession, copying: Copying) -> None:
-        table, fields = copying.table, copying.fields
-        names = [*(n for n, _ in fields), *pieces.ends(table)]
-        keys = layout.masked_keys(table, masks)
-        erased = exp.select(
-            *[exp.alias_(column(k, "m"), n) for k, n in zip(table.key, _keys(table), strict=True)]
-        ).from_(keys.subquery("m"))
-        rows = pieces.keyed_rows(table, copying.source, fields)
-        task: dict[str, Json] = {
-            "target": session.rendered(copying.target).sql,
-            "columns": [shortened(fold(n)) for n in names],
-            "keys": _keys(table),
-            "rows": session.rendered(_as_text(rows)).sql,
-            "erased": session.rendered(_as_text(erased)).sql,
-            **_jdbc(session),
-        }
-        session.commit()
-        engine.run(WITHOUT, task, progress)
-        session.begin()
-        again()
-
-    return copy
-
-
-def _keys(table: Table) -> list[str]:
-    return pieces.key_names(table)
 
 
 def _task(session: PostgresSession, filling: Filling) -> dict[str, Json]:

@@ -19,7 +19,8 @@ from journal.erasure.package import open_package
 from journal.erasure.requests import ErasureRequest, Outcome, State
 from journal.model.errors import PalimpsestError
 from journal.model.version import to_datetime
-from spark_compaction.erasure import readmission
+from spark_compaction.erasure import purging, readmission
+from tests.elsewhere.copied_texts import texts_in
 from tests.support import under_hold
 from tests.support.kept import rows
 from tests.support.stores.store import Capability, Store
@@ -120,6 +121,37 @@ def test_from_acceptance_to_completion_nobody_sees_them_and_nobody_else_changes(
     assert _others(again) == before
     again.close()
     assert store.holders(TOKEN) == []
+
+
+@pytest.mark.also_on("hive")
+def test_rows_of_the_store_go_before_copies_are_seen_to(
+    store: Store, people: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that no copy can be made of rows that go, once copies were seen to."""
+    vault = tmp_path / "vault"
+    people.execute(f"CALL system.backup('people', name => 'far', to => '{vault}')")
+    request = _submit(people, MAIL)
+
+    def die(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(purging, "purge_copies", die)
+    with pytest.raises(KeyboardInterrupt):
+        under_hold.purge(people)
+    monkeypatch.undo()
+    (halfway,) = requests(erasure_of(people.session).journal)
+    (target,) = halfway.targets
+    assert (halfway.state, target.outcome) == (State.ACCEPTED, Outcome.PENDING)
+    assert target.versions_removed > 6
+    with pytest.raises(PalimpsestError, match="purged already"):
+        erasure_of(people.session).cancel(request, "tester")
+    assert rows(people, f"SELECT * FROM people_journal WHERE {THEM}") == []
+    (done,) = under_hold.run(people)
+    assert done.state is State.COMPLETED
+    assert done.targets[0].versions_removed == target.versions_removed
+    assert done.targets[0].copies_removed > 0
+    assert store.holders(TOKEN) == []
+    assert TOKEN.encode() not in texts_in(vault)
 
 
 @pytest.mark.needs(Capability.OTHER_READERS)

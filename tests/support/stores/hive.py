@@ -17,7 +17,8 @@ from gateway.dbapi.connection import Connection
 from journal.records import catalog as records
 from journal.stores.hive import backup_segments
 from journal.stores.hive.journal import HiveJournal
-from spark_compaction.backends.hive import cleaning, rewriting
+from spark_compaction.backends.hive import cleaning
+from spark_compaction.erasure.purge_sql import PurgeInSql
 from spark_compaction.programs import retention_sql
 from spark_compaction.programs.compaction_sql import CompactionInSql
 from spark_compaction.programs.retention_sql import RetentionInSql
@@ -112,11 +113,8 @@ class HiveStore:
         return [str(place) for place in places if _says(place, text.lower())]
 
     def during(self, patch: pytest.MonkeyPatch, kind: str, act: Act) -> None:
-        if kind == "purge":
-            once_after(patch, rewriting, "rewrite", act)
-        else:
-            job = CompactionInSql if kind == "compact" else RetentionInSql
-            once_after(patch, job, "stage", act)
+        jobs = {"purge": PurgeInSql, "compact": CompactionInSql, "retain": RetentionInSql}
+        once_after(patch, jobs[kind], "stage", act)
 
     @contextmanager
     def killed_release(self, patch: pytest.MonkeyPatch) -> Iterator[None]:
@@ -171,11 +169,7 @@ def _opened_on(
         yield HiveStore(url, folder, server, connect, _CAPABILITIES)
 
 
-_CAPABILITIES = frozenset(Capability) - {
-    Capability.FOREIGN_KEYS,
-    Capability.HOLDS_DURING_PURGES,
-    Capability.WRITES_DURING_RETENTION,
-}
+_CAPABILITIES = frozenset(Capability) - {Capability.FOREIGN_KEYS}
 KIND = StoreKind("hive", _CAPABILITIES, partial(_opened_on, "server"))
 APACHE = StoreKind("apache", _CAPABILITIES, partial(_opened_on, "apache"))
 """The same on Apache Hive's own server; only where that was asked for."""

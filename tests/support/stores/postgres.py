@@ -15,7 +15,8 @@ import gateway
 from gateway.dbapi.connection import Connection
 from journal.stores.postgres import section
 from journal.stores.postgres.journal import DatabaseJournal
-from spark_compaction.backends.postgres import rewriting, segment_swap
+from spark_compaction.backends.postgres import segment_swap
+from spark_compaction.erasure.purge_sql import PurgeInSql
 from spark_compaction.programs import retention_sql
 from spark_compaction.programs.compaction_sql import CompactionInSql
 from spark_compaction.programs.retention_sql import RetentionInSql
@@ -98,11 +99,8 @@ class PostgresStore:
         return [self.database] if text.lower() in held else []
 
     def during(self, patch: pytest.MonkeyPatch, kind: str, act: Act) -> None:
-        if kind == "purge":
-            once_after(patch, rewriting, "rewrite", act)
-        else:
-            job = CompactionInSql if kind == "compact" else RetentionInSql
-            once_after(patch, job, "stage", act)
+        jobs = {"purge": PurgeInSql, "compact": CompactionInSql, "retain": RetentionInSql}
+        once_after(patch, jobs[kind], "stage", act)
 
     @contextmanager
     def killed_release(self, patch: pytest.MonkeyPatch) -> Iterator[None]:

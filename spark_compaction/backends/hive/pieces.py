@@ -3,51 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from sqlglot import exp
 
-from journal.model.segment import Fields, RowCounts, Segment, Tier
+from journal.model.segment import Fields, Segment, Tier
 from journal.sql.relations import column, ident, union_all
-from journal.stores.hive import layout
 from journal.stores.hive.connection import HiveConnection
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentGroup:
-    """Segments of one tier that lie in one place in the same columns."""
-
-    tier: Tier
-    fields: Fields
-    segments: tuple[Segment, ...]
-
-    @property
-    def paths(self) -> list[str]:
-        """Where they are."""
-        return [s.files[0].path for s in self.segments]
-
-    @property
-    def is_shaped(self) -> bool:
-        """True if they lie as the owner of their table wants them to."""
-        return layout.is_shaped(self.paths[0])
-
-    def written_to(self, path: str, counts: RowCounts) -> Segment:
-        """The segment that takes their place."""
-        return Segment(
-            path.partition("/")[2],
-            self.tier,
-            (layout.segment_file(path, counts.total),),
-            self.fields,
-            counts,
-            min(s.min_version for s in self.segments),
-            max(s.max_version for s in self.segments),
-        )
+from spark_compaction.backend import Fingerprint, Piece
 
 
 def pieces(
     segments: Sequence[Segment], apart: Mapping[str, frozenset[str]] = MappingProxyType({})
-) -> list[SegmentGroup]:
+) -> list[Piece]:
     """Segments by tier, columns and place; and by what ``apart`` says of their paths."""
     groups: dict[tuple[Tier, Fields, str, frozenset[str]], list[Segment]] = {}
     for segment in segments:
@@ -55,14 +23,18 @@ def pieces(
         key = (segment.tier, segment.fields, path.partition("/")[0], apart.get(path, frozenset()))
         groups.setdefault(key, []).append(segment)
     return [
-        SegmentGroup(tier, fields, tuple(found)) for (tier, fields, *_), found in groups.items()
+        Piece(tier, fields, tuple(found), place)
+        for (tier, fields, place, _), found in groups.items()
     ]
+
+
+def paths(piece: Piece) -> list[str]:
+    """Where the segments of a piece are."""
+    return [s.files[0].path for s in piece.segments]
 
 
 Fingerprinted = tuple[exp.Query, Sequence[str]]
 """Rows of Spark's, and the columns that are compared."""
-Fingerprint = tuple[int, int]
-"""How many rows, and the sum of their hashes, which tells nothing of their order."""
 _MOMENT = "yyyy-MM-dd'T'HH:mm:ss.SSSSSS"
 _EXACTLY = ("timestampFormat", f"{_MOMENT}xxx", "timestampNTZFormat", _MOMENT)
 """How moments become text: to the microsecond, which Spark's JSON leaves out otherwise."""

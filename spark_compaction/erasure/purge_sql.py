@@ -1,0 +1,236 @@
+"""The purge of one table by set-based SQL: every row of some keys goes, of backups as well.
+
+    plan     the pieces, live or listed by backups alone, that hold rows of the keys
+    stage    each is written anew without them, and compared
+    swap     the new pieces are listed, backups follow, receipts are written: one commit
+
+Since a request was accepted nobody sees the rows of its mask, and nobody can write them again: the
+keys of the mask are all there are. Masks stay; who calls takes them off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from journal.model.schema import Table
+from journal.model.segment import Manifest, Segment
+from journal.model.store_session import StoreSession
+from journal.records import backups, retired
+from journal.records.backups import Backup
+from journal.records.report import Work
+from journal.sql.relations import column
+from journal.transactions.state import JournalState
+from spark_compaction.backend import Alongside, Piece, Replan, SetBasedBackend, TableAt
+from spark_compaction.contract import JobPlan, Json, Progress, Replacement, Staged, silent
+from spark_compaction.erasure.receipts import Removal, nothing_to_purge
+from spark_compaction.programs import copies
+from spark_compaction.programs.backup_transport import BackupTransport
+from spark_compaction.programs.compaction_sql import BYTES
+from spark_compaction.programs.rewriting import (
+    Goes,
+    RewrittenPiece,
+    compare,
+    moved_segments,
+    plan_rewrite,
+    volume_made,
+    write_without,
+)
+
+WHY = ("holds {} rows of the keys", "no row of it goes")
+
+
+@dataclass(slots=True)
+class PurgeInSql:
+    """The job for one table; ``masks`` says whose keys go, whenever the job plans."""
+
+    masks: Callable[[], Collection[str]]
+    _masks: tuple[str, ...] = field(default=(), init=False)
+    _rewritten: list[RewrittenPiece] = field(default_factory=list, init=False)
+    _removed: Mapping[str, int] = field(default_factory=dict, init=False)
+
+    @property
+    def kind(self) -> str:
+        """Its name among the kinds of jobs."""
+        return "purge"
+
+    @property
+    def plans_ahead(self) -> bool:
+        """No: rows are counted."""
+        return False
+
+    def plan(self, backend: SetBasedBackend, at: TableAt) -> JobPlan:
+        """Count what goes, piece by piece; there is a plan also where nothing is found.
+
+        What was replaced earlier, and waits to go, may hold the rows.
+        """
+        table, self._masks = at.table, tuple(self.masks())
+        found = JobPlan(self.kind, table.id, str(table.name), at.state.manifest.generation)
+        if not self._masks:
+            return replace(found, is_empty=True, why=nothing_to_purge(table).why)
+        goes = rows_of_keys(backend, table, self._masks)
+        planned = plan_rewrite(backend, at, backend.with_backups(at), goes, WHY)
+        return replace(
+            found,
+            why="rows were erased",
+            taken=planned.taken,
+            written=planned.written,
+            skipped=planned.skipped,
+            inexact=dict.fromkeys(BYTES, backend.sizes),
+            task={"pieces": planned.pieces, "gone": planned.gone.total},
+        )
+
+    def stage(
+        self, backend: SetBasedBackend, at: TableAt, plan: JobPlan, progress: Progress
+    ) -> Staged:
+        """Write what stays of each piece, and count what goes by mask."""
+        pieces: Sequence[Piece] = plan.task["pieces"]
+        backend.check(at, [s for p in pieces for s in p.segments])
+        self._removed = count_by_mask(backend, at, pieces, self._masks, plan.task["gone"])
+        goes = rows_of_keys(backend, at.table, self._masks)
+        self._rewritten = write_without(backend, at, pieces, goes)
+        live = {s.id for s in at.segments}
+        replaced = [one for one in self._rewritten if one.piece.segments[0].id in live]
+        moved = moved_segments(backend, self._rewritten)
+        return Staged(
+            Replacement(
+                tuple(s for one in replaced for s in one.piece.segments),
+                tuple(one.made for one in replaced if one.made is not None),
+            ),
+            volume_made(backend, self._rewritten),
+            moved={p: None if s is None else s.files[0] for p, s in moved.items()},
+        )
+
+    def verify(
+        self, backend: SetBasedBackend, at: TableAt, plan: JobPlan, staged: Staged
+    ) -> Mapping[str, Json]:
+        """Every row that was read is left or goes, and none is another."""
+        compare(backend, self._rewritten, rows_of_keys(backend, at.table, self._masks))
+        return {}
+
+    def alongside(
+        self, backend: SetBasedBackend, at: TableAt, plan: JobPlan, staged: Staged
+    ) -> Alongside:
+        """Write the receipts, and let backups list what is left."""
+        assert staged.replacement is not None
+        live = {f.path for s in backend.listed(staged.replacement.removed) for f in s.files}
+        work = Work(plan.taken, staged.written)
+        now = backend.now()
+
+        def record(session: StoreSession, committed: JournalState, following: Manifest) -> None:
+            manifest = committed.tables[at.table.id].manifest
+            if not set(self._masks) <= set(manifest.masks):
+                raise Replan("a request was cancelled, or a hold was placed")
+            Removal(manifest, following, work, self._removed).record(session)
+            follow_backups(session, at.table, staged, live, now)
+
+        return Alongside(lambda _pieces: None, record)
+
+
+def follow_backups(
+    session: StoreSession, table: Table, staged: Staged, live: Collection[str], now: int
+) -> None:
+    """Let backups list what is left; what was replaced and no backup lists any more goes.
+
+    What only backups list stays as long as what it stands for.
+    """
+    known = {r.id: r for r in retired.load_retired(session, table.id)}
+    for path, file in staged.moved.items():
+        if path in live:
+            continue
+        if path not in known:
+            raise Replan(f"a backup of {table.name} expired meanwhile")
+        if file is not None:
+            retired.retire(session, [replace(known[path], id=file.path, bytes=file.bytes)])
+    backups.follow(session, staged.moved)
+    listed = backups.listed_paths(backups.load(session, table.id))
+    retired.end_grace(session, table.id, now, listed)
+
+
+def rows_of_keys(backend: SetBasedBackend, table: Table, masks: Sequence[str]) -> Goes:
+    """The condition of rows whose keys stand in some masks."""
+    return rows_with(backend, table, backend.erased_keys(table, masks).subquery("e"))
+
+
+def rows_with(backend: SetBasedBackend, table: Table, keys: exp.Expr) -> Goes:
+    """The condition of rows whose keys stand in a relation called ``e``."""
+
+    def goes(piece: Piece) -> exp.Expr:
+        values = zip(table.key, backend.keys(table, piece), strict=True)
+        same = [exp.EQ(this=column(name, "e"), expression=value) for name, value in values]
+        return exp.Exists(this=exp.select(exp.Literal.number(1)).from_(keys.copy()).where(*same))
+
+    return goes
+
+
+def count_by_mask(
+    backend: SetBasedBackend,
+    at: TableAt,
+    pieces: Sequence[Piece],
+    masks: Sequence[str],
+    total: int,
+) -> dict[str, int]:
+    """How many rows of each mask's keys there are in pieces that hold ``total`` of all."""
+    if len(masks) == 1:
+        return {masks[0]: total}
+    return {
+        mask: sum(count_rows(backend, at, pieces, rows_of_keys(backend, at.table, [mask])).values())
+        for mask in masks
+    }
+
+
+def count_rows(
+    backend: SetBasedBackend, at: TableAt, pieces: Iterable[Piece], goes: Goes
+) -> dict[str, int]:
+    """How many rows go, by the segment that they lie in; of segments that have any."""
+    return {
+        name: counts.total
+        for piece in pieces
+        for name, counts in backend.count(at, piece, goes(piece)).items()
+    }
+
+
+def planned(backend: SetBasedBackend, table: Table, masks: Sequence[str]) -> Work:
+    """What a purge of a table would do, copies elsewhere aside; changes nothing."""
+    with backend.preview(table) as at:
+        plan = PurgeInSql(lambda: masks).plan(backend, at)
+    return Work(plan.taken, plan.written, plan.skipped, plan.inexact)
+
+
+def purge_copy(
+    backend: SetBasedBackend,
+    at: TableAt,
+    transport: BackupTransport,
+    segments_of: Callable[[Backup], Sequence[Segment]],
+    copy: tuple[Backup, Table],
+    masks: Sequence[str],
+) -> tuple[int, Mapping[str, int]]:
+    """Write the files of one copy anew that hold a key: how many, and the rows that went.
+
+    The copy, a backup as it lies there and the definition of its table, is loaded into pieces that
+    nothing lists; who calls removes what is written.
+    """
+    listed, definition = copy
+    with copies.brought(transport, listed, silent) as here:
+        segments = segments_of(here)
+        away = _paths(listed.segments)
+        pieces = [Piece(s.tier, s.fields, (s,)) for s in segments]
+        goes = rows_of_keys(backend, at.table, masks)
+        planned = plan_rewrite(backend, at, pieces, goes, WHY)
+        removed = count_by_mask(backend, at, planned.pieces, masks, planned.gone.total)
+        rewritten = write_without(backend, at, planned.pieces, goes)
+        compare(backend, rewritten, goes)
+        names = dict(zip(_paths(backend.listed(segments)), away, strict=True))
+        moved = {
+            names[path]: None if made is None else (made, made.files[0])
+            for path, made in moved_segments(backend, rewritten).items()
+        }
+        if moved:
+            copies.rewritten(transport, listed, definition, moved)
+    return len(moved), removed
+
+
+def _paths(segments: Sequence[Segment]) -> list[str]:
+    return [file.path for segment in segments for file in segment.files]
