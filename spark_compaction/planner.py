@@ -7,6 +7,7 @@ as much as 2.2 plain ones, every further file a thousandth of the scan.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -147,6 +148,16 @@ class Stretch:
         """Rows of its files."""
         return sum(p.file.rows for p in self.pieces)
 
+    @property
+    def is_wanted(self) -> bool:
+        """True if it has changes, or files that overlap; those of two layouts stay apart."""
+        reach: dict[int, int] = {}
+        for piece in sorted(self.pieces, key=lambda p: p.low):
+            if piece.low <= reach.get(piece.layout, piece.low - 1):
+                return True
+            reach[piece.layout] = piece.high
+        return bool(self.changes)
+
 
 def stretches(pieces: Iterable[BaseFile], cuts: Iterable[int] = ()) -> list[Stretch]:
     """The base as stretches in the order of their keys; the first one has no lower end.
@@ -180,9 +191,7 @@ def grouped(found: Sequence[Stretch], rows_target: int, small_min: int) -> list[
     run: list[Stretch] = []
 
     def end_run() -> None:
-        is_wanted = any(s.changes or len(s.pieces) > 1 for s in run)
-        files = sum(len(s.pieces) for s in run)
-        if run and (is_wanted or files >= small_min):
+        if run and (any(s.is_wanted for s in run) or _files(run) >= small_min):
             groups.append(list(run))
         run.clear()
 
@@ -200,9 +209,15 @@ def grouped(found: Sequence[Stretch], rows_target: int, small_min: int) -> list[
 
 def _trimmed(group: list[Stretch], small_min: int) -> list[Stretch]:
     """Leave out what stands at either end without a change, unless there is much of it."""
-    if sum(len(s.pieces) for s in group) >= small_min:
+    if _files(group) >= small_min:
         return group
-    touched = [bool(s.changes or len(s.pieces) > 1) for s in group]
+    touched = [s.is_wanted for s in group]
     first = touched.index(True)
     last = len(touched) - touched[::-1].index(True)
     return group[first:last]
+
+
+def _files(group: Iterable[Stretch]) -> int:
+    """How many files can become one: those of the layout that has the most."""
+    counts = Counter(p.layout for s in group for p in s.pieces)
+    return max(counts.values(), default=0)

@@ -71,7 +71,6 @@ def test_a_compaction_changes_no_answer_and_does_what_it_planned(
 
 
 @pytest.mark.also_on("hive")
-@pytest.mark.drifts(embedded="a second run merges the pieces of history that the first has written")
 def test_a_second_compaction_finds_nothing_to_do(con: Connection) -> None:
     con.execute("OPTIMIZE t")
     assert rows(con, "CALL system.compact('t')")[0][3] == "NOTHING"
