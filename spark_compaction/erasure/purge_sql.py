@@ -25,7 +25,7 @@ from journal.sql.relations import column
 from journal.transactions.state import JournalState
 from spark_compaction.backend import Alongside, Piece, Replan, SetBasedBackend, TableAt
 from spark_compaction.contract import JobPlan, Json, Progress, Replacement, Staged, silent
-from spark_compaction.erasure.receipts import Removal, nothing_to_purge
+from spark_compaction.erasure.receipts import PurgedRows, nothing_to_purge
 from spark_compaction.programs import copies
 from spark_compaction.programs.backup_transport import BackupTransport
 from spark_compaction.programs.compaction_sql import BYTES
@@ -123,7 +123,7 @@ class PurgeInSql:
             manifest = committed.tables[at.table.id].manifest
             if not set(self._masks) <= set(manifest.masks):
                 raise Replan("a request was cancelled, or a hold was placed")
-            Removal(manifest, following, work, self._removed).record(session)
+            PurgedRows(manifest, following, work, self._removed).record(session)
             follow_backups(session, at.table, staged, live, now)
 
         return Alongside(lambda _pieces: None, record)

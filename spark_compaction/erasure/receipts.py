@@ -43,7 +43,7 @@ def nothing_to_purge(table: Table) -> JobReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Removal:
+class PurgedRows:
     """What a purge removed from all that a store has of a table, and the manifests around it.
 
     ``removed`` counts row versions by mask. ``others`` says what the rewritten pieces hold besides,

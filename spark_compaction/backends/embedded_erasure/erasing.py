@@ -48,7 +48,7 @@ from spark_compaction.erasure.backend import (
     reading,
 )
 from spark_compaction.erasure.legal_holds import check_hidden
-from spark_compaction.erasure.receipts import Removal
+from spark_compaction.erasure.receipts import PurgedRows
 from spark_compaction.programs.unsealed import unsealed
 from spark_compaction.runner import RunOptions, run_job
 
@@ -72,7 +72,7 @@ def remove_rows(
     work = sum((r.work for r in reports), Work())
     with journal.exclusive_session() as session:
         after = journal.state.tables[table.id].manifest
-        Removal(before, after, work, counts, json.dumps(others, sort_keys=True)).record(session)
+        PurgedRows(before, after, work, counts, json.dumps(others, sort_keys=True)).record(session)
         session.commit()
     return reports
 
