@@ -125,7 +125,7 @@ def translate(sqlstate: str | None, message: str, *, hint: str | None = None) ->
     text = _SEGMENT.sub("", message.strip().split("\nLINE ")[0].strip())
     if sqlstate in {"42P01", "42703"} and _OF_A_JOURNAL.search(text):
         return PalimpsestError(
-            Code.JOURNAL_SHAPE,
+            Code.SEGMENT_DAMAGED,
             f"a part of a journal is missing in the database: {text}",
             advice="somebody changed its tables; restore them from a backup, or adopt it again",
         )

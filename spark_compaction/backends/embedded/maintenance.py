@@ -59,8 +59,10 @@ class WarehouseBackend:
             yield TableAt(table, state, state.version)
 
     def rotate_head(self, table: Table) -> TableAt:
-        settled = settled_version(self.journal, table.id)
-        state = self.journal.state
+        journal, listed = self.journal, self.journal.state.tables[table.id].manifest.segments
+        with damage_named(journal.checker, listed):
+            settled = settled_version(journal, table.id)
+        state = journal.state
         return TableAt(state.tables[table.id].layouts[-1], state, settled)
 
     @contextmanager

@@ -75,7 +75,7 @@ def turn(journal: DatabaseJournal, table: Table) -> Iterator[PostgresSession]:
             if error.code not in {Code.UNKNOWN_TABLE, Code.UNKNOWN_COLUMN}:
                 raise
             raise PalimpsestError(
-                Code.JOURNAL_SHAPE,
+                Code.SEGMENT_DAMAGED,
                 f"the journal of {table.name} is not whole any more: {error.message}",
                 advice="somebody changed its tables; restore them from a backup",
             ) from error
