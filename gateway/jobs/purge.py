@@ -1,8 +1,8 @@
 """The kind ``purge``: what was erased goes from every file of its tables, and requests complete.
 
 One run serves every accepted request that touches the table, and those about tables that were
-dropped; a request is purged in all its tables, or in none. What a legal hold keeps back waits for
-its release.
+dropped; a request is purged in all its tables, or in none. The report names the tables that a run
+takes along. What a legal hold keeps back waits for its release.
 """
 
 from __future__ import annotations
@@ -27,8 +27,11 @@ def _run(context: JobContext) -> JobReport:
     table = str(context.table.name)
     if not concerned:
         return JobReport(context.job_id, "purge", table, "nothing", "no request waits")
+    along = _other_tables(context, concerned)
     if context.dry_run:
-        return _dry_run_report(context, concerned)
+        return _dry_run_report(context, concerned, along)
+    if along:
+        context.log(_remark(along))
     done = erasure_of(context.session).purge(
         lambda: nullcontext(context.engine()),
         context.session.user or "somebody",
@@ -42,11 +45,12 @@ def _run(context: JobContext) -> JobReport:
     states = {r.id: r.state.value for r in done.requests}
     ended = State.COMPLETED in set(states.values())
     ended = ended or any(r.state == "done" for r in done.reports)
-    why = ", ".join(f"{name} {state}" for name, state in states.items())
+    whys = [", ".join(f"{name} {state}" for name, state in states.items())]
+    why = "; ".join([*whys, _remark(along)] if along else whys)
     return JobReport.of(
         sum((r.work for r in done.reports), Work()),
         *(context.job_id, "purge", table, "done" if ended else "nothing", why),
-        details={"requests": states},
+        details={"requests": states, "takes_along": along},
     )
 
 
@@ -67,7 +71,20 @@ def _waiting_requests(context: JobContext) -> list[ErasureRequest]:
     return found
 
 
-def _dry_run_report(context: JobContext, concerned: Sequence[ErasureRequest]) -> JobReport:
+def _other_tables(context: JobContext, concerned: Sequence[ErasureRequest]) -> list[str]:
+    """The other tables in which requests that no hold keeps back wait."""
+    free = [r for r in concerned if r.state == "ACCEPTED"]
+    targets = [t for r in free for t in r.targets if t.mask]
+    return sorted({t.table for t in targets if t.table_id != context.table.id})
+
+
+def _remark(along: Sequence[str]) -> str:
+    return f"the requests take along {', '.join(along)}"
+
+
+def _dry_run_report(
+    context: JobContext, concerned: Sequence[ErasureRequest], along: list[str]
+) -> JobReport:
     """What would be rewritten, in all tables of requests that no hold keeps back."""
     from gateway.procedures.erasure_program import erasure_of
 
@@ -76,8 +93,11 @@ def _dry_run_report(context: JobContext, concerned: Sequence[ErasureRequest]) ->
     return JobReport.of(
         sum((plan(table_id, concerned) for table_id in tables), Work()),
         *(context.job_id, "purge", str(context.table.name), "planned"),
-        f"{len(concerned)} requests wait",
-        details={"requests": {r.id: r.state.value for r in concerned}},
+        "; ".join([f"{len(concerned)} requests wait", *([_remark(along)] if along else [])]),
+        details={
+            "requests": {r.id: r.state.value for r in concerned},
+            "takes_along": along,
+        },
     )
 
 

@@ -378,6 +378,31 @@ def test_the_command_line_from_the_dry_run_to_the_receipt(
 
 
 @pytest.mark.also_on("hive")
+def test_a_job_on_one_table_names_those_that_its_requests_take_along(
+    store: Store, people: Connection
+) -> None:
+    people.execute(
+        "CREATE TABLE visits (k INTEGER PRIMARY KEY, mail VARCHAR) WITH (erasure = 'mail AS email')"
+    )
+    people.execute(f"INSERT INTO visits VALUES (1, '{MAIL}'), (2, 'b')")
+    _submit(people, MAIL)
+    along = f"{store.home}.visits"
+    for dry_run in ("true", "false"):
+        (row,) = rows(people, f"CALL system.purge('people', dry_run => {dry_run})")
+        assert json.loads(row[-1])["details"]["takes_along"] == [along]
+        assert f"take along {along}" in row[-2]
+    assert rows(people, "SELECT count(*) FROM visits_journal") == [(1,)]
+    _submit(people, "b")
+    people.close()
+    assert f"take along {along}" not in _run(store.url, "job", "purge", "visits").stdout
+    with store.connect() as again:
+        _submit(again, "u1@x.example", "u2@x.example")
+        again.execute("INSERT INTO visits VALUES (3, 'u3@x.example')")
+        _submit(again, "u3@x.example")
+    assert f"take along {along}" in _run(store.url, "job", "purge", "people").stdout
+
+
+@pytest.mark.also_on("hive")
 def test_a_statement_erases_who_met_its_condition_in_any_version(
     store: Store, people: Connection
 ) -> None:
