@@ -6,6 +6,7 @@ live ones. Decides nothing: see ``spark_compaction.erasure``.
 
 from __future__ import annotations
 
+import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -82,7 +83,7 @@ class HiveErasure:
 
     def new_request_id(self) -> str:
         """An id that no request has."""
-        return self.journal.new_segment_id()[:12]
+        return uuid.uuid4().hex[:12]
 
     def search_rows(
         self,
