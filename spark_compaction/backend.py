@@ -194,18 +194,6 @@ class SetBasedBackend(MaintenanceBackend, Protocol):
     def check(self, at: TableAt, segments: Sequence[Segment]) -> None:
         """Raise FOREIGN_WRITE or SEGMENT_DAMAGED unless segments hold what was written to them."""
 
-    def with_backups(self, at: TableAt) -> tuple[Piece, ...]:
-        """The pieces of a table, and those that only backups of it list.
-
-        Segments that different backups list are in different pieces.
-        """
-
-    def erased_keys(self, table: Table, masks: Collection[str]) -> exp.Query:
-        """The keys that stand in some masks, under the names of the table's key."""
-
-    def keys(self, table: Table, piece: Piece) -> list[exp.Expr]:
-        """A table's key, as it is now, of the rows ``p`` of a piece."""
-
     def scan(self, piece: Piece, shown: Table | None = None) -> exp.Select:
         """The rows of a piece, out of a relation ``p``: in the columns they were written in, or as
         they appear in another definition of the table."""
@@ -227,3 +215,19 @@ class SetBasedBackend(MaintenanceBackend, Protocol):
 
     def ask(self, query: exp.Query) -> list[tuple[Any, ...]]:
         """The rows of a query, which are few."""
+
+
+class PurgeBackend(SetBasedBackend, Protocol):
+    """One that finds rows of erased keys besides, also in what only backups list."""
+
+    def with_backups(self, at: TableAt) -> tuple[Piece, ...]:
+        """The pieces of a table, and those that only backups of it list.
+
+        Segments that different backups list are in different pieces.
+        """
+
+    def erased_keys(self, table: Table, masks: Collection[str]) -> exp.Query:
+        """The keys that stand in some masks, under the names of the table's key."""
+
+    def keys(self, table: Table, piece: Piece) -> list[exp.Expr]:
+        """A table's key, as it is now, of the rows ``p`` of a piece."""

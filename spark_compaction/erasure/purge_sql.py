@@ -23,7 +23,7 @@ from journal.records.backups import Backup
 from journal.records.report import Work
 from journal.sql.relations import column
 from journal.transactions.state import JournalState
-from spark_compaction.backend import Alongside, Piece, Replan, SetBasedBackend, TableAt
+from spark_compaction.backend import Alongside, Piece, PurgeBackend, Replan, TableAt
 from spark_compaction.contract import JobPlan, Json, Progress, Replacement, Staged, silent
 from spark_compaction.erasure.receipts import PurgedRows, nothing_to_purge
 from spark_compaction.programs import copies
@@ -61,7 +61,7 @@ class PurgeInSql:
         """No: rows are counted."""
         return False
 
-    def plan(self, backend: SetBasedBackend, at: TableAt) -> JobPlan:
+    def plan(self, backend: PurgeBackend, at: TableAt) -> JobPlan:
         """Count what goes, piece by piece; there is a plan also where nothing is found.
 
         What was replaced earlier, and waits to go, may hold the rows.
@@ -83,7 +83,7 @@ class PurgeInSql:
         )
 
     def stage(
-        self, backend: SetBasedBackend, at: TableAt, plan: JobPlan, progress: Progress
+        self, backend: PurgeBackend, at: TableAt, plan: JobPlan, progress: Progress
     ) -> Staged:
         """Write what stays of each piece, and count what goes by mask."""
         pieces: Sequence[Piece] = plan.task["pieces"]
@@ -104,14 +104,14 @@ class PurgeInSql:
         )
 
     def verify(
-        self, backend: SetBasedBackend, at: TableAt, plan: JobPlan, staged: Staged
+        self, backend: PurgeBackend, at: TableAt, plan: JobPlan, staged: Staged
     ) -> Mapping[str, Json]:
         """Every row that was read is left or goes, and none is another."""
         compare(backend, self._rewritten, rows_of_keys(backend, at.table, self._masks))
         return {}
 
     def alongside(
-        self, backend: SetBasedBackend, at: TableAt, plan: JobPlan, staged: Staged
+        self, backend: PurgeBackend, at: TableAt, plan: JobPlan, staged: Staged
     ) -> Alongside:
         """Write the receipts, and let backups list what is left."""
         assert staged.replacement is not None
@@ -149,12 +149,12 @@ def follow_backups(
     retired.end_grace(session, table.id, now, listed)
 
 
-def rows_of_keys(backend: SetBasedBackend, table: Table, masks: Sequence[str]) -> Goes:
+def rows_of_keys(backend: PurgeBackend, table: Table, masks: Sequence[str]) -> Goes:
     """The condition of rows whose keys stand in some masks."""
     return rows_with(backend, table, backend.erased_keys(table, masks).subquery("e"))
 
 
-def rows_with(backend: SetBasedBackend, table: Table, keys: exp.Expr) -> Goes:
+def rows_with(backend: PurgeBackend, table: Table, keys: exp.Expr) -> Goes:
     """The condition of rows whose keys stand in a relation called ``e``."""
 
     def goes(piece: Piece) -> exp.Expr:
@@ -166,7 +166,7 @@ def rows_with(backend: SetBasedBackend, table: Table, keys: exp.Expr) -> Goes:
 
 
 def count_by_mask(
-    backend: SetBasedBackend,
+    backend: PurgeBackend,
     at: TableAt,
     pieces: Sequence[Piece],
     masks: Sequence[str],
@@ -182,7 +182,7 @@ def count_by_mask(
 
 
 def count_rows(
-    backend: SetBasedBackend, at: TableAt, pieces: Iterable[Piece], goes: Goes
+    backend: PurgeBackend, at: TableAt, pieces: Iterable[Piece], goes: Goes
 ) -> dict[str, int]:
     """How many rows go, by the segment that they lie in; of segments that have any."""
     return {
@@ -192,7 +192,7 @@ def count_rows(
     }
 
 
-def planned(backend: SetBasedBackend, table: Table, masks: Sequence[str]) -> Work:
+def planned(backend: PurgeBackend, table: Table, masks: Sequence[str]) -> Work:
     """What a purge of a table would do, copies elsewhere aside; changes nothing."""
     with backend.preview(table) as at:
         plan = PurgeInSql(lambda: masks).plan(backend, at)
@@ -200,7 +200,7 @@ def planned(backend: SetBasedBackend, table: Table, masks: Sequence[str]) -> Wor
 
 
 def purge_copy(
-    backend: SetBasedBackend,
+    backend: PurgeBackend,
     at: TableAt,
     transport: BackupTransport,
     segments_of: Callable[[Backup], Sequence[Segment]],

@@ -14,7 +14,7 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
 from journal.model.schema import Table
-from journal.model.segment import RowCounts, Segment, Tier
+from journal.model.segment import Manifest, RowCounts, Segment, Tier
 from journal.model.version import Version
 from journal.records import backups, retired
 from journal.records.report import UNKNOWN, JobReport
@@ -164,8 +164,6 @@ class SqliteBackend:
             known = live.keys() | {s.id for s in state.manifest.segments}
             if not removed.keys() <= known or committed.catalog.by_id(at.table.id) != at.table:
                 raise Replan("the table was changed meanwhile")
-            if alongside is not None:
-                self._do(session, at, committed, alongside)
             since = self.now()
             row = RetiredRow(id="", table_id=at.table.id, since=since, until=None)
             until = since + self._asked.grace_us
@@ -178,6 +176,8 @@ class SqliteBackend:
             floor, epoch = max(manifest.floor, staged.floor), manifest.epoch + staged.removes_rows
             manifest = replace(manifest, floor=floor, epoch=epoch)
             counts = [s.counts for s in removed.values() if s.tier is Tier.HEAD]
+            if alongside is not None:
+                self._do(session, at, committed, manifest, alongside)
             left = state.head_counts + sum(counts, RowCounts()).times(-1)
             return replace(state, manifest=manifest, head_counts=left)
 
@@ -185,7 +185,12 @@ class SqliteBackend:
         return tuple(removed)
 
     def _do(
-        self, session: SqliteSession, at: TableAt, committed: JournalState, alongside: Alongside
+        self,
+        session: SqliteSession,
+        at: TableAt,
+        committed: JournalState,
+        following: Manifest,
+        alongside: Alongside,
     ) -> None:
         """Let a program look at what was written since, and record, in the commit section."""
         outside, self._open = self.session, session
@@ -193,7 +198,7 @@ class SqliteBackend:
         since = self._heads(at.table, committed.tables[at.table.id])
         try:
             alongside.since([Piece(s.tier, s.fields, (s,)) for s in since if s.id not in known])
-            alongside.record(session, committed)
+            alongside.record(session, committed, following)
         finally:
             self._open = outside
 
