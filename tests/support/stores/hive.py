@@ -14,8 +14,8 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.records import catalog as records
 from journal.stores.hive import backup_segments
+from journal.stores.hive.catalog_db import catalog as records
 from journal.stores.hive.journal import HiveJournal
 from spark_compaction.backends.hive import cleaning
 from spark_compaction.erasure.purge_sql import PurgeInSql
