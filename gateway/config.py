@@ -58,7 +58,7 @@ class Settings:
 
     @property
     def search_path(self) -> tuple[str, ...]:
-        """The schemas in which names are looked up that give none, in order."""
+        """The schemas, in order, that the gateway searches for names without one."""
         return self.path or (self.schema,)
 
     def with_search_path(self, schemas: tuple[str, ...]) -> Settings:

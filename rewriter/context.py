@@ -58,7 +58,7 @@ class ScanInfos(Protocol):
     """Looks up a journal's ``TableScanInfo``."""
 
     def __call__(self, table_id: int) -> TableScanInfo:
-        """What a statement sees of the journal of a table, by its id."""
+        """The scan information of the table with this id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Times(Protocol):
 
 
 def no_times(request: PointRequest) -> TimePoint:
-    """For rewrites without a store, which cannot know what was when."""
+    """Finds no points in time: for rewrites without a store."""
     raise PalimpsestError(
         Code.NOT_SUPPORTED,
         f"the point in time {request.text} cannot be found without a store",

@@ -39,7 +39,7 @@ OWN_SCHEMAS = frozenset({OWN_SCHEMA, "pg_temp"})
 
 
 def position_of(node: exp.Expr | None) -> Position | None:
-    """Where a node stands in the client's text, as far as the parser recorded it."""
+    """The position of a node in the client's text; None if the parser did not record it."""
     if node is None:
         return None
     for part in node.find_all(exp.Identifier):

@@ -85,7 +85,7 @@ def point_insert(ast: exp.Expr, context: RewriteContext) -> StatementPlan | None
 def _initial_value(
     table: Table, stored: Column, given: exp.Expr | None
 ) -> exp.Expr | AllocateIdentity | None:
-    """What a new row holds in a column; None where that is more than a constant."""
+    """The value of a column in a new row; None if it is not a constant."""
     if given is not None and is_default(given):
         given = None
     if stored.generated is not None or (given is not None and stored.identity is not None):

@@ -1,7 +1,7 @@
 """Writing statements in parts: data-modifying CTEs, then the statement, or several inserts at once.
 
-Every part sees the state before the statement, because all parts look first and write afterwards.
-Each changes its table once. Pure: AST in, plan out.
+Every part sees the state before the statement, because all parts read before any part writes.
+Each part changes its table once. Pure: AST in, plan out.
 """
 
 from __future__ import annotations

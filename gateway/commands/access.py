@@ -1,4 +1,4 @@
-"""``palimpsest access``: everything about a person, as a package they alone can open."""
+"""``palimpsest access``: write all that tables hold about a person as an encrypted package."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def command(
 
 
 def write_steps(steps: list[str], *, dry_run: bool, as_json: bool) -> None:
-    """Show what was done, or would be."""
+    """Write the steps of an adoption or ejection, done or planned."""
     if as_json:
         click.echo(json.dumps({"done": not dry_run, "steps": steps}))
         return

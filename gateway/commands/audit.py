@@ -1,4 +1,4 @@
-"""``palimpsest audit``: the log of erasures and accesses, and whether it is whole."""
+"""``palimpsest audit``: show the log of erasures and accesses, and verify its chain of hashes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a command gets its connection: the options all share, and the warehouse they name."""
+"""How a command gets its connection: the options that all commands share, and the warehouse."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def open_connection(
 
 
 def fail_to_connect(error: errors.Error, *, as_json: bool) -> None:
-    """Write the error and leave with 3, whatever kept us from connecting."""
+    """Write why connecting failed, and leave with exit code 3."""
     try:
         fail(error, as_json=as_json)
     except SystemExit:

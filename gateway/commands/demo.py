@@ -1,4 +1,4 @@
-"""``palimpsest demo``: a year of real flights, changed day by day and looked back upon."""
+"""``palimpsest demo``: replay a year of real flights day by day, and read its past."""
 
 from __future__ import annotations
 

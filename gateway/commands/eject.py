@@ -1,4 +1,4 @@
-"""``palimpsest eject``: leave a table to its database, as a plain one."""
+"""``palimpsest eject``: turn a table back into a plain table of its database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``palimpsest erase``: requests to forget people, from the search to the receipt."""
+"""``palimpsest erase``: submit, run and follow requests to erase people."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _CONNECTING = frozenset({"PAL-501", "PAL-502", "PAL-530", "PAL-532", "PAL-603", 
 
 
 def exit_code(error: errors.Error) -> int:
-    """The exit code an error stands for."""
+    """The exit code for an error."""
     if error.code in _CONNECTING:
         return CONNECTION
     return _BY_STATE.get(error.sqlstate, STATEMENT)
@@ -66,7 +66,7 @@ def error_object(error: errors.Error, line: int = 0) -> dict[str, object]:
 
 
 def _forget_output() -> None:
-    """What stdout still holds goes nowhere: the descriptor must not complain again at exit."""
+    """Discard what stdout still buffers, so that no second error follows at exit."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

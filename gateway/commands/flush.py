@@ -1,4 +1,4 @@
-"""``palimpsest flush``: seal what lies in the heads into segments."""
+"""``palimpsest flush``: seal the heads of tables into segments."""
 
 from __future__ import annotations
 

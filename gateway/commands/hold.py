@@ -1,4 +1,4 @@
-"""``palimpsest hold``: legal holds, which keep rows from being erased or expired."""
+"""``palimpsest hold``: place and release legal holds, which keep rows from removal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``palimpsest job``: run a job on one table, some, or all, and say what it did."""
+"""``palimpsest job``: run a job on one table, some or all, and report what it did."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _counts_text(run: JobRun) -> str:
 
 
 def _amount_texts(report: JobReport) -> list[str]:
-    """What was read, written and removed; about, where that is an estimate."""
+    """Texts of the amounts read, written and removed; "about" marks estimates."""
     found, numbers = [], report.numbers()
     for volume in ("read", "written", "removed"):
         rows, size = numbers[f"rows_{volume}"], numbers[f"bytes_{volume}"]

@@ -12,7 +12,7 @@ from journal.model.places import is_elsewhere, local_folder, local_path
 
 
 class Place(click.ParamType[str]):
-    """Checks paths as far as this machine knows; what lies elsewhere is found out later."""
+    """Checks paths of this machine; URLs are checked when a command uses them."""
 
     name = "file"
 

@@ -1,4 +1,4 @@
-"""``palimpsest preview``: what a statement would become; no store is needed for it."""
+"""``palimpsest preview``: show the plan of a statement; this needs no store."""
 
 from __future__ import annotations
 

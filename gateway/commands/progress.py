@@ -1,4 +1,4 @@
-"""Signs of life on long work: a spinner or a bar on stderr, and only at a terminal."""
+"""Progress of long work: a spinner or a bar on stderr, at a terminal only."""
 
 from __future__ import annotations
 
@@ -30,4 +30,4 @@ def show_progress(what: str, *, quiet: bool = False) -> Iterator[Advance]:
 
 
 def _ignore_progress(fraction: float) -> None:
-    """Nobody is watching."""
+    """Shows nothing: stderr is not a terminal."""

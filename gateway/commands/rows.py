@@ -1,4 +1,4 @@
-"""A cursor's rows on standard output: a table for people, a list of objects for scripts."""
+"""Writes the rows of a cursor to standard output: a table for people, JSON for scripts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gateway.shell.table import style_for
 
 
 def write_rows(cursor: Cursor, connection: Connection, *, as_json: bool) -> None:
-    """Write the rows the cursor stands on."""
+    """Write the rows of the cursor's result."""
     result = ShownResult.of(cursor, connection)
     write_result(result, sys.stdout, "json" if as_json else "table", style_for(sys.stdout))
     sys.stdout.flush()

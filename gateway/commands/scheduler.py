@@ -1,4 +1,4 @@
-"""``palimpsest scheduler``: run jobs by policies' cron lines and by triggers."""
+"""``palimpsest scheduler``: run jobs when cron lines of policies or triggers call for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``palimpsest verify``: is the warehouse whole?"""
+"""``palimpsest verify``: check the files, manifests and rows of the whole warehouse."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The demonstration: a year of real flights, changed day by day and looked back upon."""
+"""The demonstration: a year of real flights, replayed day by day, and queries of its past."""

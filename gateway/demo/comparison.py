@@ -1,4 +1,4 @@
-"""The independent run: the same statements on an ordinary DuckDB, and every row compared."""
+"""Runs the same statements on an ordinary DuckDB, and compares every row."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class PlainRun:
-    """The ordinary database after the year, with what it said on the eve of the blizzard."""
+    """The ordinary database after the year, with its result on the eve of the blizzard."""
 
     database: PlainDatabase
     before: tuple[tuple[Any, ...], ...]

@@ -1,4 +1,4 @@
-"""What the demonstration looks at once the year is over: each a query and its result."""
+"""The queries that the demonstration runs after the year, each with its result."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def version_after(connection: Connection, day: date) -> int:
 
 
 def current_year(connection: Connection) -> DemoQuery:
-    """The year as it stands now."""
+    """The current state of the year."""
     return run_query(connection, "The current view: the five largest airlines", statements.NOW)
 
 

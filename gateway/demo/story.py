@@ -1,4 +1,4 @@
-"""The demonstration from first to last: load, replay, look, compare, keep up; and a summary."""
+"""The whole demonstration: load, replay, query, compare, maintain, and summarize."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The demonstration on the screen: headings, statements, tables, progress; or silence."""
+"""Shows the demonstration on the screen: headings, statements, tables and progress; or nothing."""
 
 from __future__ import annotations
 
@@ -77,4 +77,4 @@ class Teller:
 
 
 def _ignore_progress(fraction: float, detail: str) -> None:
-    """Nobody is watching."""
+    """Shows nothing: stderr is not a terminal."""

@@ -1,7 +1,8 @@
-"""The demonstration's ending: journals are compacted, a plane is forgotten, half a year expires.
+"""The last part of the demonstration: compacts journals, erases a plane, expires half a year.
 
-And is brought back. Every step is a job that a client asks for, on Spark where Java is there. What
-must be equal before and after is compared: totals, and the evening before the blizzard as it was.
+Then a restore brings that half year back. Every step is a job that a client requests, on Spark if
+Java is installed. The demonstration compares totals, and the evening before the blizzard, before
+and after each job.
 """
 
 from __future__ import annotations

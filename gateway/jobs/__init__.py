@@ -1,1 +1,1 @@
-"""Jobs as clients ask for them: kinds, runs and their record, engines, and the schedule."""
+"""Jobs as clients request them: kinds, runs and their record, engines, and the schedule."""

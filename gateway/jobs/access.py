@@ -1,7 +1,7 @@
-"""The kind ``access``: what a table holds about people, as an encrypted package in a folder.
+"""The kind ``access``: writes what a table holds about people into an encrypted package.
 
-Who they are stands in a CSV file whose columns are types of identifiers, and the passphrase in
-PALIMPSEST_PASSPHRASE: what a job is given is recorded in ``system.jobs``, and neither may be there.
+A CSV file names the people; its columns are types of identifiers. The passphrase comes from
+PALIMPSEST_PASSPHRASE. Both stay out of the options, because ``system.jobs`` records these.
 """
 
 from __future__ import annotations

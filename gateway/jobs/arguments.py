@@ -1,7 +1,7 @@
-"""What a job is given, read: texts, numbers, switches, moments and lengths of time. Pure.
+"""Reads the arguments of a job: texts, numbers, switches, moments and durations. Pure.
 
-Every reader refuses what it cannot understand with SETTING_VALUE, and gives None for what was not
-given. Kinds of jobs look at all their arguments before anything runs or is recorded.
+Every reader raises SETTING_VALUE for a value that it cannot read, and returns None for an argument
+that is missing. A kind of job reads all its arguments before the job runs and before its record.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Arguments:
     given: Mapping[str, Any]
 
     def given_names(self, *names: str) -> list[str]:
-        """Which of these were given, switches that are off aside."""
+        """Which of these arguments the caller gave; a switch that is off does not count."""
         found = [n for n in names if self.given.get(n) is not None]
         return [n for n in found if str(self.given[n]).lower() not in _OFF]
 

@@ -1,4 +1,4 @@
-"""Where backups of a session's store are kept: the store says how."""
+"""Finds where the store of a session keeps its backups."""
 
 from __future__ import annotations
 

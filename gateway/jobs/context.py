@@ -73,7 +73,7 @@ class JobContext:
         return max(0, from_datetime(backup.after(self.moment)) - from_datetime(self.moment))
 
     def request(self) -> JobRequest:
-        """What the store's programs are given."""
+        """The request that the store's programs receive."""
         grace_us, workers = self.grace_us(GRACE_US), workers_of(self.session.settings)
         return JobRequest(self.table, self.job_id, self.dry_run, grace_us, self.progress, workers)
 

@@ -1,4 +1,4 @@
-"""Cron lines as triggers of APScheduler, which reads weekdays and days otherwise than cron does."""
+"""Cron lines as triggers of APScheduler, which numbers weekdays and combines days differently."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from journal.model.cron import check_cron, next_run
 
 
 class CronLine(BaseTrigger):  # type: ignore[misc]  # The library has no types.
-    """Fires when a line is due; raises POLICY for what is not a cron line."""
+    """Fires when a line is due; raises POLICY if it is not a cron line."""
 
     __slots__ = ("_line",)
 

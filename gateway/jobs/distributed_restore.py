@@ -1,10 +1,10 @@
-"""A restore of a large table: what the plan of its statement says is done by units of an engine.
+"""Restores a large table: units of an engine run the plan of its statement.
 
-The plan is the one that the owner would run. Each unit runs it for the keys of one file, and writes
-the rows; together they are the segment that the transaction commits. What guards ask that concerns
-rows of other units or other tables (UNIQUE, foreign keys) the owner asks of the rows that were
-written, before it lists them. Where a stage reads more than the two states of the table, nothing is
-handed out.
+The plan is the one that the owner would run. Each unit runs it for the keys of one file and writes
+the rows; together these are the segment that the transaction commits. Guards that concern rows of
+other units or other tables (UNIQUE, foreign keys) run in the owner, over the rows that the units
+have written, before the owner lists them. If a stage reads more than the two states of the table,
+the owner runs the whole plan itself.
 """
 
 from __future__ import annotations
@@ -265,7 +265,7 @@ def _check_shared_guards(
     files: Sequence[SegmentFile],
     parameters: dict[str, Any],
 ) -> None:
-    """Raise what a guard says of the rows that units wrote, seen as the changes that they are."""
+    """Check the rows that units wrote; raises the refusal of the first guard that fails."""
     session, journal = context.session, context.journal
     statement = journal.statement(begun)
     try:

@@ -1,4 +1,4 @@
-"""Places for the jobs of a table: as many run at once as its policy says, whoever runs them."""
+"""Slots for jobs on one table: at most as many run at once as its policy allows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The names of all kinds of jobs, ours and those of installed packages. Imports none of them."""
+"""The names of all kinds of jobs: built in, and from installed packages. Imports none of them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Runs whose process has ended: told from those that go on, and noted as interrupted.
+"""Finds runs whose process has ended, and records them as interrupted.
 
-What such a run had kept for itself is let go.
-
-Whoever runs a job is alone under the name of the run as long as it lasts. So one that is on record
-as under way, and that nobody holds, is over. Decides nothing about running it again.
+A process holds a lock with the name of its run for as long as the run lasts. So a run that is
+recorded as RUNNING, and whose lock is free, is over. This module also drops the backups that such
+a run kept for itself. It does not decide whether the job runs again.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ def difference_of(
     backup: Backup,
     where: exp.Expr | None,
 ) -> RestoreDifference:
-    """The difference to a backup, which hides what is being erased."""
+    """The difference to a backup, without rows that erasure requests hide."""
     masks = begun.snapshot.tables[context.table.id].manifest.masks
     shown, manifest = store.as_table(context.session.journal.new_table_id(), backup, masks)
     return RestoreDifference(backup, shown, manifest, where)

@@ -18,7 +18,7 @@ def _run(context: JobContext) -> JobReport:
 
 
 def _move_archived(context: JobContext, report: JobReport) -> JobReport:
-    """The report, after what is archived was moved to where the policy says."""
+    """Move archived rows to the place of the policy; returns the report with it."""
     place = context.policy.archive
     moved = None if place is None or context.dry_run else move_archive(backup_run(context), place)
     if moved is None:

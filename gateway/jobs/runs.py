@@ -92,7 +92,7 @@ class JobRun:
 
     @property
     def failed(self) -> bool:
-        """True if the run did not do what it was asked for."""
+        """True if the run ended with an error."""
         return self.error is not None
 
     def to_json(self) -> dict[str, Any]:

@@ -1,1 +1,1 @@
-"""URLs, and the journals they name opened in this process: folders, databases, Hive servers."""
+"""Opens the journals that a URL names, once a process: folders, databases, Hive servers."""

@@ -86,7 +86,7 @@ def options_of(url: str) -> dict[str, str]:
 
 
 def server_of(url: str) -> Server:
-    """How to reach the server of a URL; raises URL where that cannot be told."""
+    """The server that a URL names; raises URL if the URL is incomplete."""
     from journal.files.tcp_keepalive import SILENCE_S
     from journal.stores.hive.login import ANSWER_S, Server
 

@@ -1,4 +1,4 @@
-"""Passwords in URLs: never shown, and told from the rest where nobody encoded them. Pure."""
+"""Passwords in URLs: hides them, and finds them where nobody percent-encoded them. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _UNENCODED = re.compile(r"[@/#\[\]\s]|%(?![0-9A-Fa-f]{2})")
 
 
 def without_password(url: str) -> str:
-    """A URL as it may be shown, also one that nobody can read."""
+    """The URL without its password, also if it cannot be parsed."""
     return _GIVEN.sub(r"\1***", _PASSWORD.sub(r"\1:***@", url))
 
 

@@ -1,4 +1,4 @@
-"""The composition root: URLs to open warehouses, shared by the connections of this process."""
+"""The composition root: opens the warehouse of a URL, and shares it in this process."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Warehouses:
             _close(warehouse)
 
     def close_all(self) -> None:
-        """Close what is still open when the process ends."""
+        """Close all warehouses that are still open when the process ends."""
         with self._lock:
             while self._open:
                 _close(self._open.popitem()[1])

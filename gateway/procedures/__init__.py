@@ -1,1 +1,1 @@
-"""What CALL and the command line ask for besides SQL: adoption, erasures, holds, functions."""
+"""Requests of CALL and the command line: adoption, erasures, holds, functions."""

@@ -1,4 +1,4 @@
-"""Adopting and ejecting tables for a session: names as clients write them, on stores that can."""
+"""Adopts and ejects tables for a session, under names as clients write them."""
 
 from __future__ import annotations
 

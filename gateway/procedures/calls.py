@@ -1,4 +1,4 @@
-"""CALL system.<procedure>(..): maintenance a client may ask for, and its report as a row."""
+"""CALL system.<procedure>(..): runs maintenance that a client requests, and reports a row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A condition that comes as a text, in the client's dialect: one, and nothing else. Pure."""
+"""Parses the text of one condition in the client's dialect; refuses anything else. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def read_condition(session: Session, text: str) -> exp.Expr:
-    """The condition; raises SYNTAX for anything that could not stand behind WHERE."""
+    """The parsed condition; raises SYNTAX unless the text is one condition."""
     try:
         (found,) = sqlglot.parse(text, read=DIALECTS[session.dialect])
     except (SqlglotError, ValueError) as error:

@@ -155,7 +155,7 @@ class _ErasureCondition:
         return rows.rename_columns(list(self.table.key))
 
     def to_record(self, parsed: Parsed) -> dict[str, Any]:
-        """The condition as it can be asked again later: a plain structure."""
+        """The condition as a plain structure, for ``recorded_key_finder``."""
         values = pa.table({name: [value] for name, value in self.parameters.items()})
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, values.schema) as writer:
@@ -171,7 +171,7 @@ class _ErasureCondition:
 
 
 def recorded_key_finder(session: Session, table: Table, kept: Mapping[str, Any]) -> FindAmong:
-    """A condition that was kept aside when its request was accepted."""
+    """A finder of the keys that meet a condition which ``to_record`` has recorded."""
     stream = pa.ipc.open_stream(base64.b64decode(kept["parameters"]))
     (values,) = stream.read_all().to_pylist() or [{}]
     settings = replace(session.settings, schema=kept["schema"], timezone=kept["timezone"])

@@ -28,5 +28,5 @@ def erasure_of(session: Session) -> ErasureProgram:
 
 
 def erasure_backend(session: Session) -> ErasureBackend:
-    """What a session's store does for erasures; raises NOT_SUPPORTED where it does nothing."""
+    """The erasure backend of a session's store; raises NOT_SUPPORTED if it has none."""
     return required(session.executor.maintenance.erasure, "erasure", session.journal.place)()

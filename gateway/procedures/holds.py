@@ -109,7 +109,7 @@ def _subject(session: Session, table: Table | None, text: str) -> tuple[str, str
 
 
 def _predicate(session: Session, table: Table, where: object) -> str:
-    """A condition, or a text of one, looked at by the store before it is believed."""
+    """The text of a condition (a value or its text), after the store has checked it."""
     condition = where if isinstance(where, exp.Expr) else read_condition(session, str(where))
     predicate = holds.physical_predicate(condition, table)
     rows = Reader(table, session.journal.state.tables[table.id].tiers).journal()

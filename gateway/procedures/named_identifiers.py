@@ -45,7 +45,7 @@ def identifiers_in(
 
 
 def _conjuncts(condition: exp.Expr) -> Iterable[exp.Expr]:
-    """What is joined by AND."""
+    """The conditions that AND joins."""
     left = [condition]
     while left:
         part = left.pop().unnest()
@@ -56,7 +56,7 @@ def _conjuncts(condition: exp.Expr) -> Iterable[exp.Expr]:
 
 
 def _comparison(part: exp.Expr) -> tuple[exp.Expr, Sequence[exp.Expr]] | None:
-    """What is compared with which values; None for another kind of condition."""
+    """The column and the values of = or IN; None for another kind of condition."""
     if isinstance(part, exp.EQ):
         one, other = part.this.unnest(), part.expression.unnest()
         return (one, [other]) if isinstance(one, exp.Column | exp.Dot) else (other, [one])

@@ -28,7 +28,7 @@ def find_tables(session: Session, name: str | None) -> list[Table]:
 
 
 def no_table(name: object, *, is_view: bool) -> PalimpsestError:
-    """The error of a name that stands for no table."""
+    """The error for a name that is not a table."""
     if is_view:
         return PalimpsestError(
             Code.WRONG_OBJECT,
@@ -71,7 +71,7 @@ def embedded(session: Session, what: str) -> Journal:
 
 
 def committed_state(journal: OpenJournal) -> JournalState:
-    """What is committed, by whichever process."""
+    """The committed state, including commits of other processes."""
     transaction = journal.begin(read_only=True)
     try:
         with journal.statement(transaction) as statement:
@@ -83,7 +83,7 @@ def committed_state(journal: OpenJournal) -> JournalState:
 def bind_arguments(
     procedure: str, arguments: Mapping[str, Any], names: Sequence[str]
 ) -> dict[str, Any]:
-    """Arguments by name, positional ones in the order of ``names``; refuses those nobody reads."""
+    """Arguments by name, positional ones in the order of ``names``; refuses unknown ones."""
     given: dict[str, Any] = {}
     for key, value in arguments.items():
         place = int(key) if key.isdigit() else None

@@ -52,7 +52,7 @@ def returned_rows_spec(
 
 
 def _keys(session: Session, table: Table, descriptor: str | None) -> pa.Table:
-    """The keys of such rows, in any of their versions."""
+    """The keys of rows that hold an erased identifier in any of their versions."""
     from gateway.procedures.erasure_program import erasure_of
     from journal.erasure.guard import returned_keys
     from journal.identity.descriptor import PROPERTY, checked

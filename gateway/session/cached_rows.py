@@ -83,7 +83,7 @@ class CachedRows:
 
 @dataclass(frozen=True, slots=True)
 class CachedForm:
-    """On such rows, in a transaction."""
+    """Runs a statement on rows in memory, in a transaction."""
 
     cached: CachedRows
     transaction: Transaction
@@ -113,11 +113,11 @@ class CachedForm:
         return outcome
 
     def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
-        """After whatever another form may not meet, or explains better."""
+        """True for errors that the store's form may not meet, or explains better."""
         return error.code not in _FINAL
 
     def _may_compute(self, plan: StatementPlan, request: StatementRequest) -> bool:
-        """True if what a plan computes of the rows that it is given is the same everywhere."""
+        """True if every store computes the same from the rows that the plan receives."""
         if isinstance(plan.plain, PointInsert):
             return False
         return not self.cached.cache.is_complete or _is_one_row(request)
@@ -125,7 +125,7 @@ class CachedForm:
     def _run_point_plan(
         self, statement: OpenStatement, plan: StatementPlan, request: StatementRequest
     ) -> StatementOutcome | None:
-        """What a plan with a plain form does; None if the store must do it."""
+        """Run a plan that has a point form; None if the store must run it."""
         transaction = statement.transaction
         if isinstance(plan.plain, PointInsert):
             return self._run_insert(statement, plan, plan.plain, request)

@@ -33,7 +33,7 @@ class Cancellation:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """A call of the client is under way; such calls nest."""
+        """Marks a call of the client as running for the block; calls may nest."""
         with self._lock:
             self._depth += 1
             if self._depth == 1:
@@ -68,7 +68,7 @@ class Cancellation:
             return None if self._store is None else self._store.progress()
 
     def check(self) -> None:
-        """Raise CANCELLED if somebody asked for it since the call began."""
+        """Raise CANCELLED if ``cancel`` was called since the call began."""
         if self._asked:
             raise PalimpsestError(
                 Code.CANCELLED,

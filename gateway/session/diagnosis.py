@@ -120,7 +120,7 @@ def _missing_name(message: str) -> str:
 
 
 def _suggestion(wanted: str, known: Sequence[str]) -> str:
-    """Only what is spelled alike can have been meant; else what there is helps."""
+    """Advice for an unknown name: the names spelled like it, else all known names."""
     folded = {fold(name.rpartition(".")[2]): name for name in known}
     close = get_close_matches(fold(wanted), list(folded))
     if close:

@@ -45,7 +45,7 @@ class ExplainForm:
         return self.journal.statement(self.transaction)
 
     def plan(self, statement: OpenStatement, call: StatementCall) -> Planned:
-        """The full plan of what is explained."""
+        """The full plan of the explained statement."""
         request = call.request
         statement.session.use_zone(request.settings.timezone)
         return self.planner.plan(statement, request, call.times), dict(request.parameters)

@@ -32,7 +32,7 @@ def reads_remote_file(parsed: Parsed) -> bool:
 
 @contextmanager
 def with_local_file(parsed: Parsed) -> Iterator[Parsed]:
-    """The same COPY of a file of this machine, which goes with the block."""
+    """Download the file of a COPY; yields the COPY of that copy, which the block's end removes."""
     assert isinstance(parsed.statement, SqlStatement)
     ast = parsed.statement.ast.copy()
     (file,) = ast.args["files"]
@@ -46,7 +46,7 @@ def with_local_file(parsed: Parsed) -> Iterator[Parsed]:
 def export_rows(
     journal: OpenJournal, statement: OpenStatement, export: Export, run: StatementRun
 ) -> None:
-    """Let a statement write rows to a file, wherever it is to lie."""
+    """Write the rows of a statement to a file or a URL."""
     if not journal.capabilities.exports_files:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,

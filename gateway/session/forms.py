@@ -54,7 +54,7 @@ class Form(Protocol[Opened]):
         """The statement's stay in the store."""
 
     def plan(self, statement: Opened, call: StatementCall) -> Planned | None:
-        """What it will run; None if the statement needs another form."""
+        """The plan to run; None if the statement needs another form."""
 
     def run(
         self, statement: Opened, planned: Planned, call: StatementCall
@@ -62,7 +62,7 @@ class Form(Protocol[Opened]):
         """Run it; None if the statement needs another form."""
 
     def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
-        """True if the next form is to find out what is wrong; may raise what it knows."""
+        """True if the next form shall run the statement instead; may raise a better error."""
 
 
 def start_run(
@@ -128,7 +128,7 @@ class CachePlanner(Protocol):
         """True if the rows that a statement looked up the last time may be in memory."""
 
     def plan(self, statement: OpenStatement, call: StatementCall) -> Planned | None:
-        """A plan on such rows; None if it needs others."""
+        """A plan on rows in memory; None if it needs other rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ class InlineForm:
 
     @contextmanager
     def open(self, call: StatementCall) -> Iterator[InlineStatement]:
-        """A statement in a transaction of its own; nobody else commits meanwhile."""
+        """A statement in a transaction of its own, while no other transaction can commit."""
         message = call.request.settings.commit_message
         with self.journal.inline(message, call.cancellation) as statement:
             self.temporary.show(statement.transaction)

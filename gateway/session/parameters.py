@@ -66,7 +66,7 @@ def _by_name(wanted: Sequence[int | str], given: Mapping[str, Any]) -> dict[str,
 
 
 def _unwrap_bytes(value: Any) -> Any:
-    """Bytes in whatever wrapping as bytes; anything else is the store's to judge."""
+    """bytearray and memoryview as bytes; the store judges any other value."""
     return bytes(value) if isinstance(value, bytearray | memoryview) else value
 
 

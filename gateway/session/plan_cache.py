@@ -26,7 +26,7 @@ _PLANS_MAX = 8
 
 @dataclass(frozen=True, slots=True)
 class CachedPlan:
-    """A plan and what it depended on."""
+    """A plan and its inputs."""
 
     plan: StatementPlan
     catalog: CatalogSnapshot

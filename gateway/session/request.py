@@ -37,5 +37,5 @@ class StatementRequest:
 
 
 def digest(parsed: Parsed) -> str:
-    """What stands for a statement in ``system.transactions``."""
+    """The digest of a statement for ``system.transactions``."""
     return hashlib.sha256(parsed.text.encode()).hexdigest()[:16]

@@ -12,7 +12,7 @@ _FIRST_S = 0.002
 
 
 class RetryPolicy(Protocol):
-    """What a session does between two tries; a server with an event loop brings its own."""
+    """How a session waits between two tries; a server with an event loop passes its own."""
 
     def wait(self, attempt: int) -> None:
         """Return when the next try may begin; ``attempt`` is 0 after the first one."""

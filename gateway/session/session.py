@@ -124,7 +124,7 @@ class Session:
 
     @property
     def catalog(self) -> CatalogSnapshot:
-        """What there is now, as the session sees it."""
+        """The current catalog, as the session sees it."""
         if self.transaction is not None:
             return self.transaction.catalog
         return self.temporary.catalog(self.journal.state.catalog)

@@ -50,7 +50,7 @@ def run_steps(
 
 
 def record_writes(statement: OpenStatement, run: StatementRun, request: StatementRequest) -> None:
-    """Let the transaction take what a statement wrote."""
+    """Add the writes of a statement to its transaction."""
     if run.rows or run.changes:
         rows, changes, text = tuple(run.rows), tuple(run.changes), digest(request.parsed)
         statement.transaction.record(StatementWrites(run.version, rows, changes, text))

@@ -36,7 +36,7 @@ def check_present(settings: Settings, plan: StatementPlan) -> None:
 def check_kept_history(
     settings: Settings, statement: OpenStatement, plan: StatementPlan, bound: Mapping[str, Any]
 ) -> None:
-    """Raise TIME_POINT for a past of which versions were removed, unless that is wanted."""
+    """Raise TIME_POINT if a policy removed versions of that past, unless partial_history is 1."""
     if not plan.points or settings.partial_history:
         return
     for table_id in plan.tables:

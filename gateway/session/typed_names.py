@@ -30,5 +30,5 @@ def column_names(text: str | None) -> tuple[str, ...]:
 
 
 def _unquote(part: str) -> str:
-    """A part without its quotes."""
+    """A part of a name without its quotes."""
     return part[1:-1].replace('""', '"') if _QUOTED.fullmatch(part) else part

@@ -73,7 +73,7 @@ class Completer:
         self._schema = schema
 
     def candidates(self, text: str, cursor: int, commands: Iterable[str]) -> Iterator[Candidate]:
-        """What could stand at ``cursor`` in ``text``, likeliest first."""
+        """The candidates for the word at ``cursor`` in ``text``, likeliest first."""
         before = text[:cursor]
         if before.lstrip().startswith("\\"):
             yield from self._backslash(before.lstrip(), commands)

@@ -75,7 +75,7 @@ def columns_of(relation: Relation) -> ShownResult:
 
 
 def facts_of(connection: Connection, relation: Relation) -> list[str]:
-    """What there is to say of a table besides its columns, one line each."""
+    """Facts about a table besides its columns, one line each."""
     if isinstance(relation, View):
         return [f"Defined as: {relation.query}"]
     lines = [f"Primary key: {_key(relation)}"] if not relation.hidden_key else []

@@ -71,7 +71,7 @@ class ShownResult:
 
     @staticmethod
     def of(cursor: Cursor, connection: Connection) -> ShownResult:
-        """The result a cursor stands on; its rows come so that Ctrl-C can stop them."""
+        """The current result of a cursor; Ctrl-C can stop the fetching of its rows."""
         columns = tuple(ShownColumn(d[0], d[1]) for d in cursor.description or ())
         rows = _rows(cursor, connection) if columns else iter(())
         skipped = cursor.skipped

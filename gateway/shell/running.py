@@ -42,7 +42,7 @@ def run_cancellable(
 ) -> T:
     """What ``call`` returns; Ctrl-C cancels the connection's statement, whose error is raised.
 
-    ``advance`` is told how much of the statement's work is done.
+    ``advance`` receives the share of the statement's work that is done, 0 to 1.
     """
     work = _Work(call)
     with _progress_poller(connection, advance) as report_progress:
@@ -68,7 +68,7 @@ def run_cancellable(
 def _progress_poller(
     connection: Connection, advance: Advance | None
 ) -> Iterator[Callable[[], None]]:
-    """A call that looks how far the statement is; the bar does not go back for later queries."""
+    """A call that passes the statement's progress to ``advance``; it never falls."""
     if advance is None:
         yield lambda: None
         return

@@ -112,7 +112,7 @@ class Shell:
             raise ExitShell(1)
 
     def run_statement(self, piece: SplitStatement) -> None:
-        """Run one statement and show what it gives."""
+        """Run one statement and show its result."""
         started = time.perf_counter()
         parameters = self._parameters(piece.text)
         cursor = self.connection.cursor()
@@ -134,7 +134,7 @@ class Shell:
         return {name: known[name] for name in wanted if name in known} if wanted else None
 
     def show(self, result: ShownResult) -> None:
-        """Write a result in the chosen form to where output goes."""
+        """Write a result in the chosen format to the current output."""
         style = self.options.style(style_for(self.out))
         write_result(result, self.out, self.options.form, style)
         self.out.flush()

@@ -78,12 +78,12 @@ def natural_widths(names: Sequence[str], cells: Sequence[Sequence[str]]) -> list
 
 
 def fits_screen(widths: Sequence[int], screen: int | None) -> bool:
-    """True if a row of these widths stands in one line."""
+    """True if a row of these widths fits the screen."""
     return screen is None or _total(widths) <= screen
 
 
 def full_layout(columns: Sequence[ShownColumn], widths: list[int]) -> TableLayout:
-    """A table of which nothing is cut."""
+    """A layout that shows every text and column whole."""
     return TableLayout(columns, widths, list(range(len(widths))))
 
 

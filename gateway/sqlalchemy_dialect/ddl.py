@@ -99,7 +99,7 @@ class PalimpsestDDLCompiler(compiler.DDLCompiler):
         )
 
     def visit_drop_index(self, drop: Any, **kw: Any) -> str:
-        """Drops the constraint that stands for a unique index; nothing for another."""
+        """Drops the constraint of a unique index; an index that is not unique needs nothing."""
         index = drop.element
         if not index.unique:
             return f"-- no index {index.name}"

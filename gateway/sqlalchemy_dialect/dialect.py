@@ -190,7 +190,7 @@ class PalimpsestDialect(default.DefaultDialect):
         return found
 
     def _find(self, connection: Any, name: str, schema: str | None) -> Relation | None:
-        """What a name means; without a schema a temporary table or view first."""
+        """The relation of a name; without a schema a temporary one comes first."""
         catalog = self._catalog(connection)
         own = None if schema or not catalog.own else catalog.get(TableName(catalog.own, name))
         return own or catalog.get(self._name(name, schema))

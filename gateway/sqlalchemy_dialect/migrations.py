@@ -38,7 +38,7 @@ class PalimpsestImpl(DefaultImpl):
                 conn_unique_constraints.discard(standing_in[index.name])
 
     def correct_for_autogen_foreignkeys(self, conn_fks: set[Any], metadata_fks: set[Any]) -> None:
-        """Foreign keys that a model keeps for other databases are not looked for."""
+        """Leave out foreign keys that a model keeps for other databases."""
         for key in list(metadata_fks):
             if is_meant_for_others(key, self.dialect):
                 metadata_fks.discard(key)

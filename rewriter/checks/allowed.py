@@ -57,7 +57,7 @@ _TARGET = frozenset({"this", "db", "catalog", "alias", "joins"})
 
 
 def check_allowed(statement: exp.Expr, limits: Limits) -> None:
-    """Raise TOO_MANY_ITEMS or NOT_SUPPORTED for what no rule takes, wherever it stands."""
+    """Raise TOO_MANY_ITEMS or NOT_SUPPORTED for any node that no rule takes."""
     nodes = Nodes.of(statement)
     _check_lengths(nodes, limits)
     for kind in nodes.by_type.keys() & _CLAUSES.keys():
@@ -77,7 +77,7 @@ def _check_clauses(node: exp.Expr, known: frozenset[str]) -> None:
 
 
 def _check_rowwise(node: exp.Returning) -> None:
-    """RETURNING gives a row for each changed row: nothing in it may look at several."""
+    """Refuse aggregates in RETURNING, which gives one row for each changed row."""
     for call in node.find_all(exp.AggFunc, exp.Window, exp.Anonymous):
         if is_aggregate(call) and not is_nested(call, node):
             raise PalimpsestError(

@@ -66,7 +66,7 @@ class Alteration:
         return Alteration(table, draft, properties=dict(table.properties))
 
     def set_property(self, name: str, value: str | None) -> None:
-        """Set one of the table's properties, or take it away."""
+        """Set a property of the table; None removes it."""
         self.properties = changed_properties(self.properties, name, value, self.draft.columns)
 
     def column_index(self, name: str, node: exp.Expr) -> int:

@@ -49,7 +49,7 @@ def canonical_text(node: exp.Expr) -> str:
 
 
 def type_text(node: exp.Expr) -> str:
-    """A column's type as canonical text; raises for types nobody knows."""
+    """A column's type as canonical text; raises for an unknown type."""
     text = canonical_text(node)
     kinds = {part.this for part in node.find_all(exp.DataType)}
     if exp.DType.UNION in kinds:

@@ -27,7 +27,7 @@ from rewriter.syntax.properties import EVERYTHING
 def changed_properties(
     properties: Mapping[str, str], name: str, value: str | None, columns: Sequence[Column]
 ) -> dict[str, str]:
-    """Properties with one set, or taken away where there is no value."""
+    """The properties with one set, or removed if the value is None."""
     if name == EVERYTHING:
         return {n: v for n, v in properties.items() if not is_policy(n)}
     if fold(name) in JOURNAL_OPTIONS:
@@ -45,7 +45,7 @@ def changed_properties(
 
 
 def check_properties(new: Table, old: Table | None, context: RewriteContext) -> None:
-    """Raise for policies, limits and schedules that mean nothing: nobody would notice later."""
+    """Raise for policies, limits and schedules without a meaning."""
     check_policy(new)
     Slo.of(new)
     dependents_of(new)
@@ -73,7 +73,7 @@ def _check_stale_writes(table: Table) -> None:
 
 
 def hold_guard_steps(old: Table | None, new: Table) -> list[Guard]:
-    """Guards against removing rows that a legal hold covers, and against a hold that goes blind."""
+    """Guards against removing held rows, and against changing columns that a hold reads."""
     return [*_hold_guards(old, new), *([] if old is None else _hold_column_guards(old, new))]
 
 
@@ -98,7 +98,7 @@ def _hold_guards(old: Table | None, new: Table) -> list[Guard]:
 
 
 def _hold_column_guards(old: Table, new: Table) -> list[Guard]:
-    """A guard against changing what a hold finds its rows by: it would end without a word."""
+    """A guard against changing columns by which a hold finds its rows, which would end it."""
     kept = {c.physical: c for c in new.columns}
     lost = [c for c in old.columns if c.physical not in kept]
     retyped = [c for c in old.columns if c.physical in kept and kept[c.physical].type != c.type]

@@ -14,7 +14,7 @@ from rewriter.name_resolution import is_in_temp_schema, position_of
 
 
 def is_temporary(ast: exp.Create, node: exp.Table, context: RewriteContext) -> bool:
-    """True for CREATE TEMPORARY; raises where there is no such thing."""
+    """True for CREATE TEMPORARY; raises NOT_SUPPORTED on stores without temporary tables."""
     properties = ast.args.get("properties")
     found = properties.expressions if properties is not None else []
     if not any(isinstance(option, exp.TemporaryProperty) for option in found):
@@ -50,7 +50,7 @@ def new_temporary_name(node: exp.Table, context: RewriteContext) -> TableName:
 
 
 def check_lasting(name: TableName, query: exp.Query, context: RewriteContext) -> None:
-    """Raise if a view that stays would read what goes with the session; names have schemas."""
+    """Raise if a permanent view reads temporary relations; names in ``query`` have schemas."""
     for table in query.find_all(exp.Table):
         read = TableName(table.db, table.name)
         if table.db and context.catalog.is_own(read):

@@ -28,7 +28,7 @@ UNKNOWN_TYPE = "UNKNOWN"
 
 
 def plain_scan_info(table_id: int) -> TableScanInfo:
-    """A journal of which nothing is uncompacted."""
+    """Scan information of a fully compacted journal."""
     return TableScanInfo(frozenset({Tier.BASE}), pinned=False)
 
 

@@ -64,7 +64,7 @@ class LinearQuery:
 
 
 def linear_query(select: exp.Select, context: RewriteContext) -> LinearQuery | None:
-    """What a query consists of, if it is linear in a table that has changes; else None."""
+    """The parts of a query that is linear in a table with changes; else None."""
     sources = _sources(select, context)
     if sources is None:
         return None

@@ -16,7 +16,7 @@ Scope = Mapping[str, list[str] | None]
 def output_names(
     query: exp.Expr, context: RewriteContext, scope: Scope | None = None
 ) -> list[str] | None:
-    """Names of the columns, "" for one without; None when that cannot be told."""
+    """Names of a query's columns, "" for a column without one; None if they are unknown."""
     known = cte_names(query, context, scope or {})
     if isinstance(query, exp.Subquery):
         return output_names(query.this, context, known)
@@ -104,7 +104,7 @@ def _of_star(
 
 
 def source_names(source: exp.Expr, context: RewriteContext, scope: Scope) -> list[str] | None:
-    """Names of the columns of a relation in FROM; None when they cannot be told."""
+    """Names of the columns of a relation in FROM; None if they are unknown."""
     alias = source.args.get("alias")
     renamed = [c.name for c in alias.columns] if isinstance(alias, exp.TableAlias) else []
     names = _of_relation(source, context, scope)

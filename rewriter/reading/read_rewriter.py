@@ -132,19 +132,19 @@ class Reads:
         return self._session_moment
 
     def seen_catalog(self) -> CatalogSnapshot:
-        """The catalog that the session looks at: the present one, or that of its point in time."""
+        """The catalog that the session reads: the current one, or that of its point in time."""
         moment = self._of_session()
         return self.context.catalog if moment is None else moment.point.catalog
 
     @contextmanager
     def at_session(self) -> Iterator[None]:
-        """Let names mean what they mean to the session."""
+        """Resolve names as the session does, for the block."""
         with self._in_the_past(self._of_session()):
             yield
 
     @contextmanager
     def _in_the_past(self, moment: Moment | None) -> Iterator[None]:
-        """Let names mean what they meant at a moment; None leaves things as they are."""
+        """Resolve names in the catalog of a moment, for the block; None changes nothing."""
         before, context = self._moment, self.context
         if moment is not None:
             self._moment = moment
@@ -279,7 +279,7 @@ class Reads:
             self._replace_with(table, self._versions(table, clause))
 
     def _relation(self, table: exp.Table) -> exp.Query:
-        """The relation a name stands for at the moment that is looked at."""
+        """The relation of a name at the moment that the statement reads."""
         name = table_name(table, self.context)
         catalog = self.context.catalog
         found = catalog.get(name) or self._present_view(name)

@@ -1,4 +1,4 @@
-"""Sources that are no logical tables, files and functions, and what no source may be. Pure."""
+"""Sources other than logical tables (files, functions), and clauses no source may have. Pure."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ STORED = {
 
 
 def system_relation(name: TableName, node: exp.Table) -> tuple[str | None, exp.Query]:
-    """What a system relation shows, and the name under which the gateway must supply it."""
+    """The query of a system relation, and the name under which the gateway supplies its rows."""
     if name.key[0] == "system" and name.key[1] in STORED:
         shown = STORED[name.key[1]]
         outputs = [exp.alias_(column(old), ident(new)) for old, new in shown.items()]

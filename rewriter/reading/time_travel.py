@@ -154,7 +154,7 @@ class HistoryCall:
 
 
 def history_call(call: exp.Expr) -> HistoryCall:
-    """What a call of one of HISTORY_FUNCTIONS asks for."""
+    """The table and the points of a call of one of HISTORY_FUNCTIONS."""
     arguments = list(call.expressions)
     name = str(call.name).lower()
     least, most = HISTORY_FUNCTIONS[name]
@@ -230,7 +230,7 @@ def _refusal(table: exp.Table, what: str, advice: str) -> PalimpsestError:
 
 
 def check_versioned(found: Relation, node: exp.Expr, catalog: CatalogSnapshot) -> Table:
-    """The table whose past is asked for; raises for views and temporary tables, which have none."""
+    """The table whose past a clause reads; raises for views and temporary tables."""
     if isinstance(found, View):
         raise PalimpsestError(
             Code.WRONG_OBJECT,

@@ -159,7 +159,7 @@ def _check_whole(node: exp.Expr, action: exp.Expr) -> None:
 
 
 def _only_properties(action: exp.AlterSet) -> bool:
-    """False for what other databases set about a table, such as LOGGED or TABLESPACE."""
+    """False for settings of other databases, such as LOGGED or TABLESPACE."""
     others = [name for name, value in action.args.items() if value and name != "expressions"]
     return bool(action.expressions) and not others
 

@@ -1,4 +1,4 @@
-"""COMMENT ON a table, view or column: a definition that says more, and the same rows."""
+"""COMMENT ON a table, view or column: changes the definition, and no row."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def rewrite_copy(ast: exp.Copy, context: RewriteContext) -> StatementPlan:
 
 
 def _skips_suppressed(options: Options, ast: exp.Copy) -> bool | None:
-    """Whether SUPPRESSED skips rows that were erased; takes the option away."""
+    """Remove the option SUPPRESSED; True if it skips erased rows, None if it is missing."""
     if "suppressed" not in options:
         return None
     value = options.pop("suppressed")
@@ -107,7 +107,7 @@ def _copy_to(ast: exp.Copy, options: Options, context: RewriteContext) -> Statem
 
 
 def _query(ast: exp.Copy) -> exp.Query:
-    """What a COPY .. TO writes: a query, a table, or some columns of it."""
+    """The query that a COPY .. TO writes: its own, or one over a table or some of its columns."""
     source = ast.this
     if isinstance(source, exp.Subquery):
         inner = source.this

@@ -128,7 +128,7 @@ def _finish_table(draft: TableDraft, options: TableOptions, context: RewriteCont
 
 
 def _check_shape(table: Table, options: TableOptions) -> None:
-    """Raise INVALID_DEFINITION for partitions or buckets by what is no column, or no plain one."""
+    """Raise INVALID_DEFINITION for partitions or buckets by anything but a plain column."""
     for name in options.shaped_by:
         found = table.find(name)
         kind = None if found is None else exp.DataType.build(found.type, dialect="duckdb")

@@ -1,4 +1,4 @@
-"""CREATE and DROP of schemas, DROP of tables and views: changes of the catalog, no rows."""
+"""CREATE and DROP of schemas, DROP of tables and views: they change the catalog, and no row."""
 
 from __future__ import annotations
 

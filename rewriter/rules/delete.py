@@ -1,4 +1,4 @@
-"""DELETE and TRUNCATE: each row ends, and a tombstone says that nothing followed."""
+"""DELETE and TRUNCATE: end each row, and append a tombstone for its key."""
 
 from __future__ import annotations
 

@@ -152,7 +152,7 @@ def _is_chosen(action: MergeClause) -> exp.Expr:
 
 
 def _value(target: AliasedTable, stored: Column, actions: Actions) -> exp.Expr:
-    """A column's new value: what the chosen clause gives, else what it was."""
+    """A column's new value: that of the chosen clause, else the old value."""
     old = column(stored.name, target.alias)
     case = exp.Case()
     for action in actions.all:

@@ -1,4 +1,4 @@
-"""SELECT and everything that only reads: its tables become relations, the rest stays."""
+"""SELECT and all other reads: puts a relation in the place of each table."""
 
 from __future__ import annotations
 

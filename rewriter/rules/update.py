@@ -1,4 +1,4 @@
-"""UPDATE: each matching row ends and begins again with the assigned values."""
+"""UPDATE: ends each matching row, and begins it again with the assigned values."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Text to statements: tokens, spellings that sqlglot lacks, and its parser. Looks no name up."""
+"""Text to statements: tokens, spellings that sqlglot lacks, and its parser. It looks up no name."""

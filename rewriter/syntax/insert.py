@@ -17,14 +17,14 @@ from journal.model.errors import Code, PalimpsestError, Position
 
 @dataclass(frozen=True, slots=True)
 class InsertMarks:
-    """What was taken out of an INSERT's tokens."""
+    """The clauses that ``without_marks`` removed from an INSERT's tokens."""
 
     overriding: str = ""
     replacing: bool = False
 
 
 def without_marks(tokens: Sequence[Token]) -> tuple[list[Token], InsertMarks]:
-    """The tokens that sqlglot can parse, and what they lost."""
+    """The tokens that sqlglot can parse, and the clauses removed from them."""
     words = [t.text.upper() for t in tokens]
     replacing = words[:2] == ["REPLACE", "INTO"]
     kept = list(tokens)
@@ -63,7 +63,7 @@ def _drop_needless(tokens: list[Token], words: list[str]) -> None:
 
 
 def set_marks(ast: exp.Expr, marks: InsertMarks, first: Token) -> exp.Expr:
-    """Put what was taken out on the INSERT."""
+    """Set the removed clauses on the INSERT."""
     if marks == InsertMarks():
         return ast
     if not isinstance(ast, exp.Insert):

@@ -91,7 +91,7 @@ def _assignments(items: list[list[Token]]) -> list[Assignment]:
 
 
 def _name(item: list[Token]) -> tuple[str, list[Token]]:
-    """What stands before the equals sign, and the tokens behind it."""
+    """The name before the equals sign, and the tokens after the sign."""
     place = next((i for i, t in enumerate(item) if t.token_type is TokenType.EQ), None)
     if not place or place + 1 == len(item):
         raise _syntax_error(item[0], "name = value was expected")
@@ -148,7 +148,7 @@ def _policy_names(items: list[list[Token]]) -> Iterator[str]:
 
 
 def _value(tokens: Sequence[Token]) -> str | None:
-    """The text of a value; None for NONE and NULL, which take it away."""
+    """The text of a value; None for NONE and NULL, which remove the property."""
     if not tokens:
         raise PalimpsestError(Code.SYNTAX, "a policy needs a value", advice=_ADVICE)
     if len(tokens) == 1 and tokens[0].text.upper() in {"NONE", "NULL"}:

@@ -21,7 +21,7 @@ _FROM = frozenset({"FROM", "IN"})
 
 
 def show(tokens: list[Token], parse: Parse) -> Show | ShowSetting:
-    """What a SHOW asks for; the name of a setting if it is none of the above."""
+    """The parsed SHOW; any other word is the name of a setting."""
     words = [t.text.upper() for t in tokens]
     rest, named = words[1:], tokens[1:]
     while rest[:1] in (["FULL"], ["EXTENDED"]):

@@ -32,7 +32,7 @@ def without_on_commit(tokens: list[Token]) -> tuple[list[Token], bool]:
 
 
 def set_on_commit(ast: exp.Expr) -> exp.Expr:
-    """Put back what was taken out."""
+    """Set the removed ON COMMIT as a property."""
     properties = ast.args.get("properties")
     if isinstance(ast, exp.Create) and properties is not None:
         name, value = exp.Literal.string(ON_COMMIT), exp.Literal.string(DROP)

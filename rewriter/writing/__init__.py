@@ -1,1 +1,1 @@
-"""Changes: the rows a statement brings or chooses, and the journal rows and guards they make."""
+"""Change sets: the rows that a statement writes, and the journal rows and guards that follow."""

@@ -70,7 +70,7 @@ class ChangeSet:
         object.__setattr__(self, "written", with_generated(self.table, self.written))
 
     def new_value(self, index: int, stored: Column) -> exp.Expr:
-        """The new value of a stored column; what is generated is computed from the others."""
+        """The new value of a stored column; generated columns are computed from the others."""
         kept = self.ends is True and stored.physical not in self.written
         if stored.generated is not None and not kept:
             places = {c.physical: (i, c) for i, c in enumerate(self.table.stored)}
@@ -83,12 +83,12 @@ class ChangeSet:
 
     @property
     def begins_condition(self) -> exp.Expr | None:
-        """Which staged rows begin a row version; None where that is not told row by row."""
+        """The condition of staged rows that begin a row version; None if all or no rows do."""
         return column(self.begins, "s") if isinstance(self.begins, str) else None
 
     @property
     def ends_condition(self) -> exp.Expr | None:
-        """Which staged rows end a row version; None where that is not told row by row."""
+        """The condition of staged rows that end a row version; None if all or no rows do."""
         return column(self.ends, "s") if isinstance(self.ends, str) else None
 
     @property

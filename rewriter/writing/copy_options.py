@@ -64,7 +64,7 @@ Options = dict[str, exp.Expr | None]
 
 
 def given_options(ast: exp.Copy) -> Options:
-    """What a COPY says after its file, names in lower case; each once."""
+    """The options of a COPY by name in lower case; raises if one is given twice."""
     found: Options = {}
     for parameter in ast.args.get("params") or []:
         name, value = parameter.name.lower(), parameter.args.get("expression")
@@ -83,7 +83,7 @@ def given_options(ast: exp.Copy) -> Options:
 
 
 def format_of(path: str, options: Options, ast: exp.Copy) -> str:
-    """The format of a file, named or by its ending; takes the option away."""
+    """The format of a file, from the option FORMAT, which this removes, or the file's ending."""
     chosen = options.pop("format", None)
     bare, _, ending = path.lower().rpartition(".")
     if ending in _COMPRESSED:

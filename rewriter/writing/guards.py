@@ -56,7 +56,7 @@ def guard_steps(
 
 
 def refused_rows(changes: ChangeSet) -> list[RefusedRows]:
-    """Rows that must not begin, the unique constraints apart."""
+    """Rows that must not begin, without those that break unique constraints."""
     if changes.begins is False:
         return []
     table = changes.table

@@ -52,7 +52,7 @@ class Actions:
 
     @property
     def by_source(self) -> bool:
-        """True when target rows without a match are looked at."""
+        """True if a clause applies to target rows without a match."""
         return any(a.by_source for a in self.all)
 
 

@@ -42,7 +42,7 @@ def reference_guards(reads: Reads, changes: Sequence[ChangeSet]) -> list[Guard]:
 
 
 def are_key_lookups(catalog: CatalogSnapshot, changes: ChangeSet) -> bool:
-    """True if what the guards of a change set look at is found by key."""
+    """True if the guards of a change set find all their rows by key."""
     by_key = all(is_by_key(r, changes) for r in _new_references(catalog, changes))
     return by_key and not _removed_references(catalog, changes)
 

@@ -44,7 +44,7 @@ class ReturningClause:
 
     @staticmethod
     def of(ast: exp.Expr, target: AliasedTable, *, old: bool = False) -> ReturningClause:
-        """What a writing statement asks for about the rows of its target."""
+        """The RETURNING clause of a writing statement."""
         given = ast.args
         return ReturningClause(
             given.get("returning"), target.alias, old, given.get("with_"), table=target.table

@@ -94,7 +94,7 @@ def find_column(table: Table, node: exp.Expr) -> Column:
 
 
 def distinct_columns(table: Table, nodes: Sequence[exp.Expr]) -> list[Column]:
-    """The columns of a list in which each may stand once."""
+    """The columns of a list; raises if it names one twice."""
     columns: list[Column] = []
     for node in nodes:
         found = find_column(table, node)
@@ -119,7 +119,7 @@ def is_default(node: exp.Expr) -> bool:
 
 
 def default_value(stored: Column) -> exp.Expr:
-    """What a column gets when no value is given (generated numbers apart)."""
+    """The default value of a column, except generated numbers."""
     if stored.default is None:
         return exp.Null()
     return stored_expression(stored.default)

@@ -195,7 +195,7 @@ class _Builder:
     def _fused_part(
         self, changes: ChangeSet, query: exp.Query, result: ReturningClause, checked: frozenset[str]
     ) -> StatementPart | None:
-        """The part as one query, for a single row that is looked up by its key."""
+        """The part as one query, for a single row that is found by its key."""
         if result.node is not None or self._rows.explicit:
             return None
         if not all(self._keys(columns) for _, columns in self._upsert.arbiters):
