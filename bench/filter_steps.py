@@ -48,7 +48,7 @@ def watched() -> Iterator[Steps]:
         finally:
             steps.finishing += time.perf_counter() - began
 
-    plain = warehouse.finished
+    plain = warehouse.finish_files
     with ExitStack() as stack:
         for module, name in ((finishing, "filters_of"), (filters, "write_sidecar")):
             stack.enter_context(patch.object(module, name, on_processor(getattr(module, name))))

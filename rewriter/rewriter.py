@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import StatementPlan
-from journal.model.trees import copied
+from journal.model.trees import copy_tree
 from rewriter.checks.allowed import check_allowed
 from rewriter.checks.invariants import check_plan
 from rewriter.checks.refusals import advice_for
@@ -75,7 +75,7 @@ def rewrite_statement(statement: Statement, context: RewriteContext) -> Statemen
             plain = point_insert(ast, context) if context.from_cache else None
             if plain is not None:
                 return plain
-            plan = rewrite(copied(ast), context)
+            plan = rewrite(copy_tree(ast), context)
             return replace(plan, plain=point_plan(ast, context)) if context.from_cache else plan
         case Explain(inner):
             explained = rewrite_statement(inner, context)

@@ -64,7 +64,7 @@ def run(backend: B, job: Program[B], asked: JobRequest) -> JobReport:
             return _report(asked, plan, "nothing" if plan.is_empty else "planned", times)
     with backend.lock(asked.table):
         return until_settled(
-            str(asked.table.name), lambda number: _once(backend, job, asked, times, number)
+            str(asked.table.name), lambda number: _run_once(backend, job, asked, times, number)
         )
 
 
@@ -86,7 +86,9 @@ def until_settled(what: str, once: Callable[[int], T]) -> T:
     ) from reason
 
 
-def _once(backend: B, job: Program[B], asked: JobRequest, times: _Times, replans: int) -> JobReport:
+def _run_once(
+    backend: B, job: Program[B], asked: JobRequest, times: _Times, replans: int
+) -> JobReport:
     """Plan, stage, verify and swap once; raises Replan when it must all be done again."""
     with times.step("seal"):
         at = backend.rotate_head(asked.table)

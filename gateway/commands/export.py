@@ -16,7 +16,7 @@ from gateway.errors import mapping
 from gateway.shell.files import WRITERS, export_rows
 from gateway.shell.splitting import split_statements
 from gateway.wording import counted
-from journal.files.object_storage import written
+from journal.files.object_storage import local_file_for
 
 
 @click.command("export")
@@ -54,7 +54,7 @@ def command(source: str, file: str, form: str | None, as_json: bool, access: Acc
             exit_on_error(pieces[0], as_json=as_json),
             show_progress(f"writing {Path(file).name}", quiet=as_json) as advance,
             mapping(),
-            written(file) as path,
+            local_file_for(file) as path,
         ):
             rows = export_rows(connection, pieces[0].text, path, form, advance=advance)
             size = path.stat().st_size

@@ -16,7 +16,7 @@ from gateway.errors import mapping
 from gateway.session.typed_names import column_names
 from gateway.shell.files import FileOptions, import_file
 from gateway.wording import counted
-from journal.files.object_storage import fetched
+from journal.files.object_storage import local_copy_of
 
 
 @click.command("import")
@@ -76,7 +76,7 @@ def command(
             exit_on_error(as_json=as_json),
             show_progress(f"importing {Path(file).name}", quiet=as_json) as advance,
             mapping(),
-            fetched(file) as path,
+            local_copy_of(file) as path,
         ):
             done = import_file(
                 connection,

@@ -238,7 +238,7 @@ def _run_locked(
     journal = session.journal
     log: list[str] = []
 
-    def tell(line: str) -> None:
+    def add_line(line: str) -> None:
         if len(log) < _LOG_LINES_MAX:
             log.append(f"{to_datetime(journal.clock.now()):%H:%M:%S} {line}")
         request.log_line(line)
@@ -252,10 +252,10 @@ def _run_locked(
         request.dry_run,
         lambda: _engine(session, table),
         request.progress,
-        tell,
+        add_line,
         request.now,
     )
-    tell(f"{kind.name} of {table.name}, attempt {attempt}")
+    add_line(f"{kind.name} of {table.name}, attempt {attempt}")
     most = context.policy.concurrency
     try:
         with (
@@ -271,11 +271,11 @@ def _run_locked(
         found = coded(error) or unknown
         found.__cause__ = error
     else:
-        tell(report.why or report.state)
+        add_line(report.why or report.state)
         run = JobRun(job_id, kind.name, str(table.name), _STATES[report.state], attempt, report)
         _record_end(journal, run, log, request.options)
         return run
-    tell(_recorded_error(found, request.options))
+    add_line(_recorded_error(found, request.options))
     state = "CANCELLED" if found.code is Code.CANCELLED else "FAILED"
     run = JobRun(job_id, kind.name, str(table.name), state, attempt, error=found)
     _record_end(journal, run, log, request.options)

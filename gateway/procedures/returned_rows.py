@@ -55,13 +55,13 @@ def _keys(session: Session, table: Table, descriptor: str | None) -> pa.Table:
     """The keys of rows that hold an erased identifier in any of their versions."""
     from gateway.procedures.erasure_program import erasure_of
     from journal.erasure.guard import returned_keys
-    from journal.identity.descriptor import PROPERTY, checked
+    from journal.identity.descriptor import PROPERTY, check_descriptor
     from journal.identity.suppression_list import P_NOW, P_SECRET
 
     journal = erasure_of(session).journal
     described = table
     if descriptor is not None:
-        described = replace(table, properties=((PROPERTY, checked(table, descriptor)),))
+        described = replace(table, properties=((PROPERTY, check_descriptor(table, descriptor)),))
     transaction = journal.begin(read_only=True)
     try:
         with journal.statement(transaction) as statement:

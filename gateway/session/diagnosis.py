@@ -16,7 +16,7 @@ from sqlglot import exp
 from gateway.session.request import StatementRequest
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import StatementPlan
-from journal.model.refusal import meant
+from journal.model.refusal import refused_row_error
 from journal.model.schema import CatalogSnapshot, fold
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import position_of
@@ -83,7 +83,7 @@ def is_unexplained(error: PalimpsestError, plan: StatementPlan) -> bool:
     """True if an optimistic plan failed and the full one must say why; raises what is known."""
     if not plan.refusals or error.code is Code.CANCELLED:
         return False
-    known = meant(error, plan.refusals)
+    known = refused_row_error(error, plan.refusals)
     if known is not None:
         raise known from error
     return True

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from journal.files.object_storage import fetched, written
+from journal.files.object_storage import local_copy_of, local_file_for
 from journal.model.errors import Code, PalimpsestError
 from journal.model.places import is_elsewhere, local_path
 from journal.model.plan import Export
@@ -36,7 +36,7 @@ def with_local_file(parsed: Parsed) -> Iterator[Parsed]:
     assert isinstance(parsed.statement, SqlStatement)
     ast = parsed.statement.ast.copy()
     (file,) = ast.args["files"]
-    with fetched(file.name) as path:
+    with local_copy_of(file.name) as path:
         file.replace(exp.Literal.string(str(path)))
         # The text names the plan in the cache, and the next file here has another name.
         text = f"{parsed.text} -- from {path}"
@@ -63,5 +63,5 @@ def export_rows(
             "COPY .. TO a URL writes one file, not a folder of them",
             advice="leave out PARTITION_BY and the like, or write a folder of this machine",
         )
-    with written(export.path) as path:
+    with local_file_for(export.path) as path:
         statement.run(replace(export, path=str(path)), run)

@@ -9,7 +9,7 @@ from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
 from gateway.shell.files import FileOptions, export_rows, import_file
 from gateway.wording import counted
-from journal.files.object_storage import fetched, written
+from journal.files.object_storage import local_copy_of, local_file_for
 from journal.model.errors import Code, PalimpsestError
 
 _USAGE = r"\copy TABLE FROM 'file.csv' [CREATE [KEY (a, b)]]  or  \copy TABLE|(QUERY) TO 'file.csv'"
@@ -36,14 +36,14 @@ def copy_command(connection: Connection, text: str) -> str:
         source = found["source"]
         if source.startswith("("):
             source = source[1:-1]
-        with mapping(), written(place) as path:
+        with mapping(), local_file_for(place) as path:
             rows = export_rows(connection, source, path)
         return f"Wrote {place}: {counted(rows, 'row')}."
     created = _CREATE.fullmatch(rest)
     if rest and created is None:
         raise _copy_error()
     keys = [k.strip() for k in (created["key"] or "").split(",")] if created is not None else []
-    with mapping(), fetched(place) as path:
+    with mapping(), local_copy_of(place) as path:
         done = import_file(
             connection,
             str(path),

@@ -142,7 +142,7 @@ def _table(
     gap = _gap_at(places, len(columns))
     separator = _dim(bar, style)
 
-    def joined(texts: list[str]) -> str:
+    def join_cells(texts: list[str]) -> str:
         if gap is not None:
             texts.insert(gap, f" {_dim(dots, style)} ")
         return separator.join(texts).rstrip() + "\n"
@@ -156,7 +156,7 @@ def _table(
     rules = [line * min(widths[p] + 2, screen) for p in places]
     if gap is not None:
         rules.insert(gap, line * 3)
-    out.write(joined(header))
+    out.write(join_cells(header))
     out.write(_dim(cross.join(rules), style) + "\n")
     number = -1
     for number, row, texts in rows:
@@ -165,7 +165,7 @@ def _table(
             text = fitting.cell_text(p, row[p], texts[p], number)
             text = _align(text, widths[p], columns[p])
             cells.append(f" {_dim(text, style) if row[p] is None else text} ")
-        out.write(joined(cells))
+        out.write(join_cells(cells))
     return number + 1
 
 

@@ -124,7 +124,7 @@ def _settings(seen: SystemViewSource) -> Iterator[Row]:
 
 def _policies(seen: SystemViewSource) -> Iterator[Row]:
     for table in _base_tables(seen):
-        for name, value in policy.shown(table):
+        for name, value in policy.policy_rows(table):
             yield (table.name.schema, table.name.name, name, value)
 
 

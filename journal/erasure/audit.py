@@ -47,7 +47,9 @@ def record(
     return chained
 
 
-def accepted(journal: ErasureJournal, session: StoreSession, request: ErasureRequest) -> None:
+def record_accepted(
+    journal: ErasureJournal, session: StoreSession, request: ErasureRequest
+) -> None:
     """Record that a request was accepted."""
     searched = [t.table for t in request.targets if t.outcome is not Outcome.NOT_SEARCHED]
     detail = {
@@ -62,7 +64,7 @@ def accepted(journal: ErasureJournal, session: StoreSession, request: ErasureReq
     record(journal, session, request.by, "erase.accept", request.id, detail)
 
 
-def searched(
+def record_searched(
     journal: ErasureJournal, session: StoreSession, by: str, request: ErasureRequest, done: Target
 ) -> None:
     """Record that a copy of a request was searched that could not be before."""

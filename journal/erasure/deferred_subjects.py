@@ -43,7 +43,7 @@ def kept(root: Path, request_id: str) -> str | None:
         return None
 
 
-def lost(request_id: str) -> PalimpsestError:
+def subjects_lost(request_id: str) -> PalimpsestError:
     """The error of a request of which nobody knows any more what it looks for."""
     return PalimpsestError(
         Code.ERASURE,

@@ -38,7 +38,7 @@ def distinct_keys(found: Iterable[pa.Table]) -> pa.Table | None:
     # Arrow groups by no type that is not its own, as that of UUIDs, but by what stands for it.
     bare = pa.table({f.name: _stored(every.column(f.name)) for f in schema})
     once = bare.group_by(bare.column_names).aggregate([])
-    return pa.table({f.name: _shown(once.column(f.name), f.type) for f in schema}, schema=schema)
+    return pa.table({f.name: _as_shown(once.column(f.name), f.type) for f in schema}, schema=schema)
 
 
 def _stored(values: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -47,7 +47,7 @@ def _stored(values: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([c.storage for c in values.chunks], values.type.storage_type)
 
 
-def _shown(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+def _as_shown(values: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     if not isinstance(kind, pa.BaseExtensionType):
         return values
     return pa.chunked_array([pa.ExtensionArray.from_storage(kind, c) for c in values.chunks], kind)

@@ -69,7 +69,7 @@ def open_package(data: bytes, passphrase: str, now: datetime) -> Package:
     """The files of a package; raises PACKAGE if it is damaged, expired, or locked otherwise."""
     start = len(_MAGIC) + _LENGTH.size
     if not data.startswith(_MAGIC) or len(data) < start:
-        raise _wrong("this file is not an access package")
+        raise _package_error("this file is not an access package")
     (length,) = _LENGTH.unpack(data[len(_MAGIC) : start])
     front, body = data[: start + length], data[start + length :]
     try:
@@ -79,15 +79,15 @@ def open_package(data: bytes, passphrase: str, now: datetime) -> Package:
         cipher = _cipher(passphrase, fields)
         nonce = bytes.fromhex(fields["nonce"])
     except (ValueError, KeyError, TypeError) as error:
-        raise _wrong("the package is damaged") from error
+        raise _package_error("the package is damaged") from error
     from cryptography.exceptions import InvalidTag
 
     try:
         archive = cipher.decrypt(nonce, body, front)
     except InvalidTag as error:
-        raise _wrong("the passphrase is wrong, or somebody altered the package") from error
+        raise _package_error("the passphrase is wrong, or somebody altered the package") from error
     if now >= expires:
-        raise _wrong(f"the package expired on {expires:%Y-%m-%d %H:%M} UTC")
+        raise _package_error(f"the package expired on {expires:%Y-%m-%d %H:%M} UTC")
     with ZipFile(BytesIO(archive)) as read:
         return Package({n: read.read(n) for n in read.namelist()}, created, expires)
 
@@ -109,7 +109,7 @@ def _cipher(passphrase: str, fields: Mapping[str, Any]) -> Any:
     return AESGCM(derive.derive(passphrase.encode()))
 
 
-def _wrong(message: str) -> PalimpsestError:
+def _package_error(message: str) -> PalimpsestError:
     return PalimpsestError(
         Code.PACKAGE, message, advice="check passphrase and file, or ask for a new package"
     )

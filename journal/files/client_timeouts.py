@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from journal.files.tcp_keepalive import SILENCE_S, watch
+from journal.files.tcp_keepalive import SILENCE_S, set_keepalive
 from journal.model.errors import Code, PalimpsestError
 
 _CONNECT_S = 10.0
@@ -52,7 +52,7 @@ def _seconds(scheme: str, given: Any) -> float:
 def _of_s3(configured: Mapping[str, Any]) -> dict[str, Any]:
     """A limit for what is sent and nobody takes: the client's own are about answers."""
     given = dict(configured.get("config_kwargs", {}))
-    connector = {**given.get("connector_args", {}), "socket_factory": watched}
+    connector = {**given.get("connector_args", {}), "socket_factory": connect_watched}
     try:
         from aiobotocore.config import AioConfig
 
@@ -62,15 +62,15 @@ def _of_s3(configured: Mapping[str, Any]) -> dict[str, Any]:
     return {"config_kwargs": {**given, "connector_args": connector}}
 
 
-def watched(address: tuple[Any, ...]) -> socket.socket:
+def connect_watched(address: tuple[Any, ...]) -> socket.socket:
     """A socket for an address, which gives up when the other side is silent."""
     family, kind, protocol, *_ = address
     made = socket.socket(family, kind, protocol)
-    watch(made, SILENCE_S)
+    set_keepalive(made, SILENCE_S)
     return made
 
 
-def limit(scheme: str, files: Any) -> None:
+def set_client_timeouts(scheme: str, files: Any) -> None:
     """Limit what a file system that was made would wait for without an end; raises as above."""
     if scheme in _S3:
         files.connect()

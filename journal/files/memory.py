@@ -14,7 +14,7 @@ from typing import Any
 
 import duckdb
 
-from journal.files.staging import spilled
+from journal.files.staging import spill_folder
 from journal.local_engine.session import DuckDBSession
 
 _SETTINGS = {
@@ -34,7 +34,7 @@ def memory_session(
 
     ``folder`` is one of the folders of its job, relative to the root, and open.
     """
-    with spilled(root, folder) as place:
+    with spill_folder(root, folder) as place:
         config: dict[str, Any] = {**_SETTINGS, **(settings or {}), "temp_directory": str(place)}
         connection = duckdb.connect(":memory:", config=config)
         try:

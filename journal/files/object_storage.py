@@ -17,7 +17,7 @@ from typing import Any
 
 from journal.files import client_timeouts
 from journal.files.scratch import scratch
-from journal.local_engine.file_modes import OWNER, configured, give, make_folder, write_private
+from journal.local_engine.file_modes import OWNER, configured, make_folder, set_mode, write_private
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import NOT_WRITTEN, file_error
 from journal.model.places import (
@@ -39,7 +39,7 @@ _UNREACHABLE = ("Connect", "Timeout", "Endpoint", "gaierror", "NoRoute", "Server
 
 
 @contextmanager
-def fetched(place: str) -> Iterator[Path]:
+def local_copy_of(place: str) -> Iterator[Path]:
     """A file to read: itself where it is on this machine, else a copy that goes with the block.
 
     Raises FILE_ACCESS where it cannot be had, DRIVER_MISSING without the package its URL needs.
@@ -56,7 +56,7 @@ def fetched(place: str) -> Iterator[Path]:
 
 
 @contextmanager
-def written(place: str) -> Iterator[Path]:
+def local_file_for(place: str) -> Iterator[Path]:
     """A file to write: itself where it is on this machine, else one that is put there in the end.
 
     Nothing is there, or what was there before, unless the block ends well. Raises as ``fetched``.
@@ -76,11 +76,11 @@ def _split(place: str) -> tuple[str, str]:
     """The folder of a URL, and the name in it."""
     why = why_no_place(place)
     if why is not None:
-        raise _failed("use", shown_place(place), why)
+        raise _file_error("use", shown_place(place), why)
     scheme, _, rest = place.partition("://")
     folder, _, name = rest.rpartition("/")
     if not name:
-        raise _failed("use", shown_place(place), "it names no file")
+        raise _file_error("use", shown_place(place), "it names no file")
     return f"{scheme}://{folder}", name
 
 
@@ -107,7 +107,7 @@ class Folder:
             expected = self._files.info(path)["size"]
         if expected is not None and expected != draft.stat().st_size:
             draft.unlink()
-            raise _failed(
+            raise _file_error(
                 "read",
                 f"{self._shown}/{name}",
                 "the file at the destination is shorter than the source",
@@ -127,7 +127,7 @@ class Folder:
                     self._make_folder(path.rpartition("/")[0])
                     self._files.put_file(str(source), draft)
                     if not self._is_away:
-                        give(Path(draft), self._modes.file)
+                        set_mode(Path(draft), self._modes.file)
                     self._rename(draft, path)
                 found = self._files.info(path)["size"]
             except BaseException:
@@ -136,7 +136,7 @@ class Folder:
                         self._files.rm_file(draft)
                 raise
         if found != source.stat().st_size:
-            raise _failed(
+            raise _file_error(
                 "write",
                 f"{self._shown}/{name}",
                 "the file at the destination is shorter than the source",
@@ -160,7 +160,7 @@ class Folder:
             self._files.mv(draft, path)
         self._files.invalidate_cache()
         if self._files.exists(draft):
-            raise _failed("write", f"{self._shown}", "its file system cannot replace a file")
+            raise _file_error("write", f"{self._shown}", "its file system cannot replace a file")
 
     def read(self, name: str) -> bytes | None:
         """What a small file holds; None if there is none."""
@@ -231,18 +231,18 @@ class Folder:
             if isinstance(error, OSError) and (not self._is_away or error.errno in NOT_WRITTEN):
                 raise file_error(error) from None
             # Not chained: what a file system says may hold a key or a signed address.
-            raise _failed(verb, place, _reason(error)) from None
+            raise _file_error(verb, place, _reason(error)) from None
 
 
 def read_file(place: str) -> bytes:
     """What a file holds, wherever it lies."""
-    with fetched(place) as path:
+    with local_copy_of(place) as path:
         return path.read_bytes()
 
 
 def write_file(place: str, data: bytes) -> None:
     """Write a file for its owner alone, wherever it is to lie."""
-    with written(place) as path:
+    with local_file_for(place) as path:
         write_private(path, data)
 
 
@@ -251,7 +251,7 @@ def _file_system(place: str, shown: str) -> tuple[Any, str]:
     scheme = scheme_of(place)
     why = why_no_place(place)
     if why is not None:
-        raise _failed("use", shown, why)
+        raise _file_error("use", shown, why)
     try:
         import fsspec
     except ImportError as error:
@@ -260,7 +260,7 @@ def _file_system(place: str, shown: str) -> tuple[Any, str]:
         # Listings are asked anew: others write there as well.
         more = client_timeouts.options(scheme, fsspec.config.conf.get(scheme, {}))
         files, root = fsspec.url_to_fs(place, use_listings_cache=False, **more)
-        client_timeouts.limit(scheme, files)
+        client_timeouts.set_client_timeouts(scheme, files)
     except PalimpsestError:
         raise
     except ImportError as error:
@@ -268,7 +268,7 @@ def _file_system(place: str, shown: str) -> tuple[Any, str]:
     except Exception as error:  # noqa: BLE001 - what makes a file system is anybody's code.
         if scheme in HADOOP and isinstance(error, OSError) and "lib" in str(error):
             raise _no_native_client(shown) from None
-        raise _failed("use", shown, _reason(error)) from None
+        raise _file_error("use", shown, _reason(error)) from None
     return files, str(root).rstrip("/")
 
 
@@ -279,11 +279,11 @@ def _reason(error: BaseException) -> str:
         seen.append(error)
         error = error.__cause__ or error.__context__  # type: ignore[assignment]
     names = [c.__name__ for e in seen for c in type(e).__mro__]
-    if any(isinstance(e, PermissionError) for e in seen) or _any(names, _CREDENTIALS):
+    if any(isinstance(e, PermissionError) for e in seen) or _any_matches(names, _CREDENTIALS):
         return "its file system does not accept the credentials, or found none"
     if any(isinstance(e, FileNotFoundError) for e in seen):
         return "there is no such file, folder or bucket"
-    if any(isinstance(e, ConnectionError | TimeoutError) for e in seen) or _any(
+    if any(isinstance(e, ConnectionError | TimeoutError) for e in seen) or _any_matches(
         names, _UNREACHABLE
     ):
         return "its file system cannot be reached"
@@ -292,11 +292,11 @@ def _reason(error: BaseException) -> str:
     return f"its file system failed with {type(seen[0]).__name__}"
 
 
-def _any(names: list[str], parts: tuple[str, ...]) -> bool:
+def _any_matches(names: list[str], parts: tuple[str, ...]) -> bool:
     return any(part in name for name in names for part in parts)
 
 
-def _failed(verb: str, place: str, why: str) -> PalimpsestError:
+def _file_error(verb: str, place: str, why: str) -> PalimpsestError:
     return PalimpsestError(
         Code.FILE_ACCESS,
         f"cannot {verb} {place}: {why}",

@@ -14,7 +14,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from journal.local_engine.file_modes import follow
+from journal.local_engine.file_modes import follow_modes
 from journal.local_engine.session import DIALECT, DuckDBSession
 from journal.model.plan import Query
 from journal.model.segment import SegmentFile
@@ -35,7 +35,7 @@ def write_parquet(
 ) -> tuple[SegmentFile, ...]:
     """Write a query's rows as ``copy_parquet`` does, on disk when this returns."""
     copied = copy_parquet(session, query, parameters, root, folder, options, key)
-    files = tuple(settled(root, file) for file in copied)
+    files = tuple(sync_file(root, file) for file in copied)
     sync_folder(root / folder)
     sync_folder((root / folder).parent)
     return files
@@ -67,13 +67,13 @@ def copy_parquet(
     )
     session.execute(Query(copy, query.parameters), parameters)
     written = session.fetch_many(_FILES_MAX)
-    copied = sorted((_copied(folder, row, key) for row in written), key=lambda f: f.path)
+    copied = sorted((_copied_file(folder, row, key) for row in written), key=lambda f: f.path)
     for file in copied:
-        follow(root / file.path)
+        follow_modes(root / file.path)
     return tuple(copied)
 
 
-def _copied(folder: str, row: tuple[Any, ...], key: str | None) -> SegmentFile:
+def _copied_file(folder: str, row: tuple[Any, ...], key: str | None) -> SegmentFile:
     """One file of a COPY, from the row that RETURN_STATS gives for it."""
     name, rows, size, _, statistics, *_ = row
     low = high = None
@@ -85,7 +85,7 @@ def _copied(folder: str, row: tuple[Any, ...], key: str | None) -> SegmentFile:
     return SegmentFile(f"{folder}/{Path(name).name}", int(size), int(rows), 0, low, high)
 
 
-def settled(root: Path, file: SegmentFile) -> SegmentFile:
+def sync_file(root: Path, file: SegmentFile) -> SegmentFile:
     """A file of a COPY, its bytes on disk, with their checksum."""
     with (root / file.path).open("rb") as handle:
         os.fsync(handle.fileno())

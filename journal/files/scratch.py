@@ -65,7 +65,7 @@ def sweep_scratch(parent: Path | None = None) -> list[Path]:
     """Remove the folders of this user whose processes are dead; those that could not be removed."""
     parent = Path(tempfile.gettempdir()) if parent is None else parent
     found = [f for f in sorted(parent.glob(f"{_KEPT}*")) if _is_ours(f)]
-    left = [folder for folder in found if not _removed_if_dead(folder)]
+    left = [folder for folder in found if not _remove_if_dead(folder)]
     for folder in left:
         _LOG.warning("%s could not be removed; rows may be in it", folder)
     return left
@@ -80,7 +80,7 @@ def _is_ours(folder: Path) -> bool:
     return stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid()
 
 
-def _removed_if_dead(folder: Path) -> bool:
+def _remove_if_dead(folder: Path) -> bool:
     """False if nobody lives who holds it, and yet it is still there."""
     lock: int | None = None
     try:

@@ -21,7 +21,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from journal.files.parquet_files import sync_folder
-from journal.local_engine.file_modes import OWNER, FileModes, follow, make_folders
+from journal.local_engine.file_modes import OWNER, FileModes, follow_modes, make_folders
 from journal.model.errors import Code, PalimpsestError
 
 OPEN = "open"
@@ -42,9 +42,9 @@ def attempt(root: Path, folder: str) -> Iterator[str]:
     place = f"{folder}/{OPEN}/{uuid.uuid4().hex}"
     try:
         (root / place).mkdir(0o700)
-        follow(root / place)
+        follow_modes(root / place)
     except OSError as error:
-        raise _closed(folder) from error
+        raise _closed_error(folder) from error
     try:
         yield place
         _move_up(root / place, root / folder)
@@ -53,7 +53,7 @@ def attempt(root: Path, folder: str) -> Iterator[str]:
 
 
 @contextmanager
-def spilled(root: Path, folder: str) -> Iterator[Path]:
+def spill_folder(root: Path, folder: str) -> Iterator[Path]:
     """A folder for rows that a unit's database has no memory for; nothing of it moves up.
 
     It lies where the owner takes away what a unit leaves that was killed, on whatever machine.
@@ -62,9 +62,9 @@ def spilled(root: Path, folder: str) -> Iterator[Path]:
     place = root / folder / OPEN / f"{uuid.uuid4().hex}{SPILLED}"
     try:
         place.mkdir(0o700)
-        follow(place)
+        follow_modes(place)
     except OSError as error:
-        raise _closed(folder) from error
+        raise _closed_error(folder) from error
     try:
         yield place
     finally:
@@ -79,14 +79,14 @@ def attempt_id(place: str) -> str:
 def _move_up(place: Path, folder: Path) -> None:
     try:
         for path in sorted(place.iterdir()):
-            follow(path)
+            follow_modes(path)
             path.rename(folder / path.name)
         sync_folder(folder)
     except OSError as error:
-        raise _closed(folder.name) from error
+        raise _closed_error(folder.name) from error
 
 
-def _closed(folder: str) -> PalimpsestError:
+def _closed_error(folder: str) -> PalimpsestError:
     return PalimpsestError(
         Code.JOB_FAILED,
         f"the job's folder {folder} is closed: the process that started the job has ended it",

@@ -35,7 +35,7 @@ def of_server(silence_s: int) -> str:
     return " ".join(f"-c tcp_{name.removeprefix('tcp_')}={value}" for name, value in found)
 
 
-def watch(connected: Any, silence_s: int) -> None:
+def set_keepalive(connected: Any, silence_s: int) -> None:
     """Have the kernel watch a connected socket of TCP, as far as this platform can."""
     found = limits(silence_s)
     if not found:

@@ -62,11 +62,13 @@ def parse_descriptor(text: str) -> tuple[DescriptorEntry, ...]:
     """The entries of a descriptor, with logical column names; raises INVALID_DEFINITION."""
     parts = [p.strip() for p in _COMMA.split(text) if p.strip()]
     if not parts or len(parts) > _ENTRIES_MAX:
-        raise _wrong(f"it has {len(parts)} entries, and 1 to {_ENTRIES_MAX} are possible")
+        raise _descriptor_error(
+            f"it has {len(parts)} entries, and 1 to {_ENTRIES_MAX} are possible"
+        )
     try:
         return tuple(_entry(part) for part in parts)
     except ValueError as error:
-        raise _wrong(str(error)) from error
+        raise _descriptor_error(str(error)) from error
 
 
 def _entry(text: str) -> DescriptorEntry:
@@ -98,28 +100,28 @@ def _between(value: float, low: float, high: float, name: str) -> float:
     return value
 
 
-def checked(table: Table, text: str) -> str:
+def check_descriptor(table: Table, text: str) -> str:
     """A descriptor for ``table`` in its stored form: physical columns, everything written out."""
     entries = []
     for entry in parse_descriptor(text):
         found = table.find(entry.path.root)
         if found is None:
-            raise _wrong(f"{table.name} has no column {entry.path.root}")
-        entries.append(_placed(entry, found))
+            raise _descriptor_error(f"{table.name} has no column {entry.path.root}")
+        entries.append(_entry_for_column(entry, found))
     return ", ".join(str(e) for e in entries)
 
 
-def _placed(entry: DescriptorEntry, held: Column) -> DescriptorEntry:
+def _entry_for_column(entry: DescriptorEntry, held: Column) -> DescriptorEntry:
     """An entry for a column; raises INVALID_DEFINITION where that holds no identifiers."""
     kind = leaf_type(exp.DataType.build(held.type, dialect="duckdb"), entry.path)
     if kind is None or not kind.is_type(*_TEXT, *_WHOLE):
         shown = "nothing" if kind is None else kind.sql(dialect="duckdb")
-        raise _wrong(
+        raise _descriptor_error(
             f"{entry.path} leads to {shown} in a column of type {held.type};"
             " identifiers are text or whole numbers"
         )
     if entry.lower and not kind.is_type(*_TEXT):
-        raise _wrong(f"{entry.path} is {kind.sql(dialect='duckdb')}, LOWER is for text")
+        raise _descriptor_error(f"{entry.path} is {kind.sql(dialect='duckdb')}, LOWER is for text")
     return replace(entry, path=Path(held.physical, entry.path.steps))
 
 
@@ -137,7 +139,7 @@ def with_descriptors(table: Table, before: Table | None = None) -> Table:
         elif before is not None and known.get(name) == text:
             found.append((name, _followed(table, before, text)))
         else:
-            found.append((name, checked(table, text)))
+            found.append((name, check_descriptor(table, text)))
     return replace(table, properties=tuple(found))
 
 
@@ -155,14 +157,16 @@ def _followed(table: Table, before: Table, text: str) -> str:
         held = new.get(root)
         if held is None:
             name = old[root].name if root in old else root
-            held = next((c for c in new.values() if c.physical not in old and _is(c, name)), None)
+            held = next(
+                (c for c in new.values() if c.physical not in old and _has_name(c, name)), None
+            )
         elif held == old.get(root) or not is_in(entry, {root: held.type}):
             held = None
-        entries.append(entry if held is None else _placed(entry, held))
+        entries.append(entry if held is None else _entry_for_column(entry, held))
     return ", ".join(str(e) for e in entries)
 
 
-def _is(held: Column, name: str) -> bool:
+def _has_name(held: Column, name: str) -> bool:
     """True for a column of a name, or of one that was made physical by a number behind it."""
     stem, _, number = fold(name).rpartition("_")
     return fold(held.name) == fold(name) or (number.isdecimal() and fold(held.name) == stem)
@@ -205,7 +209,7 @@ def ever_described(layouts: Iterable[Table]) -> tuple[DescriptorEntry, ...]:
     return tuple(dict.fromkeys(e for t in layouts for e in _property(t, PROPERTY)))
 
 
-def _wrong(message: str) -> PalimpsestError:
+def _descriptor_error(message: str) -> PalimpsestError:
     return PalimpsestError(
         Code.INVALID_DEFINITION,
         f"the erasure descriptor cannot be used: {message}",

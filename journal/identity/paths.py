@@ -41,8 +41,8 @@ class Path:
         return any(not step.startswith(".") for step in self.steps)
 
     def __str__(self) -> str:
-        fields = [s if s in {EACH, VALUES, KEYS} else "." + _written(s[1:]) for s in self.steps]
-        return _written(self.root) + "".join(fields)
+        fields = [s if s in {EACH, VALUES, KEYS} else "." + _path_name(s[1:]) for s in self.steps]
+        return _path_name(self.root) + "".join(fields)
 
 
 def parse_path(text: str) -> Path:
@@ -116,5 +116,5 @@ def _each(values: exp.Expr, function: str, *more: exp.Expr) -> exp.Expr:
     return _call("list_transform", values, exp.Lambda(this=body, expressions=[item]))
 
 
-def _written(name: str) -> str:
+def _path_name(name: str) -> str:
     return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'

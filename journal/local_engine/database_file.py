@@ -21,7 +21,7 @@ from typing import Any
 import duckdb
 
 from journal.local_engine.errors import mapped, open_error
-from journal.local_engine.file_modes import OWNER, FileModes, follow_log, give, make_folder
+from journal.local_engine.file_modes import OWNER, FileModes, follow_log, make_folder, set_mode
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import file_error
@@ -33,7 +33,7 @@ _IDLE_POLL_S = 0.01
 Reopen = Callable[[Callable[[Path], None]], DuckDBSession]
 
 
-def _aside(file: Path, given: str | None) -> Path:
+def _scratch_folder(file: Path, given: str | None) -> Path:
     """Where one file's rows are put aside, and no others."""
     if given is None:
         return file.with_name(f"{file.name}.tmp")
@@ -62,7 +62,7 @@ class DuckDBStore:
     def __init__(self, file: Path, settings: Mapping[str, str], modes: FileModes = OWNER) -> None:
         """Open a file; one that is made gets its mode from ``modes``."""
         self._modes = modes
-        self._aside = _aside(file, settings.get("temp_directory"))
+        self._aside = _scratch_folder(file, settings.get("temp_directory"))
         config: dict[str, Any] = {
             "immediate_transaction_mode": True,
             "autoinstall_known_extensions": False,
@@ -89,7 +89,7 @@ class DuckDBStore:
 
     def _forget_aside(self) -> None:
         # The setting may have been another when somebody was killed.
-        for folder in {self._aside, _aside(self._file, None)}:
+        for folder in {self._aside, _scratch_folder(self._file, None)}:
             try:
                 shutil.rmtree(folder)
             except FileNotFoundError:
@@ -121,7 +121,7 @@ class DuckDBStore:
                 self._file.unlink(missing_ok=True)
             raise found from error
         if is_new and self._file.exists():
-            give(self._file, self._modes.file)
+            set_mode(self._file, self._modes.file)
         self._inode = _inode(self._file)
         with mapped():
             # Not accepted as connection configuration, because parquet loads later.

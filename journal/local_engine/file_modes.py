@@ -97,7 +97,7 @@ def _make(folder: Path, modes: FileModes) -> bool:
         if not folder.is_dir():
             raise
         return False
-    give(folder, modes.folder)
+    set_mode(folder, modes.folder)
     return True
 
 
@@ -110,13 +110,13 @@ def make_folders(root: Path, folder: str, modes: FileModes) -> None:
         _make(root / part, modes)
 
 
-def follow(path: Path) -> None:
+def follow_modes(path: Path) -> None:
     """Give a new file, or folder, the mode that the folder has in which it lies."""
     mode = stat.S_IMODE(path.parent.stat().st_mode) & 0o777
-    give(path, mode if path.is_dir() else mode & _FILE)
+    set_mode(path, mode if path.is_dir() else mode & _FILE)
 
 
-def give(path: Path, mode: int) -> None:
+def set_mode(path: Path, mode: int) -> None:
     """Give a path a mode, if it has another; a folder that hands on its group goes on to do so."""
     now = stat.S_IMODE(path.stat().st_mode)
     wanted = mode | (now & stat.S_ISGID)
@@ -153,7 +153,7 @@ def make_root(root: Path, modes: FileModes | None) -> None:
     found = root.stat()
     is_ours = found.st_uid == os.geteuid() and not found.st_mode & stat.S_ISVTX
     if is_ours and (modes is not None or not any(root.iterdir())):
-        give(root, (modes or OWNER).folder)
+        set_mode(root, (modes or OWNER).folder)
 
 
 def change_modes(root: Path, catalog_file: Path, modes: FileModes) -> None:
@@ -162,14 +162,14 @@ def change_modes(root: Path, catalog_file: Path, modes: FileModes) -> None:
     The catalog file comes last: one who was stopped halfway is not taken for done.
     """
     try:
-        give(root, modes.folder)
+        set_mode(root, modes.folder)
         segments = {path.parent for path in root.glob("*/*/*/*.parquet")}
         above = {parent for s in segments for parent in (s.parent, s.parent.parent)}
         for folder in [*sorted(above), *sorted(segments)]:
-            give(folder, modes.folder)
+            set_mode(folder, modes.folder)
         for path in (p for s in sorted(segments) for p in s.iterdir() if p.is_file()):
-            give(path, modes.file)
-        give(catalog_file, modes.file)
+            set_mode(path, modes.file)
+        set_mode(catalog_file, modes.file)
     except OSError as error:
         raise PalimpsestError(
             Code.FILE_ACCESS,
@@ -182,4 +182,4 @@ def follow_log(log: Path, file: Path) -> None:
     """Give the log of a database file the file's mode; it comes and goes as its database likes."""
     with suppress(OSError):
         # What is committed is committed, and a log in a folder of ours is nobody else's anyway.
-        give(log, stat.S_IMODE(file.stat().st_mode) & _FILE)
+        set_mode(log, stat.S_IMODE(file.stat().st_mode) & _FILE)

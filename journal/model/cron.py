@@ -29,22 +29,22 @@ def next_run(line: str, after: datetime) -> datetime:
 
     fields = line.lower().split()
     if len(fields) != 5:
-        raise _wrong(line, "it has five fields")
+        raise _cron_error(line, "it has five fields")
     for part in ",".join(fields).split(","):
         found = _PART.fullmatch(part)
         if found is None:
-            raise _wrong(line, f'"{part}" cannot be read')
+            raise _cron_error(line, f'"{part}" cannot be read')
         first, last = found[1] or "", found[2] or ""
         if first.isdigit() and last.isdigit() and int(first) > int(last):
-            raise _wrong(line, f'"{part}" begins above its end')
+            raise _cron_error(line, f'"{part}" begins above its end')
     try:
         due: datetime = croniter(" ".join(fields), after).get_next(datetime)
     except CroniterError as error:
-        raise _wrong(line, str(error)) from error
+        raise _cron_error(line, str(error)) from error
     return due
 
 
-def _wrong(line: str, why: str) -> PalimpsestError:
+def _cron_error(line: str, why: str) -> PalimpsestError:
     return PalimpsestError(
         Code.POLICY,
         f'"{line}" is not a cron line: {why}',

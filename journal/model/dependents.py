@@ -47,7 +47,7 @@ def dependents_of(table: Table, chosen: Dependents | None = None) -> Dependents:
     return Dependents.REPORT if given is None else read_dependents(given)
 
 
-def refused(table: Table, found: Mapping[str, int], what: str) -> PalimpsestError:
+def dependents_error(table: Table, found: Mapping[str, int], what: str) -> PalimpsestError:
     """What is said where rows that refer to a table's must not be left behind."""
     parts = ", ".join(f"{count} of {name}" for name, count in found.items())
     return PalimpsestError(

@@ -48,7 +48,7 @@ def with_distribution(table: Table, before: Table | None = None) -> Table:
     for name in _names(text):
         column = table.find(name)
         if column is None:
-            raise _wrong(f"{table.name} has no column {name}")
+            raise _distribution_error(f"{table.name} has no column {name}")
         columns.append(column.physical)
     stored = spelt(dict.fromkeys(columns))
     properties = tuple((n, stored if n == PROPERTY else t) for n, t in table.properties)
@@ -61,15 +61,15 @@ def _names(text: str) -> tuple[str, ...]:
     while place < len(text):
         found = _NAME.match(text, place)
         if found is None:
-            raise _wrong(f"{text!r} is not a list of columns")
+            raise _distribution_error(f"{text!r} is not a list of columns")
         names.append(found[1].replace('""', '"') if found[1] else found[2])
         place = found.end()
     if not names:
-        raise _wrong("it lists no column")
+        raise _distribution_error("it lists no column")
     return tuple(names)
 
 
-def _wrong(message: str) -> PalimpsestError:
+def _distribution_error(message: str) -> PalimpsestError:
     return PalimpsestError(
         Code.INVALID_DEFINITION,
         f"the distribution cannot be used: {message}",

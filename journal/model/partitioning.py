@@ -59,7 +59,7 @@ def parse_partitioning(text: str) -> Partitioning:
     """What a property says, its column as written; raises INVALID_DEFINITION."""
     found = _SHAPE.fullmatch(text)
     if found is None:
-        raise _wrong(f"{text!r} is none")
+        raise _partitioning_error(f"{text!r} is none")
     strategy, quoted, bare, word, rest = found.groups()
     column = quoted.replace('""', '"') if quoted else bare
     made = Partitioning(strategy.upper(), column)
@@ -74,7 +74,7 @@ def parse_partitioning(text: str) -> Partitioning:
             return replace(made, unit=rest.lower())
         case "RANGE", "AT":
             return replace(made, bounds=_bounds(rest))
-    raise _wrong(f"{text!r} is incomplete")
+    raise _partitioning_error(f"{text!r} is incomplete")
 
 
 def _bounds(text: str) -> tuple[str, ...]:
@@ -84,11 +84,13 @@ def _bounds(text: str) -> tuple[str, ...]:
     while inner is not None and place < len(inner[1]):
         one = _BOUND.match(inner[1], place)
         if one is None:
-            raise _wrong(f"{text!r} is not a list of bounds")
+            raise _partitioning_error(f"{text!r} is not a list of bounds")
         found.append(one[1].replace("''", "'"))
         place = one.end()
     if not 2 <= len(found) <= _PARTS_MAX:
-        raise _wrong(f"{len(found)} bounds are given, and 2 to {_PARTS_MAX} are possible")
+        raise _partitioning_error(
+            f"{len(found)} bounds are given, and 2 to {_PARTS_MAX} are possible"
+        )
     return tuple(found)
 
 
@@ -104,11 +106,11 @@ def with_partitioning(table: Table, before: Table | None = None) -> Table:
     made = parse_partitioning(text)
     column = table.find(made.column)
     if column is None:
-        raise _wrong(f"{table.name} has no column {made.column}")
+        raise _partitioning_error(f"{table.name} has no column {made.column}")
     kind = exp.DataType.build(column.type, dialect="duckdb")
     if (made.unit and not kind.is_type(*_DATED)) or (made.step and not kind.is_type(*_WHOLE)):
         by = (made.unit or str(made.step)).upper()
-        raise _wrong(f"{column.name} is {column.type}, which is not divided by {by}")
+        raise _partitioning_error(f"{column.name} is {column.type}, which is not divided by {by}")
     stored = str(replace(made, column=column.physical))
     properties = tuple((n, stored if n == PROPERTY else t) for n, t in table.properties)
     return replace(table, properties=properties)
@@ -120,7 +122,7 @@ def partitioning_of(table: Table) -> Partitioning | None:
     return parse_partitioning(text) if text else None
 
 
-def _wrong(message: str) -> PalimpsestError:
+def _partitioning_error(message: str) -> PalimpsestError:
     return PalimpsestError(
         Code.INVALID_DEFINITION,
         f"the partitioning cannot be used: {message}",

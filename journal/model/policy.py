@@ -122,7 +122,9 @@ def read_policy(properties: Mapping[str, str]) -> Policy:
         elif key in NAMES:
             policy = _with(policy, NAMES[key], value)
         else:
-            raise _wrong(f'there is no policy "{key.upper()}"', "use one of " + _shown_names())
+            raise _policy_error(
+                f'there is no policy "{key.upper()}"', "use one of " + _shown_names()
+            )
     return replace(policy, schedules=tuple(sorted(schedules.items())))
 
 
@@ -136,7 +138,7 @@ def _with(policy: Policy, field: str, value: str) -> Policy:
         try:
             found = RetentionAction(value.upper())
         except ValueError:
-            raise _wrong(f'"{value}" is no action', "use DELETE or ARCHIVE") from None
+            raise _policy_error(f'"{value}" is no action', "use DELETE or ARCHIVE") from None
     elif field == "dependents":
         found = _dependents(value)
     change: dict[str, object] = {field: found}
@@ -147,9 +149,9 @@ def _dependents(value: str) -> Dependents:
     try:
         found = Dependents(value.strip().upper())
     except ValueError:
-        raise _wrong(f"DEPENDENTS cannot be {value}", "use REPORT or REFUSE") from None
+        raise _policy_error(f"DEPENDENTS cannot be {value}", "use REPORT or REFUSE") from None
     if found is Dependents.CASCADE:
-        raise _wrong(
+        raise _policy_error(
             "retention goes by the dates of rows, and takes no rows of other tables along",
             "give these tables a RETENTION of their own; use REPORT or REFUSE",
         )
@@ -159,7 +161,7 @@ def _dependents(value: str) -> Dependents:
 def _number(field: str, value: str) -> int:
     if not value.strip().isdigit() or not 1 <= int(value) <= NUMBERS_MAX:
         name = next(n for n, f in NAMES.items() if f == field)
-        raise _wrong(
+        raise _policy_error(
             f"{name.upper()} cannot be {value}", f"give a whole number from 1 to {NUMBERS_MAX:,}"
         )
     return int(value)
@@ -169,7 +171,7 @@ def _shown_names() -> str:
     return ", ".join([*(n.upper() for n in NAMES), "SCHEDULE_<kind of job>"])
 
 
-def _wrong(message: str, advice: str) -> PalimpsestError:
+def _policy_error(message: str, advice: str) -> PalimpsestError:
     return PalimpsestError(Code.POLICY, message, advice=advice)
 
 
@@ -178,7 +180,7 @@ def check_policy(table: Table) -> None:
     policy = policy_of(table)
     if policy.retention is None:
         if policy.column is not None:
-            raise _wrong(
+            raise _policy_error(
                 "a retention column without a retention",
                 "write RETENTION = 90 DAYS ON COLUMN ds, or leave both out",
             )
@@ -193,18 +195,18 @@ def check_policy(table: Table) -> None:
 
 def _check_column(table: Table, policy: Policy) -> None:
     if policy.column is None:
-        raise _wrong(
+        raise _policy_error(
             "a retention needs the column that dates the rows",
             "write RETENTION = 90 DAYS ON COLUMN ds",
         )
     found = next((c for c in table.columns if c.physical == policy.column), None)
     if found is None:
-        raise _wrong(
+        raise _policy_error(
             f'the retention of {table.name} goes by a column "{policy.column}" it has not',
             "name a column of the table; UNSET POLICY (RETENTION) before the column is dropped",
         )
     if not is_dated(found):
-        raise _wrong(
+        raise _policy_error(
             f'column "{found.name}" is {found.type}, which cannot date rows',
             "use a DATE or TIMESTAMP column, or text that begins YYYY-MM-DD",
         )
@@ -212,12 +214,12 @@ def _check_column(table: Table, policy: Policy) -> None:
 
 def _check_archive(policy: Policy, place: str) -> None:
     if policy.retention is None or policy.action is not RetentionAction.ARCHIVE:
-        raise _wrong(
+        raise _policy_error(
             "ARCHIVE names a place, but the policy archives no rows",
             "write RETENTION = 90 DAYS ON COLUMN ds ACTION = ARCHIVE as well, or leave it out",
         )
     if shown_place(place) != place:
-        raise _wrong(
+        raise _policy_error(
             "the gateway records the place of an archive, and must not record a login",
             "leave it out of the URL; the environment or fsspec's configuration has it",
         )
@@ -225,7 +227,7 @@ def _check_archive(policy: Policy, place: str) -> None:
     if why is None and not is_elsewhere(place) and not local_path(place).is_absolute():
         why = "what it is relative to may change"
     if why is not None:
-        raise _wrong(
+        raise _policy_error(
             f"nothing can be archived in {place}: {why}",
             "name a URL as s3://bucket/folder, or a folder from the root on",
         )
@@ -237,7 +239,7 @@ def _check_late(policy: Policy) -> None:
         return
     for name, limit in (("RETENTION", policy.retention), ("HISTORY", policy.history)):
         if limit is not None and limit.shortest <= late.longest:
-            raise _wrong(
+            raise _policy_error(
                 f"{name} of {limit} ends within the late-arrival window of {late}",
                 "keep rows longer than they may be late",
             )
@@ -249,7 +251,9 @@ def is_dated(column: Column) -> bool:
     return kind.startswith(DATED) or kind.startswith(TEXT)
 
 
-def placed(properties: Mapping[str, str], columns: Iterable[Column]) -> dict[str, str]:
+def with_physical_column(
+    properties: Mapping[str, str], columns: Iterable[Column]
+) -> dict[str, str]:
     """Properties in which the retention column goes by its physical name, which never changes."""
     result = dict(properties)
     key = next((n for n in result if fold(n) == f"{PREFIX}retention_column"), None)
@@ -259,7 +263,7 @@ def placed(properties: Mapping[str, str], columns: Iterable[Column]) -> dict[str
     return result
 
 
-def shown(table: Table) -> list[tuple[str, str]]:
+def policy_rows(table: Table) -> list[tuple[str, str]]:
     """Name and value of everything a table's policy states, as people write it."""
     policy = policy_of(table)
     rows: list[tuple[str, str]] = []

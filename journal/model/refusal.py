@@ -39,7 +39,7 @@ class RefusedRows:
     value: str | Sequence[exp.Expr] = ""
 
 
-def failing(refused: Sequence[RefusedRows]) -> exp.Expr:
+def refusal_check(refused: Sequence[RefusedRows]) -> exp.Expr:
     """A condition that holds of rows that are not refused, and makes the store fail on others."""
     branches: list[exp.Expr] = []
     for place, rows in enumerate(refused):
@@ -54,7 +54,9 @@ def failing(refused: Sequence[RefusedRows]) -> exp.Expr:
     return exp.Case(ifs=branches, default=exp.true())
 
 
-def meant(error: PalimpsestError, refusals: Sequence[Refusal]) -> PalimpsestError | None:
+def refused_row_error(
+    error: PalimpsestError, refusals: Sequence[Refusal]
+) -> PalimpsestError | None:
     """The error for a row that a plan with these refusals refused; None if the store failed."""
     said = _SAID.search(error.message)
     if said is None or int(said[1]) >= len(refusals):

@@ -48,7 +48,7 @@ class Nodes:
         return found
 
 
-def copied(tree: _Tree) -> _Tree:
+def copy_tree(tree: _Tree) -> _Tree:
     """A tree of its own, as ``tree.copy()`` makes it."""
     root = type(tree)()
     left: list[tuple[exp.Expr, exp.Expr]] = [(tree, root)]

@@ -208,14 +208,14 @@ def load(session: RecordSession, table_id: int | None = None) -> list[Backup]:
     return [b for b in found if table_id in {None, b.table_id}]
 
 
-def listed(session: RecordSession, table_id: int) -> list[Backup]:
+def backups_in_store(session: RecordSession, table_id: int) -> list[Backup]:
     """Those whose pieces are in the store, and no copies."""
     return [b for b in load(session, table_id) if b.place is None]
 
 
 def archives(session: RecordSession, table_id: int) -> list[Backup]:
     """The archives of a table whose pieces are in the store."""
-    return [b for b in listed(session, table_id) if b.kind is BackupKind.ARCHIVE]
+    return [b for b in backups_in_store(session, table_id) if b.kind is BackupKind.ARCHIVE]
 
 
 def drop(session: RecordSession, table_id: int, names: Iterable[str]) -> None:
@@ -292,10 +292,10 @@ def merged(found: Sequence[Backup], naming: Naming, table: Table) -> Backup:
     segments = {s.id: s for b in found for s in b.segments}
     version = max((b.version for b in found), default=0)
     backup = naming.backup(table, tuple(segments.values()), version)
-    return named([backup], naming.name, str(table.name))
+    return backup_named([backup], naming.name, str(table.name))
 
 
-def named(found: Iterable[Backup], name: str, table: str) -> Backup:
+def backup_named(found: Iterable[Backup], name: str, table: str) -> Backup:
     """The backup of that name; one without rows is refused."""
     backup = next((b for b in found if b.name == name), None)
     if backup is None:
@@ -340,7 +340,9 @@ def follow(session: RecordSession, moved: Mapping[str, SegmentFile | None]) -> i
         if backup.kind is BackupKind.COPY or not backup.paths & moved.keys():
             continue
         changed += 1
-        segments = tuple(s for s in (followed(s, moved) for s in backup.segments) if s.files)
+        segments = tuple(
+            s for s in (follow_replacements(s, moved) for s in backup.segments) if s.files
+        )
         if segments:
             text = replace(backup, segments=segments).listing
             rows_of.put_backup_segments(session, backup.table_id, backup.name, text)
@@ -349,7 +351,7 @@ def follow(session: RecordSession, moved: Mapping[str, SegmentFile | None]) -> i
     return changed
 
 
-def followed(segment: Segment, moved: Mapping[str, SegmentFile | None]) -> Segment:
+def follow_replacements(segment: Segment, moved: Mapping[str, SegmentFile | None]) -> Segment:
     """A segment with the files that an erasure has put in the places of others."""
     found = [moved.get(f.path, f) for f in segment.files]
     files = tuple(f for f in found if f is not None)

@@ -38,7 +38,7 @@ class Volume:
     def __add__(self, other: Volume) -> Volume:
         return Volume(self.files + other.files, self.rows + other.rows, self.bytes + other.bytes)
 
-    def less(self, written: Volume) -> Volume:
+    def minus(self, written: Volume) -> Volume:
         """What is gone when ``written`` takes the place of this: all its pieces, and some rows."""
         rows, size = self.rows - written.rows, self.bytes - written.bytes
         return Volume(self.files, rows, max(0, size))
@@ -133,7 +133,7 @@ class JobReport:
             *(job_id, kind, table, state, why),
             read=work.read,
             written=work.written,
-            removed=work.read.less(work.written),
+            removed=work.read.minus(work.written),
             taken=work.taken,
             skipped=work.skipped,
             inexact=work.inexact,

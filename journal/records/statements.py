@@ -258,7 +258,7 @@ def add_column(table: RecordTable, column: RecordColumn) -> RecordStatement:
 
 def rename_column(table: RecordTable, old: str, new: str) -> RecordStatement:
     """Gives a column the name that it has now."""
-    return constant(f"ALTER TABLE {_named(table)} RENAME COLUMN {old} TO {new}")
+    return constant(f"ALTER TABLE {_table_name(table)} RENAME COLUMN {old} TO {new}")
 
 
 def constant(text: str) -> RecordStatement:
@@ -266,7 +266,7 @@ def constant(text: str) -> RecordStatement:
     return RecordStatement(sqlglot.parse_one(text, dialect="duckdb"))
 
 
-def _named(table: RecordTable) -> str:
+def _table_name(table: RecordTable) -> str:
     return f"{STORE_SCHEMA}.{table.name}"
 
 

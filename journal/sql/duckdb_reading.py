@@ -79,7 +79,7 @@ def _kind(tokens: list[Token], index: int) -> TokenType | None:
     return tokens[index].token_type if 0 <= index < len(tokens) else None
 
 
-def _like(token: Token, kind: TokenType, text: str) -> Token:
+def _token_like(token: Token, kind: TokenType, text: str) -> Token:
     return Token(kind, text, token.line, token.col, token.start, token.end)
 
 
@@ -103,7 +103,7 @@ def _arguments(tokens: list[Token], index: int) -> list[list[Token]]:
     return []
 
 
-def _end(tokens: list[Token], index: int) -> int:
+def _end_of_bracket(tokens: list[Token], index: int) -> int:
     """Index behind the bracket that closes the one at ``index``."""
     depth = 0
     for place in range(index, len(tokens)):
@@ -115,14 +115,14 @@ def _end(tokens: list[Token], index: int) -> int:
 
 
 def _enclose(tokens: list[Token], start: int, end: int) -> None:
-    tokens.insert(end, _like(tokens[end - 1], TokenType.R_PAREN, ")"))
-    tokens.insert(start, _like(tokens[start], TokenType.L_PAREN, "("))
+    tokens.insert(end, _token_like(tokens[end - 1], TokenType.R_PAREN, ")"))
+    tokens.insert(start, _token_like(tokens[start], TokenType.L_PAREN, "("))
 
 
-def _keep(tokens: list[Token], index: int) -> None:
+def _keep_call(tokens: list[Token], index: int) -> None:
     """Mark a call so that it is read as one of a function that sqlglot does not know."""
     if _kind(tokens, index + 1) is TokenType.L_PAREN:
-        place = _end(tokens, index + 1) - 1
+        place = _end_of_bracket(tokens, index + 1) - 1
         close = tokens[place]
         tokens[place] = Token(
             close.token_type, close.text, close.line, close.col, close.start, close.end, [_MARK]
@@ -134,14 +134,14 @@ def _keep_computed_unit(tokens: list[Token], index: int) -> None:
     unit, *rest = _arguments(tokens, index) or [[]]
     literal = len(unit) == 1 and unit[0].token_type is TokenType.STRING
     if not literal or any(len(a) == 1 and a[0].token_type is TokenType.STRING for a in rest):
-        _keep(tokens, index)
+        _keep_call(tokens, index)
 
 
 def _keep_longer(count: int) -> Change:
     def change(tokens: list[Token], index: int) -> None:
         """Of more arguments sqlglot would drop some."""
         if len(_arguments(tokens, index)) > count:
-            _keep(tokens, index)
+            _keep_call(tokens, index)
 
     return change
 
@@ -150,13 +150,13 @@ def _keep_unnamed(tokens: list[Token], index: int) -> None:
     """Fields that are not named by ``:=`` are named by the store."""
     arguments = _arguments(tokens, index)
     if any(_kind(argument, 1) is not TokenType.COLON_EQ for argument in arguments):
-        _keep(tokens, index)
+        _keep_call(tokens, index)
 
 
 def _name(tokens: list[Token], index: int) -> None:
     """``range < 5`` compares a column; a type has its fields in parentheses."""
     if _kind(tokens, index + 1) is TokenType.LT:
-        tokens[index] = _like(tokens[index], TokenType.VAR, tokens[index].text)
+        tokens[index] = _token_like(tokens[index], TokenType.VAR, tokens[index].text)
 
 
 def _cast(tokens: list[Token], index: int) -> None:
@@ -175,18 +175,18 @@ def _interval(tokens: list[Token], index: int) -> None:
     operand = _kind(tokens, index + 1)
     if operand is None or _kind(tokens, index - 1) is TokenType.DCOLON:
         return
-    end = _end(tokens, index + 1) if operand in _OPEN else index + 2
+    end = _end_of_bracket(tokens, index + 1) if operand in _OPEN else index + 2
     unit = end < len(tokens) and tokens[end].text.upper() in DuckDB.VALID_INTERVAL_UNITS
     if operand is TokenType.STRING and not unit:
         text = tokens[index + 1]
         if _ONE_AMOUNT.fullmatch(text.text) is None:
             tokens[index : index + 2] = [
-                _like(text, TokenType.VAR, "CAST"),
-                _like(text, TokenType.L_PAREN, "("),
+                _token_like(text, TokenType.VAR, "CAST"),
+                _token_like(text, TokenType.L_PAREN, "("),
                 text,
-                _like(text, TokenType.ALIAS, "AS"),
-                _like(text, TokenType.INTERVAL, "INTERVAL"),
-                _like(text, TokenType.R_PAREN, ")"),
+                _token_like(text, TokenType.ALIAS, "AS"),
+                _token_like(text, TokenType.INTERVAL, "INTERVAL"),
+                _token_like(text, TokenType.R_PAREN, ")"),
             ]
             return
     end += bool(unit)
@@ -206,28 +206,28 @@ def _slice(tokens: list[Token], index: int) -> None:
     """``a[:n]`` ends at column n; sqlglot would take ``:n`` for a parameter."""
     if _kind(tokens, index + 1) is not TokenType.COLON:
         return
-    inside = tokens[index + 1 : _end(tokens, index)]
+    inside = tokens[index + 1 : _end_of_bracket(tokens, index)]
     if sum(t.token_type is TokenType.COLON for t in inside) == 1:
         if _kind(tokens, index + 2) in (TokenType.VAR, TokenType.IDENTIFIER):
-            tokens.insert(index + 1, _like(tokens[index], TokenType.NUMBER, "1"))
+            tokens.insert(index + 1, _token_like(tokens[index], TokenType.NUMBER, "1"))
 
 
 def _in_list(tokens: list[Token], index: int) -> None:
     """``x IN [..]`` asks whether a list has x, and is never NULL for a NULL in it."""
     place = index + 1
     if _kind(tokens, place) is TokenType.L_BRACKET:
-        close = _end(tokens, place) - 1
-        tokens[close] = _like(tokens[close], TokenType.R_PAREN, ")")
+        close = _end_of_bracket(tokens, place) - 1
+        tokens[close] = _token_like(tokens[close], TokenType.R_PAREN, ")")
         tokens[place : place + 1] = [
-            _like(tokens[place], TokenType.VAR, "list_value"),
-            _like(tokens[place], TokenType.L_PAREN, "("),
+            _token_like(tokens[place], TokenType.VAR, "list_value"),
+            _token_like(tokens[place], TokenType.L_PAREN, "("),
         ]
 
 
 def _row(tokens: list[Token], index: int) -> None:
     """``ROW(a, 1)`` is a value; a type names its fields."""
     if _kind(tokens, index + 3) in (TokenType.COMMA, TokenType.R_PAREN):
-        tokens[index] = _like(tokens[index], TokenType.VAR, tokens[index].text)
+        tokens[index] = _token_like(tokens[index], TokenType.VAR, tokens[index].text)
 
 
 def _empty_map(tokens: list[Token], index: int) -> None:
@@ -235,11 +235,14 @@ def _empty_map(tokens: list[Token], index: int) -> None:
     if [_kind(tokens, index + n) for n in (1, 2)] != [TokenType.L_BRACE, TokenType.R_BRACE]:
         return
     opened, closed = tokens[index + 1 : index + 3]
-    empty = [_like(opened, TokenType.L_BRACKET, "["), _like(closed, TokenType.R_BRACKET, "]")]
+    empty = [
+        _token_like(opened, TokenType.L_BRACKET, "["),
+        _token_like(closed, TokenType.R_BRACKET, "]"),
+    ]
     tokens[index + 1 : index + 3] = [
-        _like(opened, TokenType.L_PAREN, "("),
-        *(*empty, _like(closed, TokenType.COMMA, ","), *empty),
-        _like(closed, TokenType.R_PAREN, ")"),
+        _token_like(opened, TokenType.L_PAREN, "("),
+        *(*empty, _token_like(closed, TokenType.COMMA, ","), *empty),
+        _token_like(closed, TokenType.R_PAREN, ")"),
     ]
 
 
@@ -267,9 +270,9 @@ def _number(tokens: list[Token], index: int) -> None:
     if last.start == token.end + 1 and last.token_type is TokenType.VAR:
         rest, width = rest + last.text, 2
     tokens[index : index + width] = [
-        _like(token, TokenType.NUMBER, first),
-        _like(token, TokenType.PLUS if sign == "+" else TokenType.DASH, sign),
-        _like(token, TokenType.NUMBER, rest),
+        _token_like(token, TokenType.NUMBER, first),
+        _token_like(token, TokenType.PLUS if sign == "+" else TokenType.DASH, sign),
+        _token_like(token, TokenType.NUMBER, rest),
     ]
 
 
@@ -284,8 +287,10 @@ _IN_DUCKDB: dict[TokenType | str, Change] = {
     TokenType.ARROW: _arrow,
     TokenType.L_BRACKET: _slice,
     TokenType.IN: _in_list,
-    **dict.fromkeys(("ARRAY_REVERSE_SORT", "ARRAY_SORT", "LIST_REVERSE_SORT", "LIST_SORT"), _keep),
-    **dict.fromkeys(("APPLY", "APPROX_TOP_K", "LOG10", "LOG2", "REDUCE", "UNICODE"), _keep),
+    **dict.fromkeys(
+        ("ARRAY_REVERSE_SORT", "ARRAY_SORT", "LIST_REVERSE_SORT", "LIST_SORT"), _keep_call
+    ),
+    **dict.fromkeys(("APPLY", "APPROX_TOP_K", "LOG10", "LOG2", "REDUCE", "UNICODE"), _keep_call),
     **dict.fromkeys(("DATETRUNC", "DATE_DIFF", "DATEDIFF"), _keep_computed_unit),
     **dict.fromkeys(("DECODE", "ENCODE"), _keep_longer(1)),
     **dict.fromkeys(("JARO_WINKLER_SIMILARITY", "TIME_BUCKET"), _keep_longer(2)),

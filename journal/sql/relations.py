@@ -18,9 +18,9 @@ from sqlglot import exp
 from journal.model.plan import ROW_THERE, ROW_VERSION, physical, placed, row_parameter
 from journal.model.schema import Column, Table
 from journal.model.segment import Tier
-from journal.model.trees import copied
+from journal.model.trees import copy_tree
 from journal.model.version import VersionType
-from journal.sql.sql import all_of, any_of, cast, everything, limited, relation, select, where
+from journal.sql.sql import all_of, any_of, cast, limited, relation, select, select_star, where
 
 Output = tuple[exp.Expr, str]
 """An expression over the unqualified stored columns, and the name it goes by."""
@@ -92,7 +92,7 @@ class Reader:
         return not self.tiers & frozenset(_CHANGES)
 
     @property
-    def way(self) -> tuple[str, str]:
+    def shape(self) -> tuple[str, str]:
         """The shape that ``current`` has, and why."""
         of_files = "; files whose filters allow it" if self.files else ""
         if self.is_plain():
@@ -105,7 +105,7 @@ class Reader:
     def current(self, outputs: Sequence[Output]) -> exp.Query:
         """Current view: open rows that no closing row names."""
         if not self.tiers - {Tier.HISTORY}:
-            return self._nothing(outputs)
+            return self._no_rows(outputs)
         changes = [t for t in _CHANGES if t in self.tiers]
         if not changes:
             return self._select(self._physical(Tier.BASE), outputs)
@@ -115,10 +115,10 @@ class Reader:
             opens = self._union(changes)
             return self._survivors(opens, outputs, self._is_open(), self._union(changes))
         # One anti-join over both, so that the closing rows are read and hashed once.
-        rows: list[exp.Query] = [self._whole(Tier.BASE)]
+        rows: list[exp.Query] = [self._all_rows(Tier.BASE)]
         for tier in changes:
             opened = exp.Is(this=column(self._subsequent), expression=exp.Null())
-            rows.append(where(self._whole(tier), opened))
+            rows.append(where(self._all_rows(tier), opened))
         candidates = union_all(rows).subquery(copy=False)
         return self._survivors(candidates, outputs, None, self._union(changes))
 
@@ -134,7 +134,7 @@ class Reader:
         """The base alone: what was current when it was written."""
         return self._select(self._physical(Tier.BASE), outputs)
 
-    def signed(self, outputs: Sequence[Output], sign: str) -> exp.Query:
+    def signed_changes(self, outputs: Sequence[Output], sign: str) -> exp.Query:
         """What changed since: open rows with ``sign`` 1, closing rows with -1, no tombstones."""
         end = column(self._subsequent)
         is_open = exp.Is(this=end.copy(), expression=exp.Null())
@@ -145,10 +145,10 @@ class Reader:
         rows = self._select(source, [*outputs, (value, sign)])
         return where(rows, any_of(is_open, is_closing))
 
-    def weighed(self, outputs: Sequence[Output], sign: str) -> exp.Query:
+    def signed_rows(self, outputs: Sequence[Output], sign: str) -> exp.Query:
         """The base with ``sign`` 1, and what changed since."""
         base = self.base([*outputs, (exp.Literal.number(1), sign)])
-        return union_all([base, self.signed(outputs, sign)])
+        return union_all([base, self.signed_changes(outputs, sign)])
 
     def by_key(
         self,
@@ -171,7 +171,7 @@ class Reader:
         if point is not None and Tier.HISTORY in self.tiers:
             parts.append(Tier.HISTORY)
         if not parts:
-            return self._nothing(outputs)
+            return self._no_rows(outputs)
         # Whether there is a row, its versions tell.
         asks_values = any(value.find(exp.Column) for value, _ in outputs)
         names = [c.physical for c in self.table.stored] if asks_values else []
@@ -179,13 +179,13 @@ class Reader:
         for tier in parts:
             source = self._files(files[tier]) if tier in files else self._physical(tier)
             wanted: list[exp.Expr] = [
-                exp.EQ(this=column(k), expression=copied(v))
+                exp.EQ(this=column(k), expression=copy_tree(v))
                 for k, v in (keys if tier is not Tier.BASE else {**apart, **keys}).items()
             ]
             if point is not None and tier is not Tier.BUFFER:
                 when: exp.Expr = column(self._version)
                 if tier not in {Tier.BASE, Tier.HISTORY}:
-                    when = self._written()
+                    when = self._written_at()
                 wanted.append(exp.LTE(this=when, expression=point.copy()))
             if tier is Tier.HISTORY:
                 assert point is not None
@@ -193,24 +193,24 @@ class Reader:
             rows.append(self._of_tier(tier, source, names, *wanted))
         if parts == [Tier.BASE]:
             return self._select(relation(rows[0], "o"), outputs)
-        ordered = everything(relation(union_all(rows), "u"))
+        ordered = select_star(relation(union_all(rows), "u"))
         ordered = ordered.order_by(
-            exp.Ordered(this=self._written(), desc=True, nulls_first=False),
+            exp.Ordered(this=self._written_at(), desc=True, nulls_first=False),
             exp.Ordered(this=column(self._subsequent), nulls_first=True),
             copy=False,
         )
         limited(ordered)
         return where(self._select(relation(ordered, "o"), outputs), self._is_open())
 
-    def given(self, outputs: Sequence[Output], name: str) -> exp.Query:
+    def row_from_parameters(self, outputs: Sequence[Output], name: str) -> exp.Query:
         """The row that is given as parameters under ``name``, if it is there."""
         values: list[exp.Expr] = [
-            _named(cast(_given(name, i), c.type), c.physical)
+            _output(cast(_row_parameter(name, i), c.type), c.physical)
             for i, c in enumerate(self.table.stored)
         ]
-        version = version_value(self.table, _given(name, ROW_VERSION))
-        values.append(_named(cast(version, version_type(self.table)), self._version))
-        row = where(exp.Select(expressions=values), _given(name, ROW_THERE))
+        version = version_value(self.table, _row_parameter(name, ROW_VERSION))
+        values.append(_output(cast(version, version_type(self.table)), self._version))
+        row = where(exp.Select(expressions=values), _row_parameter(name, ROW_THERE))
         return self._select(relation(row, "o"), outputs)
 
     def _of_tier(
@@ -219,13 +219,13 @@ class Reader:
         """Some of a tier's rows; archived ones look open, as they were within their interval."""
         end: exp.Expr = column(self._subsequent)
         if tier is Tier.HISTORY:
-            end = _named(cast(exp.Null(), version_type(self.table)), self._subsequent)
+            end = _output(cast(exp.Null(), version_type(self.table)), self._subsequent)
         return select([column(n) for n in (*names, self._version)] + [end], source, *conditions)
 
     def as_of(self, outputs: Sequence[Output], point: exp.Expr) -> exp.Query:
         """The state at version ``point``, with the transaction's own buffered rows on top."""
         if not self.tiers:
-            return self._nothing(outputs)
+            return self._no_rows(outputs)
         ends = self._closings_as_of(point)
         branches: list[exp.Query] = []
         for tier in (Tier.BASE, Tier.DELTA, Tier.HEAD, Tier.HISTORY):
@@ -249,12 +249,12 @@ class Reader:
         The version columns may be used in ``outputs``; the subsequent one is the interval's end.
         """
         if not self.tiers:
-            return self._nothing(outputs)
+            return self._no_rows(outputs)
         parts = [t for t in (Tier.BASE, *_CHANGES) if t in self.tiers]
         end = self._subsequent
         branches: list[exp.Query] = []
         if parts:
-            opens = everything(_aliased(self._union(parts), "x"))
+            opens = select_star(_aliased(self._union(parts), "x"))
             opens = where(opens, exp.Is(this=column(end), expression=exp.Null()))
             changes = [t for t in _CHANGES if t in self.tiers]
             if changes:
@@ -262,7 +262,7 @@ class Reader:
                 names = [*(c.physical for c in self.table.stored), self._version]
                 joined = [
                     *(column(name, "o") for name in names),
-                    _named(column(end, "c"), end, always=True),
+                    _output(column(end, "c"), end, always=True),
                 ]
                 opens = select(joined, relation(opens, "o")).join(
                     relation(ends, "c"),
@@ -270,9 +270,9 @@ class Reader:
                     join_type="left",
                     copy=False,
                 )
-            branches.append(everything(relation(opens, "h")))
+            branches.append(select_star(relation(opens, "h")))
         if Tier.HISTORY in self.tiers:
-            branches.append(everything(self._physical(Tier.HISTORY)))
+            branches.append(select_star(self._physical(Tier.HISTORY)))
         return self._select(relation(union_all(branches), "o"), outputs)
 
     def journal(self, outputs: Sequence[Output] | None = None) -> exp.Query:
@@ -281,7 +281,7 @@ class Reader:
         if outputs is None:
             outputs = [*stored_outputs(self.table), (column(self._subsequent), self._subsequent)]
         if not parts:
-            return self._nothing(outputs)
+            return self._no_rows(outputs)
         return union_all([self._select(self._physical(t), outputs) for t in parts])
 
     def _files(self, parameter: str) -> exp.Table:
@@ -291,26 +291,26 @@ class Reader:
     def _select(
         self, source: exp.Expr, outputs: Sequence[Output], of: str | None = None
     ) -> exp.Select:
-        return select([_named(_fresh(e, of), name) for e, name in outputs], source)
+        return select([_output(_fresh(e, of), name) for e, name in outputs], source)
 
-    def _nothing(self, outputs: Sequence[Output]) -> exp.Select:
+    def _no_rows(self, outputs: Sequence[Output]) -> exp.Select:
         types = {c.physical: c.type for c in self.table.stored}
         ends = version_type(self.table)
         types |= {self._version: ends, self._subsequent: ends}
-        nulls = [_named(cast(exp.Null(), kind), name) for name, kind in types.items()]
+        nulls = [_output(cast(exp.Null(), kind), name) for name, kind in types.items()]
         none = where(exp.Select(expressions=nulls), exp.false())
         return self._select(relation(none, "o"), outputs)
 
     def _union(self, tiers: Sequence[Tier]) -> exp.Expr:
         if len(tiers) == 1:
             return self._physical(tiers[0])
-        return relation(union_all([self._whole(t) for t in tiers]))
+        return relation(union_all([self._all_rows(t) for t in tiers]))
 
-    def _whole(self, tier: Tier) -> exp.Select:
+    def _all_rows(self, tier: Tier) -> exp.Select:
         names = [c.physical for c in self.table.stored] + [self._version, self._subsequent]
         return select([column(name) for name in names], self._physical(tier))
 
-    def _written(self) -> exp.Expr:
+    def _written_at(self) -> exp.Expr:
         """When a row was written: a row that ends, when it ended."""
         return exp.Coalesce(this=column(self._subsequent), expressions=[column(self._version)])
 
@@ -363,7 +363,7 @@ class Reader:
         return relation(union_all(branches)) if branches else None
 
 
-def _given(name: str, part: int | str) -> exp.Placeholder:
+def _row_parameter(name: str, part: int | str) -> exp.Placeholder:
     return exp.Placeholder(this=row_parameter(name, part))
 
 
@@ -373,7 +373,7 @@ def union_all(branches: Iterable[exp.Query]) -> exp.Query:
     return exp.union(found, *rest, distinct=False, copy=False) if rest else found
 
 
-def _named(expression: exp.Expr, name: str, *, always: bool = False) -> exp.Expr:
+def _output(expression: exp.Expr, name: str, *, always: bool = False) -> exp.Expr:
     if isinstance(expression, exp.Column) and expression.name == name and not always:
         return expression
     return exp.Alias(this=expression, alias=ident(name))
@@ -389,7 +389,7 @@ def _fresh(expression: exp.Expr, of: str | None) -> exp.Expr:
     plain = isinstance(expression, exp.Column) and isinstance(expression.this, exp.Identifier)
     if plain and not expression.args.get("table"):
         return column(expression.name, of)
-    copy = copied(expression)
+    copy = copy_tree(expression)
     if of is not None:
         for col in list(copy.find_all(exp.Column)):
             if not col.table:

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from sqlglot import exp
 
-from journal.model.trees import copied
+from journal.model.trees import copy_tree
 from journal.sql import dialects
 
 _DIALECT = "duckdb"
@@ -50,7 +50,7 @@ def where(query: exp.Select, *conditions: exp.Expr) -> exp.Select:
     return query
 
 
-def everything(source: exp.Expr) -> exp.Select:
+def select_star(source: exp.Expr) -> exp.Select:
     """``SELECT * FROM source``."""
     return select([exp.Star()], source)
 
@@ -68,25 +68,25 @@ def limited(query: exp.Select) -> exp.Select:
 
 def all_of(*conditions: exp.Expr) -> exp.Expr:
     """The conjunction."""
-    return _joined(exp.And, conditions)
+    return _connect(exp.And, conditions)
 
 
 def any_of(*conditions: exp.Expr) -> exp.Expr:
     """The disjunction."""
-    return _joined(exp.Or, conditions)
+    return _connect(exp.Or, conditions)
 
 
-def _joined(connector: type[exp.Connector], conditions: Sequence[exp.Expr]) -> exp.Expr:
+def _connect(connector: type[exp.Connector], conditions: Sequence[exp.Expr]) -> exp.Expr:
     found, *rest = conditions
     if not rest:
         return found
-    found = _apart(found)
+    found = _parenthesized(found)
     for condition in rest:
-        found = connector(this=found, expression=_apart(condition))
+        found = connector(this=found, expression=_parenthesized(condition))
     return found
 
 
-def _apart(condition: exp.Expr) -> exp.Expr:
+def _parenthesized(condition: exp.Expr) -> exp.Expr:
     return exp.Paren(this=condition) if isinstance(condition, exp.Connector) else condition
 
 
@@ -101,7 +101,7 @@ def cast(value: exp.Expr, kind: str) -> exp.Expr:
 def data_type(kind: str) -> exp.DataType:
     """A type from its SQL text."""
     found, is_simple = _data_type(kind)
-    return exp.DataType(**found.args) if is_simple else copied(found)
+    return exp.DataType(**found.args) if is_simple else copy_tree(found)
 
 
 @lru_cache(maxsize=4096)
@@ -115,7 +115,7 @@ def _data_type(kind: str) -> tuple[exp.DataType, bool]:
 
 def expression(text: str) -> exp.Expr:
     """A stored expression from its text: a default, a check."""
-    return copied(_expression(text))
+    return copy_tree(_expression(text))
 
 
 @lru_cache(maxsize=4096)

@@ -32,7 +32,7 @@ _KEPT = "kept_row"
 NOTHING = "nothing is past its time"
 
 
-def told(rows: int) -> str:
+def expiry_text(rows: int) -> str:
     """What a report says of the rows that go."""
     return f"{rows:,} journal rows are past their time"
 
@@ -71,7 +71,7 @@ class RowsUnderHold:
         if not gone:
             return f"all {self.rows:,} rows past their time stay: {why}" if self.rows else NOTHING
         more = f"; {self.rows:,} more stay: {why}" if self.rows else ""
-        return f"{told(gone)}{more}"
+        return f"{expiry_text(gone)}{more}"
 
 
 @dataclass(frozen=True, slots=True)

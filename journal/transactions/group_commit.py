@@ -74,7 +74,7 @@ class CommitQueue(Generic[Wanted]):
         self._waiting: list[_Place[Wanted]] = []
         self._is_served = False
 
-    def go(
+    def run(
         self,
         wanted: Wanted,
         watcher: CancelToken,
@@ -100,16 +100,16 @@ class CommitQueue(Generic[Wanted]):
             while not place.called.wait(_WAIT_S):
                 watcher.check()
         except PalimpsestError:
-            if self._leave(place):
+            if self._withdraw(place):
                 raise
             # Too late: it is being served.
             place.called.wait()
         except BaseException:
-            if not self._leave(place):
+            if not self._withdraw(place):
                 place.called.wait()
             raise
 
-    def _leave(self, place: _Place[Wanted]) -> bool:
+    def _withdraw(self, place: _Place[Wanted]) -> bool:
         """Give a place up; False if it is being served, or was."""
         with self._mutex:
             if place not in self._waiting:

@@ -27,7 +27,7 @@ def by_file(table: Table, state: TableState) -> frozenset[Tier]:
     What has no size is no file, but a place within another store.
     """
     fields = fields_of(table)
-    if state.manifest.masks or not all(_kept(kind) for _, kind in fields):
+    if state.manifest.masks or not all(_is_stored_as_is(kind) for _, kind in fields):
         return frozenset()
     found: set[Tier] = set()
     other: set[Tier] = set()
@@ -63,5 +63,5 @@ def constant(node: exp.Expr, parameters: Mapping[str, Any]) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def _kept(kind: str) -> bool:
+def _is_stored_as_is(kind: str) -> bool:
     return parquet_type(kind) == kind

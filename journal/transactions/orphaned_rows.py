@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from journal.model.dependents import Dependents, refused
+from journal.model.dependents import Dependents, dependents_error
 from journal.model.plan import Query
 from journal.model.schema import Reference, Table
 from journal.model.store_session import StoreSession
@@ -57,7 +57,7 @@ def left_by_date(session: StoreSession, state: JournalState, found: Expiry) -> d
     going = keys.from_(rows.subquery("r")).where(condition)
     left = dangling(session, state, {table.id: going}).get(table.id, {})
     if left and policy.dependents is Dependents.REFUSE:
-        raise refused(table, left, "retention")
+        raise dependents_error(table, left, "retention")
     return left
 
 
@@ -68,9 +68,9 @@ def orphans(session: StoreSession, state: JournalState, child: Table) -> dict[st
         if reference.child.id != child.id:
             continue
         key, parent = reference.key, reference.parent
-        rows = _kept(child, key.columns, state)
-        there = _kept(parent, key.parent_columns, state)
-        query = _counted(rows, there, len(key.columns), "ANTI")
+        rows = _referring_rows(child, key.columns, state)
+        there = _referring_rows(parent, key.parent_columns, state)
+        query = _count_query(rows, there, len(key.columns), "ANTI")
         count = int(session.row(Query.of(query), {})[0])
         if count:
             found[f"{child.name} ({key.name})"] = count
@@ -87,15 +87,15 @@ def _left_behind(
     reference: Reference, state: JournalState, going: Mapping[int, exp.Query]
 ) -> exp.Select:
     child, parent, key = reference.child, reference.parent, reference.key
-    gone = _kept(parent, key.parent_columns, state)
-    gone = _joined(gone, going[parent.id], parent.key, "SEMI")
-    left = _kept(child, key.columns, state)
+    gone = _referring_rows(parent, key.parent_columns, state)
+    gone = _joined_rows(gone, going[parent.id], parent.key, "SEMI")
+    left = _referring_rows(child, key.columns, state)
     if child.id in going:
-        left = _joined(left, going[child.id], child.key, "ANTI")
-    return _counted(left, gone, len(key.columns), "SEMI")
+        left = _joined_rows(left, going[child.id], child.key, "ANTI")
+    return _count_query(left, gone, len(key.columns), "SEMI")
 
 
-def _counted(rows: exp.Query, others: exp.Query, width: int, kind: str) -> exp.Select:
+def _count_query(rows: exp.Query, others: exp.Query, width: int, kind: str) -> exp.Select:
     names = [f"_ref{place}" for place in range(width)]
     same = [exp.EQ(this=column(n, "p"), expression=column(n, "s")) for n in names]
     counted = select([exp.Count(this=exp.Star())], relation(rows, "s"))
@@ -103,7 +103,7 @@ def _counted(rows: exp.Query, others: exp.Query, width: int, kind: str) -> exp.S
     return counted
 
 
-def _kept(table: Table, columns: Sequence[str], state: JournalState) -> exp.Select:
+def _referring_rows(table: Table, columns: Sequence[str], state: JournalState) -> exp.Select:
     """Key and referring, or referred, values of current rows; NULL refers to nothing."""
     values = [(column(c), f"_ref{place}") for place, c in enumerate(columns)]
     keys = [(column(k), k) for k in table.key]
@@ -115,7 +115,7 @@ def _kept(table: Table, columns: Sequence[str], state: JournalState) -> exp.Sele
     return select(named, relation(rows, "r"), *filled)
 
 
-def _joined(rows: exp.Select, keys: exp.Query, key: Sequence[str], kind: str) -> exp.Select:
+def _joined_rows(rows: exp.Select, keys: exp.Query, key: Sequence[str], kind: str) -> exp.Select:
     names = [e.alias_or_name for e in rows.expressions]
     same = [exp.EQ(this=column(k, "g"), expression=column(k, "r")) for k in key]
     found = select([column(n, "r") for n in names], relation(rows, "r"))

@@ -77,7 +77,7 @@ def check_references(
     own = transaction.buffered_tables()
     _check_new(transaction, committed)
     redefined = _redefined(transaction)
-    for reference in _of(committed.catalog, own):
+    for reference in _references_of(committed.catalog, own):
         ends = {t.id: t for t in (reference.child, reference.parent)}
         changed = any(transaction.is_pinned(table_id, committed) for table_id in ends)
         # Erasures and retention take parents without a version of their own.
@@ -126,7 +126,7 @@ def _redefined(transaction: Transaction) -> set[int]:
     }
 
 
-def _of(catalog: CatalogSnapshot, table_ids: Collection[int]) -> list[Reference]:
+def _references_of(catalog: CatalogSnapshot, table_ids: Collection[int]) -> list[Reference]:
     """The foreign keys that tables take part in, each once."""
     found: dict[tuple[int, str], Reference] = {}
     for table_id in sorted(table_ids):
@@ -151,7 +151,9 @@ class _Sides:
         own = Reader(child, frozenset({Tier.BUFFER}))
         rows = own.current([(column(c), f"v{i}") for i, c in enumerate(key.columns)])
         found = _rows(rows, len(key.columns))
-        return _joined(found, self._present(self._reference.parent, key.parent_columns), "ANTI")
+        return _join_parents(
+            found, self._present(self._reference.parent, key.parent_columns), "ANTI"
+        )
 
     def bereaved(self) -> exp.Select:
         """Keys that the transaction took away, but that rows refer to."""
@@ -161,9 +163,9 @@ class _Sides:
         outputs = [named(column(c), f"v{i}") for i, c in enumerate(key.parent_columns)]
         gone = select(outputs, physical(parent.id, Tier.BUFFER), ends)
         found = _rows(gone, len(outputs))
-        left = _joined(found, self._present(parent, key.parent_columns), "ANTI")
+        left = _join_parents(found, self._present(parent, key.parent_columns), "ANTI")
         again = select([column(f"v{i}", "s") for i in range(len(outputs))], relation(left, "s"))
-        return _joined(again, self._present(self._reference.child, key.columns), "SEMI")
+        return _join_parents(again, self._present(self._reference.child, key.columns), "SEMI")
 
     def _present(self, table: Table, columns: Sequence[str]) -> exp.Query:
         tiers = self._transaction.tiers(table.id, self._committed)
@@ -177,7 +179,7 @@ def _rows(query: exp.Query, count: int) -> exp.Select:
     return select(names, relation(query, "s"), *filled)
 
 
-def _joined(rows: exp.Select, present: exp.Query, kind: str) -> exp.Select:
+def _join_parents(rows: exp.Select, present: exp.Query, kind: str) -> exp.Select:
     names = [f"v{i}" for i in range(len(rows.expressions))]
     same = [exp.EQ(this=column(n, "o"), expression=column(n, "s")) for n in names]
     rows.append("joins", exp.Join(this=relation(present, "o"), kind=kind, on=all_of(*same)))

@@ -45,14 +45,14 @@ def row_checks(
         else ("ahead", "has a version too far ahead of the clock", checks.ahead_of(ahead)),
     )
     for kind, what, query in queries:
-        for key in _found(session, query, _LISTED if kind == "ahead" else _SHOWN):
+        for key in _found_values(session, query, _LISTED if kind == "ahead" else _SHOWN):
             yield kind, f"key {key} {what}"
     for unique in table.uniques:
-        for values in _found(session, checks.current_twice(unique.columns)):
+        for values in _found_values(session, checks.current_twice(unique.columns)):
             yield "unique", f"values {values} violate {unique.name}"
 
 
-def _found(session: StoreSession, query: exp.Query | None, most: int = _SHOWN) -> list[str]:
+def _found_values(session: StoreSession, query: exp.Query | None, most: int = _SHOWN) -> list[str]:
     if query is None:
         return []
     session.execute(Query(query.limit(most), ()), {})

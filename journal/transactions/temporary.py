@@ -155,7 +155,7 @@ class Temporary:
         """Have a table's rows in few pieces, and without most of those that have ended."""
         sets = self._rows.get(table.id, ())
         if len(sets) > _PIECES_MAX:
-            sets = joined(sets)
+            sets = merge_row_sets(sets)
             self._rows = MappingProxyType({**self._rows, table.id: sets})
         opened = sum(rows.counts.open for rows in sets)
         ended = sum(rows.counts.total for rows in sets) - opened
@@ -165,7 +165,7 @@ class Temporary:
         if not much and ended <= max(_ENDED_MIN, opened // 2):
             return
         try:
-            found = self._rewritten(table, memory_rows_max)
+            found = self._current_rows(table, memory_rows_max)
         except PalimpsestError:
             # The pieces are as right as what they would have become.
             return
@@ -174,7 +174,7 @@ class Temporary:
             rest[table.id] = (found,)
         self._rows = MappingProxyType(rest)
 
-    def _rewritten(self, table: Table, memory_rows_max: int) -> RowSet | None:
+    def _current_rows(self, table: Table, memory_rows_max: int) -> RowSet | None:
         """The rows that a table shows, as one piece."""
         transaction = self.show(self._journal.begin(read_only=True))
         try:
@@ -213,7 +213,7 @@ def on_commit(table: Table) -> str:
     return dict(table.properties).get(ON_COMMIT, "")
 
 
-def joined(sets: Sequence[RowSet]) -> tuple[RowSet, ...]:
+def merge_row_sets(sets: Sequence[RowSet]) -> tuple[RowSet, ...]:
     """The same rows in fewer pieces: small ones that are in memory put together."""
     large: list[RowSet] = []
     small: dict[Fields, list[MemoryRows]] = {}

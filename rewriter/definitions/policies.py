@@ -15,7 +15,7 @@ from journal.model.dependents import dependents_of
 from journal.model.errors import Code, PalimpsestError
 from journal.model.limits import Slo
 from journal.model.plan import STORE_SCHEMA, Guard, Query
-from journal.model.policy import check_policy, is_policy, placed, policy_of
+from journal.model.policy import check_policy, is_policy, policy_of, with_physical_column
 from journal.model.schema import Column, Table, fold
 from journal.sql.relations import column, ident
 from journal.sql.relations_flat import ALLOW, REFUSE, STALE_WRITES
@@ -40,7 +40,7 @@ def changed_properties(
     if value is None:
         return kept
     shown = fold(name) if is_policy(name) else name
-    changed = placed({shown: value}, columns) if is_policy(name) else {shown: value}
+    changed = with_physical_column({shown: value}, columns) if is_policy(name) else {shown: value}
     return kept | changed
 
 

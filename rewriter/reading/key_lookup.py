@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from journal.identity.descriptor import filtered_of
 from journal.model.schema import Table, fold
-from journal.model.trees import copied
+from journal.model.trees import copy_tree
 from rewriter.definitions.table_options import PARTITIONED
 
 Keys = dict[str, exp.Expr]
@@ -90,7 +90,7 @@ def _values_in(condition: exp.Expr, wanted: Mapping[str, str], alias: str, *, al
                 continue
             of = left.table
             if (fold(of) == fold(alias) if of else alone) and fold(left.name) in wanted:
-                found.setdefault(wanted[fold(left.name)], copied(right))
+                found.setdefault(wanted[fold(left.name)], copy_tree(right))
     return found
 
 

@@ -37,10 +37,10 @@ def split_aggregate(select: exp.Select, context: RewriteContext) -> tuple[exp.Se
     outputs = business_outputs(table.columns)
     if query.joins:
         # Joined twice, the other tables would be read and hashed twice.
-        both: exp.Query = _partial_query(query, reader.weighed(outputs, SIGN), signed=True)
+        both: exp.Query = _partial_query(query, reader.signed_rows(outputs, SIGN), signed=True)
     else:
         base = _partial_query(query, reader.base(outputs), signed=False)
-        changes = _partial_query(query, reader.signed(outputs, SIGN), signed=True)
+        changes = _partial_query(query, reader.signed_changes(outputs, SIGN), signed=True)
         both = exp.union(base, changes, distinct=False, copy=False)
     outer.set("from_", exp.From(this=both.subquery(ident("p"), copy=False)))
     return outer, table

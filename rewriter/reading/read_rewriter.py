@@ -221,7 +221,7 @@ class Reads:
         if keys is not None:
             self.keyed.append(KeyLookup.of(table, keys, len(self.keyed)))
             if self.context.from_cache:
-                return Reader(table, frozenset()).given(outputs, self.keyed[-1].name)
+                return Reader(table, frozenset()).row_from_parameters(outputs, self.keyed[-1].name)
         scan = self.context.scan_info(table.id)
         self.tables[table.id] = table
         reader = Reader(table, scan.tiers, scan.placed)
@@ -240,7 +240,7 @@ class Reads:
             reader = Reader(table, scan.tiers, files=files)
         elif not reader.is_plain():
             self.scans.add(table.id)
-        self._shape(table, *reader.way)
+        self._shape(table, *reader.shape)
         return reader.current(outputs)
 
     def _lookup(self, table: Table, tier: Tier, value: exp.Expr, column: str | None = None) -> str:

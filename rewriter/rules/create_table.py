@@ -28,7 +28,7 @@ from journal.model.plan import (
     StatementPlan,
     Step,
 )
-from journal.model.policy import placed
+from journal.model.policy import with_physical_column
 from journal.model.schema import ROW_ID, Column, Relation, Table, fold
 from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
@@ -121,7 +121,7 @@ def _like_parts(node: exp.LikeProperty) -> Collection[str]:
 def _finish_table(draft: TableDraft, options: TableOptions, context: RewriteContext) -> Table:
     table = with_foreign_keys(draft, draft.table(context.new_table_id), context)
     _check_shape(table, options)
-    properties = tuple(placed(dict(options.properties), table.columns).items())
+    properties = tuple(with_physical_column(dict(options.properties), table.columns).items())
     table = replace(table, comment=options.comment or None, properties=properties)
     check_properties(table, None, context)
     return with_distribution(with_partitioning(with_descriptors(table)))

@@ -44,10 +44,10 @@ def rewrite_show(statement: Show, context: RewriteContext) -> StatementPlan:
             query = _create_rows(statement, reads)
         case "POLICIES":
             tables = sorted(catalog.tables(), key=lambda t: t.name.key)
-            stated = [(str(t.name), *row) for t in tables for row in policy.shown(t)]
+            stated = [(str(t.name), *row) for t in tables for row in policy.policy_rows(t)]
             query = _rows(("table", "policy", "value"), stated)
         case "POLICY":
-            query = _rows(("policy", "value"), policy.shown(_table(statement, reads)))
+            query = _rows(("policy", "value"), policy.policy_rows(_table(statement, reads)))
         case "TBLPROPERTIES":
             query = _rows(("key", "value"), _table(statement, reads).properties)
         case "SCHEMAS":

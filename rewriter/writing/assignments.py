@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Column, Table, fold
-from journal.model.trees import copied
+from journal.model.trees import copy_tree
 from rewriter.checks.allowed import check_some
 from rewriter.definitions.generated_values import check_writable
 from rewriter.name_resolution import position_of
@@ -48,7 +48,7 @@ def assignments(table: Table, nodes: Sequence[exp.Expr], alias: str = "") -> Ass
                     position=position_of(node),
                 )
             _check_assignable(table, stored, value, node)
-            chosen = default_value(stored) if is_default(value) else copied(value)
+            chosen = default_value(stored) if is_default(value) else copy_tree(value)
             values[stored.physical] = convert_value(chosen, stored)
     return Assigned(values)
 
@@ -118,6 +118,6 @@ def _fields(query: exp.Subquery, count: int) -> list[exp.Expr]:
         alias = exp.TableAlias(
             this=exp.to_identifier("assigned"), columns=[exp.to_identifier(n) for n in names]
         )
-        rows = exp.Subquery(this=copied(query.this), alias=alias)
+        rows = exp.Subquery(this=copy_tree(query.this), alias=alias)
         fields.append(exp.Subquery(this=exp.select(name).from_(rows)))
     return fields

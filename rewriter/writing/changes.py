@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from journal.model.plan import P_VERSION, Append, Query
-from journal.model.refusal import RefusedRows, failing
+from journal.model.refusal import RefusedRows, refusal_check
 from journal.model.schema import Column, Table
 from journal.model.segment import RowCounts
 from journal.sql.relations import column, ident, union_all, version_type, version_value
@@ -151,7 +151,7 @@ def _journal_rows(changes: ChangeSet, refused: Sequence[RefusedRows] = ()) -> ex
             changes, [*new, version(), cast(exp.Null(), kind)], changes.begins_condition
         )
         if refused:
-            rows = where(rows, failing(refused))
+            rows = where(rows, refusal_check(refused))
         branches.append(rows)
     return union_all(branches)
 

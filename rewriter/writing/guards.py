@@ -14,7 +14,7 @@ from journal.model.errors import Code
 from journal.model.plan import Distinct, Guard, Query, Step
 from journal.model.refusal import Refusal, RefusedRows
 from journal.model.schema import ROW_ID, Check, Column, Table
-from journal.model.trees import copied
+from journal.model.trees import copy_tree
 from journal.sql.relations import column, union_all
 from journal.sql.sql import (
     all_of,
@@ -146,7 +146,7 @@ def _is_taken(table: Table, name: str, columns: Sequence[str]) -> Refusal:
 
 def shown_values(values: Sequence[exp.Expr]) -> exp.Expr:
     """Values of a key as one text."""
-    texts = [cast(copied(v), "VARCHAR") for v in values]
+    texts = [cast(copy_tree(v), "VARCHAR") for v in values]
     return exp.Anonymous(this="concat_ws", expressions=[exp.Literal.string(", "), *texts])
 
 

@@ -12,7 +12,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import AllocateIdentity, Query, SkipNumbers, Stage, Step
 from journal.model.schema import ROW_ID, Column, Table
 from journal.sql.relations import column
-from journal.sql.sql import everything, named, relation, select
+from journal.sql.sql import named, relation, select, select_star
 from rewriter.definitions.generated_values import check_writable, generated_value
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import position_of
@@ -92,7 +92,7 @@ class NewRows:
         if generated and self.row_count is None:
             name = self._part.relation_name("source")
             self.steps.append(Stage(name, Query.of(rows)))
-            rows = everything(staged_relation(name))
+            rows = select_star(staged_relation(name))
         values = {c.physical: self._value(c) for c in self._table.stored}
         outputs: list[exp.Expr] = []
         for index, stored in enumerate(self._table.stored):

@@ -13,8 +13,8 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import BATCH, USER_PARAMETER
 from journal.model.schema import Column, Table
-from journal.model.trees import copied
-from journal.sql.sql import everything, named, select
+from journal.model.trees import copy_tree
+from journal.sql.sql import named, select, select_star
 from rewriter.definitions.generated_values import writable_columns
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import INTERNAL, position_of
@@ -95,7 +95,7 @@ class RowSource:
         tuples = [exp.Tuple(expressions=self._typed_cells(row)) for row in rows]
         holder = exp.Select(expressions=tuples)
         if self._with is not None:
-            holder.set("with_", copied(self._with))
+            holder.set("with_", copy_tree(self._with))
         self._reads.rewrite(holder)
         if self._reads.context.batch and len(rows) == 1:
             return self._batch(tuples[0], names)
@@ -112,7 +112,7 @@ class RowSource:
 
     def _typed_cells(self, row: Sequence[exp.Expr]) -> list[exp.Expr]:
         cells = [
-            convert_value(default_value(c) if is_default(v) else copied(v), c)
+            convert_value(default_value(c) if is_default(v) else copy_tree(v), c)
             for v, c in zip(row, self.given, strict=True)
         ]
         for place in sorted(self.some_defaults):
@@ -221,7 +221,7 @@ def _cells_named(row: exp.Expr, names: Sequence[str]) -> list[exp.Expr]:
 def _values_query(rows: Sequence[exp.Expr], names: Sequence[str]) -> exp.Select:
     columns = [exp.to_identifier(n) for n in names]
     alias = exp.TableAlias(this=exp.to_identifier("v"), columns=columns)
-    return everything(exp.Values(expressions=list(rows), alias=alias))
+    return select_star(exp.Values(expressions=list(rows), alias=alias))
 
 
 def _of_width(query: exp.Expr, width: int) -> exp.Query:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.trees import copied
+from journal.model.trees import copy_tree
 from journal.sql.sql import select
 from rewriter.name_resolution import position_of
 from rewriter.reading.read_rewriter import Reads
@@ -19,7 +19,7 @@ from rewriter.writing.target import AliasedTable, key_columns
 
 def sources_of(node: exp.Table, from_: exp.From | None) -> list[exp.Join]:
     """The joins that a target and a FROM clause bring, those behind the target first."""
-    joins: list[exp.Join] = [copied(j) for j in node.args.get("joins") or []]
+    joins: list[exp.Join] = [copy_tree(j) for j in node.args.get("joins") or []]
     if from_ is not None:
         joins += source_joins(from_.this)
     return joins
@@ -27,7 +27,7 @@ def sources_of(node: exp.Table, from_: exp.From | None) -> list[exp.Join]:
 
 def source_joins(source: exp.Expr) -> list[exp.Join]:
     """One relation of a FROM or USING list, as a cross join, and the joins behind it."""
-    relation = copied(source)
+    relation = copy_tree(source)
     behind = relation.args.pop("joins", None) or []
     return [exp.Join(this=relation, kind="CROSS"), *behind]
 
@@ -48,7 +48,7 @@ def chosen_rows(
     for clause in ("where", "order", "limit"):
         found = ast.args.get(clause)
         if found is not None:
-            query.set(clause, copied(found))
+            query.set(clause, copy_tree(found))
     if joins:
         if ast.args.get("order") is not None or ast.args.get("limit") is not None:
             raise PalimpsestError(
@@ -62,6 +62,6 @@ def chosen_rows(
             "qualify", exp.Qualify(this=exp.EQ(this=number, expression=exp.Literal.number(1)))
         )
     if ast.args.get("with_") is not None:
-        query.set("with_", copied(ast.args["with_"]))
+        query.set("with_", copy_tree(ast.args["with_"]))
     reads.rewrite_around(query, relation)
     return query

@@ -156,7 +156,7 @@ class _Searching:
                 if committed.catalog.references.get(one.table.id):
                     if dependents_of(one.table, wanted.dependents) is not Dependents.REPORT:
                         check_searched(one.search.left)
-            self.walker.search(statement.session, committed, self.going())
+            self.walker.search(statement.session, committed, self.removed_keys())
 
     def _search(self, session: StoreSession, state: JournalState, one: _TableSearch) -> None:
         """Search a table for what was not seen yet; a condition is asked anew as a whole."""
@@ -201,20 +201,20 @@ class _Searching:
         """
         tables = {s.table.id: s for s in self.found}
         if state.catalog.references:
-            if not self.walker.finish(session, state, self.going()):
+            if not self.walker.finish(session, state, self.removed_keys()):
                 return False
             if not self.walker.found.keys() <= tables.keys():
                 return False
             for table_id, cascaded in self.walker.found.items():
                 tables[table_id].cascade(cascaded, self.walker.search_of(cascaded.table))
-        going = self.going()
+        going = self.removed_keys()
         orphans = orphaned_rows(session, state, going, self.wanted.dependents)
         for one in self.found:
             one.dangling = orphans.get(one.table.id, {})
-        self.shared.look(session, state, going)
+        self.shared.count_remaining(session, state, going)
         return True
 
-    def going(self) -> dict[int, pa.Table]:
+    def removed_keys(self) -> dict[int, pa.Table]:
         """The keys that go, by table."""
         keys = {s.table.id: s.keys() for s in self.found}
         return {table_id: found for table_id, found in keys.items() if found is not None}
@@ -317,7 +317,7 @@ def _decided(
         target = one.target(keys)
         if keys is not None:
             split = legal_holds.split_keys(backend.journal, lists, table, keys)
-            target = legal_holds.written(lists, table, request_id, target, split)
+            target = legal_holds.write_lists(lists, table, request_id, target, split)
             splits.append((table, split))
         targets += [target, *receipts(table, one.search.left)]
     record = partial(_record, searching, by, request_id, targets, splits)
@@ -350,6 +350,6 @@ def _record(
         searching.shared.remarked(targets),
         expires=expires,
     )
-    audit.accepted(journal, session, request)
+    audit.record_accepted(journal, session, request)
     holders = [split.holder for _, split in splits if split.holder is not None]
     return legal_holds.record_accepted(journal, session, request, holders, by)

@@ -288,7 +288,7 @@ def _referred(
     outputs = [exp.alias_(column(c, "r"), ident(n)) for c, n in zip(columns, names, strict=True)]
     same = [exp.EQ(this=column(k, "r"), expression=_typed(parent, k, k)) for k in parent.key]
     filled = [exp.Not(this=exp.Is(this=column(c, "r"), expression=exp.Null())) for c in columns]
-    return _asked(session, rows, outputs, keys, same, filled)
+    return _run_query(session, rows, outputs, keys, same, filled)
 
 
 def _referring(
@@ -301,7 +301,7 @@ def _referring(
     ]
     pairs = zip(key.columns, given, strict=True)
     same = [exp.EQ(this=column(c, "r"), expression=value) for c, value in pairs]
-    return _asked(session, rows, [column(k, "r") for k in child.key], values, same, [])
+    return _run_query(session, rows, [column(k, "r") for k in child.key], values, same, [])
 
 
 def _typed(table: Table, physical: str, shown_as: str) -> exp.Expr:
@@ -309,7 +309,7 @@ def _typed(table: Table, physical: str, shown_as: str) -> exp.Expr:
     return exp.cast(column(shown_as, "a"), table.by_physical(physical).type, dialect="duckdb")
 
 
-def _asked(
+def _run_query(
     session: StoreSession,
     rows: Sequence[exp.Query],
     outputs: Sequence[exp.Expr],

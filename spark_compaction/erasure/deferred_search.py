@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from journal.erasure import audit
-from journal.erasure.deferred_subjects import lost
+from journal.erasure.deferred_subjects import subjects_lost
 from journal.erasure.erasure_spec import ErasureSpec, FindAmong, TargetTable
 from journal.erasure.matching import distinct_keys
 from journal.erasure.requests import OPEN, ErasureRequest, Outcome, Target
@@ -42,7 +42,7 @@ from spark_compaction.erasure.backend import (
     ListDecision,
     reading,
 )
-from spark_compaction.erasure.legal_holds import definition, split_keys, suppress, written
+from spark_compaction.erasure.legal_holds import definition, split_keys, suppress, write_lists
 from spark_compaction.erasure.offsite_search import search_copy
 
 AskAgain = Callable[[Table, Mapping[str, Any]], FindAmong]
@@ -85,10 +85,10 @@ def _search(
         if backup is None:
             why = f"copy {target.copy} was given up before it could be searched"
             done = replace(target, copy=None, why=why)
-            request = _settle(backend, request, target, done, None, by)
+            request = _record_result(backend, request, target, done, None, by)
             continue
         try:
-            aim, wanted = _asked(backend, request, target, ask_again)
+            aim, wanted = _recorded_spec(backend, request, target, ask_again)
             found = search_copy(backend, aim, wanted, backup)
         except PalimpsestError as error:
             if error.code not in OUT_OF_REACH:
@@ -106,11 +106,11 @@ def _search(
             bytes_searched=target.bytes_searched + copied.bytes_read,
             bytes_skipped=target.bytes_skipped + copied.bytes_skipped,
         )
-        request = _settle(backend, request, target, done, keys, by)
+        request = _record_result(backend, request, target, done, keys, by)
     return request, failures
 
 
-def _settle(
+def _record_result(
     backend: ErasureBackend,
     request: ErasureRequest,
     target: Target,
@@ -128,7 +128,7 @@ def _settle(
         after, split, table = done, None, definition(lists.committed, target.table_id)
         if keys is not None:
             split = split_keys(journal, lists, table, keys)
-            after = written(lists, table, request.id, done, split)
+            after = write_lists(lists, table, request.id, done, split)
 
         def record(session: StoreSession) -> ErasureRequest:
             now = journal.clock.next()
@@ -137,9 +137,9 @@ def _settle(
                 suppress(
                     Suppressor(session, request.id, now, request.expires, secret), table, split
                 )
-            moved = _moved(session, request.id, target, after, now)
+            moved = _with_target(session, request.id, target, after, now)
             rows_of.put_erasure(session, moved.to_row())
-            audit.searched(journal, session, by, moved, after)
+            audit.record_searched(journal, session, by, moved, after)
             return moved
 
         change = ListChange(target.table_id, mask=after.mask, spared=after.spared)
@@ -150,7 +150,7 @@ def _settle(
     return moved
 
 
-def _moved(
+def _with_target(
     session: StoreSession, request_id: str, target: Target, done: Target, now: Version
 ) -> ErasureRequest:
     """The request as it is recorded, with ``done`` in the place of ``target``."""
@@ -167,7 +167,7 @@ def _moved(
     return replace(current, targets=targets, updated=now)
 
 
-def _asked(
+def _recorded_spec(
     backend: ErasureBackend, request: ErasureRequest, target: Target, ask_again: AskAgain | None
 ) -> tuple[TargetTable, ErasureSpec]:
     """What is looked for, as it was asked when the request was accepted."""
@@ -195,11 +195,11 @@ def _subjects(backend: ErasureBackend, request_id: str) -> Any:
     """The plain structure that ``subjects_text`` wrote; raises ERASURE if it is lost."""
     text = backend.deferred_subjects(request_id)
     if text is None:
-        raise lost(request_id)
+        raise subjects_lost(request_id)
     try:
         return json.loads(text)
     except ValueError as error:
-        raise lost(request_id) from error
+        raise subjects_lost(request_id) from error
 
 
 def _live() -> pa.Table:

@@ -129,7 +129,9 @@ class HoldEffect:
         return moves or any(r.before != r.after for r in self.relisted)
 
 
-def written(lists: KeyLists, table: Table, request: str, target: Target, split: KeySplit) -> Target:
+def write_lists(
+    lists: KeyLists, table: Table, request: str, target: Target, split: KeySplit
+) -> Target:
     """Write the lists of a split; the receipt that names them."""
     names = [
         None if keys is None else lists.write(table, request, keys)
@@ -218,7 +220,7 @@ def _effect(journal: ErasureJournal, lists: KeyLists, request: ErasureRequest) -
         split = split_keys(journal, lists, table, keys)
         after = target
         if not _is_same(split, before):
-            after = written(lists, table, request.id, target, split)
+            after = write_lists(lists, table, request.id, target, split)
         relisted.append(RelistedKeys(table, target, after, split))
     holders = dict.fromkeys(r.split.holder for r in relisted if r.split.holder is not None)
     return HoldEffect(request, tuple(relisted), " and ".join(holders) or None)

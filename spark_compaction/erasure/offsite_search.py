@@ -41,7 +41,7 @@ def search_copies(
     """
 
     def look(listed: Backup) -> None:
-        _look(backend, aim, wanted, listed, search)
+        _search_backup(backend, aim, wanted, listed, search)
 
     search.left += each_copy(backend, aim.table, look, tidies=tidies)
 
@@ -53,14 +53,14 @@ def search_copy(
     search = Search()
 
     def look(listed: Backup) -> None:
-        _look(backend, aim, wanted, listed, search)
+        _search_backup(backend, aim, wanted, listed, search)
 
     _tidy(backend, aim.table, backup)
     _look_there(backup, look)
     return search
 
 
-def _look(
+def _search_backup(
     backend: ErasureBackend,
     aim: TargetTable,
     wanted: ErasureSpec,
@@ -98,7 +98,7 @@ def _look_there(backup: Backup, action: Callable[[Backup], None]) -> None:
 
     One that is being written right now is none yet: its rows are live, or kept in the store.
     """
-    listed = copies.there(backup)
+    listed = copies.read_copy(backup)
     for attempt in range(_TRIES_MAX):
         if listed is None:
             return
@@ -106,7 +106,7 @@ def _look_there(backup: Backup, action: Callable[[Backup], None]) -> None:
             action(listed)
             return
         except PalimpsestError as error:
-            before, listed = listed, copies.there(backup)
+            before, listed = listed, copies.read_copy(backup)
             if listed == before or attempt + 1 == _TRIES_MAX or error.code not in MOVED:
                 raise
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.erasure.matching import shown_keys
-from journal.model.dependents import Dependents, dependents_of, refused
+from journal.model.dependents import Dependents, dependents_error, dependents_of
 from journal.model.store_session import StoreSession
 from journal.transactions.orphaned_rows import dangling
 from journal.transactions.state import JournalState
@@ -42,5 +42,5 @@ def orphaned_rows(
     for table_id, counts in left.items():
         table = state.catalog.by_id(table_id)
         if table is not None and dependents_of(table, chosen) is Dependents.REFUSE:
-            raise refused(table, counts, "erasing rows")
+            raise dependents_error(table, counts, "erasing rows")
     return left

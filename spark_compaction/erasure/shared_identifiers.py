@@ -48,21 +48,21 @@ class Shared:
 
     def look_ahead(self, session: StoreSession, state: JournalState) -> None:
         """Count where nothing goes by the condition, while nobody waits."""
-        for table in self._others(state):
+        for table in self._other_tables(state):
             if table.id not in self.wanted.rows:
-                self._look(session, state, table, None)
+                self._count_in_table(session, state, table, None)
 
-    def look(
+    def count_remaining(
         self, session: StoreSession, state: JournalState, going: Mapping[int, pa.Table]
     ) -> None:
         """Count the current rows that stay; ``going`` are the keys of those that go, by table.
 
         A table that nothing was written to since is not read a second time.
         """
-        for table in self._others(state):
+        for table in self._other_tables(state):
             last = state.tables[table.id].last_version
             if table.id in going or self._seen.get(table.id) != last:
-                self._look(session, state, table, going.get(table.id))
+                self._count_in_table(session, state, table, going.get(table.id))
 
     def enter(self, entries: Suppressor) -> None:
         """Write down what may not come back."""
@@ -95,7 +95,7 @@ class Shared:
         named = target.table_id in self.wanted.rows
         told = [self._scope(target.table_id)] if named else []
         tables = list(self._held) if named else [target.table_id]
-        told += [text for i in tables if (text := self._told(i))]
+        told += [text for i in tables if (text := self._holders_text(i))]
         why = "; ".join(part for part in (target.why, *told) if part)
         return replace(target, why=why)
 
@@ -113,7 +113,7 @@ class Shared:
         counts = ", ".join(f"{len(v)} of {n}" for n, v in self.wanted.suppressed.items())
         return f"identifiers are suppressed as well: {counts}"
 
-    def _told(self, table_id: int) -> str:
+    def _holders_text(self, table_id: int) -> str:
         """Who else holds identifiers in a table; empty if nobody does."""
         rows = sum(self._held.get(table_id, {}).values())
         if not rows:
@@ -142,7 +142,7 @@ class Shared:
             and any(i.type in wanted for i in descriptor_of(a.table))
         ]
 
-    def _others(self, state: JournalState) -> list[Table]:
+    def _other_tables(self, state: JournalState) -> list[Table]:
         """The tables in which rows may hold what is named and stay."""
         # Who is looked for by name goes from every row of the tables that are searched.
         gone = {a.table.id for a in self.aims if self.wanted.subjects and a.why_not is None}
@@ -152,13 +152,13 @@ class Shared:
             if table.id not in gone and state.catalog.by_id(table.id) is not None
         ]
 
-    def _look(
+    def _count_in_table(
         self, session: StoreSession, state: JournalState, table: Table, going: pa.Table | None
     ) -> None:
         self._seen[table.id] = state.tables[table.id].last_version
-        self._held[table.id] = self._counted(session, state, table, going)
+        self._held[table.id] = self._count_values(session, state, table, going)
 
-    def _counted(
+    def _count_values(
         self, session: StoreSession, state: JournalState, table: Table, going: pa.Table | None
     ) -> _Held:
         found: dict[tuple[str, str], int] = {}

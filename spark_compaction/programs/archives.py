@@ -33,7 +33,7 @@ def copy_archive(run: BackupRun, given: BackupOptions) -> JobReport:
         known = [b for b in copies.known(run.journal, run.table.id) if b.place == target]
         if not run.dry_run:
             copies.undo_halves(run.journal, run.table.id, given.name)
-        there = next((copies.there(b) for b in known if b.is_archive), None)
+        there = next((copies.read_copy(b) for b in known if b.is_archive), None)
         left = _not_in(here, [] if there is None else [there])
         if there is not None and not left:
             if not run.dry_run:
@@ -64,7 +64,7 @@ def move_archive(run: BackupRun, place: str) -> Backup | None:
         if not here:
             return None
         # One that was killed before the archived rows were released has moved them all the same.
-        known = [b for b in copies.whole(run.journal, run.table.id) if b.is_archive]
+        known = [b for b in copies.finished_copies(run.journal, run.table.id) if b.is_archive]
         away = [*known, *(copies.read(b.place or "")[0] for b in known)]
         left = _not_in(here, away)
         if left:
@@ -77,7 +77,7 @@ def move_archive(run: BackupRun, place: str) -> Backup | None:
 
 
 def _move(run: BackupRun, archive: Backup, place: str, here: Sequence[Backup]) -> Backup:
-    copied = copies.put(run.transport, archive, place, run.progress)
+    copied = copies.put_copy(run.transport, archive, place, run.progress)
     release(run, here)
     return copied
 

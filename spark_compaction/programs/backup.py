@@ -72,7 +72,7 @@ def drop(run: BackupRun, name: str) -> JobReport:
     """Forget a backup, with its files if it is a copy, and drop what only it has kept."""
     found = next((b for b in run.backups() if b.name == name), None)
     if found is None:
-        found = backups.named((), name, str(run.table.name))
+        found = backups.backup_named((), name, str(run.table.name))
     if not run.dry_run and found.place is not None:
         with run.transport.lock():
             copies.remove(run.journal, found, gives_up=True)
@@ -99,11 +99,11 @@ def _copy(run: BackupRun, naming: Naming, place: str) -> JobReport:
         with run.transport.lock():
             refuse_hidden_rows(run)
             # As it is now: an erasure may have rewritten it since.
-            listed = backups.named(run.backups(), listing.name, str(run.table.name))
+            listed = backups.backup_named(run.backups(), listing.name, str(run.table.name))
             wanted = replace(
                 listed, name=naming.name, kind=naming.kind, expires_at=naming.expires_at
             )
-            copied = copies.put(run.transport, wanted, place, run.progress)
+            copied = copies.put_copy(run.transport, wanted, place, run.progress)
     finally:
         forget(run, listing.name)
         run.store.reap()

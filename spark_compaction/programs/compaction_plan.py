@@ -267,7 +267,7 @@ class CompactionDraft:
             if kept:
                 counts = RowCounts(open=sum(f.rows for f in kept))
                 reduced.append(replace(segment, files=kept, counts=counts))
-        taken = self._taken() if self.units else ()
+        taken = self._replaced_segments() if self.units else ()
         read = volume_of(taken)
         # Each open row stays: in the base, or in history with its end.
         rows = opens if mode == "major" else read.rows - self.pairs
@@ -295,7 +295,7 @@ class CompactionDraft:
             details=planner.details(mode, sealed),
         )
 
-    def _taken(self) -> tuple[ReplacedSegment, ...]:
+    def _replaced_segments(self) -> tuple[ReplacedSegment, ...]:
         return tuple(
             ReplacedSegment(
                 i, len(files), sum(f.rows for f in files), sum(f.bytes for f in files), why

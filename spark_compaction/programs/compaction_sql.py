@@ -70,7 +70,7 @@ class CompactionInSql:
             is_empty=False,
             why=wanted.why,
             taken=replaced,
-            written=_written(taken, volume_of(replaced), is_minor=is_minor),
+            written=_expected_volume(taken, volume_of(replaced), is_minor=is_minor),
             inexact=inexact if is_minor else {**inexact, "written.files": ESTIMATED},
             skipped=tuple(Skipped(s.id, 1, why) for s in at.segments if s.id not in ids),
             task={"pieces": taken, "is_minor": is_minor},
@@ -195,7 +195,7 @@ def _replaced(
     )
 
 
-def _written(taken: Sequence[Piece], read: Volume, *, is_minor: bool) -> Volume:
+def _expected_volume(taken: Sequence[Piece], read: Volume, *, is_minor: bool) -> Volume:
     """What will be written, as far as it is known."""
     if is_minor:
         return Volume(len(_groups(taken)), read.rows, read.bytes)

@@ -164,7 +164,7 @@ class _Unit:
             counts = RowCounts(open=was.current)
             rows: exp.Query = self._survivors(layout)
             if self._minor:
-                rows = union_all([rows, self._kept(layout)])
+                rows = union_all([rows, self._ended_rows(layout)])
                 counts = counts + self._count_kept(layout)
             found.append(self._copy(layout, self._tier, rows, counts))
         if ended:
@@ -209,7 +209,7 @@ class _Unit:
         rows = exp.select(*outputs).from_(self._opens(layout).subquery("o"))
         return rows.join(self._closings(), on=self._same_row("c"), join_type="inner")
 
-    def _kept(self, layout: int) -> exp.Query:
+    def _ended_rows(self, layout: int) -> exp.Query:
         """Tombstones, and closing rows whose open twin is elsewhere."""
         names = self._names(layout)
         tombstones = self._changes(layout, names, self._is_tombstone())
@@ -220,7 +220,7 @@ class _Unit:
 
     def _count_kept(self, layout: int) -> RowCounts:
         tombstones = exp.Filter(this=_count(), expression=exp.Where(this=self._is_tombstone()))
-        rows = exp.select(_count(), tombstones).from_(self._kept(layout).subquery("k"))
+        rows = exp.select(_count(), tombstones).from_(self._ended_rows(layout).subquery("k"))
         total, ended = self._session.row(Query(rows, ()), {})
         return RowCounts(closing=total - ended, tombstone=ended)
 
@@ -236,7 +236,7 @@ class _Unit:
         rows = exp.select(*outputs).from_(self._opens(layout).subquery("o"))
         rows = rows.join(self._closings(), on=self._same_row("c"), join_type="left")
         found = self._session.row(Query(rows, ()), {})
-        kept = self._sum_of([self._kept(layout)], layout)[:2] if self._minor else (0, 0)
+        kept = self._sum_of([self._ended_rows(layout)], layout)[:2] if self._minor else (0, 0)
         return Sums(*[int(v or 0) for v in (*found, *kept)])
 
     def _sums_after(self, layout: int, written: Sequence[UnitFiles]) -> Sums:

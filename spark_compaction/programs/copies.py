@@ -63,7 +63,7 @@ def full_place(root: Path | None, place: str) -> str:
     return str(path)
 
 
-def put(transport: BackupTransport, backup: Backup, place: str, progress: Progress) -> Backup:
+def put_copy(transport: BackupTransport, backup: Backup, place: str, progress: Progress) -> Backup:
     """Copy what a backup lists to a place; all of it is there then, or nothing.
 
     What could not be removed of one that failed stays recorded, as a backup that can be dropped.
@@ -96,7 +96,7 @@ def put(transport: BackupTransport, backup: Backup, place: str, progress: Progre
                 folder.put(path, name)
                 there[name] = replace(found, path=name)
         copied = replace(
-            copied, segments=tuple(backups.followed(s, there) for s in copied.segments)
+            copied, segments=tuple(backups.follow_replacements(s, there) for s in copied.segments)
         )
         filters = _put_filters(transport, folder, names)
         _write_manifest(folder, replace(copied, filters=filters), transport.table)
@@ -114,7 +114,7 @@ def known(journal: OpenJournal, table_id: int) -> list[Backup]:
         return [b for b in backups.load(session, table_id) if b.place is not None]
 
 
-def whole(journal: OpenJournal, table_id: int) -> list[Backup]:
+def finished_copies(journal: OpenJournal, table_id: int) -> list[Backup]:
     """Those that are there, as they are; what was killed is undone or finished first."""
     return [b for b in known(journal, table_id) if tidy(journal, b)]
 
@@ -134,13 +134,13 @@ def undo_halves(journal: OpenJournal, table_id: int, name: str | None = None) ->
     return [b.name for b in found if not b.is_whole and not tidy(journal, b)]
 
 
-def there(backup: Backup) -> Backup | None:
+def read_copy(backup: Backup) -> Backup | None:
     """A copy as it lies there; None if it is none yet. Raises FILE_ACCESS if it was one."""
     assert backup.place is not None
     if Folder(backup.place).read(MANIFEST) is not None:
         return read(backup.place)[0]
     if backup.is_whole:
-        raise _gone(backup)
+        raise _copy_missing(backup)
     return None
 
 
@@ -278,7 +278,9 @@ def rewritten(
                 folder.put(path, name)
                 changed[old] = replace(found, path=name)
             fresh[new[1].path] = name
-    segments = tuple(s for s in (backups.followed(s, changed) for s in backup.segments) if s.files)
+    segments = tuple(
+        s for s in (backups.follow_replacements(s, changed) for s in backup.segments) if s.files
+    )
     filters = _put_filters(transport, folder, fresh, replace(backup, segments=segments))
     _write_manifest(folder, replace(backup, segments=segments, filters=filters), table)
 
@@ -288,7 +290,7 @@ def tidy(journal: OpenJournal, backup: Backup) -> bool:
 
     What was killed is finished by this, or undone. Raises FILE_ACCESS if a whole copy is not there.
     """
-    listed = there(backup)
+    listed = read_copy(backup)
     if listed is None:
         remove(journal, backup)
         return False
@@ -311,7 +313,7 @@ def remove(journal: OpenJournal, backup: Backup, *, gives_up: bool = False) -> N
     folder = Folder(backup.place)
     if backup.is_whole:
         if not gives_up and folder.read(MANIFEST) is None:
-            raise _gone(backup)
+            raise _copy_missing(backup)
         _record(journal, replace(backup, is_whole=False))
     folder.remove(MANIFEST)
     folder.abandon_uploads()
@@ -365,7 +367,7 @@ def _check(folder: Folder, file: SegmentFile, path: Path) -> None:
         )
 
 
-def _gone(backup: Backup) -> PalimpsestError:
+def _copy_missing(backup: Backup) -> PalimpsestError:
     return PalimpsestError(
         Code.FILE_ACCESS,
         f'the backup "{backup.name}" is not in {backup.place}, where all of it was',

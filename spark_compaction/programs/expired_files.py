@@ -15,7 +15,7 @@ from typing import Any
 import sqlglot
 from sqlglot import exp
 
-from journal.files.staging import spilled
+from journal.files.staging import spill_folder
 from journal.local_engine import layout
 from journal.local_engine.database_file import DuckDBStore
 from journal.local_engine.session import DuckDBSession
@@ -89,7 +89,7 @@ def rewrite(unit: Mapping[str, Any]) -> list[dict[str, Any]]:
     assert isinstance(change.relation, Table)
     warehouse = Warehouse(Path(unit["root"]), lambda: uuid.uuid4().hex)
     rows = RowCounts(**unit["counts"]).total
-    with spilled(warehouse.root, unit["folder"]) as place:
+    with spill_folder(warehouse.root, unit["folder"]) as place:
         store = DuckDBStore(Path(":memory:"), {**_SETTINGS, "temp_directory": str(place)})
         session = store.acquire()
         try:

@@ -117,10 +117,10 @@ def _source(run: BackupRun, given: RestoreOptions) -> Iterator[Callable[[], Back
         else:
             table = str(run.table.name)
             chosen = _latest(run, known) if given.name is None else given.name
-            backup = backups.named(known, chosen, table)
+            backup = backups.backup_named(known, chosen, table)
             stack.enter_context(_pinned(run, backup))
             # An erasure may take rows out of it meanwhile.
-            yield lambda: backups.named(run.backups(), chosen, table)
+            yield lambda: backups.backup_named(run.backups(), chosen, table)
 
 
 def _latest(run: BackupRun, known: list[Backup]) -> str:

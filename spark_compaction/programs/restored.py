@@ -60,7 +60,7 @@ def write(unit: Mapping[str, Any]) -> dict[str, Any]:
         refused = _refused(session, unit)
         if refused is not None or not found["rows"] or not unit["writes"]:
             return {**found, "refused": refused}
-        return {**found, **_written(session, table, root, unit)}
+        return {**found, **_write_rows(session, table, root, unit)}
 
 
 def _refused(session: DuckDBSession, unit: Mapping[str, Any]) -> list[Any] | None:
@@ -72,7 +72,7 @@ def _refused(session: DuckDBSession, unit: Mapping[str, Any]) -> list[Any] | Non
     return None
 
 
-def _written(
+def _write_rows(
     session: DuckDBSession, table: Table, root: Path, unit: Mapping[str, Any]
 ) -> dict[str, Any]:
     rows = conformed(table, _query(unit["append"]))

@@ -63,7 +63,7 @@ class Planning:
         for head in self.heads:
             self._head(head)
         table, gone = self.found.table, self.gone
-        kept = self._kept()
+        kept = self._rows_under_hold()
         left: dict[str, int] = {}
         if gone.total:
             left = left_by_date(self.session, self.journal.state, self.found)
@@ -88,7 +88,7 @@ class Planning:
             details=details(self.found, floor, self.archived, kept, gone, left),
         )
 
-    def _kept(self) -> RowsUnderHold:
+    def _rows_under_hold(self) -> RowsUnderHold:
         """The rows past their time that holds keep, heads included."""
         manifest = self.journal.state.tables[self.found.table.id].manifest
         written = layout.written_rows(self.found.table, manifest, self.journal.root)

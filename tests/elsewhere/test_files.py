@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import gateway
-from journal.files.object_storage import Folder, fetched
+from journal.files.object_storage import Folder, local_copy_of
 from journal.model.errors import PalimpsestError
 from tests.support.client import Client
 from tests.support.prompt import palimpsest
@@ -200,6 +200,6 @@ def test_a_draft_does_not_stay_where_names_can_change(tmp_path: Path) -> None:
 
 def test_a_copy_goes_with_its_block(server: Server, bucket: str) -> None:
     server.client().put_object(Bucket=bucket, Key="k", Body=b"1")
-    with fetched(f"s3://{bucket}/k") as path:
+    with local_copy_of(f"s3://{bucket}/k") as path:
         assert path.read_bytes() == b"1"
     assert not path.exists()

@@ -182,6 +182,6 @@ def test_members_that_would_not_come_back_are_refused(kind: str) -> None:
 
 
 def test_an_engine_is_known_by_the_name_it_gives() -> None:
-    assert HiveEngine.named("Apache Hive") is HiveEngine.APACHE
-    assert HiveEngine.named("Spark SQL") is HiveEngine.SPARK
-    assert HiveEngine.named("") is HiveEngine.SPARK
+    assert HiveEngine.of_name("Apache Hive") is HiveEngine.APACHE
+    assert HiveEngine.of_name("Spark SQL") is HiveEngine.SPARK
+    assert HiveEngine.of_name("") is HiveEngine.SPARK

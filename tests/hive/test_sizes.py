@@ -21,7 +21,7 @@ def test_a_large_segment_hides_no_small_one() -> None:
 
 def test_another_form_of_explaining_tells_nothing() -> None:
     group = Group("j1", frozenset("a"), 1)
-    assert sizes.told([("== Physical Plan ==\nScan parquet",)], [group]) == {}
+    assert sizes.read_sizes([("== Physical Plan ==\nScan parquet",)], [group]) == {}
 
 
 def test_a_server_tells_folders_and_bytes(con: Connection) -> None:
@@ -38,7 +38,7 @@ def test_a_server_tells_folders_and_bytes(con: Connection) -> None:
     groups = sizes.grouped(wanted, listed)
     with journal.store.connection() as plain:
         text = plain.text(sizes.question(journal.names, groups))
-        found = sizes.told(plain.run(f"EXPLAIN COST {text}"), groups)
+        found = sizes.read_sizes(plain.run(f"EXPLAIN COST {text}"), groups)
         counts = {g: {str(s) for s, _ in plain.run(sizes.count(journal.names, g))} for g in groups}
     assert {(g.rows, size.folders) for g, size in found.items()} == {(2, 2), (100, 1)}
     assert all(size.bytes.endswith("B") for size in found.values())

@@ -28,7 +28,7 @@ Asked = list[tuple[str | None, int, int]]
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
     noted: Asked = []
-    narrow = KeyFilters.narrow
+    narrow = KeyFilters.matching_paths
 
     def noting(
         self: KeyFilters,
@@ -42,7 +42,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Asked:
         noted.append((column, len(paths), len(found)))
         return found
 
-    monkeypatch.setattr(KeyFilters, "narrow", noting)
+    monkeypatch.setattr(KeyFilters, "matching_paths", noting)
     return noted
 
 

@@ -17,13 +17,18 @@ from journal.files.filters.key_filters import KeyFilters
 from journal.files.filters.sidecar import (
     KEY,
     FilterBuilder,
-    asked,
     drop_from_sidecar,
+    identifier_hashes,
     merge_sidecars,
     read_sidecar,
     write_sidecar,
 )
-from journal.identity.descriptor import DescriptorEntry, checked, descriptor_of, parse_descriptor
+from journal.identity.descriptor import (
+    DescriptorEntry,
+    check_descriptor,
+    descriptor_of,
+    parse_descriptor,
+)
 from journal.identity.paths import parse_path
 from journal.model.errors import PalimpsestError
 from journal.model.schema import Table
@@ -76,7 +81,7 @@ def _held(client: Client, name: str, *values: object) -> list[bool]:
     assert table is not None
     (filters,) = read_sidecar(client.files()[0].parent).values()
     identity = next(i for i in descriptor_of(table) if str(i.path) == name)
-    hashes = asked(pa.array(values), identity)
+    hashes = identifier_hashes(pa.array(values), identity)
     assert hashes is not None
     return list(filters[identity.id].may_hold(hashes))
 
@@ -188,16 +193,16 @@ def test_descriptors_that_cannot_be_used_are_refused(run: Client, text: str) -> 
     table = run.connection.session.journal.state.catalog.by_id(1)
     assert table is not None
     with pytest.raises(PalimpsestError, match="PAL-211"):
-        checked(table, text)
+        check_descriptor(table, text)
 
 
 def test_descriptors_are_read_as_they_are_written(run: Client) -> None:
     run(NESTED)
     table = run.connection.session.journal.state.catalog.by_id(1)
     assert table is not None
-    stored = checked(table, DESCRIPTOR)
+    stored = check_descriptor(table, DESCRIPTOR)
     assert parse_descriptor(stored) == parse_descriptor(DESCRIPTOR)
-    assert checked(table, stored) == stored
+    assert check_descriptor(table, stored) == stored
 
 
 def test_parts_of_a_sidecar_become_one(tmp_path: Path) -> None:
@@ -220,7 +225,7 @@ def test_point_reads_open_only_files_that_may_hold_the_key(
         run("INSERT INTO p SELECT 'k' || (i * 4 + ?), i FROM range(50) t(i)", part)
         run("CALL system.flush('p')")
     asked: list[tuple[int, int]] = []
-    narrow = KeyFilters.narrow
+    narrow = KeyFilters.matching_paths
 
     def noted(
         self: KeyFilters, root: Path, table: Table, paths: list[str], *what: object
@@ -229,7 +234,7 @@ def test_point_reads_open_only_files_that_may_hold_the_key(
         asked.append((len(paths), len(found)))
         return found
 
-    monkeypatch.setattr(KeyFilters, "narrow", noted)
+    monkeypatch.setattr(KeyFilters, "matching_paths", noted)
     assert run("SELECT n FROM p WHERE id = 'k41'") == [(10,)]
     assert run("SELECT n FROM p WHERE id = ?", "k42") == [(10,)]
     assert run("SELECT n FROM p WHERE id = ?", "nobody") == []

@@ -102,7 +102,7 @@ def test_many_values_are_counted_as_nearly_as_a_thousandth() -> None:
     some = np.random.default_rng(7).integers(0, _ALL, 200_000, dtype=np.uint64)
     crowd = np.concatenate([some, some[:50_000], np.full(100_000, some[0]), some % 1000])
     exact = len(np.unique(crowd))
-    assert abs(bloom.different(crowd) - exact) < exact / 1000
+    assert abs(bloom.distinct_hashes(crowd) - exact) < exact / 1000
 
 
 def test_types_that_can_be_hashed() -> None:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from journal.files.filters.bloom import Bloom
 from journal.files.filters.read_back import take_in
-from journal.files.filters.sidecar import KEY, FilterBuilder, asked, read_sidecar
+from journal.files.filters.sidecar import KEY, FilterBuilder, identifier_hashes, read_sidecar
 from journal.identity.descriptor import FPP_DEFAULT, DescriptorEntry
 from journal.identity.paths import parse_path
 
@@ -127,7 +127,7 @@ def test_any_text_is_found_in_its_filter(
     found = _read_back(path, identities, ())
     assert found == _asked_of_duckdb(path, identities, ())
     for identity in identities:
-        hashes = asked(pa.array(made, pa.string()), identity)
+        hashes = identifier_hashes(pa.array(made, pa.string()), identity)
         assert hashes is not None
         assert found[identity.id].may_hold(hashes).all()
 

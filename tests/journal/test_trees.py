@@ -6,7 +6,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from journal.model.trees import Nodes, copied
+from journal.model.trees import Nodes, copy_tree
 
 TREES = [
     "SELECT 1",
@@ -20,7 +20,7 @@ TREES = [
 @pytest.mark.parametrize("text", TREES)
 def test_a_copy_is_equal_and_shares_nothing(text: str) -> None:
     tree = sqlglot.parse_one(text, read="duckdb")
-    copy = copied(tree)
+    copy = copy_tree(tree)
     assert copy == tree
     assert copy.sql("duckdb") == tree.sql("duckdb")
     pairs = list(zip(tree.walk(), copy.walk(), strict=True))
@@ -51,7 +51,7 @@ def test_a_chain_of_any_length_is_copied() -> None:
     chain: exp.Expr = exp.true()
     for _ in range(20_000):
         chain = exp.And(this=chain, expression=exp.true())
-    copy = copied(chain)
+    copy = copy_tree(chain)
     depth = 0
     while isinstance(copy, exp.And):
         copy, depth = copy.this, depth + 1

@@ -62,14 +62,14 @@ def build(hashes: Hashes, fpp: float, distinct: int | None = None) -> Bloom:
 
     ``hashes`` may be sorted where they are, and are of no use afterwards.
     """
-    count = max(1, distinct if distinct is not None else different(hashes))
+    count = max(1, distinct if distinct is not None else distinct_hashes(hashes))
     probes, blocks = size(count, fpp)
     # Bits are set block after block then, out of the cache.
     hashes.sort()
     return Bloom(blocks, probes, count, _bits_of(hashes, blocks, probes).tobytes())
 
 
-def different(hashes: Hashes) -> int:
+def distinct_hashes(hashes: Hashes) -> int:
     """How many different ones there are; of many, as nearly as a thousandth.
 
     So many are not sorted for that: each sets one of as many bits, by its last bits, and how many

@@ -35,27 +35,27 @@ class KeyFilters:
         self._bytes = 0
         self._lock = threading.Lock()
 
-    def narrow(
+    def matching_paths(
         self, root: Path, table: Table, paths: Sequence[str], value: Any, column: str | None = None
     ) -> list[str]:
         """The paths that may hold a value of ``column``, or else of the key; at least one."""
         found = list(paths)
         if len(found) < 2 or not _can_be_asked(table, value, column):
             return found
-        return self._narrowed(root, table, found, value, column)
+        return self._matching_paths(root, table, found, value, column)
 
-    def _narrowed(
+    def _matching_paths(
         self, root: Path, table: Table, paths: list[str], value: Any, column: str | None
     ) -> list[str]:
         import pyarrow as pa
 
         from journal.files.filters.hashing import hash_rows
-        from journal.files.filters.sidecar import KEY, asked
+        from journal.files.filters.sidecar import KEY, identifier_hashes
 
         values = pa.array([value])
         identity = None if column is None else _identities(table, column)[0]
         name = KEY if identity is None else identity.id
-        hashes = hash_rows(values) if identity is None else asked(values, identity)
+        hashes = hash_rows(values) if identity is None else identifier_hashes(values, identity)
         if hashes is None:
             return paths
         (wanted,) = hashes.tolist()
@@ -82,10 +82,10 @@ class KeyFilters:
         if left:
             with self._lock:
                 for path, bloom in found.items():
-                    self._keep((path, name), bloom)
+                    self._cache((path, name), bloom)
         return found
 
-    def _keep(self, name: _Name, bloom: Bloom | None) -> None:
+    def _cache(self, name: _Name, bloom: Bloom | None) -> None:
         gone = self._held.pop(name, None)
         self._held[name] = bloom
         self._bytes += _size(bloom) - _size(gone)

@@ -25,7 +25,7 @@ from journal.files.filters.bloom import BLOCK_BITS, Bloom, build
 from journal.files.filters.hashing import Hashes, can_hash, combine, folded, hash_into, hash_rows
 from journal.identity.descriptor import FPP_DEFAULT, DescriptorEntry, filtered_of
 from journal.identity.values import values_at
-from journal.local_engine.file_modes import follow
+from journal.local_engine.file_modes import follow_modes
 from journal.model.schema import Table
 from journal.model.segment import SIDECAR, SegmentFile
 
@@ -47,7 +47,7 @@ class _Gathered:
     room: Hashes
     count: int = 0
 
-    def more(self, count: int) -> Hashes:
+    def reserve(self, count: int) -> Hashes:
         """Where the hashes of so many further values belong."""
         before, self.count = self.count, self.count + count
         if self.count > len(self.room):
@@ -94,13 +94,13 @@ class FilterBuilder:
             if hashes is None:
                 self._refused.add(KEY)
             else:
-                self._room(KEY).more(len(hashes))[:] = hashes
+                self._room(KEY).reserve(len(hashes))[:] = hashes
 
     def _take(self, name: str, values: Values | None) -> None:
         if values is None:
             self._refused.add(name)
         else:
-            hash_into(values, self._room(name).more(len(values)))
+            hash_into(values, self._room(name).reserve(len(values)))
 
     def _room(self, name: str) -> _Gathered:
         if name not in self._gathered:
@@ -119,7 +119,7 @@ class FilterBuilder:
         return found
 
 
-def asked(values: Values, identity: DescriptorEntry) -> Hashes | None:
+def identifier_hashes(values: Values, identity: DescriptorEntry) -> Hashes | None:
     """Hashes of identifiers in the form in which the filters of ``identity`` hold them."""
     formed = _in_form(values, identity)
     return None if formed is None else hash_rows(formed)
@@ -170,7 +170,7 @@ def write_sidecar(
     text = json.dumps(header).encode()
     draft = target.with_name(target.name + ".new")
     with draft.open("wb") as handle:
-        follow(draft)
+        follow_modes(draft)
         handle.write(_MAGIC)
         handle.write(_HEAD.pack(len(text), zlib.crc32(text)))
         handle.write(text)

@@ -41,7 +41,7 @@ def prepare_selects(tree: exp.Expr) -> exp.Expr:
     return prepared
 
 
-def _refused(what: str, advice: str) -> PalimpsestError:
+def _refusal(what: str, advice: str) -> PalimpsestError:
     return PalimpsestError(Code.NOT_SUPPORTED, f"this store has no {what}", advice=advice)
 
 
@@ -141,7 +141,7 @@ def result_names(query: exp.Query, known: Known = _NOTHING) -> list[str] | None:
                 found += [name for _, name in _matching(item, inner)]
             else:
                 star = item.this if isinstance(item, exp.Column) else item
-                found += [kept.alias_or_name for kept in _kept(star, inner)]
+                found += [kept.alias_or_name for kept in _columns_of_star(star, inner)]
         else:
             found.append(item.alias_or_name if isinstance(item, exp.Alias | exp.Column) else "")
     return found
@@ -174,7 +174,7 @@ def _expand_stars(select: exp.Select) -> None:
     changed = False
     for item in select.expressions:
         if isinstance(item, exp.Columns):
-            items += _kept(exp.Star(), _matching(item, _starred(select, exp.Star())))
+            items += _columns_of_star(exp.Star(), _matching(item, _starred(select, exp.Star())))
             changed = True
             continue
         star = item.this if isinstance(item, exp.Column) else item
@@ -192,7 +192,7 @@ def _expand_stars(select: exp.Select) -> None:
                 advice="list the columns",
             )
         changed = True
-        items += _kept(star, columns)
+        items += _columns_of_star(star, columns)
     if changed:
         select.set("expressions", items)
 
@@ -201,11 +201,11 @@ def _matching(item: exp.Expr, columns: list[tuple[str, str]] | None) -> list[tup
     """The columns whose names a regular expression is found in."""
     pattern = item.this
     if columns is None or not (isinstance(pattern, exp.Literal) and pattern.is_string):
-        raise _refused("COLUMNS(..) like this", "give a regular expression, or list the columns")
+        raise _refusal("COLUMNS(..) like this", "give a regular expression, or list the columns")
     try:
         found = [(alias, name) for alias, name in columns if re.search(pattern.name, name)]
     except re.error as error:
-        raise _refused(
+        raise _refusal(
             f"COLUMNS({pattern.name!r}), which is not a regular expression", ""
         ) from error
     if not found:
@@ -217,7 +217,7 @@ def _matching(item: exp.Expr, columns: list[tuple[str, str]] | None) -> list[tup
     return found
 
 
-def _kept(star: exp.Expr, columns: list[tuple[str, str]]) -> list[exp.Expr]:
+def _columns_of_star(star: exp.Expr, columns: list[tuple[str, str]]) -> list[exp.Expr]:
     left_out = {fold(e.name) for e in star.args.get("except_") or ()}
     replaced = {fold(e.alias): e for e in star.args.get("replace") or ()}
     renamed = {fold(e.this.name): e.alias for e in star.args.get("rename") or ()}

@@ -82,7 +82,7 @@ class Commits:
             with acquired(journal.commit_lock, watcher), journal.session() as session:
                 return self._commit_alone(session, transaction, author, watcher)
         waiting = Waiting(transaction, author)
-        self._queue.go(waiting, watcher, self._journal.commit_lock, self._serve)
+        self._queue.run(waiting, watcher, self._journal.commit_lock, self._serve)
         if waiting.error is not None:
             raise waiting.error
         if waiting.version is None:

@@ -21,39 +21,41 @@ from journal.model.store_session import Parameters
 
 def export_rows(session: DuckDBSession, export: Export, parameters: Parameters) -> int:
     """Write the rows; how many they were."""
-    path = _place(session.root, export)
+    path = _export_path(session.root, export)
     if export.is_folder:
-        return _copied(session, export, path, parameters)
+        return _copy_rows(session, export, path, parameters)
     partial = path.with_name(f".part-{os.getpid()}-{threading.get_ident()}-{path.name}")
     try:
-        count = _copied(session, export, partial, parameters)
+        count = _copy_rows(session, export, partial, parameters)
         partial.replace(path)
     except OSError as error:
-        raise _refused(export.path, error.strerror or str(error)) from error
+        raise _export_error(export.path, error.strerror or str(error)) from error
     finally:
         partial.unlink(missing_ok=True)
     return count
 
 
-def _place(root: Path, export: Export) -> Path:
+def _export_path(root: Path, export: Export) -> Path:
     """Where the file shall lie; raises FILE_ACCESS where none may."""
     path = Path(export.path)
     try:
         whole = path.resolve()
     except (OSError, ValueError) as error:
-        raise _refused(export.path, str(error)) from error
+        raise _export_error(export.path, str(error)) from error
     if whole.is_relative_to(root.resolve()):
-        raise _refused(export.path, "it lies inside the warehouse, which only commits write to")
+        raise _export_error(
+            export.path, "it lies inside the warehouse, which only commits write to"
+        )
     if not whole.parent.is_dir() and not export.is_folder:
-        raise _refused(export.path, "its folder does not exist")
+        raise _export_error(export.path, "its folder does not exist")
     if whole.exists() and whole.is_dir() != export.is_folder:
-        raise _refused(export.path, "it is a folder" if whole.is_dir() else "it is no folder")
+        raise _export_error(export.path, "it is a folder" if whole.is_dir() else "it is no folder")
     if whole.exists() and not (whole.is_dir() or whole.is_file()):
-        raise _refused(export.path, "it is no regular file")
+        raise _export_error(export.path, "it is no regular file")
     return whole
 
 
-def _copied(session: DuckDBSession, export: Export, path: Path, parameters: Parameters) -> int:
+def _copy_rows(session: DuckDBSession, export: Export, path: Path, parameters: Parameters) -> int:
     given = (("FORMAT", exp.Literal.string(export.form)), *export.options)
     copy = exp.Copy(
         this=exp.Subquery(this=export.query.ast.copy()),
@@ -65,7 +67,7 @@ def _copied(session: DuckDBSession, export: Export, path: Path, parameters: Para
     return int(session.fetch_many(1)[0][0])
 
 
-def _refused(path: str, why: str) -> PalimpsestError:
+def _export_error(path: str, why: str) -> PalimpsestError:
     return PalimpsestError(
         Code.FILE_ACCESS,
         f"cannot write {path}: {why}",

@@ -20,7 +20,7 @@ from sqlglot import exp
 from journal.files.filters.read_back import BATCH_ROWS, take_in
 from journal.files.filters.sidecar import FileFilters, FilterBuilder, write_sidecar
 from journal.files.parquet_files import checksum
-from journal.files.staging import attempt, attempt_id, spilled
+from journal.files.staging import attempt, attempt_id, spill_folder
 from journal.identity.descriptor import parse_descriptor
 from journal.local_engine.hash import row_hash
 from journal.local_engine.session import DIALECT
@@ -40,12 +40,16 @@ def rewrite_without(unit: Mapping[str, Any]) -> list[dict[str, Any]]:
     """
     folder = Path(unit["files"][0]["target"]).parent
     given = (folder.parent, folder.name)
-    with spilled(*given) as scratch, attempt(*given) as place, _connected(scratch) as connection:
+    with (
+        spill_folder(*given) as scratch,
+        attempt(*given) as place,
+        _connected(scratch) as connection,
+    ):
         files = [
             {"source": f["source"], "target": _target(f["target"], folder.parent / place)}
             for f in unit["files"]
         ]
-        return _rewritten(connection, {**unit, "files": files})
+        return _rewrite_files(connection, {**unit, "files": files})
 
 
 def _connected(scratch: Path) -> duckdb.DuckDBPyConnection:
@@ -57,7 +61,7 @@ def _target(wanted: str, place: Path) -> str:
     return str(place / f"{Path(wanted).stem}_{attempt_id(str(place))}.parquet")
 
 
-def _rewritten(
+def _rewrite_files(
     connection: duckdb.DuckDBPyConnection, unit: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
     _load_keys(connection, unit)
@@ -79,14 +83,14 @@ def _rewritten(
     return done
 
 
-def _quoted(name: str) -> exp.Identifier:
+def _quote(name: str) -> exp.Identifier:
     return exp.to_identifier(name, quoted=True)
 
 
 def _load_keys(connection: duckdb.DuckDBPyConnection, unit: Mapping[str, Any]) -> None:
     keys = exp.select(
         *[
-            exp.alias_(exp.maybe_parse(sql, dialect=DIALECT), _quoted(name))
+            exp.alias_(exp.maybe_parse(sql, dialect=DIALECT), _quote(name))
             for name, sql in unit["casts"].items()
         ]
     ).distinct()
@@ -105,9 +109,9 @@ def _files(paths: Iterable[str], name_as: str | None = None) -> exp.Table:
     return exp.Table(this=exp.Anonymous(this="read_parquet", expressions=arguments))
 
 
-def _joined(rows: exp.Select, unit: Mapping[str, Any], kind: str) -> exp.Select:
+def _join_keys(rows: exp.Select, unit: Mapping[str, Any], kind: str) -> exp.Select:
     same = [
-        exp.EQ(this=exp.column(_quoted(k), table="p"), expression=exp.column(_quoted(k), table="k"))
+        exp.EQ(this=exp.column(_quote(k), table="p"), expression=exp.column(_quote(k), table="k"))
         for k in unit["casts"]
     ]
     keys = exp.alias_(exp.to_table(_KEYS), "k", table=True)
@@ -125,16 +129,16 @@ def _digests(
     over the hashes of whole rows that no order changes. One pass over the files.
     """
     taken = [unit["version"], unit["subsequent"], *(name for name, _ in unit["fields"])]
-    name_as, gone = _unused("of_file", taken), exp.column(_quoted(_unused(_GONE, taken)), table="r")
+    name_as, gone = _unused("of_file", taken), exp.column(_quote(_unused(_GONE, taken)), table="r")
     source = exp.alias_(_files(paths, name_as), "p", table=True)
     is_gone: exp.Expr = exp.false()
     rows = exp.select("p.*").from_(source)
     if with_keys:
-        rows = _joined(rows, unit, "left")
-        first = exp.column(_quoted(next(iter(unit["casts"]))), table="k")
+        rows = _join_keys(rows, unit, "left")
+        first = exp.column(_quote(next(iter(unit["casts"]))), table="k")
         is_gone = exp.not_(exp.Is(this=first, expression=exp.null()))
     rows = rows.select(exp.alias_(is_gone, gone.this))
-    start, end = (exp.column(_quoted(unit[n]), table="r") for n in ("version", "subsequent"))
+    start, end = (exp.column(_quote(unit[n]), table="r") for n in ("version", "subsequent"))
     opened = exp.Is(this=end, expression=exp.null())
     tombstone = exp.EQ(this=end.copy(), expression=start)
     whole = row_hash(unit["fields"], [start.copy(), end.copy()], "r")
@@ -145,7 +149,7 @@ def _digests(
             _where(exp.Count(this=exp.Star()), exp.and_(of, k)) for k in (opened, tombstone)
         ]
         outputs += [_where(exp.Count(this=exp.Star()), of), _where(total, of)]
-    file = exp.column(_quoted(name_as), table="r")
+    file = exp.column(_quote(name_as), table="r")
     query = exp.select(file, *outputs).from_(rows.subquery("r")).group_by(file.copy())
     found = connection.execute(query.sql(dialect=DIALECT)).fetchall()
     return {row[0]: (_digest(*row[1:5]), _digest(*row[5:9])) for row in found}
@@ -178,7 +182,7 @@ def _write(
     options = {"FORMAT": "parquet", "RETURN_STATS": "true", **unit["options"]}
     rows = exp.select("p.*").from_(exp.alias_(_files([file["source"]]), "p", table=True))
     copy = exp.Copy(
-        this=exp.Subquery(this=_joined(rows, unit, "anti")),
+        this=exp.Subquery(this=_join_keys(rows, unit, "anti")),
         kind=False,
         files=[exp.Literal.string(file["target"])],
         params=[
@@ -192,7 +196,7 @@ def _write(
         os.fsync(handle.fileno())
     low = high = None
     if unit["bounded"] is not None:
-        stats = (row[4] or {}).get(_quoted(unit["bounded"]).sql(dialect=DIALECT), {})
+        stats = (row[4] or {}).get(_quote(unit["bounded"]).sql(dialect=DIALECT), {})
         if "min" in stats and "max" in stats:
             low, high = int(stats["min"]), int(stats["max"])
     return {
@@ -225,7 +229,7 @@ def _write_filters(
             continue
 
         def rows(columns: Sequence[str], path: Path = path) -> pa.RecordBatchReader:
-            query = exp.select(*[exp.column(_quoted(c)) for c in columns])
+            query = exp.select(*[exp.column(_quote(c)) for c in columns])
             query = query.from_(_files([str(path)]))
             return connection.sql(query.sql(dialect=DIALECT)).to_arrow_reader(BATCH_ROWS)
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from journal.files.parquet_files import settled, sync_folder
+from journal.files.parquet_files import sync_file, sync_folder
 from journal.identity.descriptor import filtered_of
 from journal.local_engine.session import DuckDBSession
 from journal.model.plan import Query
@@ -33,7 +33,7 @@ _THREADS_MIN, _THREADS_MAX = 2, 8
 """One of the two waits for the disk. Each may hold the hashes of a file: eight bytes a row."""
 
 
-def finished(
+def finish_files(
     session: DuckDBSession,
     table: Table,
     root: Path,
@@ -52,7 +52,7 @@ def finished(
     settling, building = [], {}
     try:
         for file in files:
-            settling.append(pool.submit(settled, root, file))
+            settling.append(pool.submit(sync_file, root, file))
             if builder is not None:
                 given = builder.fresh(file), root / file.path, session, alone
                 building[Path(file.path).name] = pool.submit(filters_of, *given)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.files.parquet_files import sync_folder
-from journal.local_engine.file_modes import follow
+from journal.local_engine.file_modes import follow_modes
 from journal.local_engine.layout import parquet_type
 from journal.local_engine.session import DuckDBSession
 from journal.model.plan import Query
@@ -41,7 +41,7 @@ def write_keys(session: DuckDBSession, table: Table, found: Sequence[pa.Table], 
     )
     session.execute(Query(copy, ()), {})
     count = int(session.fetch_many(1)[0][0])
-    follow(path)
+    follow_modes(path)
     with path.open("rb") as handle:
         os.fsync(handle.fileno())
     sync_folder(path.parent)

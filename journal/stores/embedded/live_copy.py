@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from journal.files.parquet_files import sync_folder
 from journal.local_engine.errors import mapped
-from journal.local_engine.file_modes import OWNER, give, make_folder
+from journal.local_engine.file_modes import OWNER, make_folder, set_mode
 from journal.local_engine.session import DIALECT
 from journal.model.errors import Code, PalimpsestError
 
@@ -64,17 +64,17 @@ def _copy(file: Path, draft: Path, spilled: Path) -> None:
             )
             connection.execute(attach.sql(dialect=DIALECT))
         # Before there is anything in it.
-        give(draft, stat.S_IMODE(file.stat().st_mode))
+        set_mode(draft, stat.S_IMODE(file.stat().st_mode))
         tables = connection.execute(
             "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = 'old'"
         ).fetchall()
         for schema in dict.fromkeys(schema for schema, _ in tables):
-            made = exp.Table(this=_quoted(schema), db=_quoted("live"))
+            made = exp.Table(this=_quote(schema), db=_quote("live"))
             create = exp.Create(this=made, kind="SCHEMA", exists=True)
             connection.execute(create.sql(dialect=DIALECT))
         for schema, name in tables:
             old, new = (
-                exp.Table(this=_quoted(name), db=_quoted(schema), catalog=_quoted(of))
+                exp.Table(this=_quote(name), db=_quote(schema), catalog=_quote(of))
                 for of in ("old", "live")
             )
             copy = exp.Create(this=new, kind="TABLE", expression=exp.select("*").from_(old))
@@ -85,5 +85,5 @@ def _copy(file: Path, draft: Path, spilled: Path) -> None:
         connection.execute("DETACH old")
 
 
-def _quoted(name: str) -> exp.Identifier:
+def _quote(name: str) -> exp.Identifier:
     return exp.to_identifier(name, quoted=True)

@@ -153,7 +153,7 @@ class PositionKeeper:
                     return None
                 entry = self._entries.get(table_id)
                 earlier = None if entry is None else entry.positions or entry.earlier
-                found = _found(statement, table_id, earlier)
+                found = _find_positions(statement, table_id, earlier)
         finally:
             self._statement = None
             self._journal.rollback(transaction)
@@ -183,7 +183,7 @@ class PositionKeeper:
     def _renew(self, table_id: int, state: TableState, before: _Entry | None) -> _Entry:
         since_ns = self._clock_ns()
         known = None if before is None else before.positions or before.earlier
-        if before is not None and _same(before.state, state):
+        if before is not None and _same_state(before.state, state):
             since_ns = before.since_ns
         fits = known is not None and known.fits(state)
         entry = _Entry(
@@ -214,13 +214,15 @@ def placeable(table: Table, state: TableState) -> bool:
     return not {fold(c.physical) for c in table.stored} & {store.FILE, store.ROW}
 
 
-def _same(one: TableState, other: TableState) -> bool:
+def _same_state(one: TableState, other: TableState) -> bool:
     if one.last_version != other.last_version:
         return False
     return one.manifest.segments == other.manifest.segments
 
 
-def _found(statement: Statement, table_id: int, earlier: Positions | None) -> Positions | None:
+def _find_positions(
+    statement: Statement, table_id: int, earlier: Positions | None
+) -> Positions | None:
     state = statement.committed.tables.get(table_id)
     table = statement.transaction.catalog.by_id(table_id)
     if state is None or table is None or not placeable(table, state):

@@ -45,12 +45,12 @@ def due(
     """What ``reap`` would remove if there were no backups of the ``ignored`` names."""
     with journal.reading_session() as session:
         found = load(session, table_id)
-        going = _going(found, journal.clock.now(), chosen)
+        going = _segments_to_remove(found, journal.clock.now(), chosen)
         read = journal.paths_in_use() | backups.pinned_paths(session, frozenset(ignored))
     free = [r for r in going if read.isdisjoint(f.path for f in r.segment.files)]
     left = {f.path for r in found if r not in free for f in r.segment.files}
     files = {f.path: f for r in free for f in r.segment.files}
-    return _reaped(
+    return _removal_report(
         [f for p, f in files.items() if p not in left], [r for r in going if r not in free]
     )
 
@@ -63,7 +63,7 @@ def reap(
 ) -> Reaped:
     """Remove retired segments whose grace has ended, or those ``chosen``; what is in use stays."""
     with journal.exclusive_session() as session:
-        going = _going(load(session, table_id), now, chosen)
+        going = _segments_to_remove(load(session, table_id), now, chosen)
         read = journal.paths_in_use() | backups.pinned_paths(session)
         free = [r for r in going if read.isdisjoint(f.path for f in r.segment.files)]
         forget(session, [r.id for r in free])
@@ -75,10 +75,10 @@ def reap(
         files = {f.path: f for r in free for f in r.segment.files if f.path not in listed}
         removed = list(files.values())
         journal.warehouse.remove_files(removed)
-    return _reaped(removed, [r for r in going if r not in free])
+    return _removal_report(removed, [r for r in going if r not in free])
 
 
-def _going(
+def _segments_to_remove(
     found: Sequence[RetiredSegment], now: Version, chosen: Chosen | None
 ) -> Sequence[RetiredSegment]:
     if chosen is None:
@@ -86,7 +86,7 @@ def _going(
     return chosen([r for r in found if r.why.job_kind != ARCHIVE])
 
 
-def _reaped(removed: Sequence[SegmentFile], in_use: Sequence[RetiredSegment]) -> Reaped:
+def _removal_report(removed: Sequence[SegmentFile], in_use: Sequence[RetiredSegment]) -> Reaped:
     return Reaped(
         tuple(f.path for f in removed),
         tuple(r.id for r in in_use),

@@ -131,7 +131,7 @@ class Statement(AbstractContextManager["Statement", None]):
         table = self.transaction.catalog.by_id(place.table_id)
         if table is not None:
             value = lookup.constant(place.value, parameters)
-            paths = self._journal.filters.narrow(root, table, paths, value, place.column)
+            paths = self._journal.filters.matching_paths(root, table, paths, value, place.column)
         return [str(root / path) for path in paths]
 
     def leave_positions(self, table_id: int) -> None:

@@ -132,13 +132,13 @@ class _FileChecks:
 def _backup_files(journal: Journal, table_id: int) -> Iterator[list[SegmentFile]]:
     """The files that backups and archives of a table list, which stay while the block lasts."""
     with ExitStack() as pins:
-        yield _pinned(journal, table_id, pins)
+        yield _pinned_files(journal, table_id, pins)
 
 
-def _pinned(journal: Journal, table_id: int, pins: ExitStack) -> list[SegmentFile]:
+def _pinned_files(journal: Journal, table_id: int, pins: ExitStack) -> list[SegmentFile]:
     # Under the lock nobody reaps between looking and pinning.
     with journal.commit_lock, journal.reading_session() as session:
-        listed = [s for b in backups.listed(session, table_id) for s in b.segments]
+        listed = [s for b in backups.backups_in_store(session, table_id) for s in b.segments]
         there = {f.path for s in journal.state.tables[table_id].manifest.segments for f in s.files}
         for one in retired.load(session, table_id):
             there |= {f.path for f in one.segment.files}

@@ -25,7 +25,7 @@ from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.segment import SIDECAR, SegmentFile
 from journal.model.store_session import Parameters
-from journal.stores.embedded.finishing import finished
+from journal.stores.embedded.finishing import finish_files
 
 DATABASE_FILE = "palimpsest.duckdb"
 _ROW_GROUP_ROWS = 61_440
@@ -111,7 +111,7 @@ class Warehouse:
             if part is None:  # Where an attempt writes the owner alone makes folders.
                 make_folders(self.root, folder, self.modes)
             files = copy_parquet(session, query, parameters, self.root, folder, options, key)
-            return finished(session, table, self.root, folder, files, part)
+            return finish_files(session, table, self.root, folder, files, part)
         except (PalimpsestError, OSError) as error:
             shutil.rmtree(self.root / folder, ignore_errors=True)
             if isinstance(error, OSError):

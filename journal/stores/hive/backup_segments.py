@@ -36,5 +36,9 @@ def backup_only_segments(
 ) -> tuple[Segment, ...]:
     """The segments that only backups of a table list, once each."""
     live = live_paths(state.manifest)
-    found = {s.files[0].path: s for b in backups.listed(session, table.id) for s in segments_of(b)}
+    found = {
+        s.files[0].path: s
+        for b in backups.backups_in_store(session, table.id)
+        for s in segments_of(b)
+    }
     return tuple(s for path, s in found.items() if path not in live)

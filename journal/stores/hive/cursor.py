@@ -45,17 +45,17 @@ class HiveCursor:
         """Have a statement run, to its end if it ``waits`` for that."""
         self.close()
         asked = ttypes.TExecuteStatementReq(self._session, sql, runAsync=not waits)
-        self.operation = _checked(self._client.ExecuteStatement(asked)).operationHandle
+        self.operation = _check_response(self._client.ExecuteStatement(asked)).operationHandle
         self._is_read = not self.operation.hasResultSet
 
     def status(self) -> Any:
         """How far the statement is; servers answer late while it runs."""
         asked = ttypes.TGetOperationStatusReq(self.operation, getProgressUpdate=False)
-        return _checked(self._client.GetOperationStatus(asked))
+        return _check_response(self._client.GetOperationStatus(asked))
 
     def cancel(self) -> None:
         """Have the statement stopped."""
-        _checked(self._client.CancelOperation(ttypes.TCancelOperationReq(self.operation)))
+        _check_response(self._client.CancelOperation(ttypes.TCancelOperationReq(self.operation)))
 
     def described(self) -> list[Any]:
         """The server's description of each column; none where there are no rows."""
@@ -63,7 +63,9 @@ class HiveCursor:
             return []
         if self._described is None:
             asked = ttypes.TGetResultSetMetadataReq(self.operation)
-            self._described = _checked(self._client.GetResultSetMetadata(asked)).schema.columns
+            self._described = _check_response(
+                self._client.GetResultSetMetadata(asked)
+            ).schema.columns
         return self._described or []
 
     def columns(self, size: int | None = None) -> list[Column]:
@@ -96,7 +98,7 @@ class HiveCursor:
         asked = ttypes.TFetchResultsReq(
             self.operation, ttypes.TFetchOrientation.FETCH_NEXT, _FETCH_ROWS
         )
-        sent = _checked(self._client.FetchResults(asked)).results
+        sent = _check_response(self._client.FetchResults(asked)).results
         assert not sent.rows, "servers that speak of columns send columns"
         self._held, self._place = [_values(column) for column in sent.columns or ()], 0
         self._is_read = not _height(self._held)
@@ -106,7 +108,7 @@ class HiveCursor:
         operation, self.operation = self.operation, None
         self._described, self._held, self._place, self._is_read = None, [], 0, True
         if operation is not None:
-            _checked(self._client.CloseOperation(ttypes.TCloseOperationReq(operation)))
+            _check_response(self._client.CloseOperation(ttypes.TCloseOperationReq(operation)))
 
 
 def told_type(described: Any) -> str:
@@ -149,7 +151,7 @@ def _values(column: Any) -> Column:
     return values
 
 
-def _checked(response: Any) -> Any:
+def _check_response(response: Any) -> Any:
     """A response that says that all went well; raises Refused else."""
     if response.status.statusCode != ttypes.TStatusCode.SUCCESS_STATUS:
         raise CallRefused(response.status.errorMessage or str(response.status))

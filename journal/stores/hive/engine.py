@@ -17,6 +17,6 @@ class HiveEngine(Enum):
         return "hive" if self is HiveEngine.APACHE else "spark"
 
     @staticmethod
-    def named(name: str) -> HiveEngine:
+    def of_name(name: str) -> HiveEngine:
         """The engine of a name; what is not Apache Hive is taken for one that speaks Spark's."""
         return HiveEngine.APACHE if name.strip() == HiveEngine.APACHE.value else HiveEngine.SPARK

@@ -44,7 +44,7 @@ class HeldLeases:
         """Raise SERIALIZATION unless every lease is still held; run it where the commit happens."""
         with self._lock:
             held = sorted(self._tokens.items())
-        if not rows_of.renew_leases(connection, held, self._leases.until()):
+        if not rows_of.renew_leases(connection, held, self._leases.expiry_us()):
             raise PalimpsestError(
                 Code.SERIALIZATION,
                 "another gateway has taken over the lease of a table that this transaction writes,"
@@ -54,7 +54,7 @@ class HeldLeases:
 
     def take_if_free(self, name: str) -> bool:
         """Take one more lease, unless somebody else has it."""
-        token = self._leases.take(name, self.id)
+        token = self._leases.try_take(name, self.id)
         if token is not None:
             with self._lock:
                 self._tokens[name] = token
@@ -65,7 +65,7 @@ class HeldLeases:
         with self._lock:
             held = sorted(self._tokens.items())
         with self._leases.catalog.writing() as connection:
-            return rows_of.renew_leases(connection, held, self._leases.until())
+            return rows_of.renew_leases(connection, held, self._leases.expiry_us())
 
     def release(self, *, forget: bool = False) -> None:
         """Give them all back; ``forget`` them where nobody goes by their tokens."""
@@ -90,20 +90,20 @@ class Leases:
         self._wall_us = wall_us
         self._duration_s = duration_s
 
-    def until(self) -> int:
+    def expiry_us(self) -> int:
         """When a lease taken now ends, in microseconds since 1970."""
         return self._wall_us() + int(self._duration_s * 1e6)
 
-    def take(self, name: str, holder: str) -> int | None:
+    def try_take(self, name: str, holder: str) -> int | None:
         """Take a lease that is free or has ended; its fencing token, None if it is another's."""
         with self.catalog.writing(LEASES) as connection:
             now = self._wall_us()
-            return rows_of.take_lease(connection, name, holder, now, self.until())
+            return rows_of.take_lease(connection, name, holder, now, self.expiry_us())
 
     def wait_for(self, name: str, holder: str) -> int:
         """Take a lease as soon as it is free or has ended; its fencing token."""
         while True:
-            token = self.take(name, holder)
+            token = self.try_take(name, holder)
             if token is not None:
                 return token
             time.sleep(random.uniform(*_PAUSE_S))  # noqa: S311
@@ -136,7 +136,7 @@ class Leases:
     @contextmanager
     def _renewed(self, held: HeldLeases) -> Iterator[None]:
         done = threading.Event()
-        keeper = threading.Thread(target=self._keep, args=(held, done), daemon=True)
+        keeper = threading.Thread(target=self._keep_renewing, args=(held, done), daemon=True)
         keeper.start()
         try:
             yield
@@ -144,7 +144,7 @@ class Leases:
             done.set()
             keeper.join()
 
-    def _keep(self, held: HeldLeases, done: threading.Event) -> None:
+    def _keep_renewing(self, held: HeldLeases, done: threading.Event) -> None:
         while not done.wait(self._duration_s / 3):
             try:
                 if not held.renew():

@@ -113,7 +113,7 @@ class _Ticketed:
             try:
                 return found(*arguments)
             except _failures() as error:
-                raise no_ticket(_said(error)) from error
+                raise no_ticket(_error_texts(error)) from error
 
         return step
 
@@ -129,7 +129,7 @@ def _failures() -> tuple[type[Exception], ...]:
     return (SASLError, kerberos.KrbError)
 
 
-def _said(error: Exception) -> str:
+def _error_texts(error: Exception) -> str:
     """The texts of an error that comes as pairs of texts and numbers."""
     parts = [a[0] if isinstance(a, tuple) and a else a for a in error.args]
     return ": ".join(str(part) for part in parts)

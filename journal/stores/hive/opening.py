@@ -15,7 +15,7 @@ from TCLIService import TCLIService
 from thrift.Thrift import TException
 from thrift.transport import TTransport
 
-from journal.files.tcp_keepalive import watch
+from journal.files.tcp_keepalive import set_keepalive
 from journal.model.errors import Code, PalimpsestError
 from journal.stores.hive.errors import lost, silent, silent_login, translate, unreachable
 from journal.stores.hive.login import KERBEROS, Server, socket_to, transport
@@ -75,7 +75,7 @@ def opened(server: Server) -> tuple[Any, Any]:
         )
         found._client = TCLIService.Client(Protocol(found._transport))
         set_patience(socket, server.answer_timeout_s)
-        watch(socket.handle, server.silence_timeout_s)
+        set_keepalive(socket.handle, server.silence_timeout_s)
         return found, socket
     except errors.OperationalError as error:
         status = getattr(error.args[0], "status", None) if error.args else None
@@ -110,6 +110,6 @@ def is_silence(error: BaseException) -> bool:
     return bool(getattr(error, "type", None) == TTransport.TTransportException.TIMED_OUT)
 
 
-def gone(error: BaseException, waited_s: float) -> PalimpsestError:
+def connection_lost(error: BaseException, waited_s: float) -> PalimpsestError:
     """The error for one of ``LOST`` while a call waited for so long at most."""
     return silent(waited_s) if is_silence(error) else lost(str(error) or type(error).__name__)

@@ -26,8 +26,8 @@ class Protocol(TBinaryProtocol):  # type: ignore[misc]
         found = _extension()
         if found is not None:
             encode, decode = found
-            self._fast_encode = lambda value, kind: encode(value, _told(kind[0]))
-            self._fast_decode = lambda value, this, kind: decode(value, this, _told(kind[0]))
+            self._fast_encode = lambda value, kind: encode(value, _class_of(kind[0]))
+            self._fast_decode = lambda value, this, kind: decode(value, this, _class_of(kind[0]))
 
 
 @lru_cache(maxsize=1)
@@ -40,14 +40,14 @@ def _extension() -> tuple[Callable[..., bytes], Callable[..., None]] | None:
     asked = ttypes.TCloseOperationReq(ttypes.TOperationHandle(hasResultSet=True))
     kind: Any = type(asked)
     try:
-        fastbinary.encode_binary(asked, _told(kind))
+        fastbinary.encode_binary(asked, _class_of(kind))
     except TypeError:
         return None
     return fastbinary.encode_binary, fastbinary.decode_binary
 
 
 @lru_cache(maxsize=256)
-def _told(kind: Any) -> list[Any]:
+def _class_of(kind: Any) -> list[Any]:
     """A class, and what it is made of."""
     return [kind, tuple(_field(field) for field in kind.thrift_spec)]
 
@@ -62,7 +62,7 @@ def _field(field: Spec) -> Spec:
 def _inner(kind: int, inner: Spec) -> Spec:
     match kind:
         case TType.STRUCT:
-            return _told(inner[0])
+            return _class_of(inner[0])
         case TType.LIST | TType.SET:
             member, of, fixed = inner
             return member, _inner(member, of), fixed

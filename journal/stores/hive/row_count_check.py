@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from journal.model.errors import PalimpsestError
 from journal.model.failures import failures
 from journal.stores.hive.connection import HiveConnection, Row
-from journal.stores.hive.sizes import Group, Size, count, question, told
+from journal.stores.hive.sizes import Group, Size, count, question, read_sizes
 
 if TYPE_CHECKING:
     from journal.stores.hive.journal import HiveJournal
@@ -74,7 +74,7 @@ class Whole:
         self, connection: HiveConnection, asked: SizeQuery, answers: Sequence[Sequence[Row]]
     ) -> list[RowCountDifference] | None:
         """Segments whose rows are not those listed; None if the server does not tell sizes."""
-        sizes = told(answers[0], asked.groups)
+        sizes = read_sizes(answers[0], asked.groups)
         counts = dict(zip(asked.counted, answers[1:], strict=True))
         found: list[RowCountDifference] = []
         for group in asked.groups:
@@ -86,7 +86,7 @@ class Whole:
                     continue
                 rows = connection.aside(self._counting(connection, group))
             if rows is not None:
-                found += self._compared(group, size, rows, asked.listed)
+                found += self._differences(group, size, rows, asked.listed)
         return found if sizes else found or None
 
     def _is_known(self, group: Group, size: Size | None) -> bool:
@@ -100,7 +100,7 @@ class Whole:
         is_there = size is None or size.folders >= len(group.segments)
         return is_new and is_there and group.rows > COUNTED_AT_ONCE
 
-    def _compared(
+    def _differences(
         self, group: Group, size: Size | None, rows: Iterable[Row], listed: Mapping[str, int]
     ) -> list[RowCountDifference]:
         there = {f"{group.table}/{segment}": int(many) for segment, many in rows}
@@ -153,9 +153,9 @@ class Whole:
         self, connection: HiveConnection, group: Group, listed: Mapping[str, int]
     ) -> list[RowCountDifference]:
         connection.refresh(self._journal.names.own, group.table)
-        size = told(connection.run(self._question(connection, [group])), [group]).get(group)
+        size = read_sizes(connection.run(self._question(connection, [group])), [group]).get(group)
         rows = connection.run(self._counting(connection, group))
-        return self._compared(group, size, rows, listed)
+        return self._differences(group, size, rows, listed)
 
     def _question(self, connection: HiveConnection, groups: Sequence[Group]) -> str:
         return f"EXPLAIN COST {connection.text(question(self._journal.names, groups))}"

@@ -70,7 +70,7 @@ def question(names: layout.Names, groups: Iterable[Group]) -> exp.Query:
     return union_all(found)
 
 
-def told(rows: Iterable[Sequence[object]], groups: Sequence[Group]) -> dict[Group, Size]:
+def read_sizes(rows: Iterable[Sequence[object]], groups: Sequence[Group]) -> dict[Group, Size]:
     """The sizes of groups; none where the server has explained it in another form."""
     text = "\n".join(str(row[0]) for row in rows)
     sizes, folders = _BYTES.findall(text), _FOLDERS.findall(text)

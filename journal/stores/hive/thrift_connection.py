@@ -30,7 +30,14 @@ from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.errors import cancelled, lost, still, stopped, translate
 from journal.stores.hive.liveness import EVERY_S, Pulse
 from journal.stores.hive.login import Server
-from journal.stores.hive.opening import DRIVER_ERROR, LOST, gone, is_silence, opened, set_patience
+from journal.stores.hive.opening import (
+    DRIVER_ERROR,
+    LOST,
+    connection_lost,
+    is_silence,
+    opened,
+    set_patience,
+)
 
 _PAUSES_S = (0.002, 0.005, 0.01, 0.02, 0.05)
 _RUNNING = {
@@ -66,19 +73,19 @@ class ThriftConnection(HiveConnection):
         )
         with self._mapped():
             found = self._connection.client.GetInfo(asked)
-        return HiveEngine.named(found.infoValue.stringValue or "")
+        return HiveEngine.of_name(found.infoValue.stringValue or "")
 
     @contextlib.contextmanager
     def _mapped(self) -> Iterator[None]:
         try:
             yield
         except CallRefused as error:
-            raise self._told(error) from error
+            raise self._mapped_error(error) from error
         except LOST as error:
             self.is_usable = False
-            raise gone(error, self._patience_s) from error
+            raise connection_lost(error, self._patience_s) from error
 
-    def _told(self, error: CallRefused) -> PalimpsestError:
+    def _mapped_error(self, error: CallRefused) -> PalimpsestError:
         if self._asked_to_stop.is_set():
             return cancelled()
         said = str(error)
@@ -107,7 +114,7 @@ class ThriftConnection(HiveConnection):
             self._cursor.execute(sql, waits=False)
             self._operation = operation = self._cursor.operation
             try:
-                told = self._asked(beside)
+                told = self._side_results(beside)
                 self._wait()
             except LOST:
                 # A server that lost its client may run a statement to its end, for nobody.
@@ -121,7 +128,7 @@ class ThriftConnection(HiveConnection):
             raise told
         return told
 
-    def _asked(self, beside: Sequence[str]) -> list[list[Row]] | PalimpsestError:
+    def _side_results(self, beside: Sequence[str]) -> list[list[Row]] | PalimpsestError:
         """The rows of short statements; what they fail with is told after the longer one's."""
         found: list[list[Row]] = []
         for sql in beside:
@@ -130,7 +137,7 @@ class ThriftConnection(HiveConnection):
                 cursor.execute(sql, waits=True)
                 found.append(list(zip(*cursor.columns(), strict=True)))
             except CallRefused as error:
-                return self._told(error)
+                return self._mapped_error(error)
             finally:
                 with contextlib.suppress(CallRefused):
                     cursor.close()
@@ -139,7 +146,7 @@ class ThriftConnection(HiveConnection):
     def aside(self, sql: str) -> list[Row]:
         """The rows of a short statement; those of the one executed last are left to be fetched."""
         with self._mapped():
-            told = self._asked([sql])
+            told = self._side_results([sql])
         if isinstance(told, PalimpsestError):
             raise told
         return told[0]

@@ -60,7 +60,7 @@ def _with_totals(select: exp.Select, elements: Sequence[exp.Expr], count: int) -
         inner.set(name, None)
     asked = [] if outer["order"] is None else outer["order"].expressions
     ordered = [_ordered(inner, item, names) for item in asked]
-    total = _total(inner, _grouped(elements, select.selects))
+    total = _total(inner, _group_keys(elements, select.selects))
     both: exp.Query = inner
     for _ in range(count):
         both = exp.Union(this=both, expression=total.copy(), distinct=False)
@@ -104,13 +104,13 @@ def _refused(what: str, advice: str) -> PalimpsestError:
     return PalimpsestError(Code.NOT_SUPPORTED, message, advice=advice)
 
 
-def _grouped(elements: Sequence[exp.Expr], selects: Sequence[exp.Expr]) -> frozenset[str]:
+def _group_keys(elements: Sequence[exp.Expr], selects: Sequence[exp.Expr]) -> frozenset[str]:
     """What a query is grouped by, as keys of the expressions."""
     found: set[str] = set()
     aliases = {s.alias.lower(): s.unalias() for s in selects if s.alias}
     for element in elements:
         if isinstance(element, (*_SETS, exp.Tuple)):
-            found |= _grouped(element.expressions, selects)
+            found |= _group_keys(element.expressions, selects)
             continue
         by = element.this if isinstance(element, exp.Paren) else element
         if isinstance(by, exp.Literal) and not by.is_string:

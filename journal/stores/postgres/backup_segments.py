@@ -45,5 +45,5 @@ def backup_only_segments(
 ) -> tuple[Segment, ...]:
     """The segments that only backups of a table list, once each."""
     live = live_names(table, state.manifest)
-    found = {s.id: s for b in backups.listed(session, table.id) for s in tables_of(b)}
+    found = {s.id: s for b in backups.backups_in_store(session, table.id) for s in tables_of(b)}
     return tuple(s for name, s in found.items() if name not in live)

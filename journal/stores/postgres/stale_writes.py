@@ -118,7 +118,7 @@ def _stale(table: Table) -> exp.Select:
     ]
     after = exp.GTE(this=exp.column(exact(start), "j"), expression=column("lowest", "w"))
     shown = [exp.cast(exp.column(exact(k), "w"), "TEXT") for k in keys]
-    rows = exp.select(exp.alias_(_joined(shown), ident("key")))
+    rows = exp.select(exp.alias_(_concat(shown), ident("key")))
     rows = rows.from_(new.subquery("w"))
     rows = rows.join(exp.alias_(journal_table(table), "j", table=True), on=exp.and_(*same, after))
     rows = rows.group_by(*[exp.column(exact(k), "w") for k in keys], column("number", "w"))
@@ -126,7 +126,7 @@ def _stale(table: Table) -> exp.Select:
     return rows.having(more).limit(1)
 
 
-def _joined(texts: Sequence[exp.Expr]) -> exp.Expr:
+def _concat(texts: Sequence[exp.Expr]) -> exp.Expr:
     joined: exp.Expr = texts[0]
     for text in texts[1:]:
         joined = exp.DPipe(this=joined, expression=exp.Literal.string(", "), safe=False)

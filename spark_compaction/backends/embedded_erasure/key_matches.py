@@ -73,14 +73,14 @@ def holdings(
         found.searched += wanted
         found.skipped += [f for f in files if f not in set(wanted)]
         if wanted:
-            for path, counts in _counted(session, root, table, wanted, keys):
+            for path, counts in _count_matches(session, root, table, wanted, keys):
                 found.held.append(KeyMatch(*owners[path], counts))
     for head in heads:
         keys = keys_as_written(session, root, table, head.fields, masks, sealed=False)
         session.show_arrow(_KEYS, keys)
         rows = exp.select("*").from_(exp.alias_(layout.head_table(table.id, head), "p", table=True))
         rows = rows.join(
-            exp.alias_(exp.to_table(_KEYS), "k", table=True), on=_same(table), join_type="semi"
+            exp.alias_(exp.to_table(_KEYS), "k", table=True), on=_same_key(table), join_type="semi"
         )
         found.heads = found.heads + layout.count_rows(session, table, rows.subquery("h"))
     return found
@@ -113,7 +113,9 @@ def counts_by_mask(
             session.show_arrow(_KEYS, keys)
             query = exp.select(exp.Count(this=exp.Star()))
             query = query.from_(exp.alias_(source.copy(), "p", table=True)).join(
-                exp.alias_(exp.to_table(_KEYS), "k", table=True), on=_same(table), join_type="semi"
+                exp.alias_(exp.to_table(_KEYS), "k", table=True),
+                on=_same_key(table),
+                join_type="semi",
             )
             counts[mask] += session.row(Query(query, ()), {})[0]
     return counts
@@ -219,7 +221,7 @@ def _in_bounds(file: SegmentFile, keys: list[int] | None) -> bool:
     return place < len(keys) and keys[place] <= file.key_high
 
 
-def _counted(
+def _count_matches(
     session: DuckDBSession,
     root: FilePath,
     table: Table,
@@ -245,7 +247,7 @@ def _counted(
         ],
     ).from_(exp.alias_(source, "p", table=True))
     query = query.join(
-        exp.alias_(exp.to_table(_KEYS), "k", table=True), on=_same(table), join_type="semi"
+        exp.alias_(exp.to_table(_KEYS), "k", table=True), on=_same_key(table), join_type="semi"
     ).group_by(column(_FILE, "p"))
     session.execute(Query(query, ()), {})
     found = []
@@ -256,7 +258,7 @@ def _counted(
     return found
 
 
-def _same(table: Table) -> exp.Expr:
+def _same_key(table: Table) -> exp.Expr:
     return exp.and_(*[exp.EQ(this=column(k, "p"), expression=column(k, "k")) for k in table.key])
 
 

@@ -18,7 +18,7 @@ from sqlglot import exp
 from journal.erasure.erasure_spec import Subjects
 from journal.erasure.matching import Matcher
 from journal.files.filters.hashing import Hashes
-from journal.files.filters.sidecar import FileFilters, asked, read_sidecar
+from journal.files.filters.sidecar import FileFilters, identifier_hashes, read_sidecar
 from journal.identity.descriptor import DescriptorEntry
 from journal.local_engine import layout
 from journal.local_engine.session import DuckDBSession
@@ -119,7 +119,7 @@ class Locator:
 
     def _hashes(self, identity: DescriptorEntry, fields: Fields) -> Hashes | None:
         values = self._matcher.values(identity, fields)
-        return None if values is None else asked(values, identity)
+        return None if values is None else identifier_hashes(values, identity)
 
 
 def by_fields(segments: Iterable[Segment]) -> list[tuple[Fields, list[SegmentFile]]]:

@@ -19,7 +19,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 from sqlalchemy.pool import QueuePool
 
 from journal.files.tcp_keepalive import SILENCE_S, limits, of_server
-from journal.local_engine.file_modes import OWNER, configured, give
+from journal.local_engine.file_modes import OWNER, configured, set_mode
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
 from journal.model.store_session import RecordDialect
@@ -68,7 +68,7 @@ class CatalogDatabase:
         self._is_sqlite = self._url.get_backend_name() == "sqlite"
         if self._is_sqlite and self._url.database in {None, "", ":memory:"}:
             raise _bad_url("a catalog in memory would be lost with the process")
-        self._engine = self._made()
+        self._engine = self._open_engine()
         dialects = (RecordDialect.CATALOG_POSTGRES, RecordDialect.CATALOG_SQLITE)
         self.dialect = dialects[self._is_sqlite]
 
@@ -77,7 +77,7 @@ class CatalogDatabase:
         """Where the catalog is, without passwords, for people."""
         return self._url.render_as_string(hide_password=True)
 
-    def _made(self) -> Engine:
+    def _open_engine(self) -> Engine:
         options: dict[str, Any] = {"pool_size": _CONNECTIONS, "max_overflow": _CONNECTIONS}
         if self._is_sqlite:
             options["connect_args"] = {"timeout": _BUSY_S, "check_same_thread": False}
@@ -236,7 +236,7 @@ def _make_private(name: str) -> None:
     modes = configured() or OWNER
     with failures(), suppress(FileExistsError):
         os.close(os.open(name, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-        give(Path(name), modes.file)
+        set_mode(Path(name), modes.file)
 
 
 def _prepare_sqlite(connection: Any, record: object) -> None:
