@@ -108,14 +108,16 @@ class Warehouses:
             warehouse.lock = lock
             if not why:
                 warehouse.server = OwnerServer(
-                    root, partial(_client_session, warehouse), partial(self._left, warehouse)
+                    root,
+                    partial(_client_session, warehouse),
+                    partial(self._close_after_clients, warehouse),
                 )
         except BaseException:
             lock.release()
             raise
         return warehouse
 
-    def _left(self, warehouse: OpenWarehouse) -> None:
+    def _close_after_clients(self, warehouse: OpenWarehouse) -> None:
         """The last client of another process has left."""
         with self._lock:
             self._close_if_unused(warehouse)

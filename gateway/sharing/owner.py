@@ -104,7 +104,7 @@ class OwnerServer:
                         self._root, "it belongs to another user", _this_process()
                     )
                 peer.settimeout(_HELLO_S)
-                first = wire.receive(peer, _gone)
+                first = wire.receive(peer, _raise_silent_client)
                 peer.settimeout(None)
                 if isinstance(first, Signal):
                     self._signal(peer, first)
@@ -146,7 +146,7 @@ class OwnerServer:
             wire.send(peer, served.session.cancellation.progress())
 
 
-def _gone() -> None:
+def _raise_silent_client() -> None:
     raise wire.PeerGone("the client said nothing")
 
 

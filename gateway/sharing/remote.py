@@ -84,7 +84,7 @@ class RemoteOwner:
                     OwnerCall(operation, arguments, name, again, dropped), advance, batches
                 )
             except wire.PeerGone:
-                self._lost(before, operation, arguments, name)
+                self._check_retry(before, operation, arguments, name)
                 again = True
                 continue
             if isinstance(answer, Moved):
@@ -131,7 +131,7 @@ class RemoteOwner:
         link = self._link or self._connect()
         wire.send(link.peer, call)
         while True:
-            message = wire.receive(link.peer, lambda: self._look(link))
+            message = wire.receive(link.peer, lambda: self._check_owner(link))
             match message:
                 case memoryview():
                     if batches is not None:
@@ -163,7 +163,7 @@ class RemoteOwner:
         owner = folder.owner_of(self.root) or folder.Owner(0, "unknown")
         waited = 0.0
 
-        def look() -> None:
+        def check_greeting() -> None:
             nonlocal waited
             waited += _LOOK_S
             if owner.is_stopped and waited >= folder.STOPPED_S:
@@ -173,7 +173,7 @@ class RemoteOwner:
 
         try:
             wire.send(peer, self._hello)
-            answer = wire.receive(peer, look)
+            answer = wire.receive(peer, check_greeting)
         except wire.PeerGone as error:
             peer.close()
             raise self._lost_error("it ended while this program connected") from error
@@ -187,8 +187,8 @@ class RemoteOwner:
         state: SessionState = answer.state
         return state
 
-    def _look(self, link: Link) -> None:
-        """Give up an owner that is stopped; what it does when it goes on, nobody waits for."""
+    def _check_owner(self, link: Link) -> None:
+        """Give up an owner that has been stopped for too long; raises the error of that."""
         if not link.owner.is_stopped:
             link.stopped_s = 0.0
             return
@@ -211,7 +211,7 @@ class RemoteOwner:
             return False
         return any(isinstance(parsed.statement, Commit) for parsed in found)
 
-    def _lost(
+    def _check_retry(
         self, before: SessionState, operation: str, arguments: tuple[Any, ...], name: str | None
     ) -> None:
         """The owner has died within a call: raise unless the call may be made again."""

@@ -209,7 +209,7 @@ class ServedSession:
     def _catalog(self) -> Any:
         return self.session.catalog
 
-    def _nothing(self) -> None:
+    def _synchronize(self) -> None:
         """A call whose only purpose is what all calls do."""
 
     def _perform(self, name: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
@@ -257,7 +257,7 @@ _CALLS: dict[str, Callable[..., Any]] = {
     "execute": ServedSession._execute,
     "execute_many": ServedSession._execute_many,
     "fetch": ServedSession._fetch,
-    "nothing": ServedSession._nothing,
+    "nothing": ServedSession._synchronize,
     "perform": ServedSession._perform,
     "rollback": ServedSession._rollback,
     "run_text": ServedSession._run_text,
