@@ -82,7 +82,7 @@ def until_settled(what: str, once: Callable[[int], T]) -> T:
     raise PalimpsestError(
         Code.JOB_BUSY,
         f"{what} changed {PLANS_MAX} times while a job ran: {reason}",
-        advice="run it again when fewer jobs and writers are at it; nothing was changed",
+        advice="nothing was changed; run it again when fewer jobs and writers work on the table",
     ) from reason
 
 

@@ -143,7 +143,7 @@ class CascadeWalker:
                 return
         raise PalimpsestError(
             Code.ERASURE,
-            f"a chain of references to erased rows has more than {_LEVELS_MAX:,} steps",
+            f"a chain of rows that refer to erased ones has more than {_LEVELS_MAX:,} steps",
             advice="erase those at the end of the chain first, or choose REPORT",
         )
 
@@ -350,6 +350,6 @@ def too_fast() -> PalimpsestError:
     """What is said where the search had to begin anew too often."""
     return PalimpsestError(
         Code.ERASURE,
-        "rows that refer to what goes are written faster than copies can be searched for them",
-        advice="run it again when less is written",
+        "others write rows that refer to erased ones faster than the job can search copies",
+        advice="run it again when others write less",
     )

@@ -203,7 +203,7 @@ def _subjects(backend: ErasureBackend, request_id: str) -> Any:
 
 
 def _live() -> pa.Table:
-    raise AssertionError("live rows were searched when the request was accepted")
+    raise AssertionError("the gateway searched live rows when it accepted the request")
 
 
 def _recorded(journal: ErasureJournal, target: Target) -> Backup | None:

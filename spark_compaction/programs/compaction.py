@@ -109,14 +109,14 @@ class CompactJob:
         if staged.details["unequal"]:
             raise PalimpsestError(
                 Code.JOB_VERIFICATION,
-                f"units {staged.details['unequal']} wrote other rows than they had read",
+                f"units {staged.details['unequal']} wrote other rows than they read",
                 advice="nothing was changed; run `palimpsest verify`",
             )
         found = Sums.from_json(staged.details["before"])
         if found.versions != plan.task["open_rows"]:
             raise PalimpsestError(
                 Code.JOB_VERIFICATION,
-                f"{found.versions} row versions were read, the manifest has"
+                f"{found.versions} row versions were read, but the manifest lists"
                 f" {plan.task['open_rows']}",
                 advice="nothing was changed; run `palimpsest verify`",
             )

@@ -71,7 +71,7 @@ def put_copy(transport: BackupTransport, backup: Backup, place: str, progress: P
     """
     if shown_place(place) != place:
         raise _unusable(
-            "the place of a backup is recorded, and a login must not be",
+            "the gateway records the place of a backup, and must not record a login",
             "leave it out of the URL; the environment or fsspec's configuration has it",
         )
     journal, target = transport.journal, place_of(place, backup.table_name, backup.name)

@@ -171,7 +171,7 @@ def _of_such_a_table(run: BackupRun, place: str) -> Backup:
         columns = ", ".join(f"{c.name} {c.type}" for c in table.columns)
         raise PalimpsestError(
             Code.BACKUP,
-            f"the backup is of a table with other columns than {run.table.name}",
+            f"the backup has other columns than {run.table.name}",
             advice=f"restore it into one made with ({columns}) and the same key",
         )
     return backup
@@ -191,6 +191,7 @@ def check_searched(journal: OpenJournal, backup: Backup) -> None:
         if request.state in OPEN and backup.place in places:
             raise PalimpsestError(
                 Code.ERASURE,
-                f"whom request {request.id} erases was not looked for yet in {backup.place}",
+                f"the gateway has not yet searched {backup.place} for the people of request"
+                f" {request.id}",
                 advice="run `palimpsest erase run` now that it can be reached, then restore",
             )

@@ -113,7 +113,7 @@ def compare(backend: SetBasedBackend, rewritten: Sequence[RewrittenPiece], goes:
             names = ", ".join(s.id for s in one.piece.segments)
             raise PalimpsestError(
                 Code.JOB_VERIFICATION,
-                f"writing {names} anew without the removed rows would change others",
+                f"writing {names} anew without the removed rows would change other rows",
                 advice="nothing was changed; palimpsest verify tells whether the journal is whole",
             )
 

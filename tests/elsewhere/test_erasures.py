@@ -213,7 +213,7 @@ def test_a_request_is_accepted_while_a_copy_is_out_of_reach(
     run = Client(gone.root)
     try:
         for backup in ("backup => 'far'", f"from => 's3://{bucket}/b/main.visits/far'"):
-            with pytest.raises(gateway.Error, match="was not looked for yet"):
+            with pytest.raises(gateway.Error, match="has not yet searched"):
                 run(f"CALL system.restore('visits', {backup})")
         before = run.sorted("SELECT * FROM visits")
         run("CALL system.purge('visits')")

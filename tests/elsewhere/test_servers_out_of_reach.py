@@ -111,7 +111,7 @@ def test_a_request_is_accepted_while_a_copy_is_out_of_reach(
     other = connect()
     (folder,) = vault.glob("*/far")
     for name in ("backup => 'far'", f"\"from\" => '{folder}'"):
-        with pytest.raises(gateway.Error, match="was not looked for yet"):
+        with pytest.raises(gateway.Error, match="has not yet searched"):
             other.execute(f"CALL system.restore('t', {name})")
     call(other, "purge('t')")
     request = _request(other)

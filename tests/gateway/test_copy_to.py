@@ -122,7 +122,7 @@ def test_the_spellings_of_postgresql(tmp_path: Path) -> None:
         ("COPY t TO '{w}/../w/x.csv'", "58P01", "inside the warehouse"),
         ("COPY t TO '{w}/x' (FORMAT parquet, PARTITION_BY (id))", "58P01", "inside the warehouse"),
         ("COPY t TO '/nowhere/x.csv'", "58P01", "folder does not exist"),
-        ("COPY t TO '/dev/null' (FORMAT csv)", "58P01", "no regular file"),
+        ("COPY t TO '/dev/null' (FORMAT csv)", "58P01", "not a regular file"),
         ("COPY t TO '{w}/..' (FORMAT csv)", "58P01", "it is a folder"),
         ("COPY t TO '{w}.xml'", "0A000", "format xml"),
         ("COPY t TO '{w}.csv' (FREEZE)", "0A000", "FREEZE"),

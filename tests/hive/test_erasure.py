@@ -174,7 +174,7 @@ def test_what_cannot_be_compared_is_removed_by_the_next_purge(
     monkeypatch.setattr(
         maintenance, "fingerprints", lambda *_: [(next(wrong), 7) for _ in range(3)]
     )
-    with pytest.raises(gateway.Error, match="would change others"):
+    with pytest.raises(gateway.Error, match="would change other rows"):
         con.execute("ERASE FROM t WHERE k = 1")
     monkeypatch.undo()
     assert con.execute("SELECT * FROM t").fetchall() == [(2,)]

@@ -140,5 +140,5 @@ def test_another_metastore_is_refused(
         _fill(con)
         con.execute("SET job_engine = 'spark'")
         con.execute("SET spark_master = 'local[1]'")
-        with pytest.raises(gateway.OperationalError, match=r"PAL-704.* given no metastore"):
+        with pytest.raises(gateway.OperationalError, match=r"PAL-704.* has no metastore"):
             con.execute("CALL system.compact('t')")

@@ -49,9 +49,11 @@ def _export_path(root: Path, export: Export) -> Path:
     if not whole.parent.is_dir() and not export.is_folder:
         raise _export_error(export.path, "its folder does not exist")
     if whole.exists() and whole.is_dir() != export.is_folder:
-        raise _export_error(export.path, "it is a folder" if whole.is_dir() else "it is no folder")
+        raise _export_error(
+            export.path, "it is a folder" if whole.is_dir() else "it is not a folder"
+        )
     if whole.exists() and not (whole.is_dir() or whole.is_file()):
-        raise _export_error(export.path, "it is no regular file")
+        raise _export_error(export.path, "it is not a regular file")
     return whole
 
 

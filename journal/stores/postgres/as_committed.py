@@ -74,6 +74,6 @@ def altered(segment: Segment, found: Fingerprint) -> str | None:
 def _foreign(table: Table, told: str) -> PalimpsestError:
     return PalimpsestError(
         Code.FOREIGN_WRITE,
-        f"somebody else wrote to the journal of {table.name}: {told}",
+        f"another program wrote to the journal of {table.name}: {told}",
         advice=_ADVICE,
     )

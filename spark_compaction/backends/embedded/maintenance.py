@@ -179,7 +179,7 @@ def staged_folders(journal: Journal, folders: Sequence[str]) -> Iterator[None]:
                 listed = rows_of.listed_paths(session) | retired.paths(session)
         except PalimpsestError as error:
             # Perhaps the store broke down in the swap: what is unlisted goes with the next start.
-            _LOG.warning("staged files were left for the next start to look at: %s", error)
+            _LOG.warning("staged files stay until the next start: %s", error)
         if listed is not None:
             for folder in folders:
                 _tidy(journal.root, folder, listed)

@@ -101,7 +101,7 @@ def _remove(
             return reports, others
     raise PalimpsestError(
         Code.ERASURE,
-        f"rows of erased keys are still found in {table.name}",
+        f"the purge still finds rows of erased keys in {table.name}",
         advice="run it again when fewer jobs replace segments of the table",
     )
 

@@ -137,7 +137,7 @@ def _check_metastore(application: Engine, journal: HiveJournal) -> None:
     """Raise JOB_ENGINE unless the application sees the very journals that the server sees."""
     if application.run(f"{_MODULE}:metastore", {}, silent) is None:
         raise PalimpsestError(
-            Code.JOB_ENGINE, "the Spark application was given no metastore", advice=_ADVICE
+            Code.JOB_ENGINE, "the Spark application has no metastore", advice=_ADVICE
         )
     names = journal.names
     with journal.store.connection() as connection:

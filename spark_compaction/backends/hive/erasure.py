@@ -183,8 +183,8 @@ class HiveErasure:
                 continue
         raise PalimpsestError(
             Code.JOB_BUSY,
-            "requests to erase, or legal holds, change again and again",
-            advice="run it again when fewer of them are made",
+            "erasure requests or legal holds keep changing",
+            advice="run it again when they change less often",
         )
 
     def _change_lists(
