@@ -6,12 +6,13 @@ A frozen value; with the same context the same AST gives the same plan.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Protocol
 
 from sqlglot import exp
 
+from journal.model.capabilities import Capabilities
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import PointRequest
 from journal.model.schema import DEFAULT_SCHEMA, CatalogSnapshot, Table, TableName, fold
@@ -127,9 +128,8 @@ class RewriteContext:
     new relations go to ``default_schema``, the first of them that is there.
     ``session_schema`` is that of the session where names are looked up in another: in a view.
 
-    ``form`` is that of the plan. ``references`` says that the store enforces foreign keys;
-    ``column_name`` is what its journals call a new column. ``job_kinds``
-    names the jobs a policy may schedule; where it names none, any is taken.
+    ``form`` is that of the plan. ``capabilities`` are those of the store. ``job_kinds`` names the
+    jobs a policy may schedule; where it names none, any is taken.
     """
 
     catalog: CatalogSnapshot
@@ -145,8 +145,7 @@ class RewriteContext:
     new_table_id: int = 0
     batch: bool = False
     form: PlanForm = PlanForm.FULL
-    references: bool = True
-    column_name: Callable[[str], str] = str
+    capabilities: Capabilities = field(default_factory=Capabilities)
     job_kinds: Callable[[], Sequence[str]] = tuple
     limits: Limits = DEFAULT_LIMITS
 

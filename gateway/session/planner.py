@@ -43,7 +43,6 @@ class Planner:
         if plan is not None:
             return plan
         seen.clear()
-        able = self._journal.capabilities
         context = RewriteContext(
             transaction.catalog,
             scan_info,
@@ -56,8 +55,7 @@ class Planner:
             new_table_id=self._journal.new_table_id() if may_create_ids(parsed) else 0,
             batch=request.batch is not None,
             form=request.form,
-            references=able.foreign_keys,
-            column_name=able.column_name,
+            capabilities=self._journal.capabilities,
             job_kinds=self._job_kinds,
             limits=settings.limits,
         )

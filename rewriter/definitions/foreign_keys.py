@@ -107,7 +107,7 @@ def _check_columns(old: Table, new: Table, key: ForeignKey, columns: Sequence[st
 
 def _resolve_key(wanted: WantedKey, table: Table, context: RewriteContext) -> ForeignKey:
     node, where = wanted.reference, position_of(wanted.node)
-    if not context.references:
+    if not context.capabilities.foreign_keys:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"{wanted.node.sql(dialect='duckdb')} in a table definition is not supported",

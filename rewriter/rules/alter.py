@@ -61,7 +61,7 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
     if ast.args.get("exists") and context.catalog.get(table_name(node, context)) is None:
         return ddl_plan([], "ALTER TABLE")
     table = find_table(node, context)
-    change = Alteration.of(table, context.column_name)
+    change = Alteration.of(table, context.capabilities.column_name)
     name = table.name
     for action in ast.args["actions"]:
         if isinstance(action, exp.AlterRename):

@@ -73,7 +73,7 @@ def rewrite_create_table(ast: exp.Create, context: RewriteContext) -> StatementP
             raise wrong_kind(name, found, node)
         check_unreferenced(context.catalog, [found.name], node)
         steps.append(Change(DropRelation(found.name)))
-    draft = TableDraft(name, options.format, column_name=context.column_name)
+    draft = TableDraft(name, options.format, column_name=context.capabilities.column_name)
     if ast.expression is not None:
         return _as_query(ast, draft, options, steps, context, found)
     _read_elements(ast, draft, options, context)

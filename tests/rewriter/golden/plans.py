@@ -10,6 +10,7 @@ from functools import cache
 
 from sqlglot import exp
 
+from journal.model.capabilities import Capabilities
 from journal.model.errors import PalimpsestError
 from journal.model.plan import PointRequest, Query, StatementPlan
 from journal.model.schema import CatalogSnapshot
@@ -104,7 +105,7 @@ class Rewriting:
             describe=query_columns,
             new_table_id=max(ids, default=0) + 1,
             form=form,
-            references=self.store.foreign_keys,
+            capabilities=Capabilities(foreign_keys=self.store.foreign_keys),
         )
 
 
