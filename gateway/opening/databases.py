@@ -8,11 +8,13 @@ of its query. The driver is imported when the first such URL is opened.
 
 from __future__ import annotations
 
+from functools import partial
 from urllib.parse import parse_qsl, quote, urlencode, urlunsplit
 
 from gateway.opening.schemes import PREFIX, OpenedStore
 from gateway.opening.url_secrets import check_login, split_secret_url
 from journal.model.errors import Code, PalimpsestError
+from journal.transactions.verification import OnlyVerified
 
 _OPTIONS = ("clock_skew_max", "connect_timeout", "pool", "silence_timeout", "statement_timeout")
 _FORSAKEN_US = 24 * 3600 * 1_000_000
@@ -38,7 +40,7 @@ def open_database(url: str) -> OpenedStore:
         from journal.model.wall_clock import wall_clock_us
         from journal.stores.postgres.journal import DatabaseJournal, drop_staged
         from journal.stores.postgres.pool import PostgresStore, check_conninfo
-        from journal.stores.postgres.upkeep import DatabaseUpkeep
+        from journal.stores.postgres.verification import verify
     except ImportError as error:
         raise PalimpsestError(
             Code.DRIVER_MISSING,
@@ -54,4 +56,4 @@ def open_database(url: str) -> OpenedStore:
     except BaseException:
         store.close()
         raise
-    return OpenedStore(journal, DatabaseUpkeep(journal))
+    return OpenedStore(journal, OnlyVerified(partial(verify, journal)))

@@ -85,7 +85,7 @@ class Executor:
 
         For autocommit only: what it wrote is committed when this returns.
         """
-        if not self.journal.capabilities.inline_commit or request.settings.as_of is not None:
+        if self.journal.inline is None or request.settings.as_of is not None:
             return None
         key = plan_key(request.in_form(self._usual), temporary.plans)
         if not self.planner.cache.is_bounded(key):

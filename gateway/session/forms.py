@@ -146,6 +146,7 @@ class InlineForm:
     def open(self, call: StatementCall) -> Iterator[InlineStatement]:
         """A statement in a transaction of its own, while no other transaction can commit."""
         message = call.request.settings.commit_message
+        assert self.journal.inline is not None, "the executor looks first"
         with self.journal.inline(message, call.cancellation) as statement:
             self.temporary.show(statement.transaction)
             yield statement

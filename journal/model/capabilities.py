@@ -12,7 +12,6 @@ class Capabilities:
     """What statements, jobs and front ends may ask of a store, instead of asking which it is.
 
     - ``raises_in_sql``: a query can fail on purpose, by a function ``error``.
-    - ``inline_commit``: writes that take no time may run inside the commit section.
     - ``foreign_keys``: commits check them against what others did.
     - ``expands_lists``: SQL looks into the lists of a value.
     - ``exports_files``: COPY .. TO writes files of this machine.
@@ -21,7 +20,6 @@ class Capabilities:
     """
 
     raises_in_sql: bool = True
-    inline_commit: bool = True
     foreign_keys: bool = True
     expands_lists: bool = True
     exports_files: bool = False

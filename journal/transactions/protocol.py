@@ -10,7 +10,7 @@ and erasures, whose work differs from store to store, ask. Seams only: nothing i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -159,10 +159,11 @@ class OpenJournal(Protocol):
         It may be cancelled until the store commits.
         """
 
+    @property
     def inline(
-        self, message: str | None, watcher: CancelToken = UNWATCHED
-    ) -> AbstractContextManager[InlineStatement]:
-        """A statement inside the commit section, where ``inline_commit`` is a capability."""
+        self,
+    ) -> Callable[[str | None, CancelToken], AbstractContextManager[InlineStatement]] | None:
+        """Starts a statement inside the commit section; None where appending takes too long."""
 
     def new_table_id(self) -> int:
         """An id that no table and no layout of a table has had."""

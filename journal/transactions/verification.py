@@ -12,7 +12,7 @@ from typing import Any
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
-from journal.model.segment import RowCounts
+from journal.model.segment import RowCounts, Segment
 from journal.model.store_session import Progress
 from journal.model.verification import Problem, Verification
 from journal.model.version import Version
@@ -110,6 +110,31 @@ def _problems(
         if error.code in _NOT_OF_THE_JOURNAL:
             raise
         yield "unreadable", error.message
+
+
+class OnlyVerified:
+    """The upkeep of a store that seals nothing, because its heads are as good as its segments."""
+
+    def __init__(
+        self, verify: Callable[[Progress | None, Collection[int] | None], Verification]
+    ) -> None:
+        self._verify = verify
+
+    def request(self, table_id: int, rows_max: int) -> None:
+        """A head may grow."""
+
+    def seal(self, table_id: int) -> tuple[Segment, ...]:
+        """Nothing is sealed; rows are as durable and as quick to read where they are."""
+        return ()
+
+    def verify(
+        self, progress: Progress | None = None, only: Collection[int] | None = None
+    ) -> Verification:
+        """Check pieces and rows; nothing is repaired."""
+        return self._verify(progress, only)
+
+    def close(self) -> None:
+        """Nothing runs in the background."""
 
 
 def miscounted(piece: str, rows: RowCounts, listed: RowCounts) -> Found:

@@ -18,7 +18,6 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
 from sqlglot import exp
 
@@ -83,7 +82,6 @@ class HiveJournal:
         self.store = store
         self.capabilities = Capabilities(
             raises_in_sql=False,
-            inline_commit=False,
             foreign_keys=False,
             expands_lists=False,
             column_name=partial(column_names.column_name, engine=store.engine),
@@ -113,6 +111,10 @@ class HiveJournal:
         self.counters = DatabaseNumbers(self._reserve, self._skip_past)
         self.leases = Leases(catalog, wall_us, lease_s)
         self.views = PublicViews(store, catalog, self.names, self.leases) if has_views else None
+
+    @property
+    def inline(self) -> None:
+        """Appending takes too long."""
 
     @property
     def state(self) -> JournalState:
@@ -307,10 +309,6 @@ class HiveJournal:
                     raise error from failed
             time.sleep(_CONFIRM_PAUSE_S)
         raise error
-
-    def inline(self, message: str | None, watcher: CancelToken = UNWATCHED) -> NoReturn:
-        """Never called: ``inline_commit`` is no capability, since appending takes too long."""
-        raise AssertionError("a Hive store commits nothing inline")
 
     def advance(self, point: Version, seen: JournalState) -> bool:
         """Note that a read is answered for the past up to ``point``; commits stay above it.

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Collection, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -23,7 +24,7 @@ from journal.erasure.guard import load_fence
 from journal.model.capabilities import Capabilities
 from journal.model.plan import Append, StatementPlan, Step
 from journal.model.schema import Table
-from journal.model.segment import Fields, Segment, SegmentFile
+from journal.model.segment import Fields, SegmentFile
 from journal.model.store_session import MemoryRows, Parameters, Progress, count_kinds
 from journal.model.verification import Verification
 from journal.model.version import HybridClock, Version
@@ -37,7 +38,7 @@ from journal.records.statements import columns_of, execute
 from journal.sql.relations import Reader, column, version_value
 from journal.sql.row_layout import fields_of
 from journal.sql.sql import relation
-from journal.transactions import conflicts, verification
+from journal.transactions import conflicts
 from journal.transactions.commit_plan import commit_plan, newer_versions, with_definition
 from journal.transactions.group_commit import UNWATCHED, CancelToken
 from journal.transactions.protocol import WHOLE_TIERS, ScanAccess
@@ -46,7 +47,7 @@ from journal.transactions.state import JournalState, TableState
 from journal.transactions.statement_run import StatementRun, run_step
 from journal.transactions.transaction import Transaction
 from journal.transactions.transaction_rows import Author, transaction_row
-from journal.transactions.verification import Found, miscounted
+from journal.transactions.verification import Found, OnlyVerified, miscounted, verify
 from tests.contract.toy_store import layout
 from tests.contract.toy_store.session import SqliteSession, arrow_type
 
@@ -54,7 +55,7 @@ from tests.contract.toy_store.session import SqliteSession, arrow_type
 def opened(url: str) -> OpenedStore:
     """The journals of ``palimpsest+sqlite:////path/to/file``, which is made where there is none."""
     journal = SqliteJournal(Path(url.partition("://")[2]))
-    return OpenedStore(journal, SqliteUpkeep(journal))
+    return OpenedStore(journal, OnlyVerified(partial(verify, journal, _check_pieces)))
 
 
 class SqliteStatement(AbstractContextManager["SqliteStatement", None]):
@@ -65,7 +66,6 @@ class SqliteStatement(AbstractContextManager["SqliteStatement", None]):
         self.session = SqliteSession(journal.path)
         self.session.begin()
         _, self.committed = journal.look(self.session)
-        journal.begins(transaction, self.committed)
         self.session.find = partial(layout.tier_rows, self.committed, transaction)
         self.transaction = transaction
 
@@ -74,7 +74,7 @@ class SqliteStatement(AbstractContextManager["SqliteStatement", None]):
 
     def show(self, tables: Iterable[int], scans: Iterable[int] = ()) -> None:
         for table_id in set(tables) - self._shown:
-            table, rows = self.transaction.catalog.by_id(table_id), None
+            table = self.transaction.catalog.by_id(table_id)
             rows = self.transaction.buffered(table_id)
             if table is not None and rows:
                 layout.show_rows(self.session, table, f"tx{table_id}_buffer", rows)
@@ -110,14 +110,12 @@ class SqliteStatement(AbstractContextManager["SqliteStatement", None]):
 class SqliteJournal:
     """See the module's head."""
 
-    capabilities = Capabilities(
-        raises_in_sql=False, inline_commit=False, foreign_keys=False, expands_lists=False
-    )
-    in_memory = None
+    capabilities = Capabilities(raises_in_sql=False, foreign_keys=False, expands_lists=False)
+    in_memory = inline = None
 
     def __init__(self, path: Path) -> None:
         self.path, self._seen = path, SeenStates(load_fence)
-        self._lock, self._named, self._fresh = threading.Lock(), set[str](), set[Transaction]()
+        self._named: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
         with self.exclusive_session() as session:
             if not columns_of(session):
                 catalog_format.make_tables(session, OF_DATABASE)
@@ -127,7 +125,8 @@ class SqliteJournal:
             row, state = self.look(session)
             session.commit()
         self.clock = HybridClock(wall_clock_us, max(state.version, row.settled))
-        self.counters = numbers.DatabaseNumbers(self._reserve, self._skip_past)
+        take, skip = (partial(self._counted, f) for f in (numbers.reserve, numbers.skip_past))
+        self.counters = numbers.DatabaseNumbers(take, skip)
 
     @property
     def state(self) -> JournalState:
@@ -147,40 +146,22 @@ class SqliteJournal:
         self.clock.settle(state.version)
         self._seen.keep(row, state)
 
-    def _reserve(self, table_id: int, name: str, size: int, start: int) -> int:
+    def _counted(self, count: Callable[..., Any], *given: Any) -> Any:
         with self.exclusive_session() as session:
-            first = numbers.reserve(session, table_id, name, size, start)
+            found = count(session, *given)
             session.commit()
-            return first
-
-    def _skip_past(self, table_id: int, name: str, value: int, increment: int) -> None:
-        with self.exclusive_session() as session:
-            numbers.skip_past(session, table_id, name, value, increment)
-            session.commit()
+            return found
 
     def begin(
         self, *, read_only: bool = False, explicit: bool = False, message: str | None = None
     ) -> Transaction:
-        transaction = Transaction(self.state, read_only, explicit, message)
-        if explicit:
-            with self.reading_session() as session:
-                transaction.snapshot = self.look(session)[1]
-                transaction.catalog = transaction.snapshot.catalog
-        else:
-            self._fresh.add(transaction)
-        return transaction
-
-    def begins(self, transaction: Transaction, committed: JournalState) -> None:
-        """Let a transaction that nobody asked for begin with its first statement."""
-        if transaction in self._fresh:
-            self._fresh.discard(transaction)
-            transaction.snapshot, transaction.catalog = committed, committed.catalog
+        with self.reading_session() as session:
+            return Transaction(self.look(session)[1], read_only, explicit, message)
 
     def statement(self, transaction: Transaction) -> SqliteStatement:
         return SqliteStatement(self, transaction)
 
     def rollback(self, transaction: Transaction) -> None:
-        self._fresh.discard(transaction)
         transaction.discard()
 
     @contextmanager
@@ -207,11 +188,8 @@ class SqliteJournal:
         finally:
             self.rollback(transaction)
 
-    def inline(self, message: str | None, watcher: CancelToken = UNWATCHED) -> NoReturn:
-        raise AssertionError("inline_commit is no capability")
-
     def new_table_id(self) -> int:
-        return self._reserve(0, "table_ids", 1, 1)
+        return int(self._counted(numbers.reserve, 0, "table_ids", 1, 1))
 
     def forget_files(self, files: Iterable[SegmentFile]) -> None:
         """There are none: rows wait in memory."""
@@ -226,14 +204,12 @@ class SqliteJournal:
 
     @contextmanager
     def exclusive(self, name: str) -> Iterator[bool]:
-        with self._lock:
-            is_mine = name not in self._named
-            self._named.add(name)
+        is_mine = self._named[name].acquire(blocking=False)
         try:
             yield is_mine
         finally:
             if is_mine:
-                self._named.discard(name)
+                self._named[name].release()
 
     @contextmanager
     def reading_session(self) -> Iterator[SqliteSession]:
@@ -345,27 +321,6 @@ def _check_conflicts(
     if session.run(conflicts.overlap_query(table).ast):
         raise conflicts.conflict(table)
     session.hide(conflicts.MINE, conflicts.THEIRS)
-
-
-class SqliteUpkeep:
-    """Heads are tables like segments, so nothing is sealed; checks on request."""
-
-    def __init__(self, journal: SqliteJournal) -> None:
-        self._journal = journal
-
-    def request(self, table_id: int, rows_max: int) -> None:
-        """A head may grow."""
-
-    def seal(self, table_id: int) -> tuple[Segment, ...]:
-        return ()
-
-    def verify(
-        self, progress: Progress | None = None, only: Collection[int] | None = None
-    ) -> Verification:
-        return verification.verify(self._journal, _check_pieces, progress, only)
-
-    def close(self) -> None:
-        """Nothing runs in the background."""
 
 
 def _check_pieces(

@@ -80,30 +80,8 @@ def _named(rows: exp.Expr, alias: exp.TableAlias) -> exp.Expr:
     return exp.Subquery(this=query, alias=bare)
 
 
-def as_type(value: Any, kind: str) -> Any:
-    """A value of SQLite's as a type; raises ValueError where it is none."""
-    if value is None:
-        return None
-    match kind.partition("(")[0].split()[0]:
-        case "TINYINT" | "SMALLINT" | "INT" | "INTEGER" | "BIGINT" | "HUGEINT":
-            return round(Decimal(str(value)))
-        case "DOUBLE" | "FLOAT" | "REAL":
-            return float(value)
-        case "DECIMAL":
-            return float(round(Decimal(str(value)), int(kind.strip(")").partition(",")[2] or 3)))
-        case "BOOLEAN" | "BOOL":
-            return int({"true": True, "false": False}.get(str(value).lower(), value))
-        case "DATE":
-            return date.fromisoformat(str(value)[:10]).isoformat()
-        case "TIMESTAMP" if isinstance(value, str):
-            return _in_utc(value).replace(tzinfo=None).isoformat(" ")
-        case "TIMESTAMPTZ" if isinstance(value, str):
-            return _in_utc(value).isoformat(" ")
-        case "TEXT" | "VARCHAR":
-            return value.decode() if isinstance(value, bytes) else str(value)
-        case "BLOB":
-            return value.encode() if isinstance(value, str) else value
-    return value
+def _decimal(value: Any, kind: str) -> Decimal:
+    return round(Decimal(str(value)), int(kind.strip(")").partition(",")[2] or 3))
 
 
 def _in_utc(text: str) -> datetime:
@@ -111,34 +89,53 @@ def _in_utc(text: str) -> datetime:
     return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
+_CASTS: dict[str, Callable[[Any], Any]] = {
+    "INT": lambda value: round(Decimal(str(value))),
+    "DOUBLE": float,
+    "BOOLEAN": lambda value: int({"true": True, "false": False}.get(str(value).lower(), value)),
+    "DATE": lambda value: date.fromisoformat(str(value)[:10]).isoformat(),
+    "TIMESTAMP": lambda value: _in_utc(value).replace(tzinfo=None).isoformat(" "),
+    "TIMESTAMPTZ": lambda value: _in_utc(value).isoformat(" "),
+    "TEXT": lambda value: value.decode() if isinstance(value, bytes) else str(value),
+}
+_CASTS |= dict.fromkeys(["TINYINT", "SMALLINT", "BIGINT", "HUGEINT"], _CASTS["INT"])
+_READ: dict[str, Callable[[Any], Any]] = {
+    "DATE": date.fromisoformat,
+    "TIMESTAMP": datetime.fromisoformat,
+    "TIMESTAMPTZ": datetime.fromisoformat,
+    "BOOLEAN": bool,
+}
+_STORED: dict[type, Callable[[Any], Any]] = {
+    datetime: lambda value: value.isoformat(" "),
+    date: date.isoformat,
+    Decimal: float,
+    list: json.dumps,
+}
+
+
+def as_type(value: Any, kind: str) -> Any:
+    """A value of SQLite's as a type; raises ValueError where it is none."""
+    name = kind.partition("(")[0]
+    if value is None or (name.startswith("TIMESTAMP") and isinstance(value, int)):
+        return value
+    if name == "DECIMAL":
+        return float(_decimal(value, kind))
+    return _CASTS.get(name, lambda same: same)(value)
+
+
 def to_store(value: Any) -> Any:
     """A value of Python's as it lies in SQLite."""
-    match value:
-        case datetime():
-            return value.isoformat(" ")
-        case date():
-            return value.isoformat()
-        case Decimal():
-            return float(value)
-        case list() | tuple():
-            return json.dumps(value)
-    return value
+    return _STORED.get(type(value), lambda same: same)(value)
 
 
 def to_python(value: Any, kind: str) -> Any:
     """A value that lies in SQLite as the Python value of a type."""
-    if value is None:
-        return None
-    match kind.partition("(")[0]:
-        case "DATE":
-            return date.fromisoformat(value)
-        case "TIMESTAMP" | "TIMESTAMPTZ" if isinstance(value, str):
-            return datetime.fromisoformat(value)
-        case "BOOLEAN":
-            return bool(value)
-        case "DECIMAL":
-            return round(Decimal(str(value)), int(kind.strip(")").partition(",")[2]))
-    return value
+    name = kind.partition("(")[0]
+    if value is None or (name.startswith("TIMESTAMP") and isinstance(value, int)):
+        return value
+    if name == "DECIMAL":
+        return _decimal(value, kind)
+    return _READ.get(name, lambda same: same)(value)
 
 
 def row_hash(*values: Any) -> int:
