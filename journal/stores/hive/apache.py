@@ -15,19 +15,21 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from journal.sql.relations import ident, union_all
+from journal.sql.builders import call, fill
+from journal.sql.relations import union_all
+from journal.stores.hive.apache_checks import COMPARED, GIVEN, checked_cast, guard_compared, refused
+from journal.stores.hive.apache_joins import (
+    ExistsRewrite,
+    name_merged_columns,
+    outer_names,
+    write_out_joins,
+)
 from journal.stores.hive.apache_nested import NESTED, is_declared, quote_numbers
 from journal.stores.hive.apache_nested import given as as_given
-from journal.stores.hive.casts import GIVEN, checked
-from journal.stores.hive.compared import COMPARED, guard_compared
-from journal.stores.hive.exists import Exists, marked, outer_names
-from journal.stores.hive.merged import name_merged
-from journal.stores.hive.refused import refused
 from journal.stores.hive.values import row_of
 from journal.transactions.expiry import DATED
 
 _T = exp.DType
-_MATCHED = "palimpsest_matched"
 _ALLOWED: tuple[type[exp.Expr], ...] = (
     *(exp.Select, exp.From, exp.Join, exp.Where, exp.Group, exp.Having, exp.Order, exp.Ordered),
     *(exp.Limit, exp.Offset, exp.Subquery, exp.SetOperation, exp.With, exp.CTE, exp.Table),
@@ -60,14 +62,14 @@ def in_apache_terms(holder: exp.Expr) -> None:
         alias = values.args.get("alias")
         values.replace(exp.Subquery(this=union_all([row_of(r) for r in rows]), alias=alias))
     for select in list(holder.find_all(exp.Select)):
-        _check_alone(select)
-        name_merged(select)
+        _check_uncorrelated(select)
+        name_merged_columns(select)
     for subquery in list(holder.find_all(exp.Subquery)):
         _name_columns(subquery)
-    exists = Exists()
+    exists = ExistsRewrite()
     for select in reversed(list(holder.find_all(exp.Select))):
         exists.write_out(select)
-        _write_out_joins(select)
+        write_out_joins(select)
     for node in reversed(list(holder.find_all(exp.Expr))):
         change = _CHANGES.get(type(node))
         made = None if change is None else change(node)
@@ -82,7 +84,7 @@ def _check(node: exp.Expr) -> None:
         if str(node.this).lower() not in _CALLS:
             raise refused(f"{node.this}(..)")
     elif not isinstance(node, _ALLOWED) and not _is_sure_pattern(node):
-        raise refused(_shown(node))
+        raise refused(_without_texts(node))
     elif isinstance(node, exp.DataType) and node.this in NESTED and not is_declared(node):
         raise refused(f"the type {node.sql(dialect='duckdb')}")
     elif isinstance(node, exp.With) and node.recursive:
@@ -91,7 +93,7 @@ def _check(node: exp.Expr) -> None:
         raise refused("IN of several columns")
 
 
-def _shown(node: exp.Expr) -> str:
+def _without_texts(node: exp.Expr) -> str:
     """A part of a query without its texts, of which some are secrets of the gateway's."""
     bare = node.copy()
     for literal in list(bare.find_all(exp.Literal)):
@@ -99,7 +101,7 @@ def _shown(node: exp.Expr) -> str:
     return bare.sql(dialect="spark")[:60]
 
 
-def _check_alone(select: exp.Select) -> None:
+def _check_uncorrelated(select: exp.Select) -> None:
     """Raise for a query within a condition that asks of rows around it.
 
     Hive 4.0.1 answers some of those wrongly: EXISTS with OR finds none of the rows there are.
@@ -141,30 +143,9 @@ def _name_columns(subquery: exp.Subquery) -> None:
     select.set("expressions", outputs)
 
 
-def _write_out_joins(select: exp.Select) -> None:
-    """Rows without a match are those for which an outer join finds no mark."""
-    for number, join in enumerate(select.args.get("joins") or ()):
-        if join.args.get("kind") == "SEMI":
-            join.set("side", "LEFT")
-        if join.args.get("kind") != "ANTI":
-            continue
-        mark = f"{_MATCHED}_{number}"
-        alias = join.this.alias
-        if not isinstance(join.this, exp.Subquery):
-            alias = alias or join.this.name
-            join.set("this", exp.select("*").from_(join.this.copy()).subquery(alias))
-        inner = exp.select(exp.Column(this=exp.Star(), table=ident("r")))
-        inner.append("expressions", exp.alias_(exp.Literal.number(1), ident(mark)))
-        rows = join.this.this.subquery("r")
-        join.set("this", inner.from_(rows).subquery(exp.to_identifier(alias, quoted=True)))
-        join.set("kind", None)
-        join.set("side", "LEFT")
-        select.where(marked(exp.column(ident(mark), table=ident(alias)), 0), copy=False)
-
-
 def _counted(node: exp.Expr) -> exp.Expr:
     """How often something holds."""
-    return exp.Count(this=exp.Case().when(node.this.copy(), exp.Literal.number(1)))
+    return fill("COUNT(CASE WHEN c THEN 1 END)", c=node.this)
 
 
 def _filtered(node: exp.Expr) -> exp.Expr:
@@ -183,28 +164,26 @@ def _filtered(node: exp.Expr) -> exp.Expr:
 def _call(node: exp.Expr) -> exp.Expr | None:
     """Functions that the gateway's own trees use."""
     assert isinstance(node, exp.Anonymous)
-    name, given = str(node.this).lower(), node.expressions
-    if name == "input_file_name":
-        return exp.column("INPUT__FILE__NAME")
-    if name == "contains":
-        found = exp.Anonymous(this="instr", expressions=[g.copy() for g in given])
-        return exp.Paren(this=exp.GT(this=found, expression=exp.Literal.number(0)))
-    if name == "sha256":
-        return exp.SHA2(this=given[0].copy(), length=exp.Literal.number(256))
-    if name == "concat":
-        # Unlike Hive's, ours leaves out what is NULL.
-        empty = exp.Literal.string("")
-        parts = [exp.Coalesce(this=g.copy(), expressions=[empty.copy()]) for g in given]
-        return exp.Anonymous(this="concat", expressions=parts)
-    if name == "xxhash64":
-        return _hashed(given[0])
-    if name == "timestamp_micros":
-        return _instant(given[0])
-    if name == "from_json":
-        text = given[0]
-        return _lines(text) if isinstance(text, exp.Literal) else as_given(text)
-    if name == "element_at":
-        return _element(given[0], int(given[1].name))
+    given = node.expressions
+    match str(node.this).lower():
+        case "input_file_name":
+            return exp.column("INPUT__FILE__NAME")
+        case "contains":
+            return fill("(found > 0)", found=call("instr", *given))
+        case "sha256":
+            return exp.SHA2(this=given[0].copy(), length=exp.Literal.number(256))
+        case "concat":
+            # Unlike Hive's, ours leaves out what is NULL.
+            return call("concat", *(fill("COALESCE(x, '')", x=g) for g in given))
+        case "xxhash64":
+            return _hashed(given[0])
+        case "timestamp_micros":
+            return _instant(given[0])
+        case "from_json":
+            text = given[0]
+            return _lines(text) if isinstance(text, exp.Literal) else as_given(text)
+        case "element_at":
+            return _element(given[0], int(given[1].name))
     return None
 
 
@@ -216,21 +195,15 @@ def _trimmed(node: exp.Expr) -> exp.Expr | None:
     if blanks is None or not blanks.is_string or node.args["position"] != "BOTH":
         raise refused("TRIM of such characters")
     each = "".join(f"\\x{{{ord(c):x}}}" for c in blanks.name)
-    pattern = exp.Literal.string(f"^[{each}]+|[{each}]+\\z")
-    parts = [node.this.copy(), pattern, exp.Literal.string("")]
-    return exp.Anonymous(this="regexp_replace", expressions=parts)
+    return call("regexp_replace", node.this, f"^[{each}]+|[{each}]+\\z", "")
 
 
 def _instant(value: exp.Expr) -> exp.Expr:
     """Microseconds since 1970 as a timestamp in UTC, which is the zone of our sessions."""
-    million = exp.Literal.number(1_000_000)
-    rest = exp.Anonymous(this="pmod", expressions=[value.copy(), million])
-    whole = exp.Paren(this=exp.Sub(this=value.copy(), expression=rest.copy()))
-    seconds = exp.IntDiv(this=whole, expression=million.copy())
-    digits: list[exp.Expr] = [rest, exp.Literal.number(6), exp.Literal.string("0")]
-    parts: list[exp.Expr] = [exp.Anonymous(this="from_unixtime", expressions=[seconds])]
-    parts += [exp.Literal.string("."), exp.Anonymous(this="lpad", expressions=digits)]
-    text = exp.Anonymous(this="concat", expressions=parts)
+    rest = call("pmod", value, 1_000_000)
+    seconds = fill("(v - rest) // 1000000", v=value, rest=rest)
+    digits = call("lpad", rest, 6, "0")
+    text = call("concat", call("from_unixtime", seconds), ".", digits)
     made = exp.Cast(this=text, to=exp.DataType.build("TIMESTAMP"))
     made.meta[GIVEN] = True
     return made
@@ -239,8 +212,7 @@ def _instant(value: exp.Expr) -> exp.Expr:
 def _lines(text: exp.Literal) -> exp.Expr:
     """Rows of the gateway's, one line each; no sign of a value is one that parts them."""
     rows = [",".join(map(_coded, row)) for row in json.loads(text.name)]
-    literal = exp.Literal.string(";".join(rows))
-    return exp.Anonymous(this="split", expressions=[literal, exp.Literal.string(";")])
+    return call("split", ";".join(rows), ";")
 
 
 def _coded(value: str | None) -> str:
@@ -249,44 +221,33 @@ def _coded(value: str | None) -> str:
 
 def _element(line: exp.Expr, place: int) -> exp.Expr:
     """The text that a line of the gateway's has in a place."""
-    parted = exp.Anonymous(this="split", expressions=[line.copy(), exp.Literal.string(",")])
-    coded = exp.Bracket(this=parted, expressions=[exp.Literal.number(place - 1)])
-    rest = exp.Anonymous(this="substr", expressions=[coded.copy(), exp.Literal.number(2)])
-    raw = exp.Anonymous(this="unbase64", expressions=[rest])
-    text = exp.Anonymous(this="decode", expressions=[raw, exp.Literal.string("UTF-8")])
-    is_null = exp.EQ(this=coded, expression=exp.Literal.string("-"))
-    found = exp.Case().when(is_null, exp.Null()).else_(text)
+    coded = exp.Bracket(this=call("split", line, ","), expressions=[exp.Literal.number(place - 1)])
+    text = call("decode", call("unbase64", call("substr", coded, 2)), "UTF-8")
+    found = fill("CASE WHEN c = '-' THEN NULL ELSE t END", c=coded, t=text)
     found.meta[GIVEN] = True
     return found
 
 
 def _hashed(members: exp.Expr) -> exp.Expr:
     """The first 60 bits of a checksum over the values of a row, each marked where it is NULL."""
-    parts: list[exp.Expr] = [exp.Literal.string("|")]
+    parts: list[exp.Expr] = []
     for member in members.find_all(exp.PropertyEQ):
         text = exp.Cast(this=member.expression.copy(), to=exp.DataType.build("STRING"))
-        marked = exp.Anonymous(this="concat", expressions=[exp.Literal.string("v"), text])
-        parts.append(exp.Coalesce(this=marked, expressions=[exp.Literal.string("n")]))
-    whole = exp.Anonymous(this="concat_ws", expressions=parts)
-    digits = exp.Anonymous(this="md5", expressions=[whole])
-    first: list[exp.Expr] = [digits, exp.Literal.number(1), exp.Literal.number(15)]
-    number: list[exp.Expr] = [exp.Anonymous(this="substr", expressions=first)]
-    number += [exp.Literal.number(16), exp.Literal.number(10)]
-    return exp.Anonymous(this="conv", expressions=number)
+        parts.append(fill("COALESCE(v, 'n')", v=call("concat", "v", text)))
+    digits = call("substr", call("md5", call("concat_ws", "|", *parts)), 1, 15)
+    return call("conv", digits, 16, 10)
 
 
 def _joined(node: exp.Expr) -> None:
     """Texts that are put together; what is none becomes one as by a cast."""
-    parts = (
-        node.expressions if isinstance(node, exp.Concat) else [node.this, node.args["expression"]]
-    )
-    for part in parts:
+    is_list = isinstance(node, exp.Concat)
+    for part in node.expressions if is_list else [node.this, node.args["expression"]]:
         is_text = isinstance(
             part, exp.DPipe | exp.Concat | exp.SHA2 | exp.Lower | exp.Upper | exp.Trim
         )
         if part.find(exp.Column) is not None and not is_text:
             text = exp.Cast(this=part.copy(), to=exp.DataType.build("TEXT"))
-            part.replace(checked(text) or text)
+            part.replace(checked_cast(text) or text)
 
 
 def _numbered(node: exp.Expr) -> None:
@@ -296,7 +257,7 @@ def _numbered(node: exp.Expr) -> None:
         node.set("order", None)
 
 
-def _apart(node: exp.Expr) -> None:
+def _bracket_not(node: exp.Expr) -> None:
     """Hive reads NOT NOT as one operator with two sides."""
     if isinstance(node.this, exp.Not):
         node.set("this", exp.Paren(this=node.this))
@@ -315,8 +276,8 @@ def _grouped(node: exp.Expr) -> None:
     node.set("expressions", found)
 
 
-def _kept(node: exp.Expr) -> exp.Expr | None:
-    """Instants are kept as timestamps in UTC, nested values as text."""
+def _stored_type(node: exp.Expr) -> exp.Expr | None:
+    """Instants are stored as timestamps in UTC, nested values as text."""
     if node.this in NESTED:
         return exp.DataType.build("STRING", dialect="hive")
     if node.this in _INSTANTS:
@@ -349,15 +310,15 @@ def _created(node: exp.Expr) -> None:
 _CHANGES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr | None]] = {
     exp.CountIf: _counted,
     exp.Filter: _filtered,
-    exp.Cast: checked,
-    exp.TryCast: checked,
+    exp.Cast: checked_cast,
+    exp.TryCast: checked_cast,
     exp.Anonymous: _call,
     exp.Trim: _trimmed,
     exp.Create: _created,
     exp.Concat: _joined,
     exp.DPipe: _joined,
-    exp.DataType: _kept,
+    exp.DataType: _stored_type,
     exp.Group: _grouped,
-    exp.Not: _apart,
+    exp.Not: _bracket_not,
     exp.Window: _numbered,
 }

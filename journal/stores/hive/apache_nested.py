@@ -20,9 +20,8 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Column, Table, fold
 from journal.sql.relations import column, ident
-from journal.stores.hive.casts import GIVEN
+from journal.stores.hive.apache_checks import GIVEN, refused
 from journal.stores.hive.engine import HiveEngine
-from journal.stores.hive.refused import refused
 from journal.stores.hive.types import DIALECT, spark_type
 
 _T = exp.DType

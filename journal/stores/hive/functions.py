@@ -7,18 +7,12 @@ from functools import partial
 from sqlglot import exp
 
 from journal.sql.blob_literals import literal_bytes
+from journal.sql.builders import call, fill
 from journal.sql.calls import Calls, Change, format_call, refused, template
+from journal.sql.lowering.list_calls import SORTS, TRANSFORMS
 from journal.sql.relations import ident
 from journal.stores.hive import json as hive_json
-from journal.stores.hive.elements import (
-    TRANSFORMS,
-    comprehended,
-    element,
-    filtered,
-    no_lambda,
-    sorted_list,
-    transformed,
-)
+from journal.stores.hive.elements import element, no_lambda, sorted_list, transformed
 from journal.stores.hive.lists import collected
 from journal.stores.hive.moments import difference, difference_in, truncated
 from journal.stores.hive.nested import as_text, compared, extreme, length, ordered
@@ -68,9 +62,8 @@ def _divided(node: exp.Expr) -> exp.Expr | None:
     made.meta["settled"] = True
     if isinstance(node.expression, exp.Literal) and float(node.expression.name) != 0:
         return exp.Paren(this=made)
-    endless = exp.Mul(this=left.copy(), expression=exp.cast(exp.Literal.string("inf"), "DOUBLE"))
-    by_zero = exp.EQ(this=right.copy(), expression=exp.Literal.number(0))
-    return exp.Case().when(by_zero, endless).else_(made)
+    by_zero = "CASE WHEN y = 0 THEN x * CAST('inf' AS DOUBLE) ELSE divided END"
+    return fill(by_zero, x=left, y=right, divided=made)
 
 
 def _cast(node: exp.Expr) -> exp.Expr | None:
@@ -79,7 +72,7 @@ def _cast(node: exp.Expr) -> exp.Expr | None:
     given = literal_bytes(node)
     if given is None:
         return hive_json.cast(node) or as_text(node)
-    return exp.Anonymous(this="unhex", expressions=[exp.Literal.string(given.hex())])
+    return call("unhex", given.hex())
 
 
 def _contained(node: exp.Expr) -> exp.Expr | None:
@@ -90,9 +83,8 @@ def _contained(node: exp.Expr) -> exp.Expr | None:
         return exp.Null()
     made = node.copy()
     made.meta["settled"] = True
-    nulls = [exp.Is(this=n.copy(), expression=exp.Null()) for n in (node.this, node.expression)]
-    found = exp.Case().when(exp.or_(*nulls), exp.Null())
-    return found.else_(exp.Coalesce(this=made, expressions=[exp.false()]))
+    known = "CASE WHEN l IS NULL OR x IS NULL THEN NULL ELSE COALESCE(found, FALSE) END"
+    return fill(known, l=node.this, x=node.expression, found=made)
 
 
 def _joined(node: exp.Expr) -> exp.Expr | None:
@@ -110,9 +102,8 @@ def _grouping(node: exp.Expr) -> exp.Expr | None:
         return None
     total: exp.Expr = exp.Literal.number(0)
     for place, each in enumerate(reversed(given)):
-        bit = exp.Literal.number(2**place)
-        one = exp.Mul(this=exp.Grouping(expressions=[each.copy()]), expression=bit)
-        total = exp.Add(this=total, expression=one)
+        one = exp.Grouping(expressions=[each.copy()])
+        total = fill("total + one * bit", total=total, one=one, bit=2**place)
     return exp.Paren(this=exp.cast(total, "BIGINT"))
 
 
@@ -126,14 +117,8 @@ def _average(node: exp.Expr) -> exp.Expr | None:
 
 
 _ORDERED = (
-    exp.RowNumber,
-    exp.Rank,
-    exp.DenseRank,
-    exp.PercentRank,
-    exp.CumeDist,
-    exp.Ntile,
-    exp.Lag,
-    exp.Lead,
+    *(exp.RowNumber, exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist, exp.Ntile),
+    *(exp.Lag, exp.Lead),
 )
 
 
@@ -162,19 +147,14 @@ def _sliced(node: exp.Expr) -> exp.Expr | None:
         return _refused("lists cut at such a place", "begin at a place that is written, from 1")(
             node
         )
-    size = exp.Anonymous(this="size", expressions=[node.this.copy()])
-    last: exp.Expr = size
+    last: exp.Expr = call("size", node.this)
     if end is not None:
-        from_end = exp.Add(this=size, expression=exp.Add(this=end.copy(), expression=_ONE.copy()))
-        below = exp.LT(this=end.copy(), expression=exp.Literal.number(0))
-        last = exp.Paren(this=exp.Case().when(below, from_end).else_(end.copy()))
-    count = exp.Sub(this=last, expression=exp.Literal.number(int(start.name) - 1))
-    length = exp.Greatest(this=count, expressions=[exp.Literal.number(0)])
-    return exp.Anonymous(this="slice", expressions=[node.this.copy(), start.copy(), length])
+        counted = "(CASE WHEN n < 0 THEN size + (n + 1) ELSE n END)"
+        last = fill(counted, n=end, size=last)
+    count = fill("GREATEST(last - before, 0)", last=last, before=int(start.name) - 1)
+    return call("slice", node.this, start, count)
 
 
-_SORTS = ("list_sort", "array_sort", "list_reverse_sort", "array_reverse_sort")
-_ONE = exp.Literal.number(1)
 _FILES = _refused("files to read", "load the file with COPY .. FROM")
 _BY_NAME: dict[str, Change] = {
     "read_parquet": _FILES,
@@ -184,9 +164,9 @@ _BY_NAME: dict[str, Change] = {
     "read_json_auto": _FILES,
     "struct_extract": _field,
     "trim": _trimmed,
-    **dict.fromkeys(_SORTS, sorted_list),
+    **dict.fromkeys(SORTS, sorted_list),
     **dict.fromkeys(("list_extract", "list_element", "array_extract"), element),
-    **dict.fromkeys(("list_transform", *TRANSFORMS), transformed),
+    **dict.fromkeys(TRANSFORMS, transformed),
     **{name: no_lambda(name) for name in ("list_reduce", "array_reduce", "reduce")},
     "json_array_length": hive_json.length,
     "json_valid": hive_json.valid,
@@ -213,8 +193,8 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.In: in_query,
     exp.Window: _window,
     exp.Transform: transformed,
-    exp.ArrayFilter: filtered,
-    exp.Array: comprehended,
+    exp.ArrayFilter: transformed,
+    exp.Array: transformed,
     exp.Reduce: no_lambda("reduce"),
     exp.Bracket: _sliced,
     exp.DateDiff: difference,

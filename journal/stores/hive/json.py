@@ -15,6 +15,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from journal.sql.builders import call, fill
 from journal.sql.calls import Change, refused
 from journal.stores.hive.known_types import ColumnsOf, KnownTypes, is_nested
 
@@ -42,14 +43,16 @@ UNKNOWN_KINDS: dict[type[exp.Expr], str] = {
 _ONCE = "palimpsest_counted"
 _NESTED = "palimpsest_of_nested"
 _CAST = "palimpsest_to_json"
-_KINDS = {
-    "OBJECT%": "OBJECT",
-    "ARRAY%": "ARRAY",
-    "STRING": "VARCHAR",
-    "VOID": "NULL",
-    "BOOLEAN": "BOOLEAN",
-}
-"""By what Spark calls a variant: what JSON_TYPE does; the rest are numbers."""
+_KIND = f"""
+    CASE WHEN name LIKE 'OBJECT%' THEN 'OBJECT' WHEN name LIKE 'ARRAY%' THEN 'ARRAY'
+         WHEN name LIKE 'STRING' THEN 'VARCHAR' WHEN name LIKE 'VOID' THEN 'NULL'
+         WHEN name LIKE 'BOOLEAN' THEN 'BOOLEAN'
+         WHEN REGEXP_MATCHES(text, '^-?[0-9]+$')
+              AND TRY_CAST(text AS DECIMAL(38, 0)) BETWEEN {-(2**63)} AND {2**64 - 1}
+         THEN CASE WHEN TRY_CAST(text AS DECIMAL(38, 0)) < 0 THEN 'BIGINT' ELSE 'UBIGINT' END
+         WHEN NOT name IS NULL THEN 'DOUBLE' END
+"""
+"""What JSON_TYPE calls a value of which Spark knows a variant's name."""
 _STEP = re.compile(r'\.(?:"([^"]*)"|([^.\["*]+))|\[(\d+)\]|\["([^"]*)"\]')
 _BARE = re.compile(r"[^'?\\]+")
 _refuse = partial(refused, "Hive", advice="name keys and places from the front, or read the JSON")
@@ -91,7 +94,7 @@ def extracted(node: exp.Expr) -> exp.Expr | None:
         return _refuse("JSON path of this form")(node)
     path = "$" + "".join(str(part)[1:] for part in paths)
     of = _checked(first, first.this)
-    text = _call("get_json_object", of, exp.Literal.string(path))
+    text = call("get_json_object", of, path)
     if isinstance(node, exp.JSONExtractScalar):
         return text
     found = _quoted(of, path, text)
@@ -102,15 +105,13 @@ def extracted(node: exp.Expr) -> exp.Expr | None:
 def _quoted(of: exp.Expr, path: str, text: exp.Expr) -> exp.Expr:
     """JSON is a text with its quotes, and its null is not ours."""
     part = _part(of, path)
-    found = exp.Case(this=_call("schema_of_variant", part))
-    found = found.when(exp.Literal.string("STRING"), _call("to_json", part.copy()))
-    found = found.when(exp.Literal.string("VOID"), exp.Literal.string("null"))
-    return found.else_(text)
+    quoted = "CASE kind WHEN 'STRING' THEN quoted WHEN 'VOID' THEN 'null' ELSE bare END"
+    kind = call("schema_of_variant", part)
+    return fill(quoted, kind=kind, quoted=call("to_json", part), bare=text)
 
 
 def _part(of: exp.Expr, path: str) -> exp.Expr:
-    whole = _call("try_parse_json", of.copy())
-    return _call("variant_get", whole, exp.Literal.string(path))
+    return call("variant_get", call("try_parse_json", of), path)
 
 
 def kind(node: exp.Expr) -> exp.Expr | None:
@@ -120,22 +121,11 @@ def kind(node: exp.Expr) -> exp.Expr | None:
     if path is None:
         return _refuse("JSON path of this form")(node)
     of = _checked(node, node.this)
-    name = _call("schema_of_variant", _part(of, path))
-    text = _call("get_json_object", of, exp.Literal.string(path))
-    whole = exp.TryCast(this=text, to=exp.DataType.build("DECIMAL(38, 0)"))
-    is_whole = exp.RegexpLike(this=text.copy(), expression=exp.Literal.string("^-?[0-9]+$"))
-    low, high = exp.Literal.number(-(2**63)), exp.Literal.number(2**64 - 1)
-    is_between = exp.And(this=is_whole, expression=exp.Between(this=whole, low=low, high=high))
-    is_below = exp.LT(this=whole.copy(), expression=exp.Literal.number(0))
-    found = exp.Case()
-    for begins, told in _KINDS.items():
-        is_such = exp.Like(this=name.copy(), expression=exp.Literal.string(begins))
-        found = found.when(is_such, exp.Literal.string(told))
-    negative = exp.And(this=is_between.copy(), expression=is_below)
-    found = found.when(negative, exp.Literal.string("BIGINT"))
-    found = found.when(is_between, exp.Literal.string("UBIGINT"))
-    there = exp.Not(this=exp.Is(this=name, expression=exp.Null()))
-    return found.when(there, exp.Literal.string("DOUBLE"))
+    return fill(
+        _KIND,
+        name=call("schema_of_variant", _part(of, path)),
+        text=call("get_json_object", of, path),
+    )
 
 
 def keys(node: exp.Expr) -> exp.Expr | None:
@@ -155,11 +145,10 @@ def valid(node: exp.Expr) -> exp.Expr | None:
     if len(node.expressions) != 1:
         return None
     (of,) = node.expressions
-    if not (node.meta.get(_NOTE) or of.unnest().meta.get(_NOTE)):
+    if not _is_known(node, of):
         advice = "TRY_CAST(x AS JSON) IS NOT NULL takes no NaN, no comma at an end, no key twice"
         return refused("Hive", "json_valid() of texts", advice)(node)
-    there = exp.Not(this=exp.Is(this=of.copy(), expression=exp.Null()))
-    return exp.Case().when(there, exp.true())
+    return fill("CASE WHEN NOT x IS NULL THEN TRUE END", x=of)
 
 
 def exists(node: exp.Expr) -> exp.Expr | None:
@@ -171,10 +160,8 @@ def exists(node: exp.Expr) -> exp.Expr | None:
     if path is None:
         return _refuse("json_exists() with a path of this form")(node)
     text = _checked(node, of)
-    part = _call("variant_get", _call("parse_json", text), exp.Literal.string(path))
-    there = exp.Not(this=exp.Is(this=part, expression=exp.Null()))
-    is_null = exp.Is(this=text.copy(), expression=exp.Null())
-    return exp.Case().when(exp.Not(this=is_null), there)
+    part = call("variant_get", call("parse_json", text), path)
+    return fill("CASE WHEN NOT x IS NULL THEN NOT part IS NULL END", x=text, part=part)
 
 
 def unknown(name: str) -> Change:
@@ -196,11 +183,11 @@ def _of_each(
         return _refuse("JSON path of this form")(node)
     text = _checked(node, of)
     if given is not None:
-        text = _call("get_json_object", text, exp.Literal.string(path))
-    counted = _call(name, text)
+        text = call("get_json_object", text, path)
+    counted = call(name, text)
     counted.meta[_ONCE] = True
-    found = exp.Case().when(exp.Is(this=text.copy(), expression=exp.Null()), exp.Null())
-    return found.else_(exp.Coalesce(this=counted, expressions=[none]))
+    counting = "CASE WHEN x IS NULL THEN NULL ELSE COALESCE(n, nothing) END"
+    return fill(counting, x=text, n=counted, nothing=none)
 
 
 def cast(node: exp.Expr) -> exp.Expr | None:
@@ -216,27 +203,27 @@ def cast(node: exp.Expr) -> exp.Expr | None:
     return _checked(node, text, "Malformed JSON when casting: ")
 
 
+def _is_known(node: exp.Expr, of: exp.Expr) -> bool:
+    """True for a text that is known to be JSON."""
+    return bool(node.meta.get(_NOTE) or of.unnest().meta.get(_NOTE))
+
+
 def _checked(node: exp.Expr, of: exp.Expr, wrong: str = "Malformed JSON: ") -> exp.Expr:
     """A text, or an error if it is no JSON; what was extracted from JSON, with quotes, is."""
-    if node.meta.get(_NOTE) or of.unnest().meta.get(_NOTE):
+    if _is_known(node, of):
         return of.copy()
-    said = _call("concat", exp.Literal.string(wrong), of.copy())
-    is_fine = exp.Or(this=exp.Is(this=of.copy(), expression=exp.Null()), expression=_is_json(of))
-    return exp.Case().when(is_fine, of.copy()).else_(_call("raise_error", said))
+    failing = call("raise_error", call("concat", wrong, of))
+    checking = "CASE WHEN x IS NULL OR fine THEN x ELSE failing END"
+    return fill(checking, x=of, fine=_is_json(of), failing=failing)
 
 
 def _is_json(text: exp.Expr) -> exp.Expr:
     """True for one JSON value: Spark ignores what comes after one, unless it is within another."""
-    found: list[exp.Expr] = []
-    for before, after in (("[", "]"), ('{"v":', "}")):
-        parts = [exp.Literal.string(before), text.copy(), exp.Literal.string(after)]
-        parsed = _call("try_parse_json", _call("concat", *parts))
-        found.append(exp.Not(this=exp.Is(this=parsed, expression=exp.Null())))
-    return exp.and_(*found)
-
-
-def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
-    return exp.Anonymous(this=name, expressions=list(arguments))
+    lists, objects = (
+        call("try_parse_json", call("concat", before, text, after))
+        for before, after in (("[", "]"), ('{"v":', "}"))
+    )
+    return fill("NOT (a IS NULL) AND NOT (b IS NULL)", a=lists, b=objects)
 
 
 def _path(node: exp.Expr) -> str | None:

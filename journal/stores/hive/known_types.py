@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from sqlglot import exp
 
 from journal.model.schema import fold
-from journal.stores.hive.elements import TRANSFORMS
+from journal.sql.lowering.list_calls import TRANSFORMS
 
 Type = exp.DataType
 ColumnsOf = Callable[[exp.Table], Mapping[str, Type] | None]

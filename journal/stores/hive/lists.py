@@ -11,6 +11,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from journal.sql.builders import Part, call, fill, is_null
+
 _VALUE = "v"
 _LEFT, _RIGHT, _EACH = "l", "r", "s"
 
@@ -30,20 +32,17 @@ def collected(node: exp.Expr) -> exp.Expr | None:
     value = of.expressions[0] if distinct else of
     row = _row(value, keys)
     made = exp.Distinct(expressions=[row]) if distinct else row
-    aggregate = exp.Anonymous(this="collect_list", expressions=[made])
+    aggregate = call("collect_list", made)
     if inner is whole:
         whole = aggregate
     else:
         inner.replace(aggregate)
     rows: exp.Expr = whole.copy()
     if keys:
-        rows = exp.Anonymous(this="array_sort", expressions=[rows, _comparison(keys)])
+        rows = call("array_sort", rows, _comparison(keys))
     values = exp.Lambda(this=_of(_EACH, _VALUE), expressions=[exp.to_identifier(_EACH)])
-    found = exp.Anonymous(this="transform", expressions=[rows, values])
-    some = exp.GT(
-        this=exp.Anonymous(this="size", expressions=[whole]), expression=exp.Literal.number(0)
-    )
-    return exp.Case().when(some, found)
+    made = call("transform", rows, values)
+    return fill("CASE WHEN size > 0 THEN made END", size=call("size", whole), made=made)
 
 
 def _innermost(node: exp.Expr) -> exp.Expr:
@@ -53,13 +52,10 @@ def _innermost(node: exp.Expr) -> exp.Expr:
 
 
 def _row(value: exp.Expr, keys: Sequence[exp.Expr]) -> exp.Expr:
-    parts: list[exp.Expr] = []
+    parts: list[Part] = []
     for place, key in enumerate(keys):
-        empty = exp.Paren(this=exp.Is(this=key.this.copy(), expression=exp.Null()))
-        parts += [exp.Literal.string(f"n{place}"), empty]
-        parts += [exp.Literal.string(f"k{place}"), key.this.copy()]
-    parts += [exp.Literal.string(_VALUE), value.copy()]
-    return exp.Anonymous(this="named_struct", expressions=parts)
+        parts += [f"n{place}", exp.Paren(this=is_null(key.this)), f"k{place}", key.this]
+    return call("named_struct", *parts, _VALUE, value)
 
 
 def _comparison(keys: Sequence[exp.Expr]) -> exp.Lambda:
@@ -70,15 +66,11 @@ def _comparison(keys: Sequence[exp.Expr]) -> exp.Lambda:
         for name, is_reversed in ((f"n{place}", nulls_first), (f"k{place}", descends)):
             before, after = (-1, 1) if not is_reversed else (1, -1)
             left, right = _of(_LEFT, name), _of(_RIGHT, name)
-            found = found.when(exp.LT(this=left, expression=right), _number(before))
-            found = found.when(exp.GT(this=left.copy(), expression=right.copy()), _number(after))
+            found = found.when(exp.LT(this=left, expression=right), exp.convert(before))
+            found = found.when(left > right, exp.convert(after))
     names = [exp.to_identifier(_LEFT), exp.to_identifier(_RIGHT)]
-    return exp.Lambda(this=found.else_(_number(0)), expressions=names)
+    return exp.Lambda(this=found.else_(exp.convert(0)), expressions=names)
 
 
-def _of(row: str, name: str) -> exp.Expr:
+def _of(row: str, name: str) -> exp.Dot:
     return exp.Dot(this=exp.to_identifier(row), expression=exp.to_identifier(name))
-
-
-def _number(value: int) -> exp.Expr:
-    return exp.Literal.number(value) if value >= 0 else exp.Neg(this=exp.Literal.number(-value))

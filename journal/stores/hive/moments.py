@@ -13,6 +13,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from journal.sql.builders import call, fill
 from journal.sql.calls import refused
 
 _UNITS = (
@@ -32,15 +33,16 @@ def truncated(node: exp.Expr) -> exp.Expr | None:
         unit, of = node.expressions
     else:
         return None
-    cut = exp.Anonymous(this="date_trunc", expressions=[unit.copy(), of.copy()])
-    in_zone = exp.EQ(
-        this=exp.Anonymous(this="typeof", expressions=[of.copy()]),
-        expression=exp.Literal.string("timestamp"),
+    cut = call("date_trunc", unit, of)
+    way = "CASE WHEN kind = 'timestamp' THEN cut - (x) ELSE bare_cut - bare END"
+    return fill(
+        f"((x) + ({way}))",
+        x=of,
+        kind=call("typeof", of),
+        cut=cut,
+        bare_cut=exp.cast(cut, _BARE),
+        bare=exp.cast(of.copy(), _BARE),
     )
-    bare = [exp.cast(each.copy(), _BARE) for each in (cut, of)]
-    way = exp.Case().when(in_zone, exp.Sub(this=cut, expression=exp.Paren(this=of.copy())))
-    way = way.else_(exp.Sub(this=bare[0], expression=bare[1]))
-    return exp.Paren(this=exp.Add(this=exp.Paren(this=of.copy()), expression=exp.Paren(this=way)))
 
 
 def difference(node: exp.Expr) -> exp.Expr | None:
@@ -61,13 +63,9 @@ def difference_in(node: exp.Expr) -> exp.Expr | None:
     found = exp.Case(this=exp.Lower(this=unit.copy()))
     for name in _UNITS:
         found = found.when(exp.Literal.string(name.lower()), _between(name, start, end))
-    wrong = exp.Concat(expressions=[exp.Literal.string("no unit of time: "), unit.copy()])
-    return found.else_(exp.Anonymous(this="raise_error", expressions=[wrong]))
+    return found.else_(call("raise_error", call("concat", "no unit of time: ", unit)))
 
 
 def _between(unit: str, start: exp.Expr, end: exp.Expr) -> exp.Expr:
-    cut = [
-        exp.Anonymous(this="date_trunc", expressions=[exp.Literal.string(unit), of.copy()])
-        for of in (start, end)
-    ]
-    return exp.Anonymous(this="datediff", expressions=[exp.Var(this=unit), *cut])
+    cut = [call("date_trunc", unit, of) for of in (start, end)]
+    return call("datediff", exp.Var(this=unit), *cut)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.sql.builders import Part, call, fill, is_null
 from journal.stores.hive.known_types import ColumnsOf, KnownTypes, Type, is_list, is_nested
 
 _NOTE = "palimpsest_nested"
@@ -114,36 +115,30 @@ def as_text(node: exp.Expr) -> exp.Expr | None:
             f"a Hive store cannot run this: {kind.sql(dialect='duckdb')} as text",
             advice="read the value, or write its members as text",
         )
-    text = exp.cast(_each(0), "TEXT")
-    shown = exp.Coalesce(this=text, expressions=[exp.Literal.string("NULL")])
-    parts = [_transformed(node.this.copy(), shown, 0), exp.Literal.string(", ")]
-    joined = exp.Anonymous(this="array_join", expressions=parts)
-    ends = (exp.Literal.string("["), joined, exp.Literal.string("]"))
-    return exp.Anonymous(this="concat", expressions=list(ends))
+    shown = fill("COALESCE(CAST(x AS TEXT), 'NULL')", x=_each(0))
+    joined = call("array_join", _transformed(node.this, shown, 0), ", ")
+    return call("concat", "[", joined, "]")
 
 
 def _key(value: exp.Expr, kind: Type | None, depth: int = 0) -> exp.Expr:
     """What orders a value as the canonical dialect does: members that are NULL come last."""
     if kind is not None and kind.this is exp.DType.STRUCT:
-        parts: list[exp.Expr] = []
+        parts: list[Part] = []
         for place, member in enumerate(kind.expressions):
             found = exp.Dot(this=exp.Paren(this=value.copy()), expression=member.this.copy())
             parts += _pair(place, found, member.kind, depth)
-        none = exp.Is(this=value.copy(), expression=exp.Null())
-        made = exp.Anonymous(this="named_struct", expressions=parts)
-        return exp.Case().when(none, exp.Null()).else_(made)
+        made = call("named_struct", *parts)
+        return fill("CASE WHEN x IS NULL THEN NULL ELSE made END", x=value, made=made)
     if kind is not None and is_list(kind):
         member = kind.expressions[0] if kind.expressions else None
         pair = _pair(0, _each(depth), member, depth + 1)
-        row = exp.Anonymous(this="named_struct", expressions=pair)
-        return _transformed(value, row, depth)
+        return _transformed(value, call("named_struct", *pair), depth)
     return value
 
 
-def _pair(place: int, value: exp.Expr, kind: Type | None, depth: int) -> list[exp.Expr]:
-    none = exp.Paren(this=exp.Is(this=value.copy(), expression=exp.Null()))
-    names = [exp.Literal.string(f"{letter}{place}") for letter in "nv"]
-    return [names[0], none, names[1], _key(value, kind, depth)]
+def _pair(place: int, value: exp.Expr, kind: Type | None, depth: int) -> list[Part]:
+    none = exp.Paren(this=is_null(value))
+    return [f"n{place}", none, f"v{place}", _key(value, kind, depth)]
 
 
 def _each(depth: int) -> exp.Expr:
@@ -151,5 +146,5 @@ def _each(depth: int) -> exp.Expr:
 
 
 def _transformed(value: exp.Expr, body: exp.Expr, depth: int) -> exp.Expr:
-    made = exp.Lambda(this=body, expressions=[exp.to_identifier(f"{_EACH}{depth}")])
-    return exp.Anonymous(this="transform", expressions=[value, made])
+    each = [exp.to_identifier(f"{_EACH}{depth}")]
+    return call("transform", value, exp.Lambda(this=body, expressions=each))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from journal.sql.builders import call, fill
 from journal.sql.relations import column
 
 _OPPOSITE: dict[type[exp.Expr], type[exp.Binary]] = {
@@ -31,6 +32,8 @@ _FURTHEST: dict[type[exp.Expr], tuple[type[exp.AggFunc], ...]] = {
 }
 """Which of a subquery's values say that a comparison fails for one of them."""
 _VALUE = "v"
+_IS_UNKNOWN = "(x IS NULL OR nulls > 0)"
+"""True if a null is compared with something, or something with a null."""
 
 
 def quantified(node: exp.Expr) -> exp.Expr | None:
@@ -56,8 +59,7 @@ def quantified(node: exp.Expr) -> exp.Expr | None:
 def _of_list(name: str, kind: type[exp.Binary], left: exp.Expr, items: exp.Expr) -> exp.Expr:
     value = exp.to_identifier(_VALUE)
     compared = kind(this=left.copy(), expression=value.copy())
-    each = exp.Lambda(this=compared, expressions=[value])
-    return exp.Anonymous(this=name, expressions=[items.copy(), each])
+    return call(name, items, exp.Lambda(this=compared, expressions=[value]))
 
 
 def _all(kind: type[exp.Binary], left: exp.Expr, rows: exp.Query) -> exp.Expr:
@@ -67,13 +69,11 @@ def _all(kind: type[exp.Binary], left: exp.Expr, rows: exp.Query) -> exp.Expr:
         _OPPOSITE[kind](this=left.copy(), expression=_of(rows, furthest(this=column(_VALUE, "q"))))
         for furthest in _FURTHEST[kind]
     ]
-    return (
-        exp.Case()
-        .when(_is_none(rows), exp.true())
-        .when(exp.or_(*fails), exp.false())
-        .when(_is_unknown(left, rows), exp.Null())
-        .else_(exp.true())
+    compared = (
+        "CASE WHEN number = 0 THEN TRUE WHEN fails THEN FALSE"
+        f" WHEN {_IS_UNKNOWN} THEN NULL ELSE TRUE END"
     )
+    return fill(compared, fails=exp.or_(*fails), **_parts(left, rows))
 
 
 def in_query(node: exp.Expr) -> exp.Expr | None:
@@ -87,13 +87,11 @@ def in_query(node: exp.Expr) -> exp.Expr | None:
 
 def _in(left: exp.Expr, rows: exp.Query) -> exp.Expr:
     found = exp.In(this=left.copy(), query=rows.copy().subquery())
-    return (
-        exp.Case()
-        .when(found, exp.true())
-        .when(_is_none(rows), exp.false())
-        .when(_is_unknown(left, rows), exp.Null())
-        .else_(exp.false())
+    compared = (
+        "CASE WHEN found THEN TRUE WHEN number = 0 THEN FALSE"
+        f" WHEN {_IS_UNKNOWN} THEN NULL ELSE FALSE END"
     )
+    return fill(compared, found=found, **_parts(left, rows))
 
 
 def _is_condition(node: exp.Expr) -> bool:
@@ -105,19 +103,11 @@ def _is_condition(node: exp.Expr) -> bool:
     return isinstance(node.parent, exp.Where | exp.Having)
 
 
-def _is_none(rows: exp.Query) -> exp.Expr:
+def _parts(left: exp.Expr, rows: exp.Query) -> dict[str, exp.Expr]:
+    """Parts of the pieces above: the value, the number of rows, and that of nulls in them."""
+    nulls = fill("COUNT(*) - COUNT(v)", v=column(_VALUE, "q"))
     counted = _of(rows, exp.Count(this=exp.Star()))
-    return exp.EQ(this=counted, expression=exp.Literal.number(0))
-
-
-def _is_unknown(left: exp.Expr, rows: exp.Query) -> exp.Expr:
-    """True if a null is compared with something, or something with a null."""
-    filled = exp.Count(this=column(_VALUE, "q"))
-    nulls = _of(rows, exp.Sub(this=exp.Count(this=exp.Star()), expression=filled))
-    return exp.or_(
-        exp.Is(this=left.copy(), expression=exp.Null()),
-        exp.GT(this=nulls, expression=exp.Literal.number(0)),
-    )
+    return {"x": left, "number": counted, "nulls": _of(rows, nulls)}
 
 
 def _of(rows: exp.Query, value: exp.Expr) -> exp.Subquery:

@@ -18,9 +18,9 @@ from journal.model.schema import Table, fold
 from journal.model.store_session import Parameters, ResultColumn
 from journal.sql.relations import ident
 from journal.stores.hive import layout
+from journal.stores.hive.apache_checks import refused
 from journal.stores.hive.apache_nested import check_use, is_nested
 from journal.stores.hive.queries import is_cte, renamed
-from journal.stores.hive.refused import refused
 from journal.stores.hive.tiers import SeenTiers
 from journal.stores.hive.types import HiveType, kind_of, spark_type
 
