@@ -17,6 +17,9 @@ Change = Callable[[exp.Expr], exp.Expr | None]
 """What stands for a call; None where the call stays as it is, changed in place or not."""
 
 
+_FILE_READERS = ("read_parquet", "read_csv", "read_csv_auto", "read_json", "read_json_auto")
+
+
 def refused(store: str, what: str, advice: str) -> Change:
     """Refuses a call: ``store`` is, for people, what has no such thing."""
 
@@ -26,7 +29,20 @@ def refused(store: str, what: str, advice: str) -> Change:
     return refuse
 
 
-def format_call(store: str) -> Change:
+def refused_everywhere(store: str) -> tuple[dict[str, Change], dict[type[exp.Expr], Change]]:
+    """Refuses, by name and by kind of node, what only the embedded store has."""
+    files = refused(store, "files to read", "load the file with COPY .. FROM")
+    by_class: dict[type[exp.Expr], Change] = {
+        exp.ReadCSV: files,
+        exp.ReadParquet: files,
+        exp.Format: _format_call(store),
+        exp.Glob: refused(store, "GLOB", "use LIKE or a regular expression"),
+        exp.Columns: refused(store, "COLUMNS(..)", "name the columns"),
+    }
+    return dict.fromkeys(_FILE_READERS, files), by_class
+
+
+def _format_call(store: str) -> Change:
     """Refuses ``format('{}', x)``: stores have a function of that name that knows ``%s`` alone."""
     refuse = refused(store, "format() with braces", "join the parts with ||, or use %s")
 

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from journal.sql.blob_literals import literal_bytes
 from journal.sql.builders import call, fill
-from journal.sql.calls import Calls, Change, format_call, refused, template
+from journal.sql.calls import Calls, Change, refused, refused_everywhere, template
 from journal.sql.lowering.list_calls import SORTS, TRANSFORMS
 from journal.sql.relations import ident
 from journal.stores.hive import json as hive_json
@@ -155,13 +155,9 @@ def _sliced(node: exp.Expr) -> exp.Expr | None:
     return call("slice", node.this, start, count)
 
 
-_FILES = _refused("files to read", "load the file with COPY .. FROM")
+_REFUSED_NAMES, _REFUSED_KINDS = refused_everywhere("Hive")
 _BY_NAME: dict[str, Change] = {
-    "read_parquet": _FILES,
-    "read_csv": _FILES,
-    "read_csv_auto": _FILES,
-    "read_json": _FILES,
-    "read_json_auto": _FILES,
+    **_REFUSED_NAMES,
     "struct_extract": _field,
     "trim": _trimmed,
     **dict.fromkeys(SORTS, sorted_list),
@@ -179,6 +175,7 @@ _BY_NAME: dict[str, Change] = {
     "fdiv": _template("CAST(x AS DOUBLE) / CAST(y AS DOUBLE)", "x", "y"),
 }
 _BY_CLASS: dict[type[exp.Expr], Change] = {
+    **_REFUSED_KINDS,
     exp.Avg: _average,
     exp.Grouping: _grouping,
     **dict.fromkeys((exp.EQ, exp.NEQ), quantified),
@@ -208,11 +205,6 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.ArrayContains: _contained,
     exp.ArrayConcat: _joined,
     exp.Div: _divided,
-    exp.ReadCSV: _FILES,
-    exp.ReadParquet: _FILES,
-    exp.Format: format_call("Hive"),
-    exp.Glob: _refused("GLOB", "use LIKE or a regular expression"),
-    exp.Columns: _refused("COLUMNS(..)", "name the columns"),
 }
 
 CALLS = Calls(_RENAMED, _BY_NAME, _BY_CLASS)

@@ -26,9 +26,8 @@ from journal.records.catalog_format import StateRow, put_format, put_meta
 from journal.records.schema import META, OF_DATABASE, RETIRED, STATE, SUPPRESSIONS, TRANSACTIONS
 from journal.records.statements import columns_of, execute, insert, rename_column, text_of
 from journal.stores.postgres.guards import guard_all
-from journal.stores.postgres.overloads import OVERLOADS
 from journal.stores.postgres.privileges import PROTECT_ALL
-from journal.stores.postgres.routines import FUNCTIONS
+from journal.stores.postgres.server_functions import statements
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions.transaction_rows import TransactionRow
 
@@ -95,7 +94,7 @@ def _use_heap(session: PostgresSession) -> None:
 
 
 def _make_functions(session: PostgresSession) -> None:
-    for statement in (*FUNCTIONS, *OVERLOADS):
+    for statement in statements():
         session.text(statement)
 
 

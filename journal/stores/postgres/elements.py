@@ -10,6 +10,7 @@ from functools import partial
 import sqlglot
 from sqlglot import exp
 
+from journal.sql.builders import call, fill
 from journal.sql.calls import Change, refused, template
 
 _template = partial(template, "postgres")
@@ -21,13 +22,10 @@ def _in_list(node: exp.Expr) -> exp.Expr | None:
     held = node.args.get("field")
     if held is None:
         return None
-    known = exp.Not(this=exp.Is(this=node.this.copy(), expression=exp.Null()))
     if isinstance(held, exp.Array) and not held.expressions:
-        return exp.Paren(this=exp.Case().when(known, exp.false()))
-    is_there = exp.Not(this=exp.Is(this=held, expression=exp.Null()))
-    equal = exp.EQ(this=node.this.copy(), expression=exp.Anonymous(this="ANY", expressions=[held]))
-    found = exp.Coalesce(this=equal, expressions=[exp.false()])
-    return exp.Paren(this=exp.Case().when(exp.And(this=known, expression=is_there), found))
+        return fill("(CASE WHEN NOT x IS NULL THEN FALSE END)", x=node.this)
+    found = "(CASE WHEN NOT x IS NULL AND NOT l IS NULL THEN COALESCE(x = is_any, FALSE) END)"
+    return fill(found, x=node.this, l=held, is_any=call("ANY", held))
 
 
 def _empty_list(node: exp.Expr) -> exp.Expr | None:
@@ -65,15 +63,13 @@ def _at(held: exp.Expr, number: exp.Expr) -> exp.Expr:
 
 def _counted(held: exp.Expr, number: exp.Expr) -> exp.Expr:
     """A place in a list, counted from its end where it is below zero."""
-    behind = exp.Add(this=_length(held), expression=exp.Literal.number(1))
-    from_end = exp.Add(this=behind, expression=exp.Paren(this=number.copy()))
-    is_back = exp.LT(this=exp.Paren(this=number.copy()), expression=exp.Literal.number(0))
-    return exp.Case().when(is_back, from_end).else_(number.copy())
+    from_end = "CASE WHEN (n) < 0 THEN size + 1 + (n) ELSE n END"
+    return fill(from_end, n=number, size=_length(held))
 
 
 def _length(of: exp.Expr) -> exp.Expr:
     """How many elements a list has."""
-    return exp.Anonymous(this="length", expressions=[of.copy()])
+    return call("length", of)
 
 
 def _array_size(node: exp.Expr) -> exp.Expr | None:
@@ -83,13 +79,9 @@ def _array_size(node: exp.Expr) -> exp.Expr | None:
 
 def _contains(node: exp.Expr) -> exp.Expr | None:
     """A list that is NULL is not known to have anything, nor anything to have NULL."""
-    held = exp.Anonymous(this="ANY", expressions=[node.this.copy()])
     # Compared first: from that the server learns the type of a parameter.
-    equal = exp.EQ(this=node.expression.copy(), expression=held)
-    unknown = exp.or_(*(exp.Is(this=e.copy(), expression=exp.Null())
-                        for e in (node.this, node.expression)))  # fmt: skip
-    found = exp.Case().when(equal, exp.true()).when(unknown, exp.Null()).else_(exp.false())
-    return exp.Paren(this=found)
+    found = "(CASE WHEN x = is_any THEN TRUE WHEN l IS NULL OR x IS NULL THEN NULL ELSE FALSE END)"
+    return fill(found, x=node.expression, l=node.this, is_any=call("ANY", node.this))
 
 
 _STEPS = refused("PostgreSQL", "parts of lists in steps", "unnest the list WITH ORDINALITY")
@@ -138,8 +130,7 @@ def _numbers(node: exp.Expr) -> exp.Expr | None:
         place = node.parent if not isinstance(node.parent, exp.Alias) else node.parent.parent
         if not isinstance(place, exp.Select):
             return None
-    rows = exp.select(exp.Star()).from_(exp.Table(this=node.copy()))
-    return exp.Anonymous(this="ARRAY", expressions=[rows])
+    return call("ARRAY", exp.select(exp.Star()).from_(exp.Table(this=node.copy())))
 
 
 _LIST_FIRST = _over("v", "ORDER BY n LIMIT 1")

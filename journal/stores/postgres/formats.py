@@ -11,6 +11,7 @@ import re
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.sql.builders import call, fill
 
 _DIRECTIVE = re.compile(r"%(-?[a-zA-Z%])")
 _PATTERNS = {
@@ -46,8 +47,7 @@ _TOGETHER = {"c": "%Y-%m-%d %H:%M:%S", "x": "%Y-%m-%d", "X": "%H:%M:%S"}
 
 def written(node: exp.Expr) -> exp.Expr | None:
     """``strftime``."""
-    text = exp.Literal.string(_spelt(node.args.get("format")))
-    return exp.Anonymous(this="to_char", expressions=[node.this, text])
+    return call("to_char", node.this, _spelt(node.args.get("format")))
 
 
 def read(node: exp.Expr) -> exp.Expr | None:
@@ -61,9 +61,8 @@ def read(node: exp.Expr) -> exp.Expr | None:
     spelt, text = _spelt(how), node.this
     if "YY" not in spelt:
         spelt = f"YYYY {spelt}"
-        text = exp.DPipe(this=exp.Literal.string("1900 "), expression=exp.Paren(this=text))
-    moment = exp.Anonymous(this="to_timestamp", expressions=[text, exp.Literal.string(spelt)])
-    return exp.Cast(this=moment, to=exp.DataType(this=exp.DType.TIMESTAMP))
+        text = fill("'1900 ' || (x)", x=text)
+    return exp.cast(call("to_timestamp", text, spelt), "TIMESTAMP")
 
 
 def _spelt(how: exp.Expr | None) -> str:

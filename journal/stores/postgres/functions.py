@@ -6,9 +6,9 @@ from functools import partial
 
 from sqlglot import exp
 
-from journal.model.errors import Code, PalimpsestError
 from journal.sql.blob_literals import literal_bytes
-from journal.sql.calls import Calls, Change, format_call, refused, template
+from journal.sql.builders import call
+from journal.sql.calls import Calls, Change, refused, refused_everywhere, template
 from journal.stores.postgres import aggregates, elements, formats, moments, texts
 
 _RENAMED = {
@@ -38,7 +38,8 @@ _MEANS: dict[type[exp.Expr], str] = {
 }
 _EPOCH = "TIMESTAMP WITH TIME ZONE '1970-01-01 00:00:00+00'"
 _DONE = "palimpsest_done"
-_FAIL = _template("_palimpsest.fail(x)", "x")
+_IGNORE_NULLS = _refused("IGNORE NULLS", "leave the nulls out with FILTER (WHERE .. IS NOT NULL)")
+# Of one number; that of parts is PostgreSQL's own.
 _INSTANT = _template(f"{_EPOCH} + n * INTERVAL '1 microsecond'", "n")
 _MICROSECONDS = _template("CAST(EXTRACT(EPOCH FROM x) * 1000000 AS BIGINT)", "x")
 _DIVIDED = _template("CAST(x AS DOUBLE PRECISION) / CAST(y AS DOUBLE PRECISION)", "x", "y")
@@ -46,13 +47,8 @@ _DIVIDED = _template("CAST(x AS DOUBLE PRECISION) / CAST(y AS DOUBLE PRECISION)"
 
 def _ours(name: str, *arguments: exp.Expr) -> exp.Expr:
     """A call of a function in our schema, where it has the name that its column shall have."""
-    call = exp.Anonymous(this=name, expressions=[a.copy() for a in arguments])
-    return exp.Dot(this=exp.to_identifier("_palimpsest", quoted=True), expression=call)
-
-
-def _instant(node: exp.Expr) -> exp.Expr | None:
-    """make_timestamptz of one number; that of parts is PostgreSQL's own."""
-    return _INSTANT(node)
+    schema = exp.to_identifier("_palimpsest", quoted=True)
+    return exp.Dot(this=schema, expression=call(name, *arguments))
 
 
 def _mean(node: exp.Expr) -> exp.Expr | None:
@@ -80,17 +76,12 @@ def _ignore_nulls(node: exp.Expr) -> exp.Expr | None:
     inner = node.this
     if isinstance(inner, exp.AnyValue):
         return _ours("any_value", inner.this)
-    raise PalimpsestError(
-        Code.NOT_SUPPORTED,
-        "a PostgreSQL store has no IGNORE NULLS",
-        advice="leave the nulls out with FILTER (WHERE .. IS NOT NULL)",
-    )
+    return _IGNORE_NULLS(node)
 
 
 def _try_cast(node: exp.Expr) -> exp.Expr | None:
     sample = exp.Cast(this=exp.Null(), to=node.args["to"])
-    value = exp.Cast(this=node.this, to=exp.DataType(this=exp.DType.TEXT))
-    return _ours("try_cast", value, sample)
+    return _ours("try_cast", exp.cast(node.this, "TEXT"), sample)
 
 
 _WILDCARDS = _refused("JSON paths with wildcards", "unnest the array, or use jsonb_path_query")
@@ -106,16 +97,9 @@ def _json_at(name: str) -> Change:
                 return _WILDCARDS(node)
         elif not isinstance(place, exp.Parameter):
             return None
-        value = exp.Cast(this=node.this, to=exp.DataType(this=exp.DType.JSON))
-        return _ours(name, value, exp.Cast(this=place, to=exp.DataType(this=exp.DType.TEXT)))
+        return _ours(name, exp.cast(node.this, "JSON"), exp.cast(place, "TEXT"))
 
     return change
-
-
-def _is_nan(node: exp.Expr) -> exp.Expr | None:
-    double = exp.Cast(this=node.this, to=exp.DataType(this=exp.DType.DOUBLE))
-    nan = exp.Cast(this=exp.Literal.string("NaN"), to=exp.DataType(this=exp.DType.DOUBLE))
-    return exp.Paren(this=exp.EQ(this=double, expression=nan))
 
 
 def _bytes(node: exp.Expr) -> exp.Expr | None:
@@ -142,7 +126,7 @@ def _bucket(node: exp.Expr) -> exp.Expr | None:
     """A bucket of time; one that begins elsewhere is left to the server, which has no such."""
     if node.args.get("unit") or node.args.get("zone") or node.args.get("origin"):
         return None
-    return exp.Anonymous(this="time_bucket", expressions=[node.this, node.expression])
+    return call("time_bucket", node.this, node.expression)
 
 
 def _scientific(node: exp.Expr) -> exp.Expr | None:
@@ -152,14 +136,15 @@ def _scientific(node: exp.Expr) -> exp.Expr | None:
     return exp.Cast(this=node.copy(), to=exp.DataType(this=exp.DType.DOUBLE))
 
 
-_LAMBDA = _refused("lambda functions", "unnest the array, and aggregate it again")
+_REFUSED_NAMES, _REFUSED_KINDS = refused_everywhere("PostgreSQL")
 _BY_NAME: dict[str, Change] = {
+    **_REFUSED_NAMES,
     **moments.BY_NAME,
     **elements.BY_NAME,
     **texts.BY_NAME,
     **aggregates.BY_NAME,
-    "make_timestamptz": _instant,
-    "error": _FAIL,
+    "make_timestamptz": _INSTANT,
+    "error": _template("_palimpsest.fail(x)", "x"),
     "epoch_us": _MICROSECONDS,
     "any_value": lambda node: _ours("any_value", *node.expressions),
     "fdiv": _DIVIDED,
@@ -168,13 +153,9 @@ _BY_NAME: dict[str, Change] = {
     "subtract": _template("x - y", "x", "y"),
     "even": _template("CAST(SIGN(x) * CEIL(ABS(x) / 2.0) * 2 AS DOUBLE PRECISION)", "x"),
     "log2": _template("CAST(LOG(2, CAST(x AS NUMERIC)) AS DOUBLE PRECISION)", "x"),
-    "read_parquet": _refused("files to read", "load the file with COPY .. FROM"),
-    "read_csv": _refused("files to read", "load the file with COPY .. FROM"),
-    "read_csv_auto": _refused("files to read", "load the file with COPY .. FROM"),
-    "read_json": _refused("files to read", "load the file with COPY .. FROM"),
-    "read_json_auto": _refused("files to read", "load the file with COPY .. FROM"),
 }
 _BY_CLASS: dict[type[exp.Expr], Change] = {
+    **_REFUSED_KINDS,
     exp.AnyValue: _any_value,
     **dict.fromkeys(_MEANS, _mean),
     exp.Filter: _mean,
@@ -191,24 +172,17 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.JSONExtract: _json_at("json_at"),
     exp.JSONExtractScalar: _json_at("json_text_at"),
     exp.TryCast: _try_cast,
-    exp.IsNan: _is_nan,
+    exp.IsNan: _template("CAST(x AS DOUBLE PRECISION) = CAST('NaN' AS DOUBLE PRECISION)", "x"),
     exp.Struct: _refused("STRUCT and MAP values", "use columns of their own, or JSON"),
     **moments.BY_CLASS,
     **elements.BY_CLASS,
     **texts.BY_CLASS,
     **aggregates.BY_CLASS,
     exp.DateBin: _bucket,
-    exp.DateFromParts: lambda node: exp.Anonymous(
-        this="make_date", expressions=[node.args[part] for part in ("year", "month", "day")]
-    ),
+    exp.DateFromParts: lambda n: call("make_date", *(n.args[p] for p in ("year", "month", "day"))),
     exp.JSONObject: _refused("json_object", "use PostgreSQL's json_build_object"),
     exp.ToMap: _refused("STRUCT and MAP values", "use a table of pairs, or JSON"),
-    exp.Lambda: _LAMBDA,
-    exp.ReadCSV: _refused("files to read", "load the file with COPY .. FROM"),
-    exp.ReadParquet: _refused("files to read", "load the file with COPY .. FROM"),
-    exp.Format: format_call("PostgreSQL"),
-    exp.Glob: _refused("GLOB", "use LIKE or a regular expression"),
-    exp.Columns: _refused("COLUMNS(..)", "name the columns"),
+    exp.Lambda: _refused("lambda functions", "unnest the array, and aggregate it again"),
 }
 
 CALLS = Calls(_RENAMED, _BY_NAME, _BY_CLASS)

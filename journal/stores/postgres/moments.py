@@ -9,6 +9,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from journal.sql.builders import call, fill
 from journal.sql.calls import Change, template
 
 _template = partial(template, "postgres")
@@ -64,13 +65,9 @@ def _difference(node: exp.Expr) -> exp.Expr | None:
     years = _TENS.get(unit.name.upper()) if unit is not None else None
     if years is None:
         return None
-    ends = (node.this, node.expression)
-    later, earlier = (_template(f"DIV(EXTRACT(YEAR FROM x), {years})", "x")(exp.Hour(this=e.copy()))
-                      for e in ends)  # fmt: skip
-    assert later is not None
-    assert earlier is not None
-    both = exp.Paren(this=exp.Sub(this=later, expression=earlier))
-    return exp.Cast(this=both, to=exp.DataType(this=exp.DType.BIGINT))
+    cut = f"DIV(EXTRACT(YEAR FROM (x)), {years})"
+    both = f"CAST(({cut} - {cut.replace('(x)', '(y)')}) AS BIGINT)"
+    return fill(both, "postgres", x=node.this, y=node.expression)
 
 
 def _difference_in(node: exp.Expr) -> exp.Expr | None:
@@ -91,8 +88,8 @@ def _difference_in(node: exp.Expr) -> exp.Expr | None:
         )
         found = found.when(named, of)
     # What is no unit ends the statement with its own text, as a number that it is not.
-    text = exp.DPipe(this=unit.copy(), expression=exp.Literal.string(" is no unit of time"))
-    return exp.Paren(this=found.else_(exp.Cast(this=text, to=exp.DataType(this=exp.DType.BIGINT))))
+    text = fill("CAST(unit || ' is no unit of time' AS BIGINT)", unit=unit)
+    return exp.Paren(this=found.else_(text))
 
 
 def _since_1970(node: exp.Expr) -> exp.Expr | None:
@@ -102,7 +99,7 @@ def _since_1970(node: exp.Expr) -> exp.Expr | None:
         return None
     if scale.name == "6":
         return _MICROSECONDS(exp.Hour(this=node.this))
-    return exp.Anonymous(this="epoch_ms", expressions=[node.this])
+    return call("epoch_ms", node.this)
 
 
 _INTERVALS = {
@@ -136,7 +133,7 @@ BY_NAME: dict[str, Change] = {
         "x",
     ),
     "make_timestamp_ms": _template("TIMESTAMP '1970-01-01' + x * INTERVAL '1 millisecond'", "x"),
-    "get_current_timestamp": lambda node: exp.Anonymous(this="now"),
+    "get_current_timestamp": lambda _: call("now"),
     "date_part": _date_part,
     "datepart": _date_part,
     "date_diff": _difference_in,

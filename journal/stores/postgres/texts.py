@@ -6,6 +6,7 @@ from functools import partial
 
 from sqlglot import exp
 
+from journal.sql.builders import call, fill
 from journal.sql.calls import Change, refused, template
 
 _template = partial(template, "postgres")
@@ -27,19 +28,13 @@ def _substring(node: exp.Expr) -> exp.Expr | None:
     start = node.args.get("start")
     if start is None or isinstance(start, exp.Literal):
         return None
-    behind = exp.Anonymous(this="length", expressions=[node.this.copy()])
-    one = exp.Literal.number(1)
-    from_end = exp.Add(
-        this=exp.Add(this=behind, expression=one), expression=exp.Paren(this=start.copy())
-    )
-    is_back = exp.LT(this=exp.Paren(this=start.copy()), expression=exp.Literal.number(0))
-    node.set("start", exp.Case().when(is_back, from_end).else_(start.copy()))
+    from_end = "CASE WHEN (n) < 0 THEN size + 1 + (n) ELSE n END"
+    node.set("start", fill(from_end, n=start, size=call("length", node.this)))
     return None
 
 
 def _within(before: str, pattern: exp.Expr, after: str) -> exp.Expr:
-    opened = exp.DPipe(this=exp.Literal.string(before), expression=exp.Paren(this=pattern.copy()))
-    return exp.Paren(this=exp.DPipe(this=opened, expression=exp.Literal.string(after)))
+    return fill("(before || (p) || after)", before=before, p=pattern, after=after)
 
 
 def _extract(found: str) -> Change:

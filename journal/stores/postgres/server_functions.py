@@ -1,0 +1,58 @@
+"""Functions that the adapter's SQL calls in schema ``_palimpsest``: those of ``functions.sql``, and
+families of them, which differ in a name and a type only: what rounds, what averages, what is least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+
+_PLAIN = "LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE"
+_AWAY = "sign({x}) * floor(abs({x}) + 0.5)"
+"""Halves of a DOUBLE go away from zero; PostgreSQL's own round takes them to the even neighbour."""
+_SCALED = "($1 * 10::double precision ^ $2)"
+_MEAN = (("numeric", "double precision"), ("double precision",) * 2, ("interval",) * 2)
+_MEANS = ("avg", "stddev", "stddev_pop", "stddev_samp", "variance", "var_pop")
+_DOUBLE = "double precision"
+_ROUNDED = (
+    (_DOUBLE, _DOUBLE, _AWAY.format(x="$1")),
+    ("numeric", "numeric", "round($1)"),
+    ("bigint", "bigint", "$1"),
+    ("integer", "integer", "$1"),
+    (f"{_DOUBLE}, integer", _DOUBLE, f"{_AWAY.format(x=_SCALED)} / 10::double precision ^ $2"),
+    ("numeric, integer", "numeric", "round($1, $2)"),
+    ("bigint, integer", "bigint", "round($1::numeric, $2)::bigint"),
+    ("integer, integer", "integer", "round($1::numeric, $2)::integer"),
+)
+_MILLISECONDS = "floor(EXTRACT(EPOCH FROM $1)::numeric * 1000)::bigint"
+
+
+def statements() -> Iterator[str]:
+    """What makes each function, or makes it again over itself."""
+    text = files("journal.stores.postgres").joinpath("functions.sql").read_text("utf-8")
+    _, *written = text.split("\n\n")
+    yield from written
+    for name in _MEANS:
+        # What these aggregates give of numbers is a DOUBLE; of intervals, what it is.
+        for given, shown in _MEAN:
+            yield _function(f"{name}({given})", shown, f"$1::{shown}")
+    for given, shown, body in _ROUNDED:
+        yield _function(f"round({given})", shown, body)
+    for kind in ("timestamp", "timestamptz", "date"):
+        yield _function(f"epoch_ms({kind})", "bigint", _MILLISECONDS)
+    for name, of_two in (("min", "least"), ("max", "greatest")):
+        # These types have an order, and no such aggregate.
+        for kind in ("boolean", "uuid", "bytea"):
+            yield _function(f"{name}_of_two({kind}, {kind})", kind, f"{of_two}($1, $2)")
+            yield (
+                f"CREATE OR REPLACE AGGREGATE _palimpsest.{name}({kind})"
+                f" (SFUNC = _palimpsest.{name}_of_two, STYPE = {kind}, PARALLEL = SAFE,"
+                f" COMBINEFUNC = _palimpsest.{name}_of_two)"
+            )
+
+
+def _function(head: str, returns: str, body: str) -> str:
+    return (
+        f"CREATE OR REPLACE FUNCTION _palimpsest.{head} RETURNS {returns} {_PLAIN}"
+        f" AS $body$ SELECT {body} $body$"
+    )
