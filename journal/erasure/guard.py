@@ -157,7 +157,7 @@ def check_inline(
         if table is None or not committed.fence.concerns(table):
             continue
         number = version_value(table, exp.Literal.number(version))
-        names = (table.format.version_column, table.format.subsequent_column)
+        names = table.ends
         same = [exp.EQ(this=column(n), expression=number.copy()) for n in names]
         rows = exp.select("*").from_(target(table)).where(exp.or_(*same)).subquery(copy=False)
         if suppressed_since(journal, session, committed.fence, table, rows) is None:

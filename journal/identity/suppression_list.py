@@ -174,7 +174,7 @@ class SuppressionList:
         key, or one that its statement ended. Rows that were written just now do not count as had.
         """
         begun, ended = _begun(table, rows), _ended(table, rows)
-        start, end = table.format.version_column, table.format.subsequent_column
+        start, end = table.ends
         spares = self._spares(table)
         branches: list[exp.Query] = []
         for kind, identity in self._columns(table):
@@ -301,7 +301,7 @@ def _begun(table: Table, rows: exp.Expr) -> exp.Subquery:
 
 def _ended(table: Table, rows: exp.Expr) -> exp.Subquery:
     """Those that end a row version which none of them has begun."""
-    start, end = table.format.version_column, table.format.subsequent_column
+    start, end = table.ends
     later = exp.GT(this=column(end, "e"), expression=column(start, "e"))
     ended = select([_all_of("e")], exp.alias_(rows.copy(), "e", table=True), later)
     pairs = [exp.EQ(this=column(n, "w"), expression=column(n, "e")) for n in (*table.key, start)]

@@ -17,9 +17,11 @@ from sqlglot import exp
 
 from journal.local_engine.session import DuckDBSession
 from journal.model.plan import STORE_SCHEMA, Query, physical
-from journal.model.schema import Column, Table
+from journal.model.schema import Table
 from journal.model.segment import Fields, Head, Manifest, RowCounts, Segment, SegmentFile, Tier
-from journal.sql.relations import column, ident, union_all, version_type
+from journal.sql.relations import column, ident, union_all
+from journal.sql.row_layout import counted_kinds, journal_fields, row_counts, types_since
+from journal.sql.row_layout import fields_of as fields_of
 from journal.sql.sql import cast
 
 _DIALECT = "duckdb"
@@ -36,25 +38,11 @@ _AS_TEXT = frozenset(
 )
 _RETURNED_AS_WRITTEN = frozenset(
     {
-        exp.DType.BOOLEAN,
-        exp.DType.TINYINT,
-        exp.DType.SMALLINT,
-        exp.DType.INT,
-        exp.DType.BIGINT,
-        exp.DType.UTINYINT,
-        exp.DType.USMALLINT,
-        exp.DType.UINT,
-        exp.DType.UBIGINT,
-        exp.DType.FLOAT,
-        exp.DType.DOUBLE,
-        exp.DType.DECIMAL,
-        exp.DType.TEXT,
-        exp.DType.VARCHAR,
-        exp.DType.DATE,
-        exp.DType.TIME,
-        exp.DType.TIMESTAMP,
-        exp.DType.TIMESTAMPTZ,
-        exp.DType.UUID,
+        *(exp.DType.BOOLEAN, exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT),
+        *(exp.DType.BIGINT, exp.DType.UTINYINT, exp.DType.USMALLINT, exp.DType.UINT),
+        *(exp.DType.UBIGINT, exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.DECIMAL),
+        *(exp.DType.TEXT, exp.DType.VARCHAR, exp.DType.DATE, exp.DType.TIME),
+        *(exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.UUID),
     }
 )
 """Types that a Parquet file gives back as they were; values of others are cast when read."""
@@ -63,11 +51,6 @@ _RETURNED_AS_WRITTEN = frozenset(
 _SEALED = (Tier.BASE, Tier.DELTA, Tier.HISTORY)
 _FOOTERS_FIRST_FILES_MAX = 64
 _FOOTERS_FIRST_ROWS_MIN = 250_000
-
-
-def fields_of(table: Table) -> Fields:
-    """Physical names and types of a table's journal rows."""
-    return tuple((c.physical, c.type) for c in table.stored)
 
 
 @lru_cache(maxsize=4096)
@@ -97,12 +80,9 @@ def head_table(table_id: int, head: Head) -> exp.Table:
 
 def create_head(session: DuckDBSession, table: Table, head: Head) -> None:
     """Create the empty table behind a head."""
-    kinds = [*head.fields]
-    ends = version_type(table)
-    kinds += [(table.format.version_column, ends), (table.format.subsequent_column, ends)]
     columns = [
         exp.ColumnDef(this=ident(name), kind=exp.DataType.build(kind, dialect=_DIALECT))
-        for name, kind in kinds
+        for name, kind in journal_fields(table, head.fields)
     ]
     schema = exp.Schema(this=head_table(table.id, head), expressions=columns)
     _run(session, exp.Create(this=schema, kind="TABLE"))
@@ -183,7 +163,7 @@ def conformed(table: Table, query: Query) -> Query:
         if name in odd:
             value = exp.alias_(cast(value, odd[name]), ident(name))
         outputs.append(value)
-    ends = (table.format.version_column, table.format.subsequent_column)
+    ends = table.ends
     outputs += [column(name, "r") for name in ends]
     assert isinstance(query.ast, exp.Query)
     rows = exp.select(*outputs).from_(query.ast.copy().subquery("r"))
@@ -260,21 +240,14 @@ def _piece(table: Table, source: exp.Expr, fields: Fields, *, sealed: bool) -> e
             written_as = parquet_type(kind) if sealed else kind
             if written_as != kind:
                 value = cast(value, kind)
-            for later in _types_since(stored, kind):
+            for later in types_since(stored, kind):
                 value = exp.TryCast(this=value, to=exp.DataType.build(later, dialect=_DIALECT))
         elif sealed and _is_cast_when_read(kind):
             value = cast(value, stored.type)
         outputs.append(exp.alias_(value, ident(stored.physical), copy=False))
-    for name in (table.format.version_column, table.format.subsequent_column):
+    for name in table.ends:
         outputs.append(exp.alias_(column(name, "p"), ident(name), copy=False))
     return exp.select(*outputs, copy=False).from_(source, copy=False)
-
-
-def _types_since(stored: Column, kind: str) -> tuple[str, ...]:
-    """The types through which values written as ``kind`` became what the column shows now."""
-    if kind not in stored.earlier_types:
-        return (stored.type,)
-    return (*stored.earlier_types[stored.earlier_types.index(kind) + 1 :], stored.type)
 
 
 def _create_view(session: DuckDBSession, name: exp.Table, body: exp.Query) -> None:
@@ -287,17 +260,5 @@ def _run(session: DuckDBSession, ast: exp.Expr) -> None:
 
 def count_rows(session: DuckDBSession, table: Table, source: exp.Expr) -> RowCounts:
     """Rows of each kind in a relation that holds rows of a table's journal."""
-    end, start = column(table.format.subsequent_column), column(table.format.version_column)
-    opened = exp.Is(this=end.copy(), expression=exp.Null())
-    ended = exp.EQ(this=end.copy(), expression=start.copy())
-    outputs = [_count(None), _count(opened), _count(ended)]
-    query = Query(exp.select(*outputs).from_(source), ())
-    total, opens, tombstones = session.row(query, {})
-    return RowCounts(opens, total - opens - tombstones, tombstones)
-
-
-def _count(where: exp.Expr | None) -> exp.Expr:
-    count: exp.Expr = exp.Count(this=exp.Star())
-    if where is None:
-        return count
-    return exp.Filter(this=count, expression=exp.Where(this=where))
+    query = Query(exp.select(*counted_kinds(table)).from_(source), ())
+    return row_counts(session.row(query, {}))

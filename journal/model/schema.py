@@ -163,6 +163,16 @@ class Table:
         return self.columns
 
     @property
+    def ends(self) -> tuple[str, str]:
+        """The columns of a journal row that say when its version begins, and when it ends."""
+        return self.format.version_column, self.format.subsequent_column
+
+    @property
+    def journal_columns(self) -> tuple[str, ...]:
+        """The physical names of all columns of a journal row, in stored order."""
+        return (*(c.physical for c in self.stored), *self.ends)
+
+    @property
     def constraints(self) -> tuple[Constraint, ...]:
         """All constraints but the primary key."""
         return (*self.uniques, *self.checks, *self.foreign_keys)

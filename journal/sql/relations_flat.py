@@ -38,7 +38,7 @@ def current_rows(table: Table, outputs: Sequence[Output]) -> exp.Select:
 
     DISTINCT ON is the fastest of four shapes with and without an index; see ``bench.flat_shapes``.
     """
-    start, end = table.format.version_column, table.format.subsequent_column
+    start, end = table.ends
     keys = [column(k) for k in table.key]
     newest_first = [
         exp.Ordered(this=column(start), desc=True, nulls_first=False),

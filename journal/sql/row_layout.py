@@ -5,11 +5,14 @@ Builds AST; reads nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from journal.model.schema import Column, Table
-from journal.model.segment import Fields
-from journal.sql.relations import column, ident
+from journal.model.segment import Fields, RowCounts
+from journal.sql.builders import fill
+from journal.sql.relations import column, ident, version_type
 from journal.sql.sql import cast, data_type
 
 _DIALECT = "duckdb"
@@ -18,6 +21,25 @@ _DIALECT = "duckdb"
 def fields_of(table: Table) -> Fields:
     """Physical names and types of a table's journal rows."""
     return tuple((c.physical, c.type) for c in table.stored)
+
+
+def journal_fields(table: Table, fields: Fields) -> Fields:
+    """Names and types of all columns of journal rows that were written as ``fields``."""
+    kind = version_type(table)
+    return (*fields, *((name, kind) for name in table.ends))
+
+
+def counted_kinds(table: Table) -> list[exp.Expr]:
+    """The number of all rows of a journal, of open rows and of tombstones; see ``row_counts``."""
+    open_only, tombstones = "COUNT(*) FILTER (WHERE e IS NULL)", "COUNT(*) FILTER (WHERE e = s)"
+    start, end = (column(name) for name in table.ends)
+    return [exp.Count(this=exp.Star()), fill(open_only, e=end), fill(tombstones, e=end, s=start)]
+
+
+def row_counts(counted: Sequence[int]) -> RowCounts:
+    """What the numbers of ``counted_kinds`` say."""
+    total, opens, tombstones = counted
+    return RowCounts(opens, total - opens - tombstones, tombstones)
 
 
 def rows_in_layout(table: Table, source: exp.Expr, fields: Fields) -> exp.Query:
@@ -33,10 +55,10 @@ def rows_in_layout(table: Table, source: exp.Expr, fields: Fields) -> exp.Query:
                 value = cast(value, later)
         elif kind != stored.type:
             # Rows that no reader of this layout sees may hold values that its type cannot hold.
-            for later in _types_since(stored, kind):
+            for later in types_since(stored, kind):
                 value = exp.TryCast(this=value, to=data_type(later))
         outputs.append(exp.alias_(value, ident(stored.physical), copy=False))
-    for name in (table.format.version_column, table.format.subsequent_column):
+    for name in table.ends:
         outputs.append(exp.alias_(column(name, "p"), ident(name), copy=False))
     return exp.select(*outputs, copy=False).from_(exp.alias_(source, "p", table=True), copy=False)
 
@@ -48,7 +70,7 @@ def present_keys(table: Table, fields: Fields) -> list[exp.Expr]:
     return [values[name].copy() for name in table.key]
 
 
-def _types_since(stored: Column, kind: str) -> tuple[str, ...]:
+def types_since(stored: Column, kind: str) -> tuple[str, ...]:
     """The types through which values written as ``kind`` became what the column shows now."""
     if kind not in stored.earlier_types:
         return (stored.type,)

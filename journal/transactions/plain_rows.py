@@ -109,7 +109,7 @@ def plain_type(kind: str) -> PlainType | None:
 def outputs(table: Table) -> list[exp.Expr]:
     """What gives the journal rows of a plain table as values, versions as numbers."""
     found: list[exp.Expr] = [column(c.physical) for c in table.stored]
-    for name in (table.format.version_column, table.format.subsequent_column):
+    for name in table.ends:
         number: exp.Expr = column(name)
         if table.format.version_type is VersionType.TIMESTAMP:
             number = exp.Anonymous(this="epoch_us", expressions=[number])
@@ -133,7 +133,7 @@ def of_arrow(table: Table, rows: pa.Table) -> list[JournalRow] | None:
     except (ValueError, OverflowError):
         # Python has no such dates.
         return None
-    ends = (table.format.version_column, table.format.subsequent_column)
+    ends = table.ends
     versions = [rows.column(name).cast(pa.int64()).to_pylist() for name in ends]
     return list(zip(zip(*stored, strict=True), *versions, strict=True))
 
@@ -146,8 +146,7 @@ def in_memory(table: Table, rows: Sequence[JournalRow]) -> MemoryRows:
     if table.format.version_type is VersionType.TIMESTAMP:
         number = pa.timestamp("us", tz="UTC")
     arrays += [pa.array([row[place] for row in rows], number) for place in (1, 2)]
-    names = [c.physical for c in table.stored]
-    names += [table.format.version_column, table.format.subsequent_column]
+    names = table.journal_columns
     opens = sum(end is None for _, _, end in rows)
     tombstones = sum(end == start for _, start, end in rows)
     counts = RowCounts(opens, len(rows) - opens - tombstones, tombstones)

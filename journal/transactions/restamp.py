@@ -22,7 +22,7 @@ def restamp_rows(rows: pa.Table, table: Table, mapping: Mapping[Version, Version
     """``rows`` with every version that ``mapping`` knows replaced."""
     old = pa.array(list(mapping), pa.int64())
     new = pa.array(list(mapping.values()), pa.int64())
-    for name in (table.format.version_column, table.format.subsequent_column):
+    for name in table.ends:
         index = rows.schema.get_field_index(name)
         stored = rows.column(index)
         numbers = stored.cast(pa.int64())
@@ -33,7 +33,7 @@ def restamp_rows(rows: pa.Table, table: Table, mapping: Mapping[Version, Version
 
 def restamp_query(source: exp.Query, table: Table, mapping: Mapping[Version, Version]) -> exp.Query:
     """The rows of ``source`` with versions replaced, as SQL, for rows already in files."""
-    ends = (table.format.version_column, table.format.subsequent_column)
+    ends = table.ends
     outputs: list[exp.Expr] = [column(c.physical) for c in table.stored]
     for name in ends:
         case = exp.Case(this=column(name))

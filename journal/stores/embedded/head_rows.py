@@ -26,12 +26,6 @@ _INCOMING = "incoming"
 _AS_VALUES_MAX = 16
 
 
-def journal_names(table: Table) -> tuple[str, ...]:
-    """The columns of a table's journal in stored order."""
-    names = [c.physical for c in table.stored]
-    return (*names, table.format.version_column, table.format.subsequent_column)
-
-
 def insert_into_head(
     table_id: int, head: Head, names: Sequence[str], source: exp.Expr
 ) -> exp.Insert:
@@ -46,7 +40,7 @@ def insert_rows(
     session: DuckDBSession, table: Table, head: Head, sets: Sequence[MemoryRows]
 ) -> None:
     """Insert rows that are in memory into a head."""
-    names = journal_names(table)
+    names = table.journal_columns
     total = sum(rows.rows.num_rows for rows in sets)
     if total <= _AS_VALUES_MAX:
         values = _values(table, sets)

@@ -19,7 +19,7 @@ from journal.model.segment import Head, RowCounts
 from journal.model.store_session import MemoryRows, Parameters, RowSet
 from journal.model.version import Version
 from journal.sql.relations import column, version_value
-from journal.stores.embedded.head_rows import insert_into_head, journal_names
+from journal.stores.embedded.head_rows import insert_into_head
 from journal.transactions import plain_rows
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def append_to_head(
     plain = plain_rows.is_plain(table)
     insert = query.memo.get("insert")
     if insert is None or insert[0] != head:
-        ast = insert_into_head(table.id, head, journal_names(table), query.ast)
+        ast = insert_into_head(table.id, head, table.journal_columns, query.ast)
         if plain:
             ast.set("returning", exp.Returning(expressions=plain_rows.outputs(table)))
         insert = query.memo["insert"] = (head, Query(ast, query.parameters))

@@ -56,7 +56,7 @@ def ended_rows(
     With ``since`` only those that have ended after that version are looked for, and added to what
     is ``known``.
     """
-    start, end = table.format.version_column, table.format.subsequent_column
+    start, end = table.ends
     pairs = [*table.key, start]
     ends = [exp.GT(this=column(end), expression=column(start))]
     if since is not None:
@@ -112,8 +112,7 @@ def keep_placed(
 def _placed_view(
     session: DuckDBSession, table: Table, tiers: Mapping[Tier, EndedRows]
 ) -> exp.Create:
-    names = [c.physical for c in table.stored]
-    names += [table.format.version_column, table.format.subsequent_column]
+    names = table.journal_columns
     parts: list[exp.Query] = []
     for tier, ended in tiers.items():
         conditions = _open_only(table, tier)

@@ -21,6 +21,7 @@ from journal.model.segment import Tier
 from journal.model.store_session import MemoryRows, RowSet, StagedRows
 from journal.model.version import Version
 from journal.sql.relations import column, version_value
+from journal.sql.row_layout import journal_fields
 from journal.stores.hive import layout
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.statement import HiveStatement
@@ -107,7 +108,7 @@ class Claims:
         memory = [r for r in sets if isinstance(r, MemoryRows)]
         for rows in sets:
             if isinstance(rows, StagedRows):
-                columns = layout.journal_fields(table, rows.fields)
+                columns = journal_fields(table, rows.fields)
                 query = layout.rows_of(self._journal.names, [f.path for f in rows.files])
                 query.set("expressions", [column(n) for n, _ in columns])
                 found = session.typed(session.from_spark(query, columns), columns)

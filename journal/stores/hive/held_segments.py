@@ -23,7 +23,7 @@ from journal.model.segment import Fields, Segment, Tier
 from journal.model.store_session import MemoryRows
 from journal.model.version import Version
 from journal.sql.relations import column
-from journal.sql.row_layout import fields_of
+from journal.sql.row_layout import fields_of, journal_fields
 from journal.stores.hive import layout
 from journal.stores.hive.segment_check import damaged
 from journal.transactions.plain_rows import Key, Row, of_arrow
@@ -128,7 +128,7 @@ def _indexed(table: Table, held: _Held) -> _Index:
     if held.index is not None and held.key == table.key:
         return held.index
     keys = zip(*[held.rows.column(k).to_pylist() for k in table.key], strict=True)
-    ends = (table.format.version_column, table.format.subsequent_column)
+    ends = table.ends
     versions = [held.rows.column(name).cast(pa.int64()).to_pylist() for name in ends]
     index: _Index = {}
     for place, (key, start, end) in enumerate(zip(keys, *versions, strict=True)):
@@ -151,7 +151,7 @@ def _read(
         listed = list(group)
         fields = listed[0][1]
         query = layout.rows_of(names, [path for path, _ in listed])
-        columns = layout.journal_fields(table, fields)
+        columns = journal_fields(table, fields)
         outputs = [*[column(n) for n, _ in columns], column(layout.PARTITION)]
         query.set("expressions", outputs)
         found = session.from_spark(query, (*columns, (layout.PARTITION, "VARCHAR")))

@@ -22,12 +22,16 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.partitioning import partitioning_of
 from journal.model.schema import DEFAULT_SCHEMA, Table, TableName, fold
 from journal.model.segment import Fields, Segment, SegmentFile
-from journal.sql.relations import column, ident, union_all, version_type
-from journal.sql.row_layout import fields_of, rows_in_layout
+from journal.sql.builders import call, equal_columns, fill
+from journal.sql.relations import column, ident, union_all
+from journal.sql.row_layout import counted_kinds, fields_of, rows_in_layout
+from journal.sql.row_layout import counted_kinds as kinds_of
+from journal.sql.row_layout import journal_fields as journal_fields
 from journal.stores.hive.apache_nested import check_nested
 from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.types import spark_type
 
+__all__ = ["journal_fields", "kinds_of"]
 PARTITION = "palimpsest_segment"
 """The column by which journals are partitioned."""
 PARTITIONED, BUCKETED = "partitioned_by", "bucketed_by"
@@ -35,14 +39,8 @@ PARTITIONED, BUCKETED = "partitioned_by", "bucketed_by"
 _SHAPED = "_s"
 _NO_PARTS = frozenset(
     {
-        exp.DType.VARBINARY,
-        exp.DType.BINARY,
-        exp.DType.BLOB,
-        exp.DType.TIMESTAMPTZ,
-        exp.DType.TIMESTAMPLTZ,
-        exp.DType.LIST,
-        exp.DType.ARRAY,
-        exp.DType.STRUCT,
+        *(exp.DType.VARBINARY, exp.DType.BINARY, exp.DType.BLOB, exp.DType.TIMESTAMPTZ),
+        *(exp.DType.TIMESTAMPLTZ, exp.DType.LIST, exp.DType.ARRAY, exp.DType.STRUCT),
         exp.DType.MAP,
     }
 )
@@ -125,12 +123,6 @@ def plain_name(name: str) -> str:
         return folded
     kept = re.sub(r"[^a-z0-9_]", "_", folded)
     return f"{kept}_{zlib.crc32(folded.encode()):08x}"
-
-
-def journal_fields(table: Table, fields: Fields) -> Fields:
-    """The columns of a table of journal rows that were written as ``fields``."""
-    ends = version_type(table)
-    return (*fields, (table.format.version_column, ends), (table.format.subsequent_column, ends))
 
 
 def shape_of(table: Table, fields: Fields) -> PartitionLayout:
@@ -271,10 +263,11 @@ def masked_keys(names: Names, table: Table, masks: Iterable[str]) -> exp.Query:
 def unmasked(names: Names, table: Table, rows: exp.Query, masks: Iterable[str]) -> exp.Query:
     """Rows in the present columns of a table without those of the keys in lists."""
     keys = masked_keys(names, table, masks).subquery("m")
-    same = [exp.EQ(this=column(n, "j"), expression=column(n, "m")) for n in table.key]
-    shown = [column(n, "j") for n, _ in journal_fields(table, fields_of(table))]
+    shown = [column(n, "j") for n in table.journal_columns]
     found = exp.select(*shown).from_(rows.subquery("j"))
-    found.append("joins", exp.Join(this=keys, kind="ANTI", on=exp.and_(*same)))
+    found.append(
+        "joins", exp.Join(this=keys, kind="ANTI", on=exp.and_(*equal_columns(table.key, "j", "m")))
+    )
     return found
 
 
@@ -295,12 +288,10 @@ def lost_in_folders(fields: Fields, shape: PartitionLayout, rows: exp.Query) -> 
     for name in (n for n in shape.by if spark_type(kinds[n]) == "STRING"):
         value = column(name, "w")
         bytes_max = (_FOLDER_BYTES_MAX - len(name.encode())) // 3
-        size = exp.Anonymous(this="octet_length", expressions=[value.copy()])
-        none = [exp.Literal.string(""), exp.Literal.string(_DEFAULT_PARTITION)]
         lost += [
-            exp.In(this=value.copy(), expressions=none),
-            exp.Like(this=value.copy(), expression=exp.Literal.string("% ")),
-            exp.GT(this=size, expression=exp.Literal.number(max(bytes_max, 0))),
+            fill("x IN ('', folder)", x=value, folder=_DEFAULT_PARTITION),
+            fill("x LIKE '% '", x=value),
+            fill("size > most", size=call("octet_length", value), most=max(bytes_max, 0)),
         ]
     if not lost:
         return None
@@ -351,9 +342,7 @@ def rows_in_table(names: Names, table: Table, fields: Fields, paths: Iterable[st
     """Rows of segments of one table in the present columns of ``table``."""
     source = rows_of(names, paths)
     if fields == fields_of(table):
-        ends = (table.format.version_column, table.format.subsequent_column)
-        columns = [column(n) for n, _ in fields] + [column(n) for n in ends]
-        source.set("expressions", columns)
+        source.set("expressions", [column(n) for n in table.journal_columns])
         return source
     return rows_in_layout(table, source.subquery(), fields)
 
@@ -371,21 +360,13 @@ def staged_rows(names: Names, table: Table, found: Sequence[tuple[str, Fields]])
     return union_all(pieces)
 
 
-def kinds_of(table: Table) -> list[exp.Expr]:
-    """Counts of all rows of a journal, of open rows and of tombstones."""
-    end, start = column(table.format.subsequent_column), column(table.format.version_column)
-    opened = exp.Is(this=end.copy(), expression=exp.Null())
-    ended = exp.EQ(this=end.copy(), expression=start.copy())
-    return [exp.Count(this=exp.Star()), exp.CountIf(this=opened), exp.CountIf(this=ended)]
-
-
 def counts(names: Names, table: Table, segments: Sequence[Segment]) -> list[exp.Select]:
     """Queries for the rows of each kind in each segment, one per table they lie in."""
     paths = sorted(s.files[0].path for s in segments)
     found: list[exp.Select] = []
     for _, group in groupby(paths, key=lambda path: path.partition("/")[0]):
         query = rows_of(names, group)
-        query.set("expressions", [column(PARTITION), *kinds_of(table)])
+        query.set("expressions", [column(PARTITION), *counted_kinds(table)])
         found.append(query.group_by(column(PARTITION)))
     return found
 

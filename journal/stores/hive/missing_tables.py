@@ -16,6 +16,7 @@ from journal.model.plan import STORE_SCHEMA
 from journal.model.schema import Table, fold
 from journal.model.segment import Segment
 from journal.model.store_session import Parameters
+from journal.sql.row_layout import journal_fields
 from journal.stores.hive import layout
 from journal.stores.hive.connection import HiveConnection
 from journal.stores.hive.correlation_depth import is_deep, too_far
@@ -58,7 +59,7 @@ def lacking(
     """SEGMENT_DAMAGED if somebody dropped a table that segments lie in, or changed its columns."""
     fields = {s.files[0].path.partition("/")[0]: s.fields for s in segments}
     for name, written in fields.items():
-        wanted = [fold(n) for n, _ in layout.journal_fields(table, written)]
+        wanted = [fold(n) for n, _ in journal_fields(table, written)]
         missing = set(wanted) - _columns(connection, names, name)
         if missing:
             return PalimpsestError(

@@ -13,6 +13,7 @@ from operator import itemgetter
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment
+from journal.sql.row_layout import counted_kinds, row_counts
 from journal.stores.hive import layout
 from journal.stores.hive.connection import HiveConnection
 from journal.stores.hive.missing_tables import blaming, lacking
@@ -24,8 +25,7 @@ def counted(
     """Rows of each kind in segments, by their ids; those without rows are not among them."""
     found: dict[str, RowCounts] = {}
     for query in layout.counts(names, table, segments):
-        for name, total, opens, tombstones in connection.run(query):
-            found[name] = RowCounts(opens, total - opens - tombstones, tombstones)
+        found |= {name: row_counts(counted) for name, *counted in connection.run(query)}
     return found
 
 
@@ -34,9 +34,9 @@ def count_rows(
 ) -> RowCounts:
     """Rows of each kind in a partition."""
     rows = layout.rows_of(names, [path])
-    rows.set("expressions", layout.kinds_of(table))
-    ((total, opens, tombstones),) = connection.run(rows)
-    return RowCounts(opens, total - opens - tombstones, tombstones)
+    rows.set("expressions", counted_kinds(table))
+    (counted,) = connection.run(rows)
+    return row_counts(counted)
 
 
 def check_whole(

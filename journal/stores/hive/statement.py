@@ -26,7 +26,7 @@ from journal.model.store_session import (
     count_kinds,
 )
 from journal.sql.relations import column, ident, union_all
-from journal.sql.row_layout import fields_of
+from journal.sql.row_layout import fields_of, journal_fields
 from journal.stores.hive import layout
 from journal.stores.hive.missing_tables import append
 from journal.stores.hive.rows import held_relation
@@ -104,8 +104,7 @@ class HiveStatement(AbstractContextManager["HiveStatement", None]):
         if staged:
             rows = layout.staged_rows(self._journal.names, table, staged)
             if memory:
-                names = [c.physical for c in table.stored]
-                names += [table.format.version_column, table.format.subsequent_column]
+                names = table.journal_columns
                 held = exp.select(*[column(n) for n in names]).from_(exp.to_table(here))
                 rows = union_all([rows, held])
             self.session.put_remote(name, rows)
@@ -188,7 +187,7 @@ class HiveStatement(AbstractContextManager["HiveStatement", None]):
         if rows.num_rows == 0:
             return None
         if rows.num_rows <= rows_max:
-            held = session.typed(rows, layout.journal_fields(table, fields_of(table)))
+            held = session.typed(rows, journal_fields(table, fields_of(table)))
             return MemoryRows(held, count_kinds(held, table), fields_of(table))
         path = journal.new_segment(table, session.connection)
         source = _in_its_types(table, session.in_spark(query.ast))
@@ -239,7 +238,7 @@ def _in_its_types(table: Table, rows: exp.Expr) -> exp.Select:
         exp.alias_(
             exp.Cast(this=column(n, "r"), to=exp.DataType.build(k, dialect="duckdb")), ident(n)
         )
-        for n, k in layout.journal_fields(table, fields_of(table))
+        for n, k in journal_fields(table, fields_of(table))
     ]
     alias = exp.TableAlias(this=exp.to_identifier("r"))
     return exp.select(*outputs).from_(exp.Subquery(this=rows, alias=alias))

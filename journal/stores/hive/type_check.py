@@ -10,14 +10,13 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
-from journal.local_engine.layout import fields_of
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
 from journal.model.schema import Table, fold
 from journal.model.store_session import Parameters, ResultColumn
 from journal.sql.relations import ident
-from journal.stores.hive import layout
+from journal.sql.row_layout import fields_of, journal_fields
 from journal.stores.hive.apache_checks import refused
 from journal.stores.hive.apache_nested import check_use, is_nested
 from journal.stores.hive.queries import is_cte, renamed
@@ -56,7 +55,7 @@ def bound(
         assert tier is not None
         nulls = [
             exp.alias_(exp.cast(exp.Null(), kind, dialect="duckdb"), ident(column))
-            for column, kind in layout.journal_fields(tier[0], fields_of(tier[0]))
+            for column, kind in journal_fields(tier[0], fields_of(tier[0]))
         ]
         view = exp.Create(
             this=exp.to_table(f"{_PREFIX}{name}"),
@@ -78,7 +77,7 @@ def _kinds_by_name(ast: exp.Expr, tables: Sequence[Table]) -> _Kinds:
     found: _Kinds = {}
     for table in tables:
         named = [(c.name, c.type) for c in table.columns]
-        for name, kind in [*layout.journal_fields(table, fields_of(table)), *named]:
+        for name, kind in [*journal_fields(table, fields_of(table)), *named]:
             of = exp.DataType.build(kind, dialect="duckdb").this
             assert isinstance(of, exp.DType)
             found.setdefault(fold(name), set()).add(of)

@@ -95,9 +95,7 @@ def _stamp(session: PostgresSession, table: Table, place: str, version: Version)
             [version],
         )
         value = f"'{found[0][0]}'"
-    start, end = (
-        _quoted(n.casefold()) for n in (table.format.version_column, table.format.subsequent_column)
-    )
+    start, end = (_quoted(n.casefold()) for n in table.ends)
     session.text(f"ALTER TABLE {place} ADD COLUMN {start} {kind} NOT NULL DEFAULT {value}")
     session.text(f"ALTER TABLE {place} ALTER COLUMN {start} DROP DEFAULT")
     session.text(f"ALTER TABLE {place} ADD COLUMN {end} {kind}")

@@ -194,7 +194,7 @@ def _base(table: Table, coming: Container[str]) -> exp.Select:
 
 
 def _history(table: Table, coming: Container[str]) -> exp.Select:
-    start, end = table.format.version_column, table.format.subsequent_column
+    start, end = table.ends
     is_open = exp.Is(this=column(end), expression=exp.Null())
     newest_last = [exp.Ordered(this=column(start)), exp.Ordered(this=exp.Paren(this=is_open))]
     following = exp.Window(
@@ -219,7 +219,7 @@ def append(
     highest of these versions is the second value. The journal is locked.
     """
     names = [c.physical for c in table.stored]
-    ends = [table.format.version_column, table.format.subsequent_column]
+    ends = table.ends
     start, end = (column(n.casefold()) for n in ends)
     values: list[exp.Expr] = [column(n.casefold()) for n in names]
     values += [_shown(table, start), _shown(table, end)]
@@ -338,7 +338,7 @@ def conflicting(table: Table, mine: str) -> exp.Query:
     A row that ends another must end the latest one of its key; a row that begins a key must find
     none. Nothing is assumed of versions, for other writers may make their own.
     """
-    start, end = table.format.version_column, table.format.subsequent_column
+    start, end = table.ends
     base = physical(table.id, Tier.BASE, table.layout)
     history = physical(table.id, Tier.HISTORY, table.layout)
     same = [exp.EQ(this=column(k, "t"), expression=column(k, "m")) for k in table.key]
@@ -367,7 +367,7 @@ def conflicting(table: Table, mine: str) -> exp.Query:
 
 
 def _own_row(table: Table, mine: str) -> exp.Select:
-    start, end = table.format.version_column, table.format.subsequent_column
+    start, end = table.ends
     same = [exp.EQ(this=column(c, "w"), expression=column(c, "m")) for c in (*table.key, start)]
     rows = exp.select(exp.Literal.number(1)).from_(exp.alias_(exp.to_table(mine), "w", table=True))
     return rows.where(*same, exp.Is(this=column(end, "w"), expression=exp.Null()))

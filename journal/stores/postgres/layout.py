@@ -16,9 +16,15 @@ from journal.model.distribution import lying_by
 from journal.model.plan import STORE_SCHEMA, Query, physical
 from journal.model.schema import Table
 from journal.model.segment import Fields, Head, Manifest, RowCounts, Tier
-from journal.sql.relations import column, ident, union_all, version_type
+from journal.sql.relations import ident, union_all
 from journal.sql.relations_flat import is_flat
-from journal.sql.row_layout import fields_of, rows_in_layout
+from journal.sql.row_layout import (
+    counted_kinds,
+    fields_of,
+    journal_fields,
+    row_counts,
+    rows_in_layout,
+)
 from journal.sql.sql import data_type
 from journal.stores.postgres import flat
 from journal.stores.postgres.guards import guard
@@ -52,7 +58,7 @@ def create_head(session: PostgresSession, table: Table, head: Head) -> None:
     if session.abilities.distributes:
         others.insert(0, first)
     else:
-        start, end = _columns((table.format.version_column, table.format.subsequent_column))
+        start, end = _columns(table.ends)
         kind = f"(CASE WHEN {end} IS NULL THEN 0 WHEN {end} = {start} THEN 1 ELSE 2 END)"
         name = ident(f"{target.name}{ONCE}").sql(dialect="postgres")
         columns = ", ".join((*_columns(first), kind))
@@ -70,18 +76,13 @@ def create_rows(
     partitioned: exp.PartitionedByProperty | None = None,
 ) -> None:
     """Create an empty table of journal rows."""
-    ends = version_type(table)
-    start, end = table.format.version_column, table.format.subsequent_column
-    kinds = [*fields, (start, ends), (end, ends)]
+    start, _ = table.ends
+    given = exp.ColumnConstraint(kind=exp.NotNullColumnConstraint())
     columns = [
         exp.ColumnDef(
-            this=ident(name),
-            kind=data_type(kind),
-            constraints=[exp.ColumnConstraint(kind=exp.NotNullColumnConstraint())]
-            if name == start
-            else None,
+            this=ident(name), kind=data_type(kind), constraints=[given] if name == start else None
         )
-        for name, kind in kinds
+        for name, kind in journal_fields(table, fields)
     ]
     made = exp.Create(this=exp.Schema(this=target, expressions=columns), kind="TABLE")
     if partitioned is not None:
@@ -192,24 +193,14 @@ def insert_into(table: Table, target: exp.Table, source: exp.Expr) -> exp.Insert
 
 def insert_fields(table: Table, target: exp.Table, fields: Fields, source: exp.Expr) -> exp.Insert:
     """An INSERT of journal rows that were written in these columns."""
-    names = [name for name, _ in fields]
-    names += [table.format.version_column, table.format.subsequent_column]
-    columns = [ident(n) for n in names]
+    columns = [ident(name) for name, _ in journal_fields(table, fields)]
     return exp.Insert(this=exp.Schema(this=target, expressions=columns), expression=source)
 
 
 def count_rows(session: PostgresSession, table: Table, source: exp.Expr) -> RowCounts:
     """Rows of each kind in a relation that holds rows of a table's journal."""
-    end, start = column(table.format.subsequent_column), column(table.format.version_column)
-    opened = exp.Is(this=end.copy(), expression=exp.Null())
-    ended = exp.EQ(this=end.copy(), expression=start.copy())
-    counts = [exp.Count(this=exp.Star())]
-    outputs: list[exp.Expr] = [counts[0]]
-    for where in (opened, ended):
-        counted = exp.Filter(this=exp.Count(this=exp.Star()), expression=exp.Where(this=where))
-        outputs.append(counted)
-    total, opens, tombstones = session.row(Query(exp.select(*outputs).from_(source), ()), {})
-    return RowCounts(opens, total - opens - tombstones, tombstones)
+    query = exp.select(*counted_kinds(table)).from_(source)
+    return row_counts(session.row(Query(query, ()), {}))
 
 
 def count_all(session: PostgresSession, source: exp.Expr) -> RowCounts:

@@ -128,7 +128,7 @@ def _joined(
 
 def ends(table: Table) -> tuple[str, str]:
     """The version columns."""
-    return table.format.version_column, table.format.subsequent_column
+    return table.ends
 
 
 def _values(fields: Fields) -> list[exp.Expr]:

@@ -127,7 +127,7 @@ def in_arrow(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.Table:
 
 
 def _ends(table: Table) -> tuple[str, str]:
-    return table.format.version_column, table.format.subsequent_column
+    return table.ends
 
 
 def _number(table: Table, value: exp.Expr) -> exp.Expr:

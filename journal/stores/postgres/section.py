@@ -242,8 +242,7 @@ def _with_flat(
 
 def _restamped(table: Table, source: str, mapping: Mapping[Version, Version]) -> exp.Query:
     """Buffered rows of a table, which are shown as ``source``, with the versions they get."""
-    names = [c.physical for c in table.stored]
-    names += [table.format.version_column, table.format.subsequent_column]
+    names = table.journal_columns
     rows = exp.select(*[column(n) for n in names]).from_(source)
     return restamp_query(rows, table, mapping) if mapping else rows
 

@@ -125,7 +125,7 @@ def _checks(table: Table, fence: SuppressionList, new: exp.Select, raising: str)
 def _rows(table: Table, of: str, source: exp.Table | None) -> exp.Select:
     """Rows of a flat journal, in the names that the gateway has for its columns."""
     names = [name for name, _ in fields_of(table)]
-    names += [table.format.version_column, table.format.subsequent_column]
+    names += table.ends
     once = {n.casefold(): n for n in names}
     rows = exp.select(*[exp.alias_(exp.column(exact(n), of), ident(f)) for f, n in once.items()])
     return rows if source is None else rows.from_(exp.alias_(source, of, table=True))
@@ -133,9 +133,7 @@ def _rows(table: Table, of: str, source: exp.Table | None) -> exp.Select:
 
 def _before(table: Table, new: exp.Select) -> exp.Select:
     """The row before each new one, of the same key and not deleted; ``FOR`` is the new version."""
-    start, end = (
-        n.casefold() for n in (table.format.version_column, table.format.subsequent_column)
-    )
+    start, end = (n.casefold() for n in table.ends)
     keys = [k.casefold() for k in table.key]
     journal = relation(_rows(table, "j", journal_table(table)), "j")
     earlier: list[exp.Expr] = [exp.EQ(this=column(k, "j"), expression=column(k, "n")) for k in keys]
