@@ -16,6 +16,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from journal.sql.builders import call, fill
+from journal.sql.lowering.sources import row_of
 from journal.sql.relations import union_all
 from journal.stores.hive.apache_checks import COMPARED, GIVEN, checked_cast, guard_compared, refused
 from journal.stores.hive.apache_joins import (
@@ -26,7 +27,6 @@ from journal.stores.hive.apache_joins import (
 )
 from journal.stores.hive.apache_nested import NESTED, is_declared, quote_numbers
 from journal.stores.hive.apache_nested import given as as_given
-from journal.stores.hive.values import row_of
 from journal.transactions.expiry import DATED
 
 _T = exp.DType

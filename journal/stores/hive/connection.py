@@ -19,7 +19,6 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.store_session import Parameters
 from journal.stores.hive.cursor import Column, plain_values
 from journal.stores.hive.engine import HiveEngine
-from journal.stores.hive.shown import partitions_text, refresh_text, tables_text
 from journal.stores.hive.text import rendered
 
 Row = tuple[Any, ...]
@@ -127,3 +126,30 @@ class HiveConnection(ABC):
         """Have the session list a table's files anew; Hive itself does so with every query."""
         if self.engine is HiveEngine.SPARK:
             self.aside(refresh_text(database, table))
+
+
+def tables_text(database: str) -> str:
+    """What lists the tables and views of a database."""
+    return f"SHOW TABLES IN {_quoted(database)}"
+
+
+def partitions_text(database: str, table: str, only: tuple[str, str] | None = None) -> str:
+    """What lists a table's partitions, or those with ``only`` one value of a column."""
+    text = f"SHOW PARTITIONS {_quoted(database)}.{_quoted(table)}"
+    if only is None:
+        return text
+    column, value = only
+    return f"{text} PARTITION ({_quoted(column)} = {_text(value)})"
+
+
+def refresh_text(database: str, table: str) -> str:
+    """What has Spark forget, for its session, which files it saw in a table."""
+    return f"REFRESH TABLE {_quoted(database)}.{_quoted(table)}"
+
+
+def _quoted(name: str) -> str:
+    return f"`{name.replace('`', '``')}`"
+
+
+def _text(value: str) -> str:
+    return exp.Literal.string(value).sql(dialect="spark")

@@ -38,7 +38,7 @@ from journal.records.schema import COUNTERS, STATE
 from journal.records.seen import SeenStates
 from journal.records.statements import execute, text_of
 from journal.sql.row_layout import fields_of
-from journal.stores.hive import column_names, layout, plain, section, shown_catalog
+from journal.stores.hive import layout, plain, section, shown_catalog
 from journal.stores.hive.buffers import Buffers
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db.engine import CatalogConnection, CatalogDatabase
@@ -46,7 +46,7 @@ from journal.stores.hive.catalog_db.opening import open_catalog
 from journal.stores.hive.held_rows import RowsByKey
 from journal.stores.hive.held_segments import HeldSegments
 from journal.stores.hive.leases import Leases
-from journal.stores.hive.object_names import segment_id, staging_name
+from journal.stores.hive.object_names import column_name, segment_id, staging_name
 from journal.stores.hive.partition_check import EVERY_S, Presence
 from journal.stores.hive.session import HiveSession
 from journal.stores.hive.statement import HiveStatement
@@ -84,7 +84,7 @@ class HiveJournal:
             raises_in_sql=False,
             foreign_keys=False,
             expands_lists=False,
-            column_name=partial(column_names.column_name, engine=store.engine),
+            column_name=partial(column_name, engine=store.engine),
         )
         self.catalog = catalog
         self.held = HeldSegments()

@@ -1,6 +1,15 @@
-"""Names of segments and of staged tables: each tells when it was made, and no two are the same."""
+"""Names of segments, staged tables and columns as the metastore takes them. Pure.
+
+A name of a segment or a staged table tells when it was made, and no two are the same.
+"""
 
 from __future__ import annotations
+
+import re
+import zlib
+
+from journal.model.schema import fold
+from journal.stores.hive.engine import HiveEngine
 
 
 def segment_id(now_us: int, unique: str) -> str:
@@ -20,3 +29,14 @@ def made_us(name: str) -> int | None:
     """
     number = name.removeprefix("s").partition("_")[0]
     return int(number) if number.isdigit() else None
+
+
+_UNFILED = re.compile(r"[\s.,:;=(){}]")
+"""What Apache Hive takes in no name of a column, or cannot write to a Parquet file."""
+
+
+def column_name(name: str, engine: HiveEngine) -> str:
+    """A column's name in journals; a checksum tells apart what is the same without those signs."""
+    if engine is HiveEngine.SPARK or not _UNFILED.search(name):
+        return name
+    return f"{_UNFILED.sub('_', name)}_{zlib.crc32(fold(name).encode()):08x}"

@@ -23,13 +23,12 @@ from journal.model.errors import Code, PalimpsestError
 from journal.records import backups
 from journal.stores.hive import layout
 from journal.stores.hive.catalog_db import retired as sql_retired
-from journal.stores.hive.connection import HiveConnection, Row
+from journal.stores.hive.connection import HiveConnection, Row, partitions_text
 from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.object_names import made_us
 from journal.stores.hive.partition_pruning import Needed, listed_rows
 from journal.stores.hive.row_count_check import RowCountDifference, SizeQuery, Whole
 from journal.stores.hive.segment_check import damaged, gone
-from journal.stores.hive.shown import partitions_text
 from journal.stores.hive.sizes import grouped
 from journal.stores.hive.tiers import SeenTiers
 from journal.transactions.state import JournalState

@@ -10,9 +10,11 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from journal.local_engine.session import DuckDBSession
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import fold
 from journal.records.schema import OF_HIVE_CATALOG
+from journal.sql.lowering.select import result_names
 from journal.sql.relations import column
 from journal.stores.hive.types import HiveType
 
@@ -76,3 +78,28 @@ def _as_json(ast: exp.Expr, kinds: Sequence[HiveType]) -> exp.Query:
     names = [exp.to_identifier(f"c{index}") for index in range(len(kinds))]
     alias = exp.TableAlias(this=exp.to_identifier("q"), columns=names)
     return exp.select(*outputs).from_(exp.Subquery(this=ast.copy(), alias=alias))
+
+
+def labels_of(query: Query, local: DuckDBSession) -> list[str]:
+    """The names of a query's columns; empty where Spark names them."""
+    ast = query.ast
+    if not isinstance(ast, exp.Query):
+        return []
+    names = result_names(ast) or []
+    first: exp.Expr = ast
+    while isinstance(first, exp.SetOperation | exp.Subquery):
+        first = first.this
+    items = first.selects if isinstance(first, exp.Query) else []
+    if len(items) != len(names):
+        return names
+    return [name or _written(item, local) for name, item in zip(names, items, strict=True)]
+
+
+def _written(item: exp.Expr, local: DuckDBSession) -> str:
+    text = item.sql(dialect="duckdb", normalize_functions=False)
+    # A text that does not parse gives a tree that says so; only a tree can be asked for a text.
+    ((tree,),) = local.text("SELECT json_serialize_sql(?)", [f"SELECT {text}"])
+    if str(tree).startswith('{"error":true'):
+        return text
+    ((said,),) = local.text("SELECT json_deserialize_sql(?::JSON)", [tree])
+    return str(said).removeprefix("SELECT ")

@@ -9,13 +9,15 @@ What Spark runs is a query over its own tables and literals only. Decides nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from journal.local_engine.session import DuckDBSession
 from journal.model.plan import STORE_SCHEMA, Query
-from journal.model.schema import fold
+from journal.model.schema import Table, fold
+from journal.model.segment import Manifest
 from journal.model.store_session import Parameters, RecordSession
 from journal.sql.substitution import put_in_place
 from journal.stores.hive import shown_catalog
@@ -26,7 +28,6 @@ from journal.stores.hive.nested import note_types
 from journal.stores.hive.partition_pruning import Needed, needed
 from journal.stores.hive.queries import CATALOG, is_cte
 from journal.stores.hive.rows import HeldRelation, held_relation
-from journal.stores.hive.sql_cache import KeptText, kept_text
 from journal.stores.hive.text import Template, rendered
 from journal.stores.hive.tiers import SeenTiers
 
@@ -178,3 +179,39 @@ class RelationRouter:
             self._local().text("SELECT 1")
             shown_catalog.show(self._records, self._local(), fresh, self.tiers.committed.version)
             self._supplied.update(fresh)
+
+
+_PLACE = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptText:
+    """A text, what it was made for (by table's id and layout the manifest and the table), and the
+    partitions that it needs.
+    """
+
+    template: Template
+    needed: Needed
+    made_for: tuple[tuple[int, int, Manifest, Table], ...]
+
+    @staticmethod
+    def keep(
+        query: Query, tiers: SeenTiers, names: Sequence[str], template: Template, needed: Needed
+    ) -> KeptText:
+        """Keep a text that reads just these tiers on its query."""
+        shapes = dict.fromkeys(tiers.table_and_layout(name) for name in names)
+        made_for = tuple((i, shape, *tiers.seen(i, shape)) for i, shape in shapes)
+        kept = query.memo[_PLACE] = KeptText(template, needed, made_for)
+        return kept
+
+
+def kept_text(query: Query, tiers: SeenTiers) -> KeptText | None:
+    """The text of a query that was made for what a statement sees; None if there is none yet."""
+    kept: KeptText | None = query.memo.get(_PLACE)
+    if kept is None:
+        return None
+    for table_id, shape, manifest, table in kept.made_for:
+        now = tiers.seen(table_id, shape)
+        if now[0] is not manifest or now[1] is not table:
+            return None
+    return kept

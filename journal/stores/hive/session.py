@@ -37,9 +37,8 @@ from journal.stores.hive.held_segments import HeldSegments
 from journal.stores.hive.missing_tables import NOT_FOUND, explained
 from journal.stores.hive.partition_check import Presence
 from journal.stores.hive.partition_pruning import Needed
-from journal.stores.hive.queries import HELD, as_json, renamed
+from journal.stores.hive.queries import HELD, as_json, labels_of, renamed
 from journal.stores.hive.relation_router import RelationRouter
-from journal.stores.hive.result_names import labels_of
 from journal.stores.hive.store import HiveStore
 from journal.stores.hive.tiers import SeenTiers
 from journal.stores.hive.type_check import bound, check_zone, kinds_told

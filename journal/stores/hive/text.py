@@ -21,6 +21,7 @@ from sqlglot.errors import UnsupportedError
 from journal.model.errors import Code, PalimpsestError
 from journal.model.store_session import Parameters
 from journal.sql.lowering.select import prepare_selects
+from journal.sql.lowering.sources import spread_values
 from journal.stores.hive.apache import in_apache_terms
 from journal.stores.hive.correlation_depth import bring_near
 from journal.stores.hive.elements import settle_places
@@ -29,7 +30,6 @@ from journal.stores.hive.functions import CALLS
 from journal.stores.hive.json import note_cast
 from journal.stores.hive.totals import add_totals
 from journal.stores.hive.types import DIALECT, mapped_type, microseconds
-from journal.stores.hive.values import spread_values
 
 
 def rendered(

@@ -16,9 +16,8 @@ from journal.sql.relations import ident, version_type
 from journal.sql.row_layout import fields_of
 from journal.stores.postgres import layout
 from journal.stores.postgres.dependent_objects import unique_indexes
-from journal.stores.postgres.keys import check_key
 from journal.stores.postgres.store import PostgresSession
-from journal.stores.postgres.survey import FoundTable, find, spelling
+from journal.stores.postgres.survey import FoundTable, check_key, find, spelling
 from journal.stores.postgres.text import rendered, shortened
 
 _PARTS = (

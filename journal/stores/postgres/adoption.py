@@ -39,7 +39,6 @@ from journal.stores.postgres.dependent_objects import secured, ties, unique_inde
 from journal.stores.postgres.flat import index_of
 from journal.stores.postgres.indexing import is_there
 from journal.stores.postgres.journal import DatabaseJournal
-from journal.stores.postgres.keys import check_key
 from journal.stores.postgres.original_definition import (
     indexes_in,
     length_checks,
@@ -50,13 +49,14 @@ from journal.stores.postgres.original_definition import (
 from journal.stores.postgres.partitions import partitioning_in
 from journal.stores.postgres.privileges import quoted
 from journal.stores.postgres.section import Alongside
-from journal.stores.postgres.sequences import sequences
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.survey import (
     FoundColumn,
     FoundTable,
+    check_key,
     distribution_in,
     find,
+    sequences,
     spelling,
 )
 from journal.stores.postgres.text import rendered

@@ -5,9 +5,12 @@ Reads the server's own catalog in the session it is given; changes nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Identity
+from journal.stores.postgres.privileges import quoted
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.types import is_known, stored_type
 
@@ -144,3 +147,66 @@ def spelling(session: PostgresSession, oid: int) -> tuple[str, str]:
         [oid],
     )
     return rows[0][0], rows[0][1]
+
+
+def check_key(
+    session: PostgresSession, place: str, key: Sequence[str], version: str | None = None
+) -> None:
+    """Raise NOT_NULL or DUPLICATE_KEY unless the key's columns tell the rows of a table apart.
+
+    In a classic journal they do together with the ``version`` of a row. ``place`` is in SQL.
+    """
+    columns = [*key, version] if version is not None else [*key]
+    listed = ", ".join(map(quoted, columns))
+    nothing = " OR ".join(f"{quoted(c)} IS NULL" for c in columns)
+    ((nulls,),) = session.text(f"SELECT count(*) FROM {place} WHERE {nothing}")  # noqa: S608
+    if nulls:
+        raise PalimpsestError(
+            Code.NOT_NULL,
+            f"{', '.join(columns)} cannot tell the rows apart: {nulls} have NULL there",
+            advice=f"give them values, or name other columns with --key; they are those WHERE"
+            f" {nothing}",
+        )
+    again = f"SELECT {listed} FROM {place} GROUP BY {listed} HAVING count(*) > 1"  # noqa: S608
+    ((twice,),) = session.text(f"SELECT count(*) FROM ({again}) AS again")  # noqa: S608
+    if twice:
+        raise PalimpsestError(
+            Code.DUPLICATE_KEY,
+            f"{', '.join(columns)} cannot tell the rows apart: {twice} of its values stand in"
+            " several",
+            advice="make them differ, or name other columns with --key; they are found by"
+            f" GROUP BY {listed} HAVING count(*) > 1",
+        )
+
+
+_SEQUENCES = (
+    "SELECT a.attname, s.seqrelid::regclass::text, a.attidentity::text, s.seqincrement,"
+    " coalesce(pg_sequence_last_value(s.seqrelid) + s.seqincrement, s.seqstart),"
+    " EXISTS (SELECT 1 FROM pg_depend o WHERE o.refclassid = 'pg_class'::regclass"
+    " AND o.refobjid = s.seqrelid AND o.classid = 'pg_attrdef'::regclass AND o.objid <> f.oid)"
+    " FROM pg_attribute a LEFT JOIN pg_attrdef f ON f.adrelid = a.attrelid AND f.adnum = a.attnum"
+    " JOIN pg_depend d ON (d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid"
+    " AND d.refclassid = 'pg_class'::regclass) OR (d.classid = 'pg_class'::regclass"
+    " AND d.refclassid = 'pg_class'::regclass AND d.deptype = 'i'"
+    " AND d.refobjid = a.attrelid AND d.refobjsubid = a.attnum)"
+    " JOIN pg_sequence s ON s.seqrelid ="
+    " CASE WHEN d.classid = 'pg_class'::regclass THEN d.objid ELSE d.refobjid END"
+    " WHERE a.attrelid = ?::bigint AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSequence:
+    """A sequence behind a column; ``is_shared`` if other columns take numbers of it, too."""
+
+    name: str
+    identity: Identity
+    is_shared: bool
+
+
+def sequences(session: PostgresSession, oid: int) -> dict[str, FoundSequence]:
+    """The sequences of a table by column; their identities begin with the number that is next."""
+    return {
+        column: FoundSequence(name, Identity(kind == "a", int(start), int(step)), shared)
+        for column, name, kind, step, start, shared in session.text(_SEQUENCES, [oid])
+    }
