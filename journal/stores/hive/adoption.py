@@ -24,7 +24,8 @@ from journal.stores.hive.apache_nested import check_adopted
 from journal.stores.hive.connection import HiveConnection
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.layout import BUCKETED, PARTITIONED
-from journal.stores.hive.plain import ADOPTED, TAKEN, MetastoreTable
+from journal.stores.hive.metastore_tables import MetastoreTable
+from journal.stores.hive.plain import ADOPTED, TAKEN
 from journal.stores.hive.section import Alongside
 from journal.stores.hive.types import kind_of
 from journal.transactions.transaction import StatementWrites
@@ -254,7 +255,7 @@ def adopt(journal: HiveJournal, asked: HiveAdoption, author: Author) -> HiveAdop
             if plan.source.name != later:
                 plain_tables.mark(connection, plan.source.place, bare)
                 plain_tables.rename(connection, database, bare, later)
-            source = replace(plan.source, name=later)
+            source = replace(plan.source, place=plain_tables.table(database, later))
             _stand_in(journal, connection, asked.name, source)
             if plain_tables.count(connection, source) != plan.rows:
                 raise PalimpsestError(

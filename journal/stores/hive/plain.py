@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
 import sqlglot
@@ -22,8 +22,8 @@ from journal.model.version import Version
 from journal.sql.relations import column, ident, version_type, version_value
 from journal.stores.hive import layout
 from journal.stores.hive.connection import HiveConnection
-from journal.stores.hive.described import Described, described
 from journal.stores.hive.engine import HiveEngine
+from journal.stores.hive.metastore_tables import MARK, MetastoreTable, relation_at
 from journal.stores.hive.text import written
 from journal.stores.hive.types import kind_of, spark_type
 
@@ -33,40 +33,9 @@ EJECTED = "_ejected"
 """What the name of a table of current rows ends with until the view of its name is gone."""
 HISTORY = "_history"
 """What the name of an ejected table's history ends with."""
-MARK = "palimpsest.stands_for"
-"""Property of a table that the gateway gave another name: the name it stands for."""
 TAKEN = "taken_from"
 """Property of a logical table that was a plain one: where it is now."""
 _OUTSIDE = "palimpsest_outside"
-_FORMATS = frozenset({"parquet", "orc"})
-
-
-@dataclass(frozen=True, slots=True)
-class MetastoreTable(Described):
-    """A table of the metastore's; without a database, one of the connection's own."""
-
-    database: str
-    name: str
-
-    @property
-    def mark(self) -> str | None:
-        """What it is called while the gateway does not look after it."""
-        return self.properties.get(MARK)
-
-    @property
-    def place(self) -> exp.Table:
-        """The table in a query."""
-        return table(self.database, self.name)
-
-    @property
-    def shown(self) -> str:
-        """The table, for people, by the name it has when the gateway does not look after it."""
-        return f"{self.database}.{self.mark or self.name}" if self.database else self.location
-
-    @property
-    def is_readable(self) -> bool:
-        """True for files that Spark reads without anybody's transaction log."""
-        return self.is_table and self.format in _FORMATS
 
 
 def table(database: str, name: str) -> exp.Table:
@@ -76,11 +45,7 @@ def table(database: str, name: str) -> exp.Table:
 
 def find(connection: HiveConnection, database: str, name: str) -> MetastoreTable | None:
     """What the metastore says of a relation; None where it has none of that name."""
-    told = described(connection, table(database, name))
-    if told is None:
-        return None
-    found = {field.name: getattr(told, field.name) for field in fields(told)}
-    return MetastoreTable(**found, database=database, name=name)
+    return relation_at(connection, table(database, name))
 
 
 def type_of(kind: str) -> str | None:
@@ -186,18 +151,7 @@ def glimpse(connection: HiveConnection, name: str, folder: str) -> Iterator[Meta
         rows = connection.run(f"DESCRIBE TABLE {written(shown)}")
         columns = tuple((str(name), str(kind)) for name, kind, _ in rows)
         yield MetastoreTable(
-            columns=columns,
-            partitioned=(),
-            bucketed=(),
-            buckets=0,
-            location=folder,
-            is_table=True,
-            is_external=True,
-            format="parquet",
-            properties={},
-            view_text="",
-            database="",
-            name=name,
+            shown, columns=columns, location=folder, is_external=True, format="parquet"
         )
     finally:
         drop(connection, shown, "VIEW")
@@ -256,12 +210,12 @@ def show_segment(
 
 def source_of(connection: HiveConnection, names: layout.Names, path: str) -> MetastoreTable | None:
     """The plain table behind a segment that was adopted; None if it or its view is gone."""
-    told = described(connection, names.table(path.partition("/")[0]))
+    told = relation_at(connection, names.table(path.partition("/")[0]))
     if told is None:
         return None
     read = connection.engine.dialect
     source = sqlglot.parse_one(told.view_text, read=read).find(exp.Table)
-    return None if source is None else find(connection, source.db, source.name)
+    return None if source is None else relation_at(connection, table(source.db, source.name))
 
 
 def remove(connection: HiveConnection, names: layout.Names, path: str) -> None:

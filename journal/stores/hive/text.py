@@ -29,7 +29,7 @@ from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.functions import CALLS
 from journal.stores.hive.json import note_cast
 from journal.stores.hive.totals import add_totals
-from journal.stores.hive.types import DIALECT, mapped_type, microseconds
+from journal.stores.hive.types import DIALECT, TYPES, microseconds
 
 
 def rendered(
@@ -63,7 +63,7 @@ def _rendered(
             node.set("materialized", None)
     for node in reversed(list(holder.find_all(exp.Expr))):
         if isinstance(node, exp.DataType):
-            mapped_type(node)
+            TYPES.change(node)
             continue
         replacement = CALLS.change(node)
         if replacement is not None:

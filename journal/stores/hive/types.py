@@ -19,33 +19,39 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.sql.type_map import TypeMap
 
 DIALECT = "spark"
 _T = exp.DType
-_WIDER: dict[exp.DType, tuple[exp.DType, tuple[int, ...]]] = {
-    _T.UTINYINT: (_T.SMALLINT, ()),
-    _T.USMALLINT: (_T.INT, ()),
-    _T.UINT: (_T.BIGINT, ()),
-    _T.UBIGINT: (_T.DECIMAL, (20, 0)),
-    _T.INT128: (_T.DECIMAL, (38, 0)),
-    _T.UUID: (_T.TEXT, ()),
-    _T.TIME: (_T.TEXT, ()),
-    _T.TIMESTAMP_S: (_T.TIMESTAMPNTZ, ()),
-    _T.TIMESTAMP_MS: (_T.TIMESTAMPNTZ, ()),
-    _T.TIMESTAMP: (_T.TIMESTAMPNTZ, ()),
-    _T.JSON: (_T.TEXT, ()),
-}
-_REFUSED = {
-    _T.UINT128: "UHUGEINT",
-    _T.BIGNUM: "BIGNUM",
-    _T.UNION: "UNION types",
-    _T.ENUM: "ENUM types",
-    _T.TIMESTAMP_NS: "nanosecond timestamps",
-    _T.BIT: "BIT strings",
-    _T.INTERVAL: "INTERVAL columns",
-    _T.TIMETZ: "TIME WITH TIME ZONE",
-    _T.VARIANT: "VARIANT types",
-}
+TYPES = TypeMap(
+    "Hive",
+    DIALECT,
+    {
+        _T.UTINYINT: (_T.SMALLINT, ()),
+        _T.USMALLINT: (_T.INT, ()),
+        _T.UINT: (_T.BIGINT, ()),
+        _T.UBIGINT: (_T.DECIMAL, (20, 0)),
+        _T.INT128: (_T.DECIMAL, (38, 0)),
+        _T.UUID: (_T.TEXT, ()),
+        _T.TIME: (_T.TEXT, ()),
+        _T.TIMESTAMP_S: (_T.TIMESTAMPNTZ, ()),
+        _T.TIMESTAMP_MS: (_T.TIMESTAMPNTZ, ()),
+        _T.TIMESTAMP: (_T.TIMESTAMPNTZ, ()),
+        _T.JSON: (_T.TEXT, ()),
+    },
+    {
+        _T.UINT128: "UHUGEINT",
+        _T.BIGNUM: "BIGNUM",
+        _T.UNION: "UNION types",
+        _T.ENUM: "ENUM types",
+        _T.TIMESTAMP_NS: "nanosecond timestamps",
+        _T.BIT: "BIT strings",
+        _T.INTERVAL: "INTERVAL columns",
+        _T.TIMETZ: "TIME WITH TIME ZONE",
+        _T.VARIANT: "VARIANT types",
+    },
+    "use a type that Spark has: a wider number, text, an array, map or struct",
+)
 _TOLD = {
     "BOOLEAN_TYPE": "boolean",
     "TINYINT_TYPE": "tinyint",
@@ -63,33 +69,10 @@ _TOLD = {
 _EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
-def mapped_type(node: exp.DataType) -> None:
-    """Make a type Spark's own, in place; raises NOT_SUPPORTED where it has none."""
-    refused = _REFUSED.get(node.this)
-    if refused is not None:
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            f"a Hive store has no {refused}",
-            advice="use a type that Spark has: a wider number, text, an array, map or struct",
-        )
-    wider = _WIDER.get(node.this)
-    if wider is not None:
-        kind, arguments = wider
-        node.set("this", kind)
-        literals = [exp.DataTypeParam(this=exp.Literal.number(a)) for a in arguments]
-        node.set("expressions", literals)
-    elif node.this in {_T.VARCHAR, _T.CHAR, _T.TEXT, _T.NCHAR}:
-        node.set("this", _T.TEXT)
-        node.set("expressions", None)
-
-
 @lru_cache(maxsize=4096)
 def spark_type(kind: str) -> str:
     """A type, canonical text, as Spark writes it."""
-    holder = exp.Paren(this=exp.DataType.build(kind, dialect="duckdb", copy=True))
-    for part in list(holder.find_all(exp.DataType)):
-        mapped_type(part)
-    return str(holder.this.sql(dialect=DIALECT))
+    return TYPES.text(kind)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from journal.sql.lowering.select import prepare_selects, result_names
 from journal.stores.postgres.functions import CALLS
 from journal.stores.postgres.lists import write_out_lists
 from journal.stores.postgres.pivot import expanded, has_pivots
-from journal.stores.postgres.types import mapped_type
+from journal.stores.postgres.types import TYPES
 
 DIALECT = "postgres"
 EXACT = "exact"
@@ -155,7 +155,7 @@ def _settle(node: exp.Expr, parameters: list[str]) -> None:
         number = exp.Literal.number(parameters.index(name) + 1)
         node.replace(exp.Parameter(this=number))
     elif isinstance(node, exp.DataType):
-        mapped_type(node)
+        TYPES.change(node)
 
 
 def _fold(node: exp.Identifier) -> None:

@@ -10,30 +10,32 @@ from functools import lru_cache
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.model.errors import Code, PalimpsestError
-from journal.sql.sql import data_type
+from journal.sql.type_map import TypeMap
 
-_WIDER = {
-    exp.DType.TINYINT: ("SMALLINT", ()),
-    exp.DType.BIGNUM: ("DECIMAL", ()),
-    exp.DType.INT128: ("DECIMAL", (39, 0)),
-    exp.DType.TIMESTAMP_S: ("TIMESTAMP", (0,)),
-    exp.DType.TIMESTAMP_MS: ("TIMESTAMP", (3,)),
-}
-_REFUSED = {
-    exp.DType.UTINYINT: "unsigned integers",
-    exp.DType.USMALLINT: "unsigned integers",
-    exp.DType.UINT: "unsigned integers",
-    exp.DType.UBIGINT: "unsigned integers",
-    exp.DType.UINT128: "unsigned integers",
-    exp.DType.STRUCT: "STRUCT types",
-    exp.DType.MAP: "MAP types",
-    exp.DType.UNION: "UNION types",
-    exp.DType.ENUM: "ENUM types",
-    exp.DType.VARIANT: "VARIANT types",
-    exp.DType.TIMESTAMP_NS: "nanosecond timestamps",
-    exp.DType.BIT: "BIT strings",
-}
+_T = exp.DType
+TYPES = TypeMap(
+    "PostgreSQL",
+    "postgres",
+    {
+        _T.TINYINT: (_T.SMALLINT, ()),
+        _T.BIGNUM: (_T.DECIMAL, ()),
+        _T.INT128: (_T.DECIMAL, (39, 0)),
+        _T.TIMESTAMP_S: (_T.TIMESTAMP, (0,)),
+        _T.TIMESTAMP_MS: (_T.TIMESTAMP, (3,)),
+    },
+    {
+        **dict.fromkeys((_T.UTINYINT, _T.USMALLINT, _T.UINT), "unsigned integers"),
+        **dict.fromkeys((_T.UBIGINT, _T.UINT128), "unsigned integers"),
+        _T.STRUCT: "STRUCT types",
+        _T.MAP: "MAP types",
+        _T.UNION: "UNION types",
+        _T.ENUM: "ENUM types",
+        _T.VARIANT: "VARIANT types",
+        _T.TIMESTAMP_NS: "nanosecond timestamps",
+        _T.BIT: "BIT strings",
+    },
+    "use a type that PostgreSQL has: a wider number, TEXT, JSON or an array",
+)
 _MODIFIER_HEADER = 4
 _DECIMAL128_DIGITS, _DECIMAL256_DIGITS = 38, 76
 
@@ -70,37 +72,10 @@ _ARRAYS = {
 NUMERIC = 1700
 
 
-def mapped_type(node: exp.DataType) -> None:
-    """Make a type PostgreSQL's own; raises NOT_SUPPORTED where it has none."""
-    refused = _REFUSED.get(node.this)
-    if str(node.args.get("kind") or "").upper() == "TIMESTAMPTZ_NS":
-        refused = _REFUSED[exp.DType.TIMESTAMP_NS]
-    if refused is not None:
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            f"a PostgreSQL store has no {refused}",
-            advice="use a type that PostgreSQL has: a wider number, TEXT, JSON or an array",
-        )
-    wider = _WIDER.get(node.this)
-    if wider is not None:
-        kind, arguments = wider
-        node.set("this", exp.DType[kind])
-        literals = [exp.DataTypeParam(this=exp.Literal.number(a)) for a in arguments]
-        node.set("expressions", literals)
-    elif node.this in {exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.TEXT, exp.DType.NCHAR}:
-        # The canonical dialect has one type of text, which knows no length.
-        node.set("this", exp.DType.TEXT)
-        node.set("expressions", None)
-
-
 @lru_cache(maxsize=4096)
 def column_type(kind: str) -> str:
     """A column's type, canonical text, as PostgreSQL writes it."""
-    node = data_type(kind)
-    holder = exp.Paren(this=node)
-    for part in list(holder.find_all(exp.DataType)):
-        mapped_type(part)
-    return str(holder.this.sql(dialect="postgres"))
+    return TYPES.text(kind)
 
 
 def type_name(oid: int, modifier: int) -> str:
