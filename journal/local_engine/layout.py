@@ -19,6 +19,7 @@ from journal.local_engine.session import DuckDBSession
 from journal.model.plan import STORE_SCHEMA, Query, physical
 from journal.model.schema import Table
 from journal.model.segment import Fields, Head, Manifest, RowCounts, Segment, SegmentFile, Tier
+from journal.sql.public_views import create_view
 from journal.sql.relations import column, ident, union_all
 from journal.sql.row_layout import counted_kinds, journal_fields, row_counts, types_since
 from journal.sql.row_layout import fields_of as fields_of
@@ -105,7 +106,7 @@ def refresh_tiers(session: DuckDBSession, table: Table, manifest: Manifest, root
         rows = union_all(parts)
         if masks:
             rows = unmasked(table, rows, masks)
-        _create_view(session, physical(table.id, tier, table.layout), rows)
+        _run(session, create_view(physical(table.id, tier, table.layout), rows))
     for tier in [t for t in (Tier.HEAD, *_SEALED) if t not in pieces]:
         # Left as it was, it would name files that are removed.
         name = physical(table.id, tier, table.layout)
@@ -248,10 +249,6 @@ def _piece(table: Table, source: exp.Expr, fields: Fields, *, sealed: bool) -> e
     for name in table.ends:
         outputs.append(exp.alias_(column(name, "p"), ident(name), copy=False))
     return exp.select(*outputs, copy=False).from_(source, copy=False)
-
-
-def _create_view(session: DuckDBSession, name: exp.Table, body: exp.Query) -> None:
-    _run(session, exp.Create(this=name, kind="VIEW", replace=True, expression=body))
 
 
 def _run(session: DuckDBSession, ast: exp.Expr) -> None:

@@ -37,6 +37,7 @@ from journal.records.numbers import DatabaseNumbers
 from journal.records.schema import COUNTERS, STATE
 from journal.records.seen import SeenStates
 from journal.records.statements import execute, text_of
+from journal.sql.public_views import create_schema
 from journal.sql.row_layout import fields_of
 from journal.stores.hive import layout, plain, section, shown_catalog
 from journal.stores.hive.buffers import Buffers
@@ -268,8 +269,7 @@ class HiveJournal:
     def ensure_database(self, connection: HiveConnection) -> None:
         """Make the store's own database, unless it is there."""
         if "" not in self._ready:
-            made = exp.Table(db=exp.to_identifier(self.names.own, quoted=True))
-            connection.execute(exp.Create(this=made, kind="SCHEMA", exists=True))
+            connection.execute(create_schema(self.names.own))
             self._ready.add("")
 
     def commit(

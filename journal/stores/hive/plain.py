@@ -19,6 +19,7 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
 from journal.model.version import Version
+from journal.sql.public_views import create_view
 from journal.sql.relations import column, ident, version_type, version_value
 from journal.stores.hive import layout
 from journal.stores.hive.connection import HiveConnection
@@ -203,9 +204,7 @@ def show_segment(
     ]
     database, _, plain = dict(taken.properties)[TAKEN].partition(".")
     body = exp.select(*outputs).from_(table(database, plain))
-    connection.execute(
-        exp.Create(this=names.table(name), kind="VIEW", replace=True, expression=body)
-    )
+    connection.execute(create_view(names.table(name), body))
 
 
 def source_of(connection: HiveConnection, names: layout.Names, path: str) -> MetastoreTable | None:

@@ -17,7 +17,13 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
 from journal.model.schema import DEFAULT_SCHEMA, CatalogSnapshot, TableName, View
 from journal.records.schema import SHOWN
-from journal.sql import dialects
+from journal.sql.public_views import (
+    create_schema,
+    create_view,
+    drop_schema,
+    drop_view,
+    present_query,
+)
 from journal.sql.relations import Reader, business_outputs, ident
 from journal.sql.substitution import in_terms_of
 from journal.stores.hive import layout
@@ -133,8 +139,7 @@ class PublicViews:
         for key, schema in catalog.schemas.items():
             if key != DEFAULT_SCHEMA or self._names.prefix:
                 database = self._names.schema(schema)
-                made = exp.Create(this=exp.Table(db=ident(database)), kind="SCHEMA", exists=True)
-                yield f"{_SCHEMA}:{database}", self._store.text(made)
+                yield f"{_SCHEMA}:{database}", self._store.text(create_schema(database))
         for table in catalog.tables():
             if table.id not in state.tables:
                 continue
@@ -144,9 +149,9 @@ class PublicViews:
                 rows = in_terms_of(body, tiers.in_spark)
                 yield self._view(name, as_shown(rows, table, self._store.engine))
         for view in catalog.views():
-            query = dialects.stored(view.query)
-            if not any(t.args.get("version") or t.args.get("when") for t in _tables(query)):
-                for node in _tables(query):
+            query = present_query(view)
+            if query is not None:
+                for node in list(query.find_all(exp.Table)):
                     if node.db:
                         found = self._names.shown(TableName(node.db, node.name))
                         node.set("this", found.this)
@@ -158,22 +163,16 @@ class PublicViews:
                     continue
 
     def _view(self, name: TableName, body: exp.Expr, view: View | None = None) -> tuple[str, str]:
-        target: exp.Expr = self._names.shown(name)
         key = f"{_VIEW}:{self._names.schema(name.schema)}.{layout.plain_name(name.name)}"
-        if view is not None and view.columns:
-            target = exp.Schema(this=target, expressions=[ident(c) for c in view.columns])
-        made = exp.Create(this=target, kind="VIEW", replace=True, expression=body)
-        return key, self._store.text(made)
+        columns = () if view is None else view.columns
+        return key, self._store.text(create_view(self._names.shown(name), body, columns))
 
     def _dropped(self, key: str) -> str:
         kind, _, name = key.partition(":")
         if kind == _SCHEMA:
-            gone = exp.Drop(tables=[exp.Table(db=ident(name))], kind="SCHEMA", exists=True)
-        else:
-            schema, _, bare = name.partition(".")
-            target = exp.table_(ident(bare), db=ident(schema))
-            gone = exp.Drop(tables=[target], kind="VIEW", exists=True)
-        return self._store.text(gone)
+            return self._store.text(drop_schema(name))
+        schema, _, bare = name.partition(".")
+        return self._store.text(drop_view(exp.table_(ident(bare), db=ident(schema))))
 
     def check_free(
         self, connection: HiveConnection, before: CatalogSnapshot, after: CatalogSnapshot
@@ -194,10 +193,6 @@ class PublicViews:
                     f"the metastore has a relation {schema}.{bare} that is not the gateway's",
                     advice="choose another name",
                 )
-
-
-def _tables(query: exp.Expr) -> Iterator[exp.Table]:
-    return iter(list(query.find_all(exp.Table)))
 
 
 def _sum(text: str) -> str:

@@ -15,6 +15,7 @@ from journal.model.distribution import lying_by
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import STORE_SCHEMA
 from journal.model.schema import CatalogSnapshot, Column, Identity, Table, TableName
+from journal.sql.public_views import logical
 from journal.sql.relations import Reader, business_outputs, ident, union_all
 from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import rows_in_layout
@@ -23,7 +24,7 @@ from journal.stores.postgres.flat import moved
 from journal.stores.postgres.in_place import kept_going
 from journal.stores.postgres.original_definition import owner_before
 from journal.stores.postgres.plain import Lost, PlainTable, TableClause, clauses
-from journal.stores.postgres.public import create_schema, logical
+from journal.stores.postgres.public import create_schema
 from journal.stores.postgres.server import distributed_by
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import rendered

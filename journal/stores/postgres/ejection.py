@@ -8,6 +8,7 @@ from __future__ import annotations
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import DropRelation
 from journal.model.schema import CatalogSnapshot, Table, TableName
+from journal.sql.public_views import reads
 from journal.sql.relations_flat import is_flat
 from journal.stores.postgres import as_committed
 from journal.stores.postgres.adoption import commit
@@ -15,7 +16,6 @@ from journal.stores.postgres.eject_ddl import HISTORY_SUFFIX, Leaving, as_plain,
 from journal.stores.postgres.flat import moved
 from journal.stores.postgres.journal import DatabaseJournal
 from journal.stores.postgres.plain import Lost
-from journal.stores.postgres.public import reads
 from journal.transactions.transaction_rows import Author
 
 

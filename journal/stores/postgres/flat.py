@@ -20,6 +20,7 @@ from journal.model.schema import Column, Table
 from journal.model.segment import Fields, Manifest, RowCounts, Segment, Tier
 from journal.model.store_session import Parameters
 from journal.model.version import Version
+from journal.sql.public_views import create_view
 from journal.sql.relations import Output, column, ident, union_all, version_type, version_value
 from journal.sql.relations_flat import FLAT, current_rows
 from journal.sql.row_layout import fields_of, rows_in_layout
@@ -143,7 +144,7 @@ def refresh_views(
             parts += [rows_in_layout(table, segment_table(s), s.fields) for s in moved(manifest)]
         rows = union_all([unmasked(table, part, manifest.masks) for part in parts])
         name = physical(table.id, tier, table.layout)
-        session.run(exp.Create(this=name, kind="VIEW", replace=True, expression=rows))
+        session.run(create_view(name, rows))
 
 
 def index_of(table: Table) -> exp.Create:

@@ -8,7 +8,7 @@ runs it in the session it is given; commits nothing.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable
 
 from sqlglot import exp
 
@@ -16,6 +16,7 @@ from journal.model.distribution import lying_by
 from journal.model.plan import STORE_SCHEMA, Query, physical
 from journal.model.schema import Table
 from journal.model.segment import Fields, Head, Manifest, RowCounts, Tier
+from journal.sql.public_views import create_view, drop_view
 from journal.sql.relations import ident, union_all
 from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import (
@@ -151,7 +152,7 @@ def refresh_tiers(
                 unmasked(table, rows_as(table, source, fields), manifest.masks)
                 for source, fields in sources
             ]
-            create_view(session, name, union_all(bodies))
+            session.run(create_view(name, union_all(bodies)))
             views.append(name)
     return views
 
@@ -173,17 +174,7 @@ def rows_as(table: Table, source: exp.Expr, fields: Fields) -> exp.Query:
 def drop_views(session: PostgresSession, views: Iterable[exp.Table]) -> None:
     """Drop views that nobody else knows."""
     for view in views:
-        session.run(exp.Drop(tables=[view.copy()], kind="VIEW", exists=True))
-
-
-def create_view(
-    session: PostgresSession, name: exp.Table, body: exp.Expr, columns: Sequence[str] = ()
-) -> None:
-    """Create a view, or replace its body where it has the same columns."""
-    target: exp.Expr = name.copy()
-    if columns:
-        target = exp.Schema(this=target, expressions=[ident(c) for c in columns])
-    session.run(exp.Create(this=target, kind="VIEW", replace=True, expression=body))
+        session.run(drop_view(view))
 
 
 def insert_into(table: Table, target: exp.Table, source: exp.Expr) -> exp.Insert:

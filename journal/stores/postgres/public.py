@@ -7,19 +7,29 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import STORE_SCHEMA
-from journal.model.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
+from journal.model.schema import CatalogSnapshot, Table, TableName, View, fold
 from journal.model.segment import Tier
-from journal.sql import dialects
-from journal.sql.relations import Output, Reader, business_outputs, ident
+from journal.sql import public_views
+from journal.sql.public_views import (
+    create_view,
+    drop_schema,
+    drop_view,
+    logical,
+    present_query,
+    reads,
+    table_keys,
+    view_names,
+    views_in_order,
+)
+from journal.sql.relations import Output, Reader, business_outputs
 from journal.sql.relations_flat import is_flat
 from journal.stores.postgres import in_place, privileges
-from journal.stores.postgres.layout import create_view
 from journal.stores.postgres.original_definition import shown_as_before
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import PUBLIC_SCHEMA, shortened
@@ -82,7 +92,7 @@ def granted(
 ) -> list[privileges.Grant]:
     """What others may do with the relations of a catalog, and with those it is about to have."""
     every = [*before.relations.values(), *after.relations.values()]
-    return privileges.grants(session, dict.fromkeys(n for r in every for n in _names(r)))
+    return privileges.grants(session, dict.fromkeys(n for r in every for n in view_names(r)))
 
 
 def grant_again(
@@ -96,7 +106,7 @@ def grant_again(
     for old in before.tables():
         new = after.by_id(old.id)
         if new is not None and new.name != old.name:
-            names = zip(_names(old), _names(new), strict=True)
+            names = zip(view_names(old), view_names(new), strict=True)
             renamed |= {privileges.known_as(n): privileges.known_as(m) for n, m in names}
     privileges.grant_again(session, found, renamed)
 
@@ -131,7 +141,7 @@ def drop_changed(session: PostgresSession, before: CatalogSnapshot, after: Catal
 def _not_following(session: PostgresSession, old: Table, new: Table | None) -> list[TableName]:
     """The views of a table that have to go before they can be made as they are now."""
     if new is None:
-        return list(_names(old))
+        return list(view_names(old))
     gone = [] if in_place.current_follows(session, old, new) else [old.name]
     if not is_flat(old) and not in_place.journal_follows(session, old, new):
         gone.append(old.journal_name)
@@ -142,7 +152,7 @@ def _drop_readers(session: PostgresSession, catalog: CatalogSnapshot, name: Tabl
     """Take away the clients' views that read a relation; those that stay are made again."""
     gone = {name.key}
     readers: list[View] = []
-    for view in _in_order(catalog):
+    for view in views_in_order(catalog):
         if reads(view) & gone:
             gone.add(view.name.key)
             readers.append(view)
@@ -152,8 +162,8 @@ def _drop_readers(session: PostgresSession, catalog: CatalogSnapshot, name: Tabl
 
 def refresh_views(session: PostgresSession, catalog: CatalogSnapshot) -> None:
     """Make every client's view that PostgreSQL can answer, those that others read first."""
-    made = _table_names(catalog)
-    for view in _in_order(catalog):
+    made = table_keys(catalog)
+    for view in views_in_order(catalog):
         readable = reads(view) <= made
         if readable and _made(session, view):
             made.add(view.name.key)
@@ -165,38 +175,18 @@ def refresh_views(session: PostgresSession, catalog: CatalogSnapshot) -> None:
             made.add(view.name.key)
 
 
-def _table_names(catalog: CatalogSnapshot) -> set[tuple[str, str]]:
-    names = {t.name.key for t in catalog.tables()}
-    return names | {t.journal_name.key for t in catalog.tables()}
-
-
-def _in_order(catalog: CatalogSnapshot) -> list[View]:
-    """The clients' views, those that others read first; views of what is not there last."""
-    pending = list(catalog.views())
-    known = _table_names(catalog)
-    ordered: list[View] = []
-    while pending:
-        ready = [v for v in pending if reads(v) <= known]
-        if not ready:
-            break
-        ordered += ready
-        known |= {v.name.key for v in ready}
-        pending = [v for v in pending if v not in ready]
-    return [*ordered, *pending]
-
-
 def create_schema(session: PostgresSession, schema: str) -> None:
     """Create a logical schema, unless the database has it; then no right to make any is needed."""
     if fold(schema) == PUBLIC_SCHEMA:
         return
     name = shortened(fold(schema))
     if not session.text("SELECT 1 FROM pg_namespace WHERE nspname = ?", [name]):
-        session.run(exp.Create(this=exp.Table(db=ident(schema)), kind="SCHEMA", exists=True))
+        session.run(public_views.create_schema(schema))
 
 
 def _made(session: PostgresSession, view: View) -> bool:
-    query = dialects.stored(view.query)
-    if any(t.args.get("version") or t.args.get("when") for t in query.find_all(exp.Table)):
+    query = present_query(view)
+    if query is None:
         return False
     try:
         with in_place.kept_going(session):
@@ -207,24 +197,12 @@ def _made(session: PostgresSession, view: View) -> bool:
     return True
 
 
-def reads(view: View) -> set[tuple[str, str]]:
-    """Relations a view names; its text has schemas on all of them, and on nothing else."""
-    query = dialects.stored(view.query)
-    return {TableName(t.db, t.name).key for t in query.find_all(exp.Table) if t.db}
-
-
-def _names(relation: Relation) -> Iterable[TableName]:
-    if isinstance(relation, Table) and not is_flat(relation):
-        return (relation.name, relation.journal_name)
-    return (relation.name,)
-
-
 def _put_view(
     session: PostgresSession, name: TableName, body: exp.Expr, columns: tuple[str, ...] = ()
 ) -> None:
     place = logical(name)
     try:
-        create_view(session, place, body, columns)
+        session.run(create_view(place, body, columns))
         privileges.refuse_writes(session, session.rendered(place).sql)
     except PalimpsestError as error:
         if error.code is not Code.WRONG_OBJECT:
@@ -238,7 +216,7 @@ def _put_view(
 
 def _drop_view(session: PostgresSession, name: TableName) -> None:
     try:
-        session.run(exp.Drop(tables=[logical(name)], kind="VIEW", exists=True))
+        session.run(drop_view(logical(name)))
     except PalimpsestError as error:
         if error.code is not Code.DEPENDENT_OBJECTS:
             raise
@@ -253,12 +231,7 @@ def _drop_schema(session: PostgresSession, schema: str) -> None:
     """Drop a schema that is empty; what others keep in it is not ours to remove."""
     try:
         with in_place.kept_going(session):
-            session.run(exp.Drop(tables=[exp.Table(db=ident(schema))], kind="SCHEMA", exists=True))
+            session.run(drop_schema(schema))
     except PalimpsestError as error:
         if error.code is not Code.DEPENDENT_OBJECTS:
             raise
-
-
-def logical(name: TableName) -> exp.Table:
-    """The database's name of a logical relation."""
-    return exp.Table(this=ident(name.name), db=ident(name.schema))
