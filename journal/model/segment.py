@@ -101,6 +101,22 @@ class Segment:
     max_version: Version
     checksum: int | None = None
 
+    @staticmethod
+    def of_changes(
+        name: str,
+        files: tuple[SegmentFile, ...],
+        fields: Fields,
+        counts: RowCounts,
+        versions: tuple[Version, Version],
+    ) -> Segment:
+        """A segment of rows that commits have written: a base if each of them is open.
+
+        ``versions`` are the lowest and the highest at which they were written.
+        """
+        only_open = counts.closing == 0 and counts.tombstone == 0
+        tier = Tier.BASE if only_open else Tier.DELTA
+        return Segment(name, tier, files, fields, counts, *versions)
+
     @property
     def bytes(self) -> int:
         """Size of all files."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
@@ -40,7 +41,9 @@ from journal.records.statements import (
     update,
     upsert,
 )
-from journal.transactions.transaction_rows import TransactionRow
+from journal.transactions.commit_plan import CommitPlan
+from journal.transactions.state import JournalState, TableState
+from journal.transactions.transaction_rows import Author, TransactionRow, transaction_row
 
 _SECRET, _SECRET_BYTES = "secret", 32
 _CHANGES = select(
@@ -151,6 +154,35 @@ def put_journal(session: RecordSession, row: JournalRow, generation: int) -> Non
 def add_transactions(session: RecordSession, rows: Sequence[TransactionRow]) -> None:
     """Record commits."""
     execute(session, insert(TRANSACTIONS, len(rows)), [v for row in rows for v in row.values])
+
+
+def record_commit(
+    session: RecordSession,
+    row: StateRow,
+    plan: CommitPlan,
+    committed: JournalState,
+    tables: Mapping[int, TableState],
+    by: tuple[str | None, Author],
+) -> StateRow:
+    """Record a commit on top of ``row``: journals, definitions, transaction and state; the state.
+
+    ``tables`` are the journals it has changed, ``by`` is the transaction's message and who commits.
+    """
+    is_redefined = plan.catalog is not committed.catalog
+    following = replace(
+        row,
+        generation=row.generation + 1,
+        version=plan.version,
+        catalog=plan.version if is_redefined else row.catalog,
+    )
+    for table_id, state in tables.items():
+        found = JournalRow(table_id, state.manifest, state.last_version, state.head_counts)
+        put_journal(session, found, following.generation)
+    if is_redefined:
+        add_changes(session, plan.changes)
+    add_transactions(session, [transaction_row(plan.writes, *by, plan.catalog)])
+    put_state(session, following)
+    return following
 
 
 def was_committed(session: RecordSession, version: Version) -> bool:

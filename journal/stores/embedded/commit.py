@@ -17,7 +17,7 @@ from journal.local_engine.rows import show_rows
 from journal.local_engine.session import DuckDBSession
 from journal.model.plan import CatalogChange, PutRelation
 from journal.model.schema import CatalogSnapshot, Table
-from journal.model.segment import Head, Manifest, RowCounts, Segment, Tier
+from journal.model.segment import Head, Manifest, RowCounts, Segment
 from journal.model.store_session import MemoryRows, RowSet, StagedRows
 from journal.model.version import HybridClock, Version
 from journal.records.catalog import add_changes
@@ -172,22 +172,13 @@ def _with_rows(
         insert_rows(session, plan.definitions[table_id], manifest.heads[-1], memory)
         counts = sum((m.counts for m in memory), counts)
     if staged:
-        segments = [_segment(warehouse, s, plan.first_version, plan.version) for s in staged]
-        manifest = manifest.with_segments(segments)
+        versions = (plan.first_version, plan.version)
+        names = [warehouse.segment_id(s.files[0].path) for s in staged]
+        manifest = manifest.with_segments(
+            Segment.of_changes(name, s.files, s.fields, s.counts, versions)
+            for name, s in zip(names, staged, strict=True)
+        )
     return replace(state, manifest=manifest, last_version=plan.version, head_counts=counts)
-
-
-def _segment(warehouse: Warehouse, staged: StagedRows, first: Version, last: Version) -> Segment:
-    only_open = staged.counts.closing == 0 and staged.counts.tombstone == 0
-    return Segment(
-        id=warehouse.segment_id(staged.files[0].path),
-        tier=Tier.BASE if only_open else Tier.DELTA,
-        files=staged.files,
-        fields=staged.fields,
-        counts=staged.counts,
-        min_version=first,
-        max_version=last,
-    )
 
 
 def write_catalog(

@@ -20,7 +20,7 @@ from journal.local_engine import layout
 from journal.local_engine.session import DuckDBSession
 from journal.model.plan import Query
 from journal.model.schema import Table
-from journal.model.segment import Head, RowCounts, Segment, SegmentFile, Tier
+from journal.model.segment import Head, RowCounts, Segment, Tier
 from journal.model.version import VersionType
 from journal.sql.relations import column, union_all
 from journal.stores.embedded.journal import Journal
@@ -107,30 +107,12 @@ def _write(
     order = [*table.key, table.format.version_column]
     ordered = exp.select("*").from_(rows().subquery("h"))
     ordered = ordered.order_by(*[column(name) for name in order])
-    low, high = versions_of(session, table, rows())
+    versions = versions_of(session, table, rows())
     sealed = layout.segment_query(table, ordered)
     files = journal.warehouse.write_segment(session, table, sealed, {})
     journal.staged.update(f.path for f in files)
-    return [_segment(journal, table, files, counts, low, high)]
-
-
-def _segment(
-    journal: Journal,
-    table: Table,
-    files: tuple[SegmentFile, ...],
-    counts: RowCounts,
-    low: int,
-    high: int,
-) -> Segment:
-    return Segment(
-        id=journal.warehouse.segment_id(files[0].path),
-        tier=tier_of(counts),
-        files=files,
-        fields=layout.fields_of(table),
-        counts=counts,
-        min_version=low,
-        max_version=high,
-    )
+    name = journal.warehouse.segment_id(files[0].path)
+    return [Segment.of_changes(name, files, layout.fields_of(table), counts, versions)]
 
 
 def versions_of(session: DuckDBSession, table: Table, rows: exp.Query) -> tuple[int, int]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from journal.local_engine.rows import together
 from journal.model.schema import Table
-from journal.model.segment import Fields, RowCounts, Segment, Tier
+from journal.model.segment import Fields, RowCounts, Segment
 from journal.model.store_session import MemoryRows, RowSet, StagedRows
 from journal.sql.row_layout import fields_of
 from journal.stores.hive import layout
@@ -87,16 +87,9 @@ class Appending:
         return path
 
     def _segment(self, path: str, fields: Fields, counts: RowCounts) -> Segment:
-        only_open = counts.closing == 0 and counts.tombstone == 0
-        return Segment(
-            id=path.partition("/")[2],
-            tier=Tier.BASE if only_open else Tier.DELTA,
-            files=(layout.segment_file(path, counts.total),),
-            fields=fields,
-            counts=counts,
-            min_version=self._first,
-            max_version=self._last,
-        )
+        file = layout.segment_file(path, counts.total)
+        versions = (self._first, self._last)
+        return Segment.of_changes(path.partition("/")[2], (file,), fields, counts, versions)
 
     def undo(self) -> None:
         """Remove the partitions that nobody will list."""

@@ -18,9 +18,9 @@ from journal.erasure import guard
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import DropRelation, PutRelation
 from journal.model.schema import Table
-from journal.model.segment import RowCounts, Segment
+from journal.model.segment import Segment
 from journal.records import catalog as records
-from journal.records.catalog_format import JournalRow, StateRow
+from journal.records.catalog_format import StateRow
 from journal.records.schema import STATE
 from journal.sql.row_layout import fields_of
 from journal.stores.hive import layout
@@ -39,7 +39,7 @@ from journal.transactions.commit_plan import (
 from journal.transactions.conflicts import check_catalog
 from journal.transactions.state import JournalState, TableState
 from journal.transactions.transaction import Transaction
-from journal.transactions.transaction_rows import Author, transaction_row
+from journal.transactions.transaction_rows import Author
 
 if TYPE_CHECKING:
     from journal.stores.hive.journal import HiveJournal
@@ -204,27 +204,14 @@ class _Attempt:
             raise Overtaken
         plan = commit_plan(committed, self._plan.writes)
         tables = self._states(plan, committed)
-        changed = plan.catalog is not committed.catalog
         if self._alongside is not None:
             self._alongside(connection, committed)
-        following = replace(
-            row,
-            generation=row.generation + 1,
-            version=plan.version,
-            catalog=plan.version if changed else row.catalog,
-        )
-        for table_id, state in tables.items():
-            found = JournalRow(table_id, state.manifest, state.last_version, RowCounts())
-            records.put_journal(connection, found, following.generation)
-        if changed:
-            records.add_changes(connection, plan.changes)
         rows_of.add_claims(connection, plan.version, self._claims)
         # Clocks of gateways may differ, so claims are kept longer than anybody relies on them.
         rows_of.forget_claims(connection, plan.version - 2 * CLAIMS_KEPT_US)
-        message = self._transaction.message
-        record = transaction_row(plan.writes, message, self._author, plan.catalog)
-        records.add_transactions(connection, [record])
-        records.put_state(connection, following)
+        following = records.record_commit(
+            connection, row, plan, committed, tables, (self._transaction.message, self._author)
+        )
         return CatalogWritten(following, plan.next_state(committed, tables))
 
     def _states(self, plan: CommitPlan, committed: JournalState) -> Mapping[int, TableState]:

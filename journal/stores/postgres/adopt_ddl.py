@@ -12,10 +12,11 @@ from journal.model.plan import STORE_SCHEMA
 from journal.model.schema import Table, fold
 from journal.model.segment import Segment, Tier
 from journal.model.version import Version, VersionType
-from journal.sql.relations import ident, version_type
+from journal.sql.relations import version_type
 from journal.sql.row_layout import fields_of
 from journal.stores.postgres import layout
 from journal.stores.postgres.dependent_objects import unique_indexes
+from journal.stores.postgres.privileges import quoted
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.survey import FoundTable, check_key, find, spelling
 from journal.stores.postgres.text import rendered, shortened
@@ -27,10 +28,6 @@ _PARTS = (
 )
 TAKEN = "taken_from"
 """Property of a table that was a plain one: where it was."""
-
-
-def _quoted(name: str) -> str:
-    return str(ident(name).sql(dialect="postgres"))
 
 
 def take_over(session: PostgresSession, table: Table, version: Version) -> Segment:
@@ -58,29 +55,29 @@ def _found(session: PostgresSession, table: Table) -> FoundTable:
 def bare(session: PostgresSession, table: Table) -> int:
     """Take from a plain table what the gateway keeps from now on, and fold its names; its oid."""
     found = _found(session, table)
-    place = ".".join(_quoted(part) for part in spelling(session, found.oid))
+    place = ".".join(quoted(part) for part in spelling(session, found.oid))
     for constraint in found.constraints:
-        session.text(f"ALTER TABLE {place} DROP CONSTRAINT {_quoted(constraint.name)}")
+        session.text(f"ALTER TABLE {place} DROP CONSTRAINT {quoted(constraint.name)}")
     for name in unique_indexes(session, found.oid):
         schema, _ = spelling(session, found.oid)
-        session.text(f"DROP INDEX {_quoted(schema)}.{_quoted(name)}")
+        session.text(f"DROP INDEX {quoted(schema)}.{quoted(name)}")
     for column in found.columns:
-        change = f"ALTER TABLE {place} ALTER COLUMN {_quoted(column.name)}"
+        change = f"ALTER TABLE {place} ALTER COLUMN {quoted(column.name)}"
         session.text(f"{change} DROP IDENTITY IF EXISTS")
         session.text(f"{change} DROP DEFAULT")
         if column.name != column.name.casefold():
-            folded = _quoted(column.name.casefold())
-            session.text(f"ALTER TABLE {place} RENAME COLUMN {_quoted(column.name)} TO {folded}")
+            folded = quoted(column.name.casefold())
+            session.text(f"ALTER TABLE {place} RENAME COLUMN {quoted(column.name)} TO {folded}")
     schema, name = spelling(session, found.oid)
     if name != shortened(fold(name)):
-        session.text(f"ALTER TABLE {place} RENAME TO {_quoted(shortened(fold(name)))}")
+        session.text(f"ALTER TABLE {place} RENAME TO {quoted(shortened(fold(name)))}")
     return found.oid
 
 
 def _move(session: PostgresSession, schema: str, name: str, wanted: str) -> None:
     """Give a table a name in our schema."""
-    session.text(f"ALTER TABLE {_quoted(schema)}.{_quoted(name)} SET SCHEMA _palimpsest")
-    session.text(f"ALTER TABLE _palimpsest.{_quoted(name)} RENAME TO {_quoted(wanted)}")
+    session.text(f"ALTER TABLE {quoted(schema)}.{quoted(name)} SET SCHEMA _palimpsest")
+    session.text(f"ALTER TABLE _palimpsest.{quoted(name)} RENAME TO {quoted(wanted)}")
 
 
 def _stamp(session: PostgresSession, table: Table, place: str, version: Version) -> None:
@@ -94,7 +91,7 @@ def _stamp(session: PostgresSession, table: Table, place: str, version: Version)
             [version],
         )
         value = f"'{found[0][0]}'"
-    start, end = (_quoted(n.casefold()) for n in table.ends)
+    start, end = (quoted(n.casefold()) for n in table.ends)
     session.text(f"ALTER TABLE {place} ADD COLUMN {start} {kind} NOT NULL DEFAULT {value}")
     session.text(f"ALTER TABLE {place} ALTER COLUMN {start} DROP DEFAULT")
     session.text(f"ALTER TABLE {place} ADD COLUMN {end} {kind}")

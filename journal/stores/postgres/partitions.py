@@ -19,7 +19,7 @@ from journal.model.segment import Fields
 from journal.sql.relations import ident
 from journal.stores.postgres.layout import create_rows
 from journal.stores.postgres.store import PostgresSession
-from journal.stores.postgres.text import rendered, shortened
+from journal.stores.postgres.text import quoted_text, rendered, shortened
 
 _PARTS_MAX = 1000
 """So many partitions at most; the values that come first lie in the one for all others."""
@@ -75,9 +75,12 @@ def _clauses(
     rows = " UNION ALL ".join(f"SELECT {name} FROM {rendered(s).sql}" for s in sources)  # noqa: S608
     if made.strategy == "LIST":
         values = session.text(_VALUES.format(c=name, rows=rows), [_PARTS_MAX])
-        return [*(f"FOR VALUES IN ({_quoted(value)})" for (value,) in values), "DEFAULT"]
+        return [*(f"FOR VALUES IN ({quoted_text(value)})" for (value,) in values), "DEFAULT"]
     found = _ranges(session, made, name, rows)
-    return [*(f"FOR VALUES FROM ({_quoted(a)}) TO ({_quoted(b)})" for a, b in found), "DEFAULT"]
+    return [
+        *(f"FOR VALUES FROM ({quoted_text(a)}) TO ({quoted_text(b)})" for a, b in found),
+        "DEFAULT",
+    ]
 
 
 def _ranges(
@@ -93,10 +96,6 @@ def _ranges(
         values = [made.unit, made.unit, length, made.unit, _PARTS_MAX]
         found = session.text(_UNIT.format(c=name, rows=rows), values)
     return [(low, high) for low, high, _ in found]
-
-
-def _quoted(value: str) -> str:
-    return str(exp.Literal.string(value).sql(dialect="postgres"))
 
 
 def partitioning_in(session: PostgresSession, oid: int) -> Partitioning | None:

@@ -23,7 +23,7 @@ from journal.stores.postgres.original_definition import (
     same_columns,
     texts_before,
 )
-from journal.stores.postgres.text import rendered
+from journal.stores.postgres.text import quoted_text, rendered
 
 _WHOLE_NUMBERS = {"SMALLINT", "INT", "INTEGER", "BIGINT"}
 NextNumber = Callable[[Column, Identity], int]
@@ -197,17 +197,13 @@ def _comments(plain: PlainTable) -> Iterator[TableClause]:
     table = plain.table
     if table.comment is not None:
         yield TableClause(
-            "its comment", f"COMMENT ON TABLE {plain.place} IS {_text(table.comment)}"
+            "its comment", f"COMMENT ON TABLE {plain.place} IS {quoted_text(table.comment)}"
         )
     for column in table.columns:
         if column.comment is not None:
             place = f"{plain.place}.{quoted(column.name)}"
-            sql = f"COMMENT ON COLUMN {place} IS {_text(column.comment)}"
+            sql = f"COMMENT ON COLUMN {place} IS {quoted_text(column.comment)}"
             yield TableClause(f"the comment of {column.name}", sql)
-
-
-def _text(value: str) -> str:
-    return str(exp.Literal.string(value).sql(dialect="postgres"))
 
 
 def _indexes(plain: PlainTable) -> Iterator[TableClause | Lost]:

@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from sqlglot import exp
-
 from journal.model.schema import TableName
 from journal.stores.postgres.store import PostgresSession
-from journal.stores.postgres.text import shortened
+from journal.stores.postgres.text import quoted_text, shortened
 
 Key = tuple[str, str]
 """Schema and name as the database has them."""
@@ -72,7 +70,7 @@ class Grant:
 def refuse_writes(session: PostgresSession, place: str) -> None:
     """Let nobody write to a view, whose name is given as SQL."""
     if not session.abilities.has_view_triggers:
-        shown = exp.Literal.string(place).sql(dialect="postgres")
+        shown = quoted_text(place)
         for event in ("insert", "update", "delete"):
             session.text(_RULE.format(event, place, shown))
     elif not session.text(_STANDING, [place, _TRIGGER]):

@@ -20,7 +20,7 @@ from journal.model.schema import CatalogSnapshot, Table
 from journal.model.segment import RowCounts, Tier
 from journal.model.store_session import RowSet, StagedRows
 from journal.model.version import HybridClock, Version
-from journal.records.catalog import add_changes, add_transactions, put_journal, put_state
+from journal.records.catalog import put_journal, put_state, record_commit
 from journal.records.catalog_format import JournalRow, StateRow
 from journal.sql.relations import Reader, column, version_value
 from journal.sql.relations_flat import is_flat
@@ -43,7 +43,7 @@ from journal.transactions.conflicts import check_catalog
 from journal.transactions.restamp import restamp_query
 from journal.transactions.state import JournalState, TableState
 from journal.transactions.transaction import Transaction
-from journal.transactions.transaction_rows import Author, inline_row, transaction_row
+from journal.transactions.transaction_rows import Author, inline_row
 
 Alongside = Callable[[PostgresSession], AbstractContextManager[None]]
 
@@ -84,7 +84,7 @@ def write(
     # Others may have read and written since the statements ran: now nobody can any more.
     floor = writes[0].version if written_flat else clock.floor
     plan = commit_plan(committed, writes, newer_versions(writes, clock, floor))
-    version, catalog = plan.version, plan.catalog
+    catalog = plan.catalog
     changed_catalog = catalog is not committed.catalog
     held = public.granted(session, committed.catalog, catalog) if changed_catalog else []
     with ExitStack() as around:
@@ -92,27 +92,15 @@ def write(
             around.enter_context(alongside(session))
         around.enter_context(readers.following(session, _taken_now(session, plan, committed)))
         tables = _append(session, committed, plan)
-        following = replace(
-            row,
-            generation=row.generation + 1,
-            version=version,
-            catalog=version if changed_catalog else row.catalog,
-        )
-        for table_id, state in tables.items():
-            found = JournalRow(table_id, state.manifest, state.last_version, state.head_counts)
-            put_journal(session, found, following.generation)
         if changed_catalog:
-            add_changes(session, plan.changes)
             _fence_changed(session, committed, catalog)
             public.drop_changed(session, committed.catalog, catalog)
         _refresh(session, committed, catalog, tables)
     if changed_catalog:
         public.refresh_views(session, catalog)
         public.grant_again(session, held, committed.catalog, catalog)
-    record = transaction_row(plan.writes, transaction.message, author, catalog)
-    add_transactions(session, [record])
-    put_state(session, following)
-    return SectionResult(following, plan.next_state(committed, tables), version)
+    following = record_commit(session, row, plan, committed, tables, (transaction.message, author))
+    return SectionResult(following, plan.next_state(committed, tables), plan.version)
 
 
 def _mine(table: Table) -> str:

@@ -111,6 +111,11 @@ def exact(name: str) -> exp.Identifier:
     return found
 
 
+def quoted_text(value: str) -> str:
+    """A text as a literal of SQL."""
+    return str(exp.Literal.string(value).sql(dialect=DIALECT))
+
+
 def refusal(what: str, advice: str = "") -> PalimpsestError:
     """What PostgreSQL cannot do, and what to do instead."""
     return PalimpsestError(
