@@ -18,8 +18,9 @@ from journal.model.errors import PalimpsestError
 from journal.model.schema import TableName
 from journal.stores.hive import ejection
 from journal.stores.hive.adoption import HiveAdoption, planned
+from journal.stores.hive.connection import HiveConnection, Row
 from journal.stores.hive.journal import HiveJournal
-from journal.stores.hive.store import HiveConnection
+from journal.stores.hive.thrift_connection import ThriftConnection
 from spark_compaction.backends.hive import cleaning
 from tests.hive.conftest import ThriftServer
 
@@ -195,13 +196,15 @@ def test_a_folder_is_not_listed_more_often_than_needed(
         (tmp_path / "lake" / f"day={day}").mkdir(parents=True)
         pq.write_table(pa.table({"id": [day]}), tmp_path / "lake" / f"day={day}" / "a.parquet")
     asked: list[str] = []
-    execute = HiveConnection.execute
+    execute = ThriftConnection.execute
 
-    def noted(self: HiveConnection, statement: Any, parameters: Any = None) -> None:
+    def noted(
+        self: ThriftConnection, statement: Any, parameters: Any = None, beside: Any = ()
+    ) -> list[list[Row]]:
         asked.append(statement if isinstance(statement, str) else self.text(statement, parameters))
-        execute(self, statement, parameters)
+        return execute(self, statement, parameters, beside)
 
-    monkeypatch.setattr(HiveConnection, "execute", noted)
+    monkeypatch.setattr(ThriftConnection, "execute", noted)
     con, folder = outside.con, str(tmp_path / "lake")
     adopt(con.session, "hr.lake", ("id",), CLASSIC, run=False, folder=folder)
     assert not [sql for sql in asked if sql.startswith(("CREATE TABLE", "MSCK", "ALTER"))]
