@@ -74,7 +74,7 @@ class JobContext:
 
     def request(self) -> JobRequest:
         """The request that the store's programs receive."""
-        grace_us, workers = self.grace_us(GRACE_US), workers_of(self.session.settings)
+        grace_us, workers = self.grace_us(GRACE_US), workers_of(self.session)
         return JobRequest(self.table, self.job_id, self.dry_run, grace_us, self.progress, workers)
 
     @property

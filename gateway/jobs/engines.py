@@ -10,7 +10,7 @@ import atexit
 import importlib.util
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -21,6 +21,7 @@ from journal.model.errors import Code, PalimpsestError
 from spark_compaction.contract import Engine
 
 if TYPE_CHECKING:
+    from gateway.session.session import Session
     from spark_compaction.engines.client import SparkEngine
 
 JDBC_JAR = "PALIMPSEST_JDBC_JAR"
@@ -102,6 +103,8 @@ class ChosenWorkers:
 
     engines: Engines
     settings: Settings
+    lent: Callable[[int], Engine] | None = None
+    """The engine that a client in another process lends for so many bytes, if there is one."""
 
     @property
     def _wants_spark(self) -> bool:
@@ -109,7 +112,7 @@ class ChosenWorkers:
 
     def files(self, size: int) -> Engine:
         """The engine for so many bytes of files."""
-        return self.engines.choose(self.settings, size)
+        return self.lent(size) if self.lent else self.engines.choose(self.settings, size)
 
     def jdbc(self) -> Engine | None:
         """Spark with a database's driver, if jobs are to run there."""
@@ -122,9 +125,9 @@ class ChosenWorkers:
         return self.engines.spark(self.settings.spark_master, _WITH_METASTORE, shares_files=True)
 
 
-def workers_of(settings: Settings) -> ChosenWorkers:
-    """The workers of this process that settings choose."""
-    return ChosenWorkers(ENGINES, settings)
+def workers_of(session: Session) -> ChosenWorkers:
+    """The workers for the jobs of a session: its client's, else those that its settings choose."""
+    return ChosenWorkers(ENGINES, session.settings, session.engine)
 
 
 ENGINES = Engines()

@@ -23,7 +23,7 @@ def erasure_of(session: Session) -> ErasureProgram:
     from spark_compaction.erasure.program import ErasureProgram
 
     backend, again = erasure_backend(session), partial(recorded_key_finder, session)
-    engine = partial(session.executor.maintenance.purge_engine, workers_of(session.settings))
+    engine = partial(session.executor.maintenance.purge_engine, workers_of(session))
     return ErasureProgram(backend, again, engine)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 
 from gateway.config import Settings
-from gateway.jobs.engines import workers_of
+from gateway.jobs.engines import ENGINES
 from gateway.sharing import wire
 from gateway.sharing.messages import Advanced, WorkDone, WorkFailed, WorkOrder
 from journal.model.errors import PalimpsestError
@@ -20,7 +20,7 @@ def answer_work(peer: socket.socket, work: WorkOrder, settings: Settings) -> Non
 
     try:
         with failures():
-            engine = workers_of(settings).files(work.size)
+            engine = ENGINES.choose(settings, work.size)
             if work.method == "map":
                 value = engine.map(work.function, work.argument, progress)
             else:
