@@ -74,7 +74,8 @@ class JobContext:
 
     def request(self) -> JobRequest:
         """The request that the store's programs receive."""
-        grace_us, workers = self.grace_us(GRACE_US), workers_of(self.session)
+        grace_us, session = self.grace_us(GRACE_US), self.session
+        workers = workers_of(session.settings, session.engine)
         return JobRequest(self.table, self.job_id, self.dry_run, grace_us, self.progress, workers)
 
     @property

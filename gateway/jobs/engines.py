@@ -21,7 +21,6 @@ from journal.model.errors import Code, PalimpsestError
 from spark_compaction.contract import Engine
 
 if TYPE_CHECKING:
-    from gateway.session.session import Session
     from spark_compaction.engines.client import SparkEngine
 
 JDBC_JAR = "PALIMPSEST_JDBC_JAR"
@@ -125,9 +124,9 @@ class ChosenWorkers:
         return self.engines.spark(self.settings.spark_master, _WITH_METASTORE, shares_files=True)
 
 
-def workers_of(session: Session) -> ChosenWorkers:
-    """The workers for the jobs of a session: its client's, else those that its settings choose."""
-    return ChosenWorkers(ENGINES, session.settings, session.engine)
+def workers_of(settings: Settings, lent: Callable[[int], Engine] | None) -> ChosenWorkers:
+    """The workers for jobs: what a client has lent, else those of this process by the settings."""
+    return ChosenWorkers(ENGINES, settings, lent)
 
 
 ENGINES = Engines()

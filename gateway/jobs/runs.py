@@ -260,7 +260,7 @@ def _run_locked(
     try:
         with (
             nullcontext() if most is None else job_slot(alone, table.id, most),
-            context.maintenance.server_jobs(workers_of(session)),
+            context.maintenance.server_jobs(workers_of(session.settings, session.engine)),
         ):
             report = kind.run(context)
     except PalimpsestError as error:
@@ -298,7 +298,9 @@ def _recorded_error(error: PalimpsestError, options: Mapping[str, Any]) -> str:
 
 def _engine(session: Session, table: Table) -> Engine:
     manifest = session.journal.state.tables[table.id].manifest
-    return workers_of(session).files(sum(s.bytes for s in manifest.segments))
+    return workers_of(session.settings, session.engine).files(
+        sum(s.bytes for s in manifest.segments)
+    )
 
 
 def _record_begin(

@@ -23,7 +23,9 @@ def erasure_of(session: Session) -> ErasureProgram:
     from spark_compaction.erasure.program import ErasureProgram
 
     backend, again = erasure_backend(session), partial(recorded_key_finder, session)
-    engine = partial(session.executor.maintenance.purge_engine, workers_of(session))
+    engine = partial(
+        session.executor.maintenance.purge_engine, workers_of(session.settings, session.engine)
+    )
     return ErasureProgram(backend, again, engine)
 
 
