@@ -24,14 +24,11 @@ from journal.model.schema import DEFAULT_SCHEMA, Table, TableName, fold
 from journal.model.segment import Fields, Segment, SegmentFile
 from journal.sql.builders import call, equal_columns, fill
 from journal.sql.relations import column, ident, union_all
-from journal.sql.row_layout import counted_kinds, fields_of, rows_in_layout
-from journal.sql.row_layout import counted_kinds as kinds_of
-from journal.sql.row_layout import journal_fields as journal_fields
+from journal.sql.row_layout import counted_kinds, fields_of, journal_fields, rows_in_layout
 from journal.stores.hive.apache_nested import check_nested
 from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.types import spark_type
 
-__all__ = ["journal_fields", "kinds_of"]
 PARTITION = "palimpsest_segment"
 """The column by which journals are partitioned."""
 PARTITIONED, BUCKETED = "partitioned_by", "bucketed_by"

@@ -22,6 +22,7 @@ from journal.model.segment import Fields, Segment, SegmentFile
 from journal.model.store_session import ResultColumn
 from journal.records.backups import Backup
 from journal.sql.relations import column
+from journal.sql.row_layout import journal_fields
 from journal.stores.hive import layout
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.rows import HeldRelation, held_relation
@@ -74,7 +75,7 @@ class HiveTransport:
     def _write(
         self, session: HiveSession, fields: Fields, file: SegmentFile, path: Path
     ) -> SegmentFile:
-        columns = layout.journal_fields(self.table, fields)
+        columns = journal_fields(self.table, fields)
         query = layout.rows_of(self.journal.names, [file.path])
         query.set("expressions", [column(name) for name, _ in columns])
         schema = pa.schema([pa.field(name, pa.string()) for name, _ in columns])
@@ -108,7 +109,7 @@ class HiveTransport:
         def load(segment: Segment, file: SegmentFile) -> str:
             path = self.journal.new_segment(self.table, connection, segment.fields)
             made.append(path)
-            columns = layout.journal_fields(self.table, segment.fields)
+            columns = journal_fields(self.table, segment.fields)
             for batch in backup_transport.read(paths[file.path]):
                 self._append(connection, columns, batch, path)
             return path

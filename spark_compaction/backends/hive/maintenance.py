@@ -24,7 +24,7 @@ from journal.records import backups
 from journal.records.catalog_format import JournalRow
 from journal.records.report import UNKNOWN, JobReport
 from journal.sql.relations import column
-from journal.sql.row_layout import present_keys
+from journal.sql.row_layout import counted_kinds, journal_fields, present_keys
 from journal.stores.hive import backup_segments, layout, written
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db import retired as sql_retired
@@ -219,7 +219,7 @@ class HiveBackend:
             found = layout.rows_in_table(names, shown, piece.fields, places)
             assert isinstance(found, exp.Select)
             return found
-        columns = [n for n, _ in layout.journal_fields(self._asked.table, piece.fields)]
+        columns = [n for n, _ in journal_fields(self._asked.table, piece.fields)]
         source = layout.rows_of(names, places).subquery("p")
         return exp.select(*[column(n, "p") for n in columns]).from_(source)
 
@@ -254,7 +254,7 @@ class HiveBackend:
 
     def count(self, at: TableAt, piece: Piece, where: exp.Expr) -> Mapping[str, RowCounts]:
         place = column(layout.PARTITION, "p")
-        outputs = [place, *layout.kinds_of(at.table)]
+        outputs = [place, *counted_kinds(at.table)]
         rows = self.scan(piece).select(*outputs, append=False).where(where).group_by(place.copy())
         connection = self.session.connection
         with blaming(connection, self.journal.names, at.table, piece.segments):
