@@ -247,7 +247,7 @@ def create(table: RecordTable, *, keyed: bool) -> list[RecordStatement]:
 
 def drop(table: RecordTable) -> RecordStatement:
     """Drops a table with its rows."""
-    return RecordStatement(exp.Drop(this=_target(table), kind="TABLE"))
+    return RecordStatement(exp.Drop(tables=[_target(table)], kind="TABLE"))
 
 
 def add_column(table: RecordTable, column: RecordColumn) -> RecordStatement:
