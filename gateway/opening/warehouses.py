@@ -139,7 +139,7 @@ class Warehouses:
             if warehouse.server is not None:
                 warehouse.server.abandon()
             if warehouse.lock is not None:
-                warehouse.lock.release()
+                warehouse.lock.abandon()
         self._forsaken.append(self._open)
         self._open = {}
         self._lock = threading.Lock()

@@ -6,7 +6,7 @@
 
 A program that finds the lock free becomes the owner; one that does not connects to the socket. A
 command that is over soon lets long-lived programs that wait go first. Whoever dies lets go of its
-locks, so nothing here has to be cleaned up; a socket that nobody listens at is replaced.
+locks, so nothing here needs cleaning up; a socket that nobody listens at is replaced.
 """
 
 from __future__ import annotations
@@ -74,6 +74,11 @@ class OwnerLock:
 
     def release(self) -> None:
         """Let go of the folder."""
+        (self.root / LOCK_FILE).unlink(missing_ok=True)
+        os.close(self.file)
+
+    def abandon(self) -> None:
+        """In a forked child: the lock is the parent's, also after the parent has ended."""
         os.close(self.file)
 
 
@@ -142,6 +147,7 @@ class _Queue:
 
     def __exit__(self, *_error: object) -> None:
         if self._file is not None:
+            self._path.unlink(missing_ok=True)
             os.close(self._file)
 
 
@@ -161,7 +167,19 @@ def _try_lock(root: Path) -> OwnerLock | None:
     except OSError:
         os.close(file)
         return None
+    if not _is_at(root / LOCK_FILE, file):
+        # Whoever had it has let go, and taken away the file that was opened above.
+        os.close(file)
+        return None
     return OwnerLock(root, file)
+
+
+def _is_at(path: Path, file: int) -> bool:
+    """True if an open file is the one that a path names."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(file))
+    except FileNotFoundError:
+        return False
 
 
 def owner_of(root: Path) -> Owner | None:

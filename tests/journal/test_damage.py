@@ -16,6 +16,7 @@ from journal.records import backups
 from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.recovery import recover
 from journal.stores.embedded.verification import verify
+from journal.stores.embedded.warehouse import DATABASE_FILE
 from tests.support.client import Client
 
 
@@ -235,18 +236,25 @@ def test_a_corrupt_catalog_is_refused(connect: Callable[..., Client]) -> None:
         shutil.rmtree(copy)
 
 
-def test_a_locked_warehouse_names_the_process(connect: Callable[..., Client], root: Path) -> None:
-    run = connect()
+def test_a_warehouse_that_another_tool_has_open_names_the_process(tmp_path: Path) -> None:
+    run = Client(tmp_path / "locked")
+    run("CREATE TABLE t (a INTEGER)")
+    run.close()
     script = (
-        "import sys, gateway\n"
-        "try:\n    gateway.connect('palimpsest:///' + sys.argv[1])\n"
-        "except gateway.OperationalError as error:\n    print(error.code, error)\n"
+        "import duckdb, sys; c = duckdb.connect(sys.argv[1]); print('open', flush=True); input()"
     )
-    found = subprocess.run(
-        [sys.executable, "-c", script, str(run.root)], capture_output=True, text=True, cwd=root
+    other = subprocess.Popen(
+        [sys.executable, "-c", script, str(tmp_path / "locked" / DATABASE_FILE)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
-    assert found.stdout.startswith("PAL-501"), found.stderr
-    assert "PID" in found.stdout
+    assert other.stdout is not None
+    assert other.stdout.readline() == "open\n"
+    with pytest.raises(gateway.OperationalError, match="PID") as locked:
+        gateway.connect(f"palimpsest:///{tmp_path / 'locked'}")
+    assert locked.value.code == "PAL-501"
+    other.communicate("")
 
 
 def test_a_read_only_folder(connect: Callable[..., Client], tmp_path: Path) -> None:
