@@ -17,6 +17,7 @@ from gateway.session.session import Session
 from gateway.sharing.messages import PROTOCOL, Hello
 from gateway.sharing.remote import RemoteOwner
 from gateway.sharing.remote_session import RemoteSession
+from gateway.sharing.time_zone import process_zone
 from gateway.version import VERSION
 
 
@@ -56,8 +57,17 @@ def open_session(
     try:
         warehouse = WAREHOUSES.acquire(url, short=short)
     except TakenElsewhere as taken:
-        here = str(Path.cwd())
-        hello = Hello(PROTOCOL, VERSION, dialect, autocommit, user, application, settings, here)
+        hello = Hello(
+            PROTOCOL,
+            VERSION,
+            dialect,
+            autocommit,
+            user,
+            application,
+            settings,
+            folder=str(Path.cwd()),
+            zone=process_zone(),
+        )
         owner = RemoteOwner(taken.root, hello, taken.peer)
         remote = RemoteSession(owner, dialect=dialect, autocommit=autocommit, user=user)
         return OpenedSession(remote, _release_nothing)

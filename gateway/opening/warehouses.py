@@ -19,6 +19,7 @@ from gateway.session.session import Session
 from gateway.sharing.folder import Owner, OwnerLock, claim, unshared_because
 from gateway.sharing.messages import Hello
 from gateway.sharing.owner import OwnerServer, process_name
+from gateway.sharing.time_zone import process_zone
 from journal.files.scratch import Scratch, sweep_scratch
 from journal.transactions.protocol import OpenJournal
 
@@ -147,14 +148,16 @@ class Warehouses:
 
 def _client_session(warehouse: OpenWarehouse, hello: Hello) -> Session:
     """A session for a client of another process."""
-    home = warehouse.journal.state.catalog.home
+    settings = hello.settings.in_home_schema(warehouse.journal.state.catalog.home)
+    if settings.timezone is None and hello.zone != process_zone():
+        settings = settings.with_setting("timezone", hello.zone)
     session = Session(
         warehouse.journal,
         warehouse.executor,
         dialect=hello.dialect,
         autocommit=hello.autocommit,
         user=hello.user,
-        settings=hello.settings.in_home_schema(home),
+        settings=settings,
         retries=RandomWaits(),
     )
     session.folder = hello.folder

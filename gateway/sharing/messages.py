@@ -33,6 +33,8 @@ class Hello:
     settings: Settings
     folder: str
     """The client's working directory, in which relative paths of its statements lie."""
+    zone: str
+    """The client's time zone, in which it reads and shows timestamps unless it sets another."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,18 @@ def test_settings_and_temporary_tables_are_the_program_s(root: Path, owner: Conn
         assert third.rows("SHOW timezone") == [[None]]
 
 
+def test_moments_are_shown_in_the_zone_of_the_program(
+    root: Path, owner: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    with Program(root) as other:
+        code = """
+rows = connection.execute("SELECT TIMESTAMPTZ '2024-01-01 00:00:00+00' FROM range(3000)").fetchall()
+found["value"] = sorted({str(moment) for moment, in rows})
+"""
+        assert other.ask("python", code) == ["2024-01-01 09:00:00+09:00"]
+
+
 def test_many_rows_of_parameters(root: Path, owner: Connection) -> None:
     code = """
 cursor = connection.cursor()
