@@ -106,7 +106,7 @@ def mapped(error: PalimpsestError) -> Error:
     return _BY_STATE_CLASS.get(error.sqlstate[:2], ProgrammingError)(error)
 
 
-_TOO_DEEP = PalimpsestError(
+TOO_DEEP = PalimpsestError(
     Code.NESTING_TOO_DEEP,
     "the statement is a chain of operators too long to parse",
     advice="split it with CTEs, or put a long list into IN (...) or a table",
@@ -122,4 +122,4 @@ def mapping() -> Iterator[None]:
     except PalimpsestError as error:
         raise mapped(error) from error
     except RecursionError:
-        raise mapped(_TOO_DEEP) from None
+        raise mapped(TOO_DEEP) from None

@@ -6,6 +6,7 @@ The warehouse is opened in this process, unless another one has it: then the ses
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from gateway.sharing.messages import PROTOCOL, Hello
 from gateway.sharing.remote import RemoteOwner
 from gateway.sharing.remote_session import RemoteSession
 from gateway.sharing.time_zone import process_zone
+from gateway.sharing.wire import PeerGone
 from gateway.version import VERSION
 
 
@@ -54,23 +56,26 @@ def open_session(
     """
     if application is not None:
         settings = settings.with_setting("application", application)
-    try:
-        warehouse = WAREHOUSES.acquire(url, short=short)
-    except TakenElsewhere as taken:
-        hello = Hello(
-            PROTOCOL,
-            VERSION,
-            dialect,
-            autocommit,
-            user,
-            application,
-            settings,
-            folder=str(Path.cwd()),
-            zone=process_zone(),
-        )
-        owner = RemoteOwner(taken.root, hello, taken.peer)
-        remote = RemoteSession(owner, dialect=dialect, autocommit=autocommit, user=user)
-        return OpenedSession(remote, _release_nothing)
+    while True:
+        try:
+            warehouse = WAREHOUSES.acquire(url, short=short)
+            break
+        except TakenElsewhere as taken:
+            hello = Hello(
+                PROTOCOL,
+                VERSION,
+                dialect,
+                autocommit,
+                user,
+                application,
+                settings,
+                folder=str(Path.cwd()),
+                zone=process_zone(),
+            )
+            with suppress(PeerGone):  # It has ended while this program connected.
+                owner = RemoteOwner(taken.root, hello, taken.peer)
+                remote = RemoteSession(owner, dialect=dialect, autocommit=autocommit, user=user)
+                return OpenedSession(remote, _release_nothing)
     try:
         session = Session(
             warehouse.journal,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from gateway.procedures.erasing import names_of
 from gateway.procedures.erasure_program import erasure_backend, erasure_of
 from gateway.procedures.returned_rows import returned_rows_spec
-from gateway.session.operations import Advance, operation
+from gateway.session.operations import Advance, operation, single_operation
 from journal.erasure import audit, erasure_spec
 from journal.erasure.erased import Erased
 from journal.erasure.erasure_spec import ErasureSpec, find_request
@@ -32,7 +32,7 @@ Subjects = Mapping[str, Sequence[str]]
 """Identifiers by their type."""
 
 
-@operation
+@single_operation
 def submit(
     session: Session,
     _advance: Advance,
@@ -57,7 +57,7 @@ def submit(
     return _accepted(session, wanted, dry_run=dry_run)
 
 
-@operation
+@single_operation
 def submit_returned(
     session: Session,
     _advance: Advance,
@@ -90,7 +90,7 @@ def request_of(session: Session, _advance: Advance, name: str) -> ErasureRequest
     return find_request(erasure_of(session).journal, name)
 
 
-@operation
+@single_operation
 def cancel(session: Session, advance: Advance, name: str) -> ErasureRequest:
     """Take back a request whose rows no purge has removed yet."""
     return erasure_of(session).cancel(request_of(session, advance, name), actor(session))
@@ -110,14 +110,14 @@ def purge(session: Session, _advance: Advance, names: Sequence[str], engine: str
     return erasure.purge(open_engine, actor(session), only, silent)
 
 
-@operation
+@single_operation
 def readmit_request(session: Session, _advance: Advance, name: str) -> int:
     """Let identifiers and keys that a request suppressed be written again; how many."""
     journal = erasure_of(session).journal
     return readmission.readmit_request(journal, find_request(journal, name), actor(session))
 
 
-@operation
+@single_operation
 def readmit_subjects(session: Session, _advance: Advance, subjects: dict[str, list[str]]) -> int:
     """Let identifiers be written again; how many entries of the suppression list that removed."""
     return readmission.readmit_subjects(erasure_of(session).journal, subjects, actor(session))

@@ -19,13 +19,24 @@ Advance = Callable[..., None]
 """Told how far an operation is, in terms of that operation."""
 Operation = Callable[Concatenate[Any, Advance, P], T]
 """Takes a ``Session`` first."""
-_MARK = "is_operation"
+_MARK, _SINGLE = "is_operation", "is_single"
 
 
 def operation(function: Operation[P, T]) -> Operation[P, T]:
     """Let other processes ask for a function; see the module's head."""
     setattr(function, _MARK, True)
     return function
+
+
+def single_operation(function: Operation[P, T]) -> Operation[P, T]:
+    """An operation that must not be asked for twice: where the answer is lost, so is the call."""
+    setattr(function, _SINGLE, True)
+    return operation(function)
+
+
+def is_single(function: Callable[..., Any]) -> bool:
+    """True for an operation that must not be asked for twice."""
+    return getattr(function, _SINGLE, False)
 
 
 def name_of(function: Callable[..., Any]) -> str:

@@ -35,10 +35,14 @@ from gateway.sharing.messages import (
 )
 from gateway.sharing.next_owner import start
 from journal.model.errors import Code, PalimpsestError
+from rewriter.statement import Call, Commit, Erase
+from rewriter.syntax.parsing import parse
 
 _LOOK_S = 1.0
 """How often a client that waits looks whether its owner is stopped."""
 _TRIES = 8
+_SIGNAL_S = 5.0
+"""How long an owner has to answer a signal."""
 
 
 @dataclass(slots=True)
@@ -59,6 +63,7 @@ class RemoteOwner:
         self._hello = hello
         self._link: Link | None = None
         self._dropped: list[int] = []
+        self._is_lost = False
         self.state = self._greet(peer)
 
     def call(
@@ -68,12 +73,15 @@ class RemoteOwner:
         commits: bool = False,
         advance: Callable[..., None] | None = None,
         batches: list[memoryview] | None = None,
+        single: bool = False,
     ) -> Any:
         """What an operation returns; raises its error, OWNER_LOST, OWNER_STOPPED, OUTCOME_UNKNOWN.
 
         ``commits``: the call may commit something, so it gets a name. ``batches`` takes the raw
-        messages that come before the answer.
+        messages that come before the answer. A ``single`` call is not made again when the owner
+        ends meanwhile.
         """
+        self.check_not_lost()
         name = uuid.uuid4().hex if commits else None
         again = False
         for _ in range(_TRIES):
@@ -84,7 +92,7 @@ class RemoteOwner:
                     OwnerCall(operation, arguments, name, again, dropped), advance, batches
                 )
             except wire.PeerGone:
-                self._check_retry(before, operation, arguments, name)
+                self._check_retry(before, operation, arguments, name, single)
                 again = True
                 continue
             if isinstance(answer, Moved):
@@ -107,10 +115,11 @@ class RemoteOwner:
         peer = None if link is None else folder.connect(self.root)
         if link is None or peer is None:
             return None
+        peer.settimeout(_SIGNAL_S)
         with peer:
             try:
                 wire.send(peer, Signal(kind, link.welcome.key))
-                return wire.receive(peer)
+                return wire.receive(peer, _give_up)
             except wire.PeerGone:
                 return None
 
@@ -122,6 +131,16 @@ class RemoteOwner:
         """Leave; the owner rolls back what is open."""
         self._hang_up()
 
+    def check_not_lost(self) -> None:
+        """Raise OWNER_LOST, once, if a transaction was lost of which nobody was told."""
+        is_lost, self._is_lost = self._is_lost, False
+        if is_lost:
+            raise self._lost_error("the open transaction and temporary tables are gone")
+
+    def forget_loss(self) -> None:
+        """The client itself gives up its transaction."""
+        self._is_lost = False
+
     def _ask(
         self,
         call: OwnerCall,
@@ -130,6 +149,22 @@ class RemoteOwner:
     ) -> Answered | Failed | Moved:
         link = self._link or self._connect()
         wire.send(link.peer, call)
+        try:
+            return self._answer(link, advance, batches)
+        except wire.PeerGone:
+            raise
+        except BaseException:
+            # The answer is still to come, and nobody waits for it any more.
+            self._is_lost = self.state.is_pinned
+            self._hang_up()
+            raise
+
+    def _answer(
+        self,
+        link: Link,
+        advance: Callable[..., None] | None,
+        batches: list[memoryview] | None,
+    ) -> Answered | Failed | Moved:
         while True:
             message = wire.receive(link.peer, lambda: self._check_owner(link))
             match message:
@@ -154,7 +189,10 @@ class RemoteOwner:
                 found.release()
                 start(self.root)
                 continue
-            self.state = self._greet(found)
+            try:
+                self.state = self._greet(found)
+            except wire.PeerGone:
+                continue
             assert self._link is not None
             return self._link
 
@@ -174,10 +212,7 @@ class RemoteOwner:
         try:
             wire.send(peer, self._hello)
             answer = wire.receive(peer, check_greeting)
-        except wire.PeerGone as error:
-            peer.close()
-            raise self._lost_error("it ended while this program connected") from error
-        except PalimpsestError:
+        except BaseException:
             peer.close()
             raise
         if isinstance(answer, Failed):
@@ -194,29 +229,34 @@ class RemoteOwner:
             return
         link.stopped_s += _LOOK_S
         if link.stopped_s > folder.STOPPED_S:
-            self._hang_up()
             raise folder.stopped(self.root, link.owner)
 
-    def _commits(self, operation: str, arguments: tuple[Any, ...]) -> bool:
-        """True for a call that ends the transaction, alone or after other statements."""
-        if operation not in {"execute", "execute_many"}:
-            return operation == "commit"
-        from rewriter.statement import Commit
-        from rewriter.syntax.parsing import parse
-
+    def _has(
+        self, operation: str, arguments: tuple[Any, ...], *kinds: type[Call | Commit | Erase]
+    ) -> bool:
+        """True for a call whose text has a statement of one of some kinds."""
+        if operation not in {"execute", "execute_many", "run_text"}:
+            return False
         text, *_ = arguments
+        dialect = "duckdb" if operation == "run_text" else self._hello.dialect
         try:
-            found = parse(text, self._hello.dialect, self.state.settings.limits)
+            found = parse(text, dialect, self.state.settings.limits)
         except PalimpsestError:
             return False
-        return any(isinstance(parsed.statement, Commit) for parsed in found)
+        return any(isinstance(parsed.statement, kinds) for parsed in found)
 
     def _check_retry(
-        self, before: SessionState, operation: str, arguments: tuple[Any, ...], name: str | None
+        self,
+        before: SessionState,
+        operation: str,
+        arguments: tuple[Any, ...],
+        name: str | None,
+        single: bool,
     ) -> None:
         """The owner has died within a call: raise unless the call may be made again."""
         self._hang_up()
-        if before.has_written and self._commits(operation, arguments):
+        ends = operation == "commit" or self._has(operation, arguments, Commit)
+        if before.has_written and ends:
             raise PalimpsestError(
                 Code.OUTCOME_UNKNOWN,
                 f"the process that had the warehouse {self.root} open ended during the COMMIT of"
@@ -228,6 +268,13 @@ class RemoteOwner:
             raise self._lost_error("the open transaction and temporary tables are gone")
         if operation in {"fetch", "track"}:
             raise self._lost_error("the rows that were not fetched yet are gone")
+        if single or self._has(operation, arguments, Call, Erase):
+            raise PalimpsestError(
+                Code.OUTCOME_UNKNOWN,
+                f"the process that had the warehouse {self.root} open ended before it said whether"
+                " this was done",
+                advice="system.jobs, system.erasures and system.holds tell; repeat it if not",
+            )
 
     def _lost_error(self, why: str) -> PalimpsestError:
         return PalimpsestError(
@@ -245,6 +292,10 @@ class RemoteOwner:
             settings = self.state.settings
             self._hello = replace(self._hello, settings=settings)
             self.state = SessionState("idle", False, False, settings)
+
+
+def _give_up() -> None:
+    raise wire.PeerGone("the owner does not answer")
 
 
 class RemoteCancellation:

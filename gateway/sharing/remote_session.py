@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from gateway.session.operations import Advance, Operation, P, T, name_of, no_progress
+from gateway.session.operations import Advance, Operation, P, T, is_single, name_of, no_progress
 from gateway.session.outcome import StatementOutcome
 from gateway.sharing.remote import RemoteCancellation, RemoteOwner
 from gateway.sharing.remote_rows import RemoteRows
@@ -99,7 +99,10 @@ class RemoteSession:
         """Run an operation on the session; ``advance`` is told how far it is."""
         with self.cancellation.running():
             found: T = self.owner.call(
-                "perform", name_of(what), args, kwargs, commits=True, advance=advance
+                *("perform", name_of(what), args, kwargs),
+                commits=True,
+                advance=advance,
+                single=is_single(what),
             )
         return found
 
@@ -121,12 +124,14 @@ class RemoteSession:
 
     def commit(self) -> None:
         """End the transaction; a failed one is rolled back and the error says so."""
+        self.owner.check_not_lost()
         if self.in_transaction:
             with self.cancellation.running():
                 self.owner.call("commit", commits=True)
 
     def rollback(self) -> None:
         """Undo the transaction."""
+        self.owner.forget_loss()
         if self.in_transaction:
             self.owner.call("rollback")
 

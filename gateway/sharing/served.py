@@ -5,6 +5,7 @@ A thread each. It translates only: what a call does is the session's, or an oper
 
 from __future__ import annotations
 
+import logging
 import secrets
 import socket
 import threading
@@ -15,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from gateway.errors import TOO_DEEP
 from gateway.session import operations
 from gateway.session.outcome import ResultRows, StatementOutcome
 from gateway.session.session import Session
@@ -34,6 +36,7 @@ from journal.local_engine.arrow_values import python_rows
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
 
+_LOG = logging.getLogger("palimpsest.sharing")
 FIRST_ROWS = 1024
 """How many rows come with the answer to a statement; the others when they are asked for."""
 BATCH_ROWS = 1 << 16
@@ -110,17 +113,31 @@ class ServedSession:
             wire.send(self._peer, Moved())
             return False
         try:
-            try:
-                with failures():
-                    value = self._run(call)
-            except PalimpsestError as error:
-                wire.send(self._peer, Failed.of(error, self.state()))
-            else:
-                wire.send(self._peer, Answered(value, self.state()))
+            wire.send(self._peer, self._outcome_of(call))
         finally:
             self._last_s = time.monotonic()
             self._in_call = False
         return True
+
+    def _outcome_of(self, call: OwnerCall) -> Answered | Failed:
+        """What a call came to; a defect of ours is its client's to hear of, and nobody else's."""
+        try:
+            with failures():
+                return Answered(self._run(call), self.state())
+        except PalimpsestError as error:
+            found = error
+        except RecursionError:
+            found = TOO_DEEP
+        except wire.PeerGone:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, its client hears of it
+            _LOG.exception("a call of another program failed")
+            found = PalimpsestError(
+                Code.INVARIANT,
+                f"{type(error).__name__}: {error}",
+                advice="report it, with what the process that has the warehouse open wrote",
+            )
+        return Failed.of(found, self.state())
 
     def _run(self, call: OwnerCall) -> Any:
         self._drop(call.dropped)

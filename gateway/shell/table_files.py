@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from gateway.dbapi.connection import Connection
 from gateway.procedures.procedures import embedded
-from gateway.session.operations import Advance, operation
+from gateway.session.operations import Advance, operation, single_operation
 from gateway.session.session import Session
 from gateway.shell.files import export_rows, import_file, run_ast, table_name
 from journal.model.errors import Code, PalimpsestError
@@ -102,7 +102,7 @@ def check_embedded(session: Session, _advance: Advance, what: str) -> None:
     embedded(session, what)
 
 
-@operation
+@single_operation
 def commit_untouched(session: Session, _advance: Advance, table: Table) -> None:
     """Commit, unless others have written to a table since the transaction began."""
     journal = embedded(session, "ejecting to files")
