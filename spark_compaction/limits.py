@@ -16,3 +16,5 @@ SMALL_FILES_MIN = 4
 """So many small files of a base that lie next to each other are merged without a change."""
 READ_US = 3600 * 1_000_000
 """How long a transaction may go on reading versions that ended after it began, in microseconds."""
+ENDED_ROWS_MAX = 100_000
+"""So many rows may be written inside a commit section; with more, the job plans anew."""

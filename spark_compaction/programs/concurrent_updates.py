@@ -1,7 +1,8 @@
-"""Rows past their time that others ended while a retention ran, and the lists it looks up.
+"""Rows past their time that others ended while a retention ran: they stay until its next run.
 
 A closing row written after the plan names an open row that goes. Were that one gone, the closing
-row would name nothing, so the job plans anew. Called in the commit section.
+row would name nothing; so it is listed again, from what its closing row says of it. Called in the
+commit section; lists nothing itself.
 """
 
 from __future__ import annotations
@@ -11,30 +12,63 @@ from sqlglot import exp
 from journal.local_engine import layout
 from journal.local_engine.session import DuckDBSession
 from journal.model.plan import Query
-from journal.model.segment import Tier
-from journal.sql.relations import Reader, column
+from journal.model.segment import RowCounts, Segment, Tier
+from journal.sql.relations import Reader, column, ident, version_type
 from journal.stores.embedded.journal import Journal
+from journal.stores.embedded.warehouse import ROWS_PER_FILE
 from journal.transactions.expiry import ENDED, HELD, Expiry
 from journal.transactions.state import TableState
 from spark_compaction.backend import Replan
+from spark_compaction.limits import ENDED_ROWS_MAX
+
+_STAGED = "ended_meanwhile"
 
 
-def refuse_ended(
-    session: DuckDBSession, journal: Journal, state: TableState, found: Expiry
-) -> None:
-    """Raise Replan if rows that were written since the plan end a row that is past its date."""
+def ended_meanwhile(
+    journal: Journal, state: TableState, found: Expiry, folder: str
+) -> tuple[Segment, ...]:
+    """The segment of those rows, written into ``folder``; () if there are none."""
+    table = found.table
     tiers = state.tiers & {Tier.DELTA, Tier.HEAD}
+    if not tiers:
+        return ()
+    with journal.reading_session() as session:
+        show_lists(session, journal, found)
+        session.stage(_STAGED, Query.of(_open_rows(found, tiers)), {})
+        count = session.count(_STAGED)
+        if count > ENDED_ROWS_MAX:
+            raise Replan("many rows past their time were changed meanwhile")
+        if not count:
+            return ()
+        query = layout.segment_query(table, exp.select("*").from_(_STAGED))
+        files = journal.warehouse.write_into(session, table, query, folder, count, ROWS_PER_FILE)
+    oldest = min(s.min_version for s in state.manifest.segments)
+    return (
+        Segment(
+            id=journal.warehouse.segment_id(files[0].path),
+            tier=Tier.BASE,
+            files=files,
+            fields=layout.fields_of(table),
+            counts=RowCounts(open=count),
+            min_version=oldest,
+            max_version=found.settled,
+        ),
+    )
+
+
+def _open_rows(found: Expiry, tiers: frozenset[Tier]) -> exp.Select:
+    table = found.table
+    start, end = table.format.version_column, table.format.subsequent_column
     goes = found.archived("j")
-    if not tiers or goes is None:
-        return
-    show_lists(session, journal, found)
-    start, end = found.table.format.version_column, found.table.format.subsequent_column
+    assert goes is not None
     late = exp.GT(this=column(end, "j"), expression=found.settled_version())
     planned = exp.LTE(this=column(start, "j"), expression=found.settled_version())
-    rows = exp.select(exp.alias_(exp.Literal.number(1), "ended"))
-    rows = rows.from_(Reader(found.table, tiers).journal().subquery("j")).where(late, planned, goes)
-    if session.arrow_rows(session.arrow(Query.of(rows.limit(1)), {})):
-        raise Replan("a row that goes was ended meanwhile")
+    none = exp.cast(exp.Null(), version_type(table), dialect="duckdb")
+    values: list[exp.Expr] = [column(c.physical, "j") for c in table.stored]
+    values += [column(start, "j"), exp.alias_(none, ident(end))]
+    rows = exp.select(*values).from_(Reader(table, tiers).journal().subquery("j"))
+    order = [column(n, "j") for n in (*table.key, start)]
+    return rows.where(late, planned, goes).order_by(*order)
 
 
 def show_lists(session: DuckDBSession, journal: Journal, found: Expiry) -> None:

@@ -31,7 +31,7 @@ from journal.transactions.orphaned_rows import left_by_date
 from journal.transactions.state import JournalState
 from spark_compaction.backend import Replan
 from spark_compaction.contract import Engine, JobPlan, Json, Progress, Replacement, Staged
-from spark_compaction.programs.concurrent_updates import refuse_ended, show_lists
+from spark_compaction.programs.concurrent_updates import ended_meanwhile, show_lists
 from spark_compaction.programs.expired_files import count_file
 from spark_compaction.programs.retention_plan import Planning
 from spark_compaction.programs.retention_rules import expiry
@@ -45,12 +45,14 @@ REWRITE = "spark_compaction.programs.expired_files:rewrite"
 class Retention:
     """The job for one table; ``now`` is the moment the policy is applied at, the clock's if None.
 
-    ``found`` keeps what was planned last, for the check before the swap.
+    ``found`` keeps what was planned last, for the check before the swap; ``_late`` is the folder of
+    what that may have to write.
     """
 
     now: datetime | None = None
     kind: str = "retain"
     found: Expiry | None = field(default=None, init=False)
+    _late: str | None = field(default=None, init=False)
 
     @property
     def settled(self) -> Version:
@@ -75,6 +77,9 @@ class Retention:
             heads = unsealed(session, state, settled)
             segments = state.manifest.segments
             plan = Planning(journal, session, self.found, segments, heads).plan()
+        if not plan.is_empty:
+            self._late = journal.warehouse.new_folder(table)
+            plan = replace(plan, folders=(*plan.folders, self._late))
         return replace(plan, kind=self.kind, generation=state.manifest.generation)
 
     def stage(self, journal: Journal, plan: JobPlan, engine: Engine, progress: Progress) -> Staged:
@@ -152,27 +157,31 @@ class Retention:
             if checksum(journal.root / file.path) != file.checksum:
                 raise _unverified(f"{file.path} is not what was written")
 
-    def check(self, journal: Journal, state: JournalState, table_id: int) -> None:
-        """In the commit section: raise Replan if the plan became wrong.
+    def check(self, journal: Journal, state: JournalState, table_id: int) -> tuple[Segment, ...]:
+        """In the commit section: what must stay for the sake of rows written after the plan.
 
-        A closing row written meanwhile may name an open row that goes. From here on, transactions
-        that began earlier and end such a row are in conflict.
+        A closing row written meanwhile names an open row that goes. That row is listed again, and
+        goes with the next run, together with what ended it. From here on, transactions that began
+        earlier and end such a row are in conflict.
         """
         found = self.found
         assert found is not None
         if state.catalog.by_id(table_id) != found.table:
             raise Replan("the table's definition was changed meanwhile")
-        condition = found.expired()
         with journal.reading_session() as session:
             if not are_as_judged(journal, session, found.table, found.holding):
                 raise Replan("a legal hold was placed or released meanwhile")
-            if condition is None:
-                return
-            refuse_ended(session, journal, state.tables[table_id], found)
-            if found.policy.dependents is Dependents.REFUSE:
-                left_by_date(session, journal.state, found)
+        condition = found.expired()
+        if condition is None:
+            return ()
         generation = state.tables[table_id].manifest.generation + 1
         journal.removals.add(Removal(table_id, generation, condition))
+        if found.policy.dependents is Dependents.REFUSE:
+            with journal.reading_session() as session:
+                show_lists(session, journal, found)
+                left_by_date(session, journal.state, found)
+        assert self._late is not None
+        return ended_meanwhile(journal, state.tables[table_id], found, self._late)
 
 
 def _unverified(what: str) -> PalimpsestError:

@@ -23,8 +23,9 @@ from spark_compaction.contract import Replacement
 _NOTHING: Mapping[str, SegmentFile | None] = MappingProxyType({})
 
 
-Check = Callable[[JournalState], None]
-"""Called in the commit section before the swap; raises Replan if its job has become wrong."""
+Check = Callable[[JournalState], Sequence[Segment]]
+"""Called in the commit section before the swap: what is to be listed besides, because of what was
+written meanwhile. Raises Replan if its job has become wrong."""
 
 
 def replaced(manifest: Manifest, replacement: Replacement) -> Manifest:
@@ -61,7 +62,8 @@ def swap(
         if state is None:
             raise Replan("the table is gone")
         if check is not None:
-            check(journal.state)
+            late = check(journal.state)
+            replacement = replace(replacement, added=(*replacement.added, *late))
         manifest = replaced(state.manifest, replacement)
         manifest = replace(manifest, floor=max(manifest.floor, floor))
         gone = replacement.gone()

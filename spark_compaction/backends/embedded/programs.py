@@ -5,9 +5,11 @@ Those that remove rows leave a backup of what was before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 
+from journal.model.segment import Segment
 from journal.records import backups
 from journal.records.report import JobReport
 from journal.stores.embedded.journal import Journal
@@ -40,14 +42,15 @@ def _compact(journal: Journal, asked: JobRequest, mode: str) -> JobReport:
 def _retain(journal: Journal, asked: JobRequest, now: datetime, by: str | None) -> JobReport:
     job = Retention(now)
 
-    def before_swap(state: JournalState) -> None:
-        job.check(journal, state, asked.table.id)
+    def before_swap(state: JournalState) -> Sequence[Segment]:
+        late = job.check(journal, state, asked.table.id)
         segments = backups.segments_at(state.tables[asked.table.id], job.settled)
         assert segments is not None, "nobody else replaces segments while a job runs"
         naming = backups.left_by(job.kind, asked.job_id, by, now)
         with journal.exclusive_session() as session:
             backups.add_once(session, naming.backup(asked.table, segments, job.settled))
             session.commit()
+        return late
 
     return _run(journal, job, asked, before_swap)
 

@@ -82,8 +82,9 @@ def _remove(
 ) -> tuple[list[JobReport], dict[str, str]]:
     """Write files anew until none holds a key; reports, and what the others of a file hold."""
 
-    def check(state: JournalState) -> None:
+    def check(state: JournalState) -> tuple[Segment, ...]:
         check_hidden(state.tables[table.id].manifest, names, table)
+        return ()
 
     reports: list[JobReport] = []
     others: dict[str, str] = {}

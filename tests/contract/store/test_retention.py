@@ -76,6 +76,7 @@ def test_a_row_that_is_ended_meanwhile_goes_in_the_end(
 
 
 @pytest.mark.needs(Capability.WRITES_DURING_RETENTION)
+@pytest.mark.drifts(embedded="the row waits for the next run, as its plan says")
 def test_a_row_that_is_ended_meanwhile_goes_with_the_same_run(
     store: Store, table: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
