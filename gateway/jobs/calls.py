@@ -42,7 +42,7 @@ def call_job(session: Session, name: str, arguments: Mapping[str, Any]) -> State
     named = "table" in given
     tables = named_tables(session, given)
     dry_run = Arguments({"dry_run": given.pop("dry_run", False)}).flag("dry_run")
-    request = Request(name, given, dry_run=dry_run, names_tables=named)
+    request = Request(name, given, dry_run=dry_run, named=named)
     runs = run_all(session, request, tables)
     raise_failed(runs)
     return session.executor.table_outcome("CALL", _rows(runs))

@@ -57,7 +57,7 @@ class Request:
     - ``kind``: the kind of job; ``options``: its arguments, as in CALL.
     - ``dry_run``: plan and report, and write nothing.
     - ``cause``: manual, schedule or trigger; ``system.jobs`` records it.
-    - ``names_tables``: the caller names the tables, so that those which failed too often run, too.
+    - ``named``: the caller names the tables, so that those which failed too often run, too.
     - ``parallel``: how many tables to work on at once; ``units``: at most this many tables.
     - ``now``: the moment at which policies apply; None: the clock's.
     """
@@ -66,7 +66,7 @@ class Request:
     options: Mapping[str, Any] = field(default_factory=dict)
     dry_run: bool = False
     cause: str = "manual"
-    names_tables: bool = True
+    named: bool = True
     parallel: int = 1
     units: int | None = None
     now: datetime | None = None
@@ -134,7 +134,7 @@ def run_named(
         kind,
         options,
         dry_run=dry_run,
-        names_tables=bool(tables),
+        named=bool(tables),
         parallel=parallel,
         units=units,
         progress=advance,
@@ -167,11 +167,11 @@ def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list
     for table in ordered:
         attempt = last[table.id][1] + 1 if _is_unsuccessful(last, table) else 1
         most = policy_of(table).attempts or ATTEMPTS_MAX
-        if not request.names_tables and attempt > most:
+        if not request.named and attempt > most:
             runs.append(_record_given_up(request.kind, table, attempt - 1))
         else:
             chosen.append((table, attempt))
-    if request.units is not None and not request.names_tables:
+    if request.units is not None and not request.named:
         chosen = chosen[: request.units]
     with ThreadPoolExecutor(max_workers=max(1, request.parallel)) as pool:
         calls = [pool.submit(run_one, session, kind, request, t, n) for t, n in chosen]

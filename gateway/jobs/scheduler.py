@@ -216,7 +216,7 @@ class Scheduler:
     def _run_now(
         self, kind: str, table: Table, cause: str, options: Mapping[str, Any]
     ) -> list[JobRun]:
-        request = Request(kind, options, cause=cause, names_tables=False)
+        request = Request(kind, options, cause=cause, named=False)
         runs = run_all(self._sessions(), request, [table])
         for run in runs:
             if run.error is not None and run.error.code is not Code.JOB_BUSY:

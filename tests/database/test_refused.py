@@ -24,7 +24,7 @@ QUERIES = (
     ("SELECT MAP {'a': 1}", "MAP"),
     ("SELECT 1::UINTEGER", "unsigned"),
     ("SELECT reduce(l, lambda x, y: x + y) FROM t", "lambda"),
-    ("SELECT list_sort(l, s) FROM t", "sorts lists"),
+    ("SELECT list_sort(l, s) FROM t", "lists sorted only"),
     ("SELECT printf('%d', a) FROM t", "function printf"),
     ("SELECT l[1:2:2] FROM t", "in steps"),
     ("SELECT strftime(DATE '2024-01-02', '%w')", "%w"),

@@ -211,16 +211,16 @@ def test_one_failing_table_stops_none_of_the_others(
     session = run.connection.session
     tables = list(session.journal.state.catalog.tables())
     for attempt in (2, 3):
-        runs = run_all(session, Request("plug", names_tables=False), tables)
+        runs = run_all(session, Request("plug", named=False), tables)
         assert calls[0] == "t", "what failed comes first"
         assert runs[0].attempt == attempt
         calls.clear()
-    runs = run_all(session, Request("plug", names_tables=False), tables)
+    runs = run_all(session, Request("plug", named=False), tables)
     assert calls == ["u"]
     assert [r.state for r in runs if r.failed] == ["GIVEN UP"]
-    run_all(session, Request("plug", names_tables=True, parallel=2), tables)
+    run_all(session, Request("plug", named=True, parallel=2), tables)
     assert sorted(calls) == ["t", "u", "u"]
-    run_all(session, Request("plug", names_tables=False, units=1), tables[1:])
+    run_all(session, Request("plug", named=False, units=1), tables[1:])
     assert run.error("CALL system.plug(nothing => 1)")[0] == "PAL-222"
 
 
