@@ -13,6 +13,7 @@ from gateway.commands.connecting import JSON_OPTION, Access, open_connection, up
 from gateway.commands.failure import STATEMENT, exit_on_error, fail
 from gateway.commands.progress import show_progress
 from gateway.errors import mapped, mapping
+from gateway.sharing.remote_session import RemoteSession
 from gateway.wording import counted
 
 if TYPE_CHECKING:
@@ -220,7 +221,9 @@ def run(named: tuple[str, ...], engine: str, as_json: bool, access: Access) -> N
     with open_connection(access, "erase", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping(), show_progress("purging", quiet=as_json):
             session = connection.client_session
-            session.settings = session.settings.with_setting("job_engine", engine)
+            if isinstance(session, RemoteSession):
+                # What rewrites files works here, and reads the setting.
+                session.settings = session.settings.with_setting("job_engine", engine)
             done = session.perform(requests.purge, named, engine)
     _write_requests(done.requests, as_json=as_json)
     for error in list(done.failures.values())[:1]:
