@@ -81,7 +81,7 @@ class ServedSession:
         """Answer calls until the client leaves or the owner closes; then roll back."""
         try:
             wire.send(self._peer, Welcome(self.key, pid, self.state()))
-            while self._answer(wire.receive(self._peer)):
+            while self._next():
                 pass
         except wire.PeerGone:
             pass
@@ -89,6 +89,15 @@ class ServedSession:
             self._left = True
             self._drop(list(self._results))
             self.session.close()
+
+    def _next(self) -> bool:
+        """Take and answer the next call; false after the last one."""
+        try:
+            call = wire.receive(self._peer)
+        except PalimpsestError as error:
+            wire.send(self._peer, Failed.of(error, self.state()))
+            return True
+        return self._answer(call)
 
     def leave_if_idle(self) -> bool:
         """End the connection of a client that waits for nothing; from another thread."""

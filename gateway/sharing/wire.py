@@ -25,7 +25,7 @@ _HEADER = struct.Struct("!QB")
 _VALUES, _BYTES = 0, 1
 _PROTOCOL = 5
 _OWN = ("gateway.", "journal.", "rewriter.", "spark_compaction.", "sqlglot.")
-_BUILDERS = ("failure", "frozen_mapping")
+_BUILDERS = ("failure", "frozen_mapping", "plain")
 _KNOWN = frozenset(
     {
         *(("builtins", name) for name in ("bytearray", "complex", "frozenset", "range", "set")),
@@ -91,12 +91,24 @@ def dumped(value: object) -> bytes:
 
 def loaded(data: bytes | memoryview) -> Any:
     """The value of such bytes; raises INTERFACE for types that are not on the list."""
-    return _Unpickler(io.BytesIO(data)).load()
+    try:
+        return _Unpickler(io.BytesIO(data)).load()
+    except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, TypeError) as error:
+        raise PalimpsestError(
+            Code.INTERFACE,
+            f"a message of another program cannot be read: {error}",
+            advice="use the same version of palimpsest in all programs",
+        ) from error
 
 
 def frozen_mapping(items: dict[Any, Any]) -> Mapping[Any, Any]:
     """A mapping that nobody can change, which pickle does not know."""
     return MappingProxyType(items)
+
+
+def plain(value: Any) -> Any:
+    """A value of the language that a library's own stands for: an integer of numpy's, say."""
+    return value
 
 
 def failure(code: str, message: str, advice: str, position: Position | None) -> PalimpsestError:
@@ -112,6 +124,10 @@ class _Pickler(pickle.Pickler):
             return failure, (value.code.name, value.message, value.advice, value.position)
         if isinstance(value, enum.Enum):
             return type(value), (value.value,)
+        if hasattr(value, "to_pydatetime"):
+            return plain, (value.to_pydatetime(),)
+        if type(value).__module__ == "numpy" and getattr(value, "ndim", 1) == 0:
+            return plain, (value.item(),)
         if type(value).__module__ == "zoneinfo" and getattr(value, "key", None):
             return type(value), (value.key,)
         return NotImplemented

@@ -61,6 +61,29 @@ def test_values_of_every_type_are_the_same(root: Path, owner: Connection) -> Non
             assert other.ask("python", f"{code}c.description)") == repr(here.description)
 
 
+def test_parameters_of_every_type_arrive(root: Path, owner: Connection) -> None:
+    code = """
+import datetime, decimal, uuid, zoneinfo
+import numpy
+class Own:
+    pass
+given = [1 << 100, 1.5, "x", b"y", None, True, decimal.Decimal("1.50"), uuid.UUID(int=7),
+         datetime.date(2024, 2, 29), datetime.timedelta(1), numpy.int64(5), numpy.float32(0.5),
+         datetime.datetime(2024, 1, 1, tzinfo=zoneinfo.ZoneInfo("Europe/Berlin")), [1, 2]]
+marks = ", ".join("?" for _ in given)
+(row,) = connection.execute(f"SELECT {marks}", given).fetchall()
+try:
+    connection.execute("SELECT ?", [Own()])
+except gateway.Error as error:
+    refused = error.code
+found["value"] = [repr(row[:6]), refused, connection.execute("SELECT 1").fetchall()]
+"""
+    with Program(root) as other:
+        first, refused, after = other.ask("python", code)
+        assert first == repr((1 << 100, 1.5, "x", b"y", None, True))
+        assert (refused, after) == ("PAL-220", [[1]])
+
+
 def test_rows_that_do_not_fit_one_message_come_in_order(root: Path, owner: Connection) -> None:
     with Program(root) as other:
         code = """
