@@ -218,37 +218,39 @@ WHERE
         ) AS q(v)
       ) = 0
       THEN FALSE
-      WHEN `k` IS NULL
-      OR (
-        SELECT COUNT(*) - COUNT(q.`v`)
-        FROM (
-          SELECT `t`
+      WHEN (
+        `k` IS NULL
+        OR (
+          SELECT COUNT(*) - COUNT(q.`v`)
           FROM (
-            SELECT `o`.`k`, `o`.`t`, `o`.`n`
+            SELECT `t`
             FROM (
-              SELECT `k`, `t`, `n`, `version_number`, `subsequent_version_number`
-              FROM `_palimpsest`.`t2_base`
-              UNION ALL
-              SELECT `k`, `t`, `n`, `version_number`, `subsequent_version_number`
-              FROM `_palimpsest`.`t2_delta`
-              WHERE `subsequent_version_number` IS NULL
-              UNION ALL
-              SELECT `k`, `t`, `n`, `version_number`, `subsequent_version_number`
-              FROM `_palimpsest`.`t2_head`
-              WHERE `subsequent_version_number` IS NULL
-            ) AS `o`
-            ANTI JOIN (
-              SELECT `k`, `t`, `n`, `version_number`, `subsequent_version_number`
-              FROM `_palimpsest`.`t2_delta`
-              UNION ALL
-              SELECT `k`, `t`, `n`, `version_number`, `subsequent_version_number`
-              FROM `_palimpsest`.`t2_head`
-            ) AS `c`
-              ON (`c`.`k` = `o`.`k` AND `c`.`version_number` = `o`.`version_number`)
-              AND `c`.`subsequent_version_number` > `c`.`version_number`
-          ) AS `u`
-        ) AS q(v)
-      ) > 0
+              SELECT `o`.`k`, `o`.`t`, `o`.`n`
+              FROM (
+                SELECT `k`, `t`, `n`, `version_number`, `subsequent_version_number`
+                FROM `_palimpsest`.`t2_base`
+                UNION ALL
+                SELECT `k`, `t`, `n`, `version_number`, `subsequent_version_number`
+                FROM `_palimpsest`.`t2_delta`
+                WHERE `subsequent_version_number` IS NULL
+                UNION ALL
+                SELECT `k`, `t`, `n`, `version_number`, `subsequent_version_number`
+                FROM `_palimpsest`.`t2_head`
+                WHERE `subsequent_version_number` IS NULL
+              ) AS `o`
+              ANTI JOIN (
+                SELECT `k`, `t`, `n`, `version_number`, `subsequent_version_number`
+                FROM `_palimpsest`.`t2_delta`
+                UNION ALL
+                SELECT `k`, `t`, `n`, `version_number`, `subsequent_version_number`
+                FROM `_palimpsest`.`t2_head`
+              ) AS `c`
+                ON (`c`.`k` = `o`.`k` AND `c`.`version_number` = `o`.`version_number`)
+                AND `c`.`subsequent_version_number` > `c`.`version_number`
+            ) AS `u`
+          ) AS q(v)
+        ) > 0
+      )
       THEN NULL
       ELSE FALSE
     END
