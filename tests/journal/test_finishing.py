@@ -90,7 +90,7 @@ def test_files_have_the_filters_that_one_thread_builds(
     assert read_sidecar((root / files[0].path).parent) == expected
 
 
-@pytest.mark.parametrize("step", ["filters_of", "settled"])
+@pytest.mark.parametrize("step", ["filters_of", "sync_file"])
 def test_nothing_stays_of_files_that_cannot_be_finished(
     small_files: None, onboarded: Client, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
