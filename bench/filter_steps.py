@@ -52,5 +52,5 @@ def watched() -> Iterator[Steps]:
     with ExitStack() as stack:
         for module, name in ((finishing, "filters_of"), (filters, "write_sidecar")):
             stack.enter_context(patch.object(module, name, on_processor(getattr(module, name))))
-        stack.enter_context(patch.object(warehouse, "finished", by_clock))
+        stack.enter_context(patch.object(warehouse, "finish_files", by_clock))
         yield steps

@@ -47,7 +47,7 @@ def _case(report: Report, ours: Gateway, case: str, people: Sequence[str], repea
         assert rows
 
     def unseen() -> None:
-        with patch.object(KeyFilters, "narrow", _all):
+        with patch.object(KeyFilters, "matching_paths", _all):
             read(WITHOUT)
 
     report.compare(

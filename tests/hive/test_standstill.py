@@ -10,7 +10,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.stores.hive import store as hive
+from journal.stores.hive import thrift_connection as hive
 from journal.stores.hive.liveness import Pulse
 from tests.support.relay import Relay
 from tests.support.thrift_server import ThriftServer
