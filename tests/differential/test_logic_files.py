@@ -16,6 +16,13 @@ FILES = sorted(FOLDER.rglob("*.slt"))
 IDS = [path.relative_to(FOLDER).with_suffix("").as_posix() for path in FILES]
 
 
+_IN_EVERY_RUN = {"plain", "flush_and_restart"}
+_CONFIGURATIONS = [
+    pytest.param(name, marks=() if name in _IN_EVERY_RUN else pytest.mark.slow)
+    for name in CONFIGURATIONS
+]
+
+
 def _mismatches(path: Path, engine: Engine, config: str) -> list[str]:
     try:
         found = run_records(parse_file(path), engine, CONFIGURATIONS[config])
@@ -36,7 +43,7 @@ def test_gateway_by_position(path: Path, tmp_path: Path, monkeypatch: pytest.Mon
     assert _mismatches(path, GatewayEngine(tmp_path / "warehouse"), "flush") == []
 
 
-@pytest.mark.parametrize("config", CONFIGURATIONS)
+@pytest.mark.parametrize("config", _CONFIGURATIONS)
 @pytest.mark.parametrize("path", FILES, ids=IDS)
 @pytest.mark.timeout(120)
 def test_gateway(path: Path, config: str, tmp_path: Path) -> None:

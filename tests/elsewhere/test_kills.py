@@ -20,6 +20,9 @@ REPOSITORY = Path(__file__).parents[2]
 Killed = Callable[[Client, str, str], Client]
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture
 def killed() -> Iterator[Killed]:
     """A function that has another process run a statement and die at a step."""
