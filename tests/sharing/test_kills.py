@@ -44,8 +44,7 @@ class Client(threading.Thread):
             self.error = error
 
     def work(self) -> None:
-        """What kind of client it is."""
-        raise NotImplementedError
+        """Add rows until it is over, as the kind of client does."""
 
     def take(self, n: int, answer: dict[str, object] | None) -> None:
         """Note what was said of row ``n``."""
