@@ -97,6 +97,8 @@ class RemoteOwner:
                 continue
             if isinstance(answer, Moved):
                 self._hang_up()
+                if operation == "fetch":
+                    raise self.rows_lost()
                 continue
             if answer.state is not None:
                 self.state = answer.state
@@ -104,6 +106,15 @@ class RemoteOwner:
                 raise answer.error()
             return answer.value
         raise self._lost_error("it ended again and again while a statement was to run")
+
+    @property
+    def session_key(self) -> str:
+        """Which session the numbers of results are of; empty while there is none."""
+        return "" if self._link is None else self._link.welcome.key
+
+    def rows_lost(self) -> PalimpsestError:
+        """The error of rows that were to be fetched from a session that is over."""
+        return self._lost_error("the rows that were not fetched yet are gone")
 
     def drop(self, result: int) -> None:
         """Fetch nothing more of a result; the owner hears of it with the next call."""
@@ -267,7 +278,7 @@ class RemoteOwner:
         if before.is_pinned:
             raise self._lost_error("the open transaction and temporary tables are gone")
         if operation in {"fetch", "track"}:
-            raise self._lost_error("the rows that were not fetched yet are gone")
+            raise self.rows_lost()
         if single or self._has(operation, arguments, Call, Erase):
             raise PalimpsestError(
                 Code.OUTCOME_UNKNOWN,

@@ -24,6 +24,7 @@ class RemoteRows:
     def __init__(self, owner: RemoteOwner, head: OutcomeHead) -> None:
         self._owner = owner
         self._head = head
+        self._session_key = owner.session_key
         self._ahead: Sequence[Row] = head.rows
         self._next = 0
         self._is_whole = head.is_whole
@@ -66,7 +67,8 @@ class RemoteRows:
         if not self._closed:
             self._closed = True
             self._ahead, self._next, self._rest = (), 0, None
-            self._owner.drop(self._head.result)
+            if self._owner.session_key == self._session_key:
+                self._owner.drop(self._head.result)
 
     def _refill(self) -> bool:
         """Have the rows of the next batch at hand; False after the last one."""
@@ -90,6 +92,9 @@ class RemoteRows:
 
         has_more = True
         while has_more:
+            if self._owner.session_key != self._session_key:
+                # Another session counts its results anew: the number means other rows there.
+                raise self._owner.rows_lost()
             raw: list[memoryview] = []
             has_more = self._owner.call(
                 "fetch", self._head.result, from_first, _BATCHES, batches=raw

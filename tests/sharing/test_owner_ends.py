@@ -122,6 +122,24 @@ sys.stdin.read()
     owner.communicate()
 
 
+def test_rows_of_a_lost_owner_are_not_taken_from_the_next(root: Path) -> None:
+    code = """
+import os, signal
+from gateway.sharing import folder
+first = connection.execute("SELECT x FROM range(100000) r(x)")
+head = first.fetchmany(10)
+os.kill(folder.owner_of(PLACE).pid, signal.SIGKILL)
+second = connection.execute("SELECT -x FROM range(100000) r(x)")
+try:
+    found["value"] = len(first.fetchall())
+except gateway.Error as error:
+    found["value"] = [error.sqlstate, len(second.fetchall())]
+"""
+    with Program(root), Program(root) as other:
+        place = f"from pathlib import Path\nPLACE = Path({str(root)!r})\n"
+        assert other.ask("python", place + code) == ["08006", 100000]
+
+
 def test_a_stopped_owner_is_reported(root: Path) -> None:
     with Program(root) as owner, Program(root) as other:
         os.kill(owner.process.pid, signal.SIGSTOP)
