@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bench import (
     bulk_update,
+    commands,
     compaction,
     current_view,
     filtered_read,
@@ -35,6 +36,7 @@ SCRIPTS: dict[str, Callable[[Options], Report]] = {
     "on_conflict": on_conflict.measure,
     "bulk_update": bulk_update.measure,
     "import_rows": import_rows.measure,
+    "commands": commands.measure,
     "compaction": compaction.measure,
     "stream": stream.measure,
     "filters": filters.measure,

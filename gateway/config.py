@@ -7,15 +7,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import Field, dataclass, field, fields, replace
+from difflib import get_close_matches
 from typing import Any
 
-from sqlglot import exp
-
-from gateway.session.search_path import schemas_of
+from gateway.session.taken_settings import taken_settings
 from journal.model.errors import Code, PalimpsestError
-from journal.model.schema import DEFAULT_SCHEMA, CatalogSnapshot, fold
+from journal.model.schema import DEFAULT_SCHEMA
+from rewriter.dialect_semantics import (
+    NULLS_FIRST,
+    NULLS_LARGE,
+    NULLS_LAST,
+    NULLS_SMALL,
+    QuerySettings,
+)
 from rewriter.limits import Limits
-from rewriter.name_resolution import OWN_SCHEMAS, SYSTEM_SCHEMAS, is_database, position_of
 
 
 def _setting(default: Any, about: str) -> Any:
@@ -41,6 +46,16 @@ class Settings:
     partial_history: int = _setting(0, "1: read a past whose versions a policy has removed")
     suppressed_rows: str = _setting("refuse", "erased rows of bulk loads: refuse all, or skip them")
     timezone: str | None = _setting(None, "time zone in which timestamps are read and shown")
+    default_null_order: str = _setting(NULLS_LAST, "where NULL stands in an ORDER BY")
+    default_order: str = _setting("asc", "direction of an ORDER BY that gives none")
+    order_by_non_integer_literal: str = _setting("false", "true: ORDER BY a text orders nothing")
+    scalar_subquery_error_on_multiple_rows: str = _setting("true", "false: the first row counts")
+    dialect: str = "duckdb"
+    """That of the session; not a setting."""
+    taken: tuple[tuple[str, str], ...] = ()
+    """Values of settings without effect, by name, where they are not the default."""
+    prepared: tuple[tuple[str, str], ...] = ()
+    """The texts of PREPARE statements by folded name; they go where the session goes."""
     home: str = DEFAULT_SCHEMA
     """The default schema of the store; not a setting."""
     path: tuple[str, ...] = ()
@@ -50,6 +65,16 @@ class Settings:
         """These settings in a store with another default schema."""
         moved = schema if self.schema == self.home else self.schema
         return replace(self, schema=moved, home=schema)
+
+    @property
+    def query_settings(self) -> QuerySettings:
+        """What changes the meaning of queries."""
+        return QuerySettings(
+            self.default_null_order,
+            self.default_order == "desc",
+            self.order_by_non_integer_literal == "true",
+            self.scalar_subquery_error_on_multiple_rows == "false",
+        )
 
     @property
     def limits(self) -> Limits:
@@ -69,12 +94,13 @@ class Settings:
         """A copy with one setting changed; None sets its default."""
         key = _ALIASES.get(name.lower(), name.lower())
         known = {f.name: f for f in _settable()}
-        if key not in known:
-            raise PalimpsestError(
-                Code.UNKNOWN_SETTING,
-                f'there is no setting "{name}"',
-                advice="SELECT * FROM system.settings lists them",
-            )
+        others = taken_settings(self.dialect)
+        if key in others:
+            rest = tuple(pair for pair in self.taken if pair[0] != key)
+            given = () if value is None else ((key, others[key].checked(key, str(value))),)
+            return replace(self, taken=rest + given)
+        if key not in known or (key in _DUCKDB_ONLY and self.dialect != "duckdb"):
+            raise self._unknown_setting(name)
         if value is None:
             return self._replaced(key, self.home if key == "schema" else known[key].default)
         if "int" in str(known[key].type):
@@ -89,17 +115,20 @@ class Settings:
                     advice="give 0 or more",
                 )
             return self._replaced(key, number)
-        if key == "suppressed_rows" and str(value).lower() not in _SUPPRESSED:
-            raise PalimpsestError(
-                Code.SETTING_VALUE,
-                f"{key} is refuse or skip, not {value!r}",
-                advice="skip leaves out rows that were erased, and counts them",
-            )
-        if key == "suppressed_rows":
-            return self._replaced(key, str(value).lower())
+        if key in _CHOICES:
+            return self._replaced(key, _chosen(key, value))
         if key == "timezone":
             return self._replaced(key, zone_name(str(value)))
         return self._replaced(key, str(value) or None)
+
+    def _unknown_setting(self, name: str) -> PalimpsestError:
+        known = [found for found, _, _ in self.rows()]
+        close = get_close_matches(name.lower(), [*known, *_ALIASES], n=3, cutoff=0.7)
+        close = [found for found in close if _ALIASES.get(found, found) in known]
+        advice = "SELECT * FROM system.settings lists them"
+        if close:
+            advice = f"did you mean {' or '.join(close)}? {advice}"
+        return PalimpsestError(Code.UNKNOWN_SETTING, f'there is no setting "{name}"', advice=advice)
 
     def _replaced(self, key: str, value: Any) -> Settings:
         change: dict[str, Any] = {key: value}
@@ -107,14 +136,38 @@ class Settings:
             change["path"] = ()
         return replace(self, **change)
 
+    def text_of(self, name: str) -> str | None:
+        """The value of one setting as text; raises UNKNOWN_SETTING."""
+        key = name.lower()
+        if key == "search_path":
+            return ", ".join(self.search_path)
+        self.with_setting(name, None)
+        key = _ALIASES.get(key, key)
+        return next(value for found, value, _ in self.rows() if found == key)
+
     def rows(self) -> list[tuple[str, str | None, str]]:
         """Name, value and meaning of each setting."""
         found = []
         for entry in _settable():
+            if entry.name in _DUCKDB_ONLY and self.dialect != "duckdb":
+                continue
             value = getattr(self, entry.name)
             shown = None if value is None else str(value)
             found.append((entry.name, shown, str(entry.metadata["about"])))
+        given = dict(self.taken)
+        for name, taken in sorted(taken_settings(self.dialect).items()):
+            found.append((name, given.get(name, taken.default), _NO_EFFECT))
         return found
+
+
+def _chosen(key: str, value: Any) -> str:
+    """The value of a setting that has a few; raises SETTING_VALUE for others."""
+    choices, advice = _CHOICES[key]
+    given = "_".join(str(value).lower().split())
+    if given not in choices:
+        shown = " or ".join(dict.fromkeys(choices.values()))
+        raise PalimpsestError(Code.SETTING_VALUE, f"{key} is {shown}, not {value!r}", advice=advice)
+    return choices[given]
 
 
 def _settable() -> list[Field[Any]]:
@@ -133,51 +186,37 @@ def zone_name(text: str) -> str | None:
     return "UTC" if not hours else f"Etc/GMT{'-' if offset[1] == '+' else '+'}{hours}"
 
 
-_SUPPRESSED = ("refuse", "skip")
+_NO_EFFECT = "taken, without effect on answers"
+_NULL_ORDERS = {
+    **dict.fromkeys((NULLS_FIRST, "null_first", "first"), NULLS_FIRST),
+    **dict.fromkeys((NULLS_LAST, "null_last", "last"), NULLS_LAST),
+    **dict.fromkeys((NULLS_SMALL, "sqlite", "mysql"), NULLS_SMALL),
+    **dict.fromkeys((NULLS_LARGE, "postgres"), NULLS_LARGE),
+}
+_FLAGS = {
+    **dict.fromkeys(("true", "on", "1", "yes"), "true"),
+    **dict.fromkeys(("false", "off", "0", "no"), "false"),
+}
+_CHOICES: dict[str, tuple[dict[str, str], str]] = {
+    "suppressed_rows": (
+        {"refuse": "refuse", "skip": "skip"},
+        "skip leaves out rows that were erased, and counts them",
+    ),
+    "default_null_order": (_NULL_ORDERS, "write NULLS FIRST or NULLS LAST where it matters"),
+    "default_order": (
+        {"asc": "asc", "ascending": "asc", "desc": "desc", "descending": "desc"},
+        "write ASC or DESC where it matters",
+    ),
+    "order_by_non_integer_literal": (_FLAGS, "true lets ORDER BY name a text, which does nothing"),
+    "scalar_subquery_error_on_multiple_rows": (_FLAGS, "false takes the first of several rows"),
+}
+"""What a value may be, as it is given and as it is kept, and advice."""
+_DUCKDB_ONLY = frozenset(_CHOICES) - {"suppressed_rows"}
 _OFFSET = re.compile(r"([+-])(\d{1,2})(?::?00)?")
 _ALIASES = {
     "search_path": "schema",
     "application_name": "application",
     "system_versioning_asof": "as_of",
     "time_zone": "timezone",
+    "null_order": "default_null_order",
 }
-
-
-def after_set(
-    settings: Settings,
-    name: str,
-    value: exp.Expr | None,
-    catalog: CatalogSnapshot,
-    user: str | None,
-) -> Settings:
-    """Settings after a SET or USE of ``user``; None for the value sets the default."""
-    if value is not None and name.lower() == "search_path":
-        return settings.with_search_path(schemas_of(value, user))
-    return settings.with_setting(name, None if value is None else setting_text(value, catalog))
-
-
-def setting_text(value: exp.Expr, catalog: CatalogSnapshot) -> str:
-    """The text a SET's value stands for: a literal's content, a name, or SQL for an expression.
-
-    A table stands for the schema that USE names; raises UNKNOWN_SCHEMA if there is none such.
-    """
-    if isinstance(value, exp.Table):
-        return _schema_named(value, catalog)
-    if value.key in {"literal", "column", "identifier", "var", "boolean"}:
-        return str(value.name or value.sql())
-    return str(value.sql(dialect="duckdb"))
-
-
-def _schema_named(place: exp.Table, catalog: CatalogSnapshot) -> str:
-    known = {**catalog.schemas, **{name: name for name in SYSTEM_SCHEMAS | OWN_SCHEMAS}}
-    in_here = not place.db or is_database(place.db, catalog)
-    if in_here and fold(place.name) in known:
-        return known[fold(place.name)]
-    if not place.db and is_database(place.name, catalog):
-        return catalog.home
-    raise PalimpsestError(
-        Code.UNKNOWN_SCHEMA,
-        f"there is no schema {place.sql()}",
-        advice=f"the schemas are {', '.join(catalog.schemas.values())}",
-        position=position_of(place),
-    )

@@ -18,6 +18,7 @@ from journal.model.plan import PointRequest
 from journal.model.schema import DEFAULT_SCHEMA, CatalogSnapshot, Table, TableName, fold
 from journal.model.segment import Tier
 from journal.model.version import Version
+from rewriter.dialect_semantics import DEFAULT_QUERY_SETTINGS, QuerySettings
 from rewriter.limits import DEFAULT_LIMITS, Limits
 
 
@@ -108,6 +109,22 @@ def no_describe(query: exp.Query, tables: frozenset[int]) -> tuple[tuple[str, st
     )
 
 
+class SettingValues(Protocol):
+    """Finds what a setting of the session is."""
+
+    def __call__(self, name: str) -> str | None:
+        """The value as ``current_setting`` shows it; raises UNKNOWN_SETTING."""
+
+
+def no_settings(name: str) -> str | None:
+    """For rewrites without a session."""
+    raise PalimpsestError(
+        Code.UNKNOWN_SETTING,
+        f'the setting "{name}" cannot be known without a session',
+        advice="connect to a warehouse",
+    )
+
+
 class Dropped(Protocol):
     """Finds a table that was dropped."""
 
@@ -129,7 +146,8 @@ class RewriteContext:
     ``session_schema`` is that of the session where names are looked up in another: in a view.
 
     ``form`` is that of the plan. ``capabilities`` are those of the store. ``job_kinds`` names the
-    jobs a policy may schedule; where it names none, any is taken.
+    jobs a policy may schedule; where it names none, any is taken. ``query_settings`` say what a
+    query of the session means, ``settings`` what ``current_setting`` shows.
     """
 
     catalog: CatalogSnapshot
@@ -148,6 +166,8 @@ class RewriteContext:
     capabilities: Capabilities = field(default_factory=Capabilities)
     job_kinds: Callable[[], Sequence[str]] = tuple
     limits: Limits = DEFAULT_LIMITS
+    query_settings: QuerySettings = DEFAULT_QUERY_SETTINGS
+    settings: SettingValues = no_settings
 
     def __post_init__(self) -> None:
         if self.path:

@@ -1,8 +1,23 @@
-"""Where the same words mean different things in the dialects of clients. Values only."""
+"""Where the same words mean different things: in dialects, and under settings. Values only."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+DIALECTS = {
+    "duckdb": "duckdb",
+    "postgres": "postgres",
+    "postgresql": "postgres",
+    "mysql": "mysql",
+    "spark": "spark",
+    "hive": "hive",
+    "ansi": "",
+}
+"""The dialects that clients may write, by the names that they give; what the parser calls each."""
+NULLS_FIRST = "nulls_first"
+NULLS_LAST = "nulls_last"
+NULLS_SMALL = "nulls_first_on_asc_last_on_desc"
+NULLS_LARGE = "nulls_last_on_asc_first_on_desc"
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,17 +27,21 @@ class DialectSemantics:
     ``short_rows``: INSERT without a column list may give fewer values than there are columns.
     ``stars_by_name``: UPDATE SET * and INSERT * of a MERGE go by name, not by position.
     ``null_generates``: NULL for a generated number asks for one.
+    ``indexes_are_relations``: an index has a name of its own among tables and views, and goes with
+    a column that it is over.
     """
 
     short_rows: bool = False
     stars_by_name: bool = False
     null_generates: bool = False
+    indexes_are_relations: bool = False
 
 
 _STRICT = DialectSemantics()
+_POSTGRES = DialectSemantics(short_rows=True, indexes_are_relations=True)
 _SEMANTICS = {
-    "postgres": DialectSemantics(short_rows=True),
-    "postgresql": DialectSemantics(short_rows=True),
+    "postgres": _POSTGRES,
+    "postgresql": _POSTGRES,
     "mysql": DialectSemantics(null_generates=True),
     "spark": DialectSemantics(stars_by_name=True),
     "hive": DialectSemantics(stars_by_name=True),
@@ -32,3 +51,21 @@ _SEMANTICS = {
 def semantics_of(dialect: str) -> DialectSemantics:
     """How a dialect's statements behave; as strictly as SQL says where nothing is known."""
     return _SEMANTICS.get(dialect, _STRICT)
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySettings:
+    """What a session has set; the values that a new one has change nothing.
+
+    ``null_order`` and ``descends`` say what an ORDER BY means that leaves it open. ``allows_text``:
+    one that names a constant orders nothing. ``takes_first``: of a scalar subquery's rows the first
+    counts.
+    """
+
+    null_order: str = NULLS_LAST
+    descends: bool = False
+    allows_text: bool = False
+    takes_first: bool = False
+
+
+DEFAULT_QUERY_SETTINGS = QuerySettings()

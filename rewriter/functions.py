@@ -34,14 +34,14 @@ FILE_FUNCTIONS = frozenset(
 ) | {"glob"}
 """Functions whose first argument names files, in lower case and without underscores."""
 _KNOWN = frozenset(name.replace("_", "") for name in TABLE_FUNCTIONS)
+CATALOG_FUNCTIONS = {"duckdb_indexes": "info_indexes"}
+"""Table functions of DuckDB whose rows the gateway supplies, and the relations that hold them."""
 _REACHING_OUT = frozenset(
     {
         "add_parquet_key",
         "arrow_scan",
         "arrow_scan_dumb",
         "checkpoint",
-        "current_setting",
-        "currval",
         "disable_logging",
         "enable_logging",
         "force_checkpoint",
@@ -53,8 +53,6 @@ _REACHING_OUT = frozenset(
         "index_scan",
         "json_execute_serialized_sql",
         "json_serialize_plan",
-        "lastval",
-        "nextval",
         "pandas_scan",
         "pg_read_file",
         "python_map_function",
@@ -65,13 +63,14 @@ _REACHING_OUT = frozenset(
         "seq_scan",
         "set_config",
         "setseed",
-        "setval",
         "sql_auto_complete",
         "summary",
         "which_secret",
         "write_log",
     }
 )
+SEQUENCE_FUNCTIONS = frozenset({"currval", "lastval", "nextval", "setval"})
+"""Functions that read or change sequences, which may stand where rows are written or shown."""
 _UNKNOWN_AGGREGATES = frozenset(
     {
         "arbitrary",
@@ -129,12 +128,16 @@ def is_aggregate(node: exp.Expr) -> bool:
 def check_functions(tree: exp.Expr) -> None:
     """Raise NOT_SUPPORTED if anything in ``tree`` calls a function that reaches outside."""
     for node in tree.find_all(exp.Anonymous, exp.NextValueFor):
-        check_function(node)
+        check_function(node, sequences=False)
 
 
-def check_function(node: exp.Expr) -> None:
-    """Raise NOT_SUPPORTED for one call of a function that reaches outside."""
-    if reaches_outside(node):
+def check_function(node: exp.Expr, *, sequences: bool = True) -> None:
+    """Raise NOT_SUPPORTED for one call of a function that reaches outside.
+
+    Those of sequences do, but where ``sequences`` may be used.
+    """
+    uses = isinstance(node, exp.NextValueFor) or function_name(node) in SEQUENCE_FUNCTIONS
+    if reaches_outside(node) or (uses and not sequences):
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"the function {function_name(node)} is not supported: it reads or changes what lies"
@@ -146,11 +149,11 @@ def check_function(node: exp.Expr) -> None:
 
 def reaches_outside(node: exp.Expr) -> bool:
     """True for a call of a function on the deny-list."""
-    if isinstance(node, exp.NextValueFor):
-        return True
     if not isinstance(node, exp.Anonymous):
         return False
     name = function_name(node)
+    if name in CATALOG_FUNCTIONS:
+        return not isinstance(node.parent, exp.Table)
     return name in _REACHING_OUT or name.startswith(_PREFIXES)
 
 

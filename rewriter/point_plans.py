@@ -66,7 +66,7 @@ def point_insert(ast: exp.Expr, context: RewriteContext) -> StatementPlan | None
     if not isinstance(node, exp.Table) or not _has_only(node, _NAME) or len(rows.expressions) != 1:
         return None
     table = context.catalog.get(table_name(node, context))
-    if not isinstance(table, Table) or table.uniques or table.checks or table.foreign_keys:
+    if not isinstance(table, Table) or table.constraints or table.unique_indexes:
         return None
     columns = [table.find(n.name) for n in named] if named else list(table.columns)
     cells = rows.expressions[0].expressions or [rows.expressions[0]]
@@ -170,7 +170,7 @@ def _point_change(ast: exp.Update, context: RewriteContext) -> PointChange | Non
 
 def _columns_read(table: Table) -> set[str]:
     """The columns that a table's own constraints concern."""
-    found = {*table.key, *(name for u in table.uniques for name in u.columns)}
+    found = set(table.unique_columns)
     found |= {name for key in table.foreign_keys for name in key.columns}
     for check in table.checks:
         found |= {c.name for c in expression(check.expression).find_all(exp.Column)}

@@ -19,8 +19,10 @@ from rewriter.checks.allowed import check_allowed
 from rewriter.checks.invariants import check_plan
 from rewriter.checks.refusals import advice_for
 from rewriter.context import RewriteContext
+from rewriter.definitions.sequences import name_owned
 from rewriter.name_resolution import position_of
 from rewriter.point_plans import point_insert, point_plan
+from rewriter.query_settings import apply_settings
 from rewriter.rules import (
     alter,
     comment,
@@ -28,13 +30,26 @@ from rewriter.rules import (
     create_table,
     ddl,
     delete,
+    index,
     restore,
     select,
+    sequence,
     show,
     undrop,
     view,
 )
-from rewriter.statement import Explain, Restore, Show, SqlStatement, Statement, Undrop
+from rewriter.statement import (
+    AlterSequence,
+    CreateSequence,
+    DropSequences,
+    Explain,
+    Restore,
+    Show,
+    SqlStatement,
+    Statement,
+    Undrop,
+)
+from rewriter.writing.sequence_numbers import with_numbers
 from rewriter.writing_statements import has_modifying_ctes, rewrite_parts
 
 Rule = Callable[[Any, RewriteContext], StatementPlan]
@@ -61,6 +76,9 @@ RULES: tuple[tuple[type[exp.Expr], str, Rule], ...] = (
     (exp.Drop, "TABLE", ddl.rewrite_drop_table),
     (exp.Drop, "VIEW", ddl.rewrite_drop_table),
     (exp.Drop, "SCHEMA", ddl.rewrite_drop_schema),
+    (exp.Create, "INDEX", index.rewrite_create_index),
+    (exp.Drop, "INDEX", index.rewrite_drop_index),
+    (exp.Alter, "INDEX", index.rewrite_alter_index),
     (exp.Alter, "TABLE", alter.rewrite_alter),
     (exp.Alter, "VIEW", alter.rewrite_alter_view),
     (exp.Comment, "", comment.rewrite_comment),
@@ -69,7 +87,23 @@ _WITH_KIND = (exp.Create, exp.Drop, exp.Alter)
 
 
 def rewrite_statement(statement: Statement, context: RewriteContext) -> StatementPlan:
-    """The plan of any statement that reads or changes data or definitions."""
+    """The plan of any statement that reads or changes data or definitions.
+
+    Raises INVARIANT for a statement on which the rewriter itself fails: nothing of it has run.
+    """
+    try:
+        return _plan_of(statement, context)
+    except (PalimpsestError, RecursionError, MemoryError):
+        raise
+    except Exception as error:
+        raise PalimpsestError(
+            Code.INVARIANT,
+            f"the rewriter failed on this statement: {type(error).__name__}: {error}",
+            advice="report the statement; nothing of it was run",
+        ) from error
+
+
+def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
     match statement:
         case SqlStatement(ast):
             plain = point_insert(ast, context) if context.from_cache else None
@@ -78,7 +112,7 @@ def rewrite_statement(statement: Statement, context: RewriteContext) -> Statemen
             plan = rewrite(copy_tree(ast), context)
             return replace(plan, plain=point_plan(ast, context)) if context.from_cache else plan
         case Explain(inner):
-            explained = rewrite_statement(inner, context)
+            explained = _plan_of(inner, context)
             return replace(explained, tag="EXPLAIN", bounded=False)
         case Show():
             plan = show.rewrite_show(statement, context)
@@ -86,6 +120,12 @@ def rewrite_statement(statement: Statement, context: RewriteContext) -> Statemen
             plan = restore.rewrite_restore(statement, context)
         case Undrop():
             plan = undrop.rewrite_undrop(statement, context)
+        case CreateSequence():
+            plan = sequence.rewrite_create_sequence(statement, context)
+        case AlterSequence():
+            plan = sequence.rewrite_alter_sequence(statement, context)
+        case DropSequences():
+            plan = sequence.rewrite_drop_sequences(statement, context)
         case _:
             raise AssertionError(statement)
     check_plan(plan, context)
@@ -98,14 +138,16 @@ def rewrite(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     ``ast`` is used up: rules may take it apart.
     """
     check_allowed(ast, context.limits)
+    apply_settings(ast, context.query_settings)
+    name_owned(ast, context)
     if has_modifying_ctes(ast):
-        plan = rewrite_parts(ast, context)
+        plan = with_numbers(rewrite_parts(ast, context), context)
         check_plan(plan, context)
         return plan
     kind = str(ast.args.get("kind") or "").upper() if isinstance(ast, _WITH_KIND) else ""
     for node_type, wanted, rule in RULES:
         if isinstance(ast, node_type) and wanted == kind:
-            plan = rule(ast, context)
+            plan = with_numbers(rule(ast, context), context)
             check_plan(plan, context)
             return plan
     name = " ".join([ast.key.upper(), kind]).strip()

@@ -56,10 +56,11 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class SetSetting:
-    """SET name = value; RESET name has no value."""
+    """SET name = value; RESET name has no value. ``local``: until the transaction ends."""
 
     name: str
     value: exp.Expr | None
+    local: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,32 @@ class ShowSetting:
     """SHOW name."""
 
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prepare:
+    """PREPARE name [(types)] AS statement; ``text`` and ``parameters`` are the statement's."""
+
+    name: str
+    types: tuple[exp.DataType, ...]
+    statement: SqlStatement
+    text: str
+    parameters: tuple[int | str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Execute:
+    """EXECUTE name [(arguments)], positional ones under "0", "1", ..."""
+
+    name: str
+    arguments: tuple[tuple[str, exp.Expr], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Deallocate:
+    """DEALLOCATE [PREPARE] name; without a name all of them."""
+
+    name: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +150,57 @@ class Undrop:
 
 
 @dataclass(frozen=True, slots=True)
+class SequenceOptions:
+    """What a statement says of a sequence; ``said`` are the names of what it says.
+
+    None for a bound: that of the type. ``owner`` None: OWNED BY NONE. ``restart`` None: RESTART
+    with the value it starts with.
+    """
+
+    said: frozenset[str] = frozenset()
+    type: str | None = None
+    start: int | None = None
+    increment: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
+    cache: int | None = None
+    cycles: bool = False
+    owner: exp.Column | None = None
+    restart: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSequence:
+    """CREATE [OR REPLACE] [TEMPORARY] SEQUENCE [IF NOT EXISTS] name [options]."""
+
+    name: exp.Table
+    options: SequenceOptions
+    temporary: bool = False
+    exists: bool = False
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlterSequence:
+    """ALTER SEQUENCE [IF EXISTS] name options | RENAME TO name | SET SCHEMA schema."""
+
+    name: exp.Table
+    options: SequenceOptions
+    exists: bool = False
+    new_name: exp.Table | None = None
+    new_schema: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DropSequences:
+    """DROP SEQUENCE [IF EXISTS] name, .. [CASCADE | RESTRICT]."""
+
+    names: tuple[exp.Table, ...]
+    exists: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Show:
     """SHOW of tables, schemas, columns, definitions; ``what`` says which."""
 
@@ -140,5 +218,8 @@ class Explain:
 
 
 Setting = SetSetting | ShowSetting
-SessionStatement = Begin | Commit | Rollback | Savepoint | Release | Setting | Call | Erase
-Statement = SqlStatement | SessionStatement | Restore | Undrop | Show | Explain
+Prepared = Prepare | Execute | Deallocate
+Boundary = Begin | Commit | Rollback | Savepoint | Release
+SessionStatement = Boundary | Setting | Prepared | Call | Erase
+OfSequence = CreateSequence | AlterSequence | DropSequences
+Statement = SqlStatement | SessionStatement | Restore | Undrop | Show | Explain | OfSequence

@@ -1,16 +1,21 @@
-"""CURRENT_USER, SESSION_USER and CURRENT_SCHEMA: the client's own, not those of the store. Pure."""
+"""CURRENT_USER, SESSION_USER, CURRENT_SCHEMA, current_setting: of the session, not of the store.
+
+Pure.
+"""
 
 from __future__ import annotations
 
 from sqlglot import exp
 
+from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import P_USER
 from journal.model.schema import fold
 from journal.model.trees import Nodes
 from journal.sql.sql import cast, expression
 from rewriter.context import RewriteContext
-from rewriter.name_resolution import OWN_SCHEMAS, SYSTEM_SCHEMAS
+from rewriter.name_resolution import OWN_SCHEMAS, SYSTEM_SCHEMAS, position_of
 
+_CURRENT_SETTING = "current_setting"
 USERS = (exp.CurrentUser, exp.SessionUser)
 OF_SESSION = (*USERS, exp.CurrentSchema)
 """Calls that the gateway answers itself."""
@@ -32,6 +37,38 @@ def name_schema(nodes: Nodes, context: RewriteContext) -> None:
         name = context.session_schema or context.default_schema
         is_there = fold(name) in {*context.catalog.schemas, *SYSTEM_SCHEMAS, *OWN_SCHEMAS}
         call.replace(exp.Literal.string(name) if is_there else cast(exp.Null(), "VARCHAR"))
+
+
+def name_settings(nodes: Nodes, context: RewriteContext) -> None:
+    """Put the value in the place of each ``current_setting('name')`` among a query's nodes.
+
+    Raises UNKNOWN_SETTING, unless a second argument is true: the value is NULL then.
+    """
+    for call in nodes.all(exp.Anonymous):
+        if call.name.lower() != _CURRENT_SETTING:
+            continue
+        name, *rest = call.expressions or [None]
+        if not (isinstance(name, exp.Literal) and name.is_string):
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                "current_setting takes the name of a setting as a constant",
+                advice="write current_setting('TimeZone'), for example",
+                position=position_of(call),
+            )
+        try:
+            value = context.settings(name.name)
+        except PalimpsestError as error:
+            if not rest or rest[0] != exp.true():
+                error.position = position_of(call)
+                raise
+            value = None
+        shown = exp.Null() if value is None else exp.Literal.string(value)
+        _call_of(call).replace(cast(shown, "VARCHAR"))
+
+
+def _call_of(call: exp.Anonymous) -> exp.Expr:
+    """The call with the schema before it, ``pg_catalog.current_setting(..)``."""
+    return call.parent if isinstance(call.parent, exp.Dot) else call
 
 
 def stored_expression(text: str) -> exp.Expr:

@@ -25,11 +25,9 @@ from journal.model.schema import Table
 from journal.model.segment import Fields, Manifest, RowCounts, Segment, Tier
 from journal.model.store_session import StoreSession
 from journal.model.version import Version
+from journal.sql.counting import Fingerprint
 from journal.transactions.state import JournalState, TableState
 from spark_compaction.contract import JobPlan, Json, Progress, Staged
-
-Fingerprint = tuple[int, int]
-"""How many rows, and the sum of their hashes, which tells nothing of their order."""
 
 
 class Replan(Exception):

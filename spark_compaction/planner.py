@@ -123,13 +123,17 @@ def due(
 
 @dataclass(frozen=True, slots=True)
 class BaseFile:
-    """A file of the base and the range of its keys; places in an order of keys, not keys."""
+    """A file of the base and the range of its keys; places in an order of keys, not keys.
+
+    ``lacks_filters``: an index has been made since it was written.
+    """
 
     segment: str
     file: SegmentFile
     layout: int
     low: int
     high: int
+    lacks_filters: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +154,9 @@ class Stretch:
 
     @property
     def is_wanted(self) -> bool:
-        """True if it has changes, or files that overlap; those of two layouts stay apart."""
+        """True if it has changes, files without filters, or such as overlap in one layout."""
+        if any(piece.lacks_filters for piece in self.pieces):
+            return True
         reach: dict[int, int] = {}
         for piece in sorted(self.pieces, key=lambda p: p.low):
             if piece.low <= reach.get(piece.layout, piece.low - 1):
@@ -185,7 +191,7 @@ def stretches(pieces: Iterable[BaseFile], cuts: Iterable[int] = ()) -> list[Stre
 def grouped(found: Sequence[Stretch], rows_target: int, small_min: int) -> list[list[Stretch]]:
     """What is to be rewritten: groups of neighbours of about ``rows_target`` rows, or one stretch.
 
-    A stretch is rewritten if it has changes, or overlapping files, or is one of many small ones.
+    A stretch is rewritten if it is wanted, or one of many small ones.
     """
     groups: list[list[Stretch]] = []
     run: list[Stretch] = []

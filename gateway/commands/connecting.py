@@ -16,11 +16,11 @@ from gateway import errors
 from gateway.commands.failure import CONNECTION, fail
 from gateway.config import Settings
 from gateway.dbapi.connection import Connection
-from gateway.opening.folders import parse_url
+from gateway.opening.folder_urls import parse_url
 from gateway.opening.schemes import PREFIX, is_database
 from journal.model.errors import Code, PalimpsestError
-from journal.stores.embedded.warehouse import DATABASE_FILE
-from rewriter.syntax.parsing import DIALECTS
+from journal.stores.embedded.file_names import DATABASE_FILE
+from rewriter.dialect_semantics import DIALECTS
 
 F = TypeVar("F", bound=Callable[..., Any])
 DEFAULT = "warehouse"

@@ -15,10 +15,10 @@ from gateway.commands.connecting import (
     fail_to_connect,
     url_of,
 )
-from gateway.opening.folders import parse_url
+from gateway.opening.folder_urls import parse_url
 from gateway.opening.schemes import is_database
 from gateway.opening.url_secrets import without_password
-from journal.stores.embedded.warehouse import DATABASE_FILE
+from journal.stores.embedded.file_names import DATABASE_FILE
 
 
 @click.command("init")

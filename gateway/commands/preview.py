@@ -22,6 +22,7 @@ from gateway.errors import mapping
 from gateway.shell.previewing import as_object, preview_lines, preview_on, write_sql
 from gateway.shell.splitting import SplitStatement, split_statements
 from journal.model.schema import CatalogSnapshot
+from rewriter.dialect_semantics import DIALECTS
 from rewriter.limits import DEFAULT_LIMITS
 from rewriter.preview.preview import (
     Assumptions,
@@ -30,7 +31,7 @@ from rewriter.preview.preview import (
     without_store,
 )
 from rewriter.preview.synthetic_catalog import catalog_of, keyed_catalog
-from rewriter.syntax.parsing import DIALECTS, parse
+from rewriter.syntax.parsing import parse
 
 
 @click.command("preview")

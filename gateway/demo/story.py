@@ -22,7 +22,7 @@ from gateway.shell.previewing import preview_lines, preview_on
 from gateway.shell.result import ShownColumn
 from journal.local_engine.file_modes import OWNER, configured, make_folder
 from journal.model.errors import Code, PalimpsestError
-from journal.stores.embedded.warehouse import DATABASE_FILE
+from journal.stores.embedded.file_names import DATABASE_FILE
 
 MARK = ".palimpsest-demo"
 """File that says a warehouse was made here, so that the next run may replace it."""

@@ -41,6 +41,7 @@ from journal.model.segment import Manifest, RowCounts, SegmentFile
 from journal.model.store_session import StagedRows
 from journal.records.backups import Backup
 from journal.sql.relations import column, ident
+from journal.sql.unique_keys import further_keys
 from journal.stores.embedded.scratch_folders import scratch_folder
 from journal.transactions.statement_run import check_guard
 from journal.transactions.transaction import StatementWrites, Transaction
@@ -227,10 +228,10 @@ def _relations_read(query: Query) -> set[str]:
 def _shared_guards(plan: StatementPlan, sides: Sides) -> list[Guard]:
     """The guards whose answer depends on rows that another unit has, or on another table.
 
-    Keys are a unit's alone. Other rows of this restore may take the values of a UNIQUE constraint,
+    Keys are a unit's alone. Other rows of this restore may take the values of a unique key,
     or free them, and be what a foreign key refers to.
     """
-    across = {Code.FOREIGN_KEY} | ({Code.DUPLICATE_KEY} if sides.table.uniques else set())
+    across = {Code.FOREIGN_KEY} | ({Code.DUPLICATE_KEY} if further_keys(sides.table) else set())
     known = _unit_relations(plan, sides)
     guards = [step for step in plan.steps if isinstance(step, Guard)]
     return [g for g in guards if g.code in across or _relations_read(g.query) - known]

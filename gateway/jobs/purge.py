@@ -12,8 +12,8 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from gateway.jobs.context import JobContext, JobKind
-from gateway.procedures.procedures import committed_state
 from journal.records.report import JobReport, Work
+from journal.transactions.reading import committed_state
 
 if TYPE_CHECKING:
     from journal.erasure.requests import ErasureRequest

@@ -48,7 +48,7 @@ def difference_of(
 ) -> RestoreDifference:
     """The difference to a backup, without rows that erasure requests hide."""
     masks = begun.snapshot.tables[context.table.id].manifest.masks
-    shown, manifest = store.as_table(context.session.journal.new_table_id(), backup, masks)
+    shown, manifest = store.as_table(context.session.journal.counters.new_table_id(), backup, masks)
     return RestoreDifference(backup, shown, manifest, where)
 
 
@@ -60,11 +60,11 @@ def restore_transaction(context: JobContext, backup: Backup) -> Iterator[Transac
     try:
         yield begun
         if context.dry_run:
-            journal.rollback(begun)
+            begun.rollback()
         else:
             journal.commit(begun, Author(session.user, session.settings.application))
     except BaseException:
-        journal.rollback(begun)
+        begun.rollback()
         raise
 
 

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from gateway.procedures.procedures import committed_state
 from journal.erasure.holds import active
 from journal.model.cron import next_run
 from journal.model.errors import PalimpsestError
@@ -26,6 +25,7 @@ from journal.model.schema import Table
 from journal.model.version import Version, from_datetime
 from journal.records import backups
 from journal.transactions.protocol import OpenJournal
+from journal.transactions.reading import committed_state
 
 if TYPE_CHECKING:
     from gateway.session.session import Session

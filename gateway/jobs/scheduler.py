@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 from gateway.jobs import kind_names
 from gateway.jobs.runs import JobRun, Request, last_runs, run_all
 from gateway.jobs.schedule import DueJob, JobSchedule, LastRuns, scheduled_jobs, triggered_jobs
-from gateway.procedures.procedures import committed_state
 from gateway.session.operations import Advance, operation
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
 from journal.model.schema import Table
 from journal.model.version import to_datetime
+from journal.transactions.reading import committed_state
 
 if TYPE_CHECKING:
     from gateway.session.session import Session

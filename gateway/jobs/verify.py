@@ -13,7 +13,7 @@ from journal.local_engine.file_modes import OWNER, FileModes, modes_of
 from journal.model.errors import Code, PalimpsestError
 from journal.model.verification import Verification
 from journal.records.report import JobReport, Volume
-from journal.stores.embedded.warehouse import DATABASE_FILE
+from journal.stores.embedded.file_names import DATABASE_FILE
 from journal.transactions.orphaned_rows import told
 from spark_compaction.programs import copies
 

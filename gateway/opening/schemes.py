@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -79,8 +78,8 @@ SCHEMES = {
     EMBEDDED: StoreScheme(
         "gateway.opening.folders:open_folder",
         "spark_compaction.backends.embedded.programs:maintenance",
-        "gateway.opening.folders:key",
-        "gateway.opening.folders:shared_folder",
+        "gateway.opening.folder_urls:key",
+        "gateway.opening.folder_urls:shared_folder",
     ),
     "palimpsest+postgresql": _DATABASE,
     "palimpsest+postgres": _DATABASE,
@@ -96,6 +95,9 @@ def scheme_of(url: str) -> StoreScheme:
     name = url.partition("://")[0]
     found = SCHEMES.get(name)
     if found is None:
+        # It takes longer to load than the rest of what a client of another process needs.
+        from importlib.metadata import entry_points
+
         entry = next((e for e in entry_points(group=GROUP) if e.name == name), None)
         found = SCHEMES[EMBEDDED] if entry is None else entry.load()
     return found

@@ -13,8 +13,7 @@ from pathlib import Path
 from gateway.config import Settings
 from gateway.opening.warehouses import WAREHOUSES, TakenElsewhere
 from gateway.session.client_session import ClientSession
-from gateway.session.retries import RandomWaits, RetryPolicy
-from gateway.session.session import Session
+from gateway.session.retries import RetryPolicy
 from gateway.sharing.messages import PROTOCOL, Hello
 from gateway.sharing.remote import RemoteOwner
 from gateway.sharing.remote_session import RemoteSession
@@ -77,14 +76,8 @@ def open_session(
                 remote = RemoteSession(owner, dialect=dialect, autocommit=autocommit, user=user)
                 return OpenedSession(remote, _release_nothing)
     try:
-        session = Session(
-            warehouse.journal,
-            warehouse.executor,
-            dialect=dialect,
-            autocommit=autocommit,
-            user=user,
-            settings=settings.in_home_schema(warehouse.journal.state.catalog.home),
-            retries=retries or RandomWaits(),
+        session = warehouse.session(
+            settings, dialect=dialect, autocommit=autocommit, user=user, retries=retries
         )
     except BaseException:
         WAREHOUSES.release(warehouse)

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from journal.model.errors import Code, PalimpsestError
-from rewriter.syntax.parsing import DIALECTS
+from rewriter.dialect_semantics import DIALECTS
 
 if TYPE_CHECKING:
     from gateway.session.session import Session

@@ -133,7 +133,7 @@ class _ErasureCondition:
             transaction = self.session.journal.begin(read_only=True, explicit=True)
             # What is kept of an adopted journal lies as that of others does.
             properties = tuple((n, v) for n, v in self.table.properties if n != FLAT)
-            new_id = self.session.journal.new_table_id()
+            new_id = self.session.journal.counters.new_table_id()
             shown = replace(self.table, id=new_id, properties=properties)
             transaction.show(shown, Manifest(0, (), tuple(segments)))
             # Plans name the relations they read, and these have an id of their own.
@@ -151,7 +151,7 @@ class _ErasureCondition:
             assert outcome.rows is not None
             rows = outcome.rows.arrow()
         finally:
-            self.session.journal.rollback(transaction)
+            transaction.rollback()
         return rows.rename_columns(list(self.table.key))
 
     def to_record(self, parsed: Parsed) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from journal.model.schema import Table
 from journal.model.version import to_datetime
 from journal.sql import dialects
 from journal.sql.relations import Reader
+from journal.transactions.reading import reading
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
@@ -115,15 +116,11 @@ def _predicate(session: Session, table: Table, where: object) -> str:
     rows = Reader(table, session.journal.state.tables[table.id].tiers).journal()
     looked = exp.select("*").from_(rows.subquery("t"))
     looked = looked.where(dialects.stored(predicate))
-    transaction = session.journal.begin(read_only=True)
-    try:
-        with session.journal.statement(transaction) as statement:
-            plan = StatementPlan(StatementKind.READ, (), tables=frozenset({table.id}))
-            statement.prepare(plan, {})
-            statement.session.execute(Query.of(looked.limit(1)), {})
-            statement.session.fetch_many(1)
-    finally:
-        session.journal.rollback(transaction)
+    with reading(session.journal) as statement:
+        plan = StatementPlan(StatementKind.READ, (), tables=frozenset({table.id}))
+        statement.prepare(plan, {})
+        statement.session.execute(Query.of(looked.limit(1)), {})
+        statement.session.fetch_many(1)
     return predicate
 
 

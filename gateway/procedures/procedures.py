@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 from gateway.session.typed_names import table_name
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
-from journal.transactions.protocol import OpenJournal
-from journal.transactions.state import JournalState
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
@@ -68,16 +66,6 @@ def embedded(session: Session, what: str) -> Journal:
             advice="this store lacks it; docs/index.md says what each store can do",
         )
     return cast("Journal", session.journal)
-
-
-def committed_state(journal: OpenJournal) -> JournalState:
-    """The committed state, including commits of other processes."""
-    transaction = journal.begin(read_only=True)
-    try:
-        with journal.statement(transaction) as statement:
-            return statement.committed
-    finally:
-        journal.rollback(transaction)
 
 
 def bind_arguments(

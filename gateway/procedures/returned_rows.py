@@ -57,20 +57,16 @@ def _keys(session: Session, table: Table, descriptor: str | None) -> pa.Table:
     from journal.erasure.guard import returned_keys
     from journal.identity.descriptor import PROPERTY, check_descriptor
     from journal.identity.suppression_list import P_NOW, P_SECRET
+    from journal.transactions.reading import reading
 
     journal = erasure_of(session).journal
     described = table
     if descriptor is not None:
         described = replace(table, properties=((PROPERTY, check_descriptor(table, descriptor)),))
-    transaction = journal.begin(read_only=True)
-    try:
-        with journal.statement(transaction) as statement:
-            seen = (statement.committed, table, described)
-            found = returned_keys(*seen, statement.near)
-            if found is None:
-                found = exp.select(*[exp.alias_(exp.null(), k) for k in table.key]).limit(0)
-                return statement.session.arrow(Query.of(found), {})
-            bound = {P_SECRET: journal.read_secret(), P_NOW: journal.clock.now()}
-            return statement.session.arrow(Query.of(found), bound)
-    finally:
-        journal.rollback(transaction)
+    with reading(journal) as statement:
+        found = returned_keys(statement.committed, table, described, statement.near)
+        if found is None:
+            found = exp.select(*[exp.alias_(exp.null(), k) for k in table.key]).limit(0)
+            return statement.session.arrow(Query.of(found), {})
+        bound = {P_SECRET: journal.read_secret(), P_NOW: journal.clock.now()}
+        return statement.session.arrow(Query.of(found), bound)

@@ -31,8 +31,8 @@ from journal.model.plan import (
     PointRead,
     StatementPlan,
 )
+from journal.model.result_column import ResultColumn
 from journal.model.schema import Table
-from journal.model.store_session import ResultColumn
 from journal.model.version import Version
 from journal.transactions import lookup, plain_rows
 from journal.transactions.plain_rows import Row

@@ -17,12 +17,17 @@ from rewriter.reading.sources import file_function
 from rewriter.statement import Explain, SqlStatement
 from rewriter.syntax.parsing import Parsed
 
+_QUOTES = frozenset("'\"`$")
+
 
 def in_folder(parsed: Parsed, folder: str) -> Parsed:
     """The statement with relative paths made absolute; the same object if it has none."""
     given = parsed.statement
     explained = given.statement if isinstance(given, Explain) else given
     if not isinstance(explained, SqlStatement):
+        return parsed
+    if not _QUOTES.intersection(parsed.text):
+        # Whatever names a file is in quotes.
         return parsed
     ast = explained.ast.copy()
     # Every node has its turn: one statement may name several files.

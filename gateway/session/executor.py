@@ -137,8 +137,10 @@ class Executor:
                     if not call.times.advance(statement.committed):
                         # Commits came in between: it reads at the same moments once more.
                         continue
-                    if plan.kind is not StatementKind.READ and not call.request.explains:
-                        check_present(call.request.settings, plan)
+                    writes = plan.kind is not StatementKind.READ
+                    if (writes or plan.takes_numbers) and not call.request.explains:
+                        if writes:
+                            check_present(call.request.settings, plan)
                         statement.transaction.check_writable(plan.tag)
                     outcome = form.run(statement, planned, call)
                     if outcome is not None and isinstance(outcome.rows, StreamedRows):

@@ -19,6 +19,7 @@ from gateway.session.results import table_outcome
 from gateway.session.scan_info import supply_system_rows
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import (
+    P_CURRENT,
     P_SNAPSHOT,
     P_VERSION,
     Export,
@@ -57,6 +58,7 @@ class ExplainForm:
         (plan, parameters), request = planned, call.request
         assert isinstance(request.parsed.statement, Explain)
         parameters |= {P_VERSION: 0, P_SNAPSHOT: self.transaction.snapshot.version}
+        parameters |= {f"{P_CURRENT}{place}": 0 for place in range(len(plan.currents))}
         parameters |= call.times.bind(statement, plan)
         supply_system_rows(statement, plan, request.settings, call.times)
         analyze = request.parsed.statement.analyze
@@ -74,17 +76,14 @@ def explain_plan(
 ) -> pa.Table:
     """The plan as rows; the statement's stay in the store ends here."""
     try:
-        if analyze and plan.kind is not StatementKind.READ:
+        changes = plan.kind is not StatementKind.READ or plan.takes_numbers
+        if analyze and changes:
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
                 "EXPLAIN ANALYZE of a statement that writes is not supported",
                 advice="EXPLAIN it, which runs nothing, or EXPLAIN ANALYZE the query in it",
             )
-        text = (
-            _store_plan(statement, plan, bound, analyze)
-            if plan.kind is StatementKind.READ
-            else None
-        )
+        text = None if changes else _store_plan(statement, plan, bound, analyze)
     finally:
         statement.close()
     return _rows(plan, text)

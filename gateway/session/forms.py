@@ -25,7 +25,7 @@ from gateway.session.scan_info import supply_system_rows
 from gateway.session.steps import record_writes, run_steps
 from gateway.session.time_points import TimePoints, check_kept_history
 from journal.model.errors import PalimpsestError
-from journal.model.plan import BATCH, P_SNAPSHOT, P_VERSION, StatementKind, StatementPlan
+from journal.model.plan import BATCH, P_CURRENT, P_SNAPSHOT, P_VERSION, StatementKind, StatementPlan
 from journal.transactions.protocol import InlineStatement, OpenJournal, OpenStatement
 from journal.transactions.statement_run import StatementRun
 from journal.transactions.temporary import Temporary
@@ -76,7 +76,12 @@ def start_run(
     version = 0 if plan.kind is StatementKind.READ else journal.clock.next()
     parameters[P_VERSION] = version
     parameters[P_SNAPSHOT] = statement.transaction.snapshot.version
-    return StatementRun(parameters, version, request.settings.memory_rows, few=plan.bounded)
+    transaction = statement.transaction
+    for place, source in enumerate(plan.currents):
+        parameters[f"{P_CURRENT}{place}"] = transaction.numbers.current(source)
+    run = StatementRun(parameters, version, request.settings.memory_rows, few=plan.bounded)
+    run.session_numbers, run.catalog = transaction.numbers, transaction.catalog
+    return run
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from journal.model.store_session import ResultColumn
+    from journal.model.result_column import ResultColumn
 
 Row = tuple[Any, ...]
 

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import USER_PARAMETER
+from rewriter.statement import Prepare
 from rewriter.syntax.parsing import Parsed
 
 Given = Sequence[Any] | Mapping[str, Any] | None
@@ -105,7 +106,8 @@ def _parameters_error(message: str) -> PalimpsestError:
 
 def refuse_placeholders(statements: Iterable[Parsed]) -> None:
     """Without parameters ``%s`` may be text; ``?`` and ``$1`` can only be an oversight."""
-    for tree in (t for parsed in statements for t in _trees(parsed.statement)):
+    asking = (parsed for parsed in statements if not isinstance(parsed.statement, Prepare))
+    for tree in (t for parsed in asking for t in _trees(parsed.statement)):
         if tree.find(exp.Placeholder, exp.Parameter) is not None:
             raise PalimpsestError(
                 Code.PARAMETERS,

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from gateway.session.request import StatementRequest
 from journal.model.plan import KeyLookup, StatementPlan
 from journal.model.schema import CatalogSnapshot
-from rewriter.context import ScanInfos, TableScanInfo, Times
-from rewriter.statement import SqlStatement
+from rewriter.context import ScanInfos, SettingValues, TableScanInfo, Times, no_settings
+from rewriter.statement import CreateSequence, SqlStatement
 from rewriter.syntax.parsing import Parsed
 
 _ENTRIES_MAX = 1024
@@ -33,6 +33,8 @@ class CachedPlan:
     scan_info: dict[int, TableScanInfo]
     catalogs: tuple[CatalogSnapshot, ...] = ()
     """Those at the plan's points in time, in their order."""
+    settings: tuple[tuple[str, str | None], ...] = ()
+    """What it shows of the session's settings, by name."""
 
 
 class PlanCache:
@@ -69,7 +71,12 @@ class PlanCache:
         return () if entries is None else entries[0].plan.keyed
 
     def cached_plan(
-        self, key: Hashable, catalog: CatalogSnapshot, scan_info: ScanInfos, times: Times
+        self,
+        key: Hashable,
+        catalog: CatalogSnapshot,
+        scan_info: ScanInfos,
+        times: Times,
+        settings: SettingValues = no_settings,
     ) -> StatementPlan | None:
         """The plan made before, if it would be made the same way now."""
         with self._lock:
@@ -77,7 +84,7 @@ class PlanCache:
             if entries is None:
                 return None
             self._plans.move_to_end(key)
-        found = (e.plan for e in entries if _is_current(e, catalog, scan_info, times))
+        found = (e.plan for e in entries if _is_current(e, catalog, scan_info, times, settings))
         return next(found, None)
 
     def put_plan(self, key: Hashable, entry: CachedPlan) -> None:
@@ -94,8 +101,14 @@ class PlanCache:
 
 
 def _is_current(
-    entry: CachedPlan, catalog: CatalogSnapshot, scan_info: ScanInfos, times: Times
+    entry: CachedPlan,
+    catalog: CatalogSnapshot,
+    scan_info: ScanInfos,
+    times: Times,
+    settings: SettingValues,
 ) -> bool:
+    if any(settings(name) != value for name, value in entry.settings):
+        return False
     if entry.catalog is not catalog:
         return False
     if any(scan_info(table_id) != scan for table_id, scan in entry.scan_info.items()):
@@ -112,10 +125,13 @@ def plan_key(request: StatementRequest, own: object) -> Hashable:
     settings = request.settings
     how = (request.batch is not None, request.form, own)
     text, dialect = request.parsed.text, request.dialect
-    return (text, dialect, settings.search_path, settings.as_of, how, settings.limits)
+    meant = (settings.search_path, settings.as_of, settings.query_settings)
+    return (text, dialect, meant, how, settings.limits)
 
 
 def may_create_ids(parsed: Parsed) -> bool:
     """True for statements that may need a new id, for a table or a layout."""
     statement = parsed.statement
-    return isinstance(statement, SqlStatement) and statement.ast.key in {"create", "alter"}
+    if isinstance(statement, SqlStatement):
+        return statement.ast.key in {"create", "alter"}
+    return isinstance(statement, CreateSequence)

@@ -39,10 +39,15 @@ class Planner:
         scan_info = scan_info_of(statement, seen)
         key = plan_key(request, transaction.plans)
         find = times.of(statement)
-        plan = self.cache.cached_plan(key, transaction.catalog, scan_info, find)
+        plan = self.cache.cached_plan(key, transaction.catalog, scan_info, find, settings.text_of)
         if plan is not None:
             return plan
         seen.clear()
+        shown: dict[str, str | None] = {}
+
+        def setting(name: str) -> str | None:
+            return shown.setdefault(name, settings.text_of(name))
+
         context = RewriteContext(
             transaction.catalog,
             scan_info,
@@ -52,16 +57,20 @@ class Planner:
             as_of=settings.as_of,
             describe=describer(statement, request.parameters),
             dropped=dropped_tables(statement),
-            new_table_id=self._journal.new_table_id() if may_create_ids(parsed) else 0,
+            new_table_id=self._journal.counters.new_table_id() if may_create_ids(parsed) else 0,
             batch=request.batch is not None,
             form=request.form,
             capabilities=self._journal.capabilities,
             job_kinds=self._job_kinds,
             limits=settings.limits,
+            query_settings=settings.query_settings,
+            settings=setting,
         )
         plan = rewrite_statement(parsed.statement, context)
         if plan.kind is not StatementKind.DDL:
             catalogs = tuple(find(point).catalog for point in plan.points)
-            entry = CachedPlan(plan, transaction.catalog, dict(seen), catalogs)
+            entry = CachedPlan(
+                plan, transaction.catalog, dict(seen), catalogs, tuple(shown.items())
+            )
             self.cache.put_plan(key, entry)
         return plan

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterator
 import pyarrow as pa
 
 from gateway.session.outcome import Row, StatementOutcome
+from journal.model.arrow_types import arrow_columns
 from journal.model.errors import Code, PalimpsestError
 from journal.model.store_session import StoreSession, batches_of
 from journal.transactions.protocol import OpenJournal, OpenStatement
@@ -136,6 +137,4 @@ def buffer_rows(journal: OpenJournal, table: pa.Table) -> BufferedRows:
 
 def table_outcome(journal: OpenJournal, tag: str, table: pa.Table) -> StatementOutcome:
     """An outcome whose rows the gateway itself has made."""
-    with journal.reading_session() as session:
-        columns = session.arrow_columns(table)
-    return StatementOutcome(tag, table.num_rows, columns, buffer_rows(journal, table))
+    return StatementOutcome(tag, table.num_rows, arrow_columns(table), buffer_rows(journal, table))

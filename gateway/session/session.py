@@ -17,10 +17,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-from sqlglot import exp
 
-from gateway.config import Settings, after_set
-from gateway.procedures.calls import call_procedure
+from gateway.config import Settings
 from gateway.procedures.erasing import erase_rows
 from gateway.session.cancellation import Cancellation
 from gateway.session.client_folder import in_folder
@@ -31,9 +29,11 @@ from gateway.session.file_copies import reads_remote_file, with_local_file
 from gateway.session.operations import Advance, Operation, P, T, no_progress
 from gateway.session.outcome import ResultRows, StatementOutcome
 from gateway.session.parameters import bind, refuse_placeholders
+from gateway.session.prepared import run_prepared
 from gateway.session.request import StatementRequest
 from gateway.session.results import StreamedRows
 from gateway.session.retries import RetryPolicy
+from gateway.session.setting_statements import LocalSettings, show_setting
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import P_USER
 from journal.model.schema import CatalogSnapshot
@@ -41,18 +41,22 @@ from journal.transactions.protocol import OpenJournal
 from journal.transactions.temporary import Temporary
 from journal.transactions.transaction import Status, Transaction
 from journal.transactions.transaction_rows import Author
+from rewriter.dialect_semantics import DIALECTS
 from rewriter.statement import (
     Begin,
     Call,
     Commit,
+    Deallocate,
     Erase,
+    Execute,
+    Prepare,
     Release,
     Rollback,
     Savepoint,
     SetSetting,
     ShowSetting,
 )
-from rewriter.syntax.parsing import DIALECTS, Parsed, parse
+from rewriter.syntax.parsing import Parsed, parse
 
 if TYPE_CHECKING:
     from spark_compaction.contract import Engine
@@ -89,7 +93,8 @@ class Session:
         self.dialect = dialect
         self.user = user
         self.retries = retries
-        self.settings = settings
+        self.settings = self.settings_at_start = replace(settings, dialect=dialect)
+        self.local_settings = LocalSettings()
         self.autocommit = autocommit
         self.transaction: Transaction | None = None
         self.temporary = Temporary(journal)
@@ -206,14 +211,19 @@ class Session:
         bound[P_USER] = self.user
         match parsed.statement:
             case Call():
+                # It brings every job and what jobs are made of.
+                from gateway.procedures.calls import call_procedure
+
                 return call_procedure(self, parsed.statement, bound)
             case Erase():
                 return erase_rows(self, parsed, parsed.statement, bound)
+            case Prepare() | Execute() | Deallocate():
+                return self._run_prepared(parsed, bound)
             case _ if reads_remote_file(parsed):
                 with with_local_file(parsed) as copied:
-                    return self._run_sql(copied, bound, batch)
+                    return self.run_bound(copied, bound, batch)
             case _:
-                return self._run_sql(parsed, bound, batch)
+                return self.run_bound(parsed, bound, batch)
 
     @contextmanager
     def fetching(self, rows: ResultRows) -> Iterator[None]:
@@ -237,9 +247,19 @@ class Session:
             self._mark_failed()
             raise
 
-    def _run_sql(
-        self, parsed: Parsed, bound: Mapping[str, Any], batch: pa.Table | None
+    def _run_prepared(self, parsed: Parsed, bound: Mapping[str, Any]) -> StatementOutcome:
+        if self.transaction is not None:
+            self.transaction.check_open()
+        try:
+            return run_prepared(self, parsed, bound)
+        except PalimpsestError:
+            self._mark_failed()
+            raise
+
+    def run_bound(
+        self, parsed: Parsed, bound: Mapping[str, Any], batch: pa.Table | None = None
     ) -> StatementOutcome:
+        """Run a statement of SQL whose parameters have values, by their names in plans."""
         request = StatementRequest(parsed, bound, self.settings, self.dialect, batch)
         if self.transaction is None and self.autocommit:
             return self._autocommit(request)
@@ -298,7 +318,7 @@ class Session:
             self.journal.commit(transaction, author, self.cancellation)
         except BaseException:
             if own is not None:
-                self.journal.forget_files(own.files())
+                transaction.forget(own.files())
             raise
         if own is not None:
             self.temporary.keep(own, self.settings.memory_rows)
@@ -325,11 +345,10 @@ class Session:
                 return StatementOutcome("ROLLBACK")
             case Rollback(str()) | Savepoint() | Release():
                 return self._savepoint(parsed.statement)
-            case SetSetting(name, value):
-                self._set(name, value)
-                return StatementOutcome("SET")
+            case SetSetting():
+                return self.local_settings.change(self, parsed.statement)
             case ShowSetting(name):
-                return self._show(name)
+                return show_setting(self, name)
             case _:
                 return None
 
@@ -373,7 +392,7 @@ class Session:
             self._end()
 
     def _end(self) -> None:
-        transaction, self.transaction = self.transaction, None
+        transaction = self._leave_transaction()
         if transaction is None:
             return
         if transaction.status is Status.FAILED:
@@ -387,17 +406,27 @@ class Session:
 
     def rollback(self) -> None:
         """Undo the transaction."""
-        transaction, self.transaction = self.transaction, None
+        transaction = self._leave_transaction()
         if transaction is not None:
             self._undo(transaction)
 
+    def _leave_transaction(self) -> Transaction | None:
+        """The transaction, which is about to end."""
+        transaction, self.transaction = self.transaction, None
+        self.settings = self.local_settings.end(self.settings)
+        return transaction
+
     def _undo(self, transaction: Transaction) -> None:
         self.temporary.forget(transaction)
-        self.journal.rollback(transaction)
+        transaction.rollback()
 
-    def _in_transaction(self, what: str) -> Transaction:
+    def begin_implicitly(self) -> None:
+        """Begin a transaction where the next statement would begin one."""
         if self.transaction is None and not self.autocommit:
             self.transaction = self.new_transaction()
+
+    def _in_transaction(self, what: str) -> Transaction:
+        self.begin_implicitly()
         if self.transaction is None:
             raise PalimpsestError(
                 Code.NO_TRANSACTION,
@@ -405,27 +434,6 @@ class Session:
                 advice="start one with BEGIN",
             )
         return self.transaction
-
-    def _set(self, name: str, value: Any) -> None:
-        if isinstance(value, exp.Table) and self.transaction is None:
-            # USE is to find what others have made since this session last looked.
-            self.journal.rollback(self.journal.begin(explicit=True))
-        settings = after_set(self.settings, name, value, self.catalog, self.user)
-        if settings.timezone is not None and settings.timezone != self.settings.timezone:
-            with self.journal.reading_session() as session:
-                session.use_zone(settings.timezone)
-        self.settings = settings
-        if self.transaction is not None and name.lower() == "commit_message":
-            self.transaction.message = self.settings.commit_message
-
-    def _show(self, name: str) -> StatementOutcome:
-        found = {row[0]: row[1] for row in self.settings.rows()}
-        found["search_path"] = ", ".join(self.settings.search_path)
-        checked = replace(self.settings)
-        checked.with_setting(name, None)
-        key = name.lower() if name.lower() in found else "schema"
-        table = pa.table({name: [found.get(key)]})
-        return self.executor.table_outcome("SHOW", table)
 
     def close(self) -> None:
         """Roll back and let go."""

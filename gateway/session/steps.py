@@ -41,7 +41,7 @@ def run_steps(
                     statement.run(step, run)
     except BaseException:
         for rows in (*(r for _, r in run.rows), *run.ahead.values()):
-            journal.forget_files(getattr(rows, "files", ()))
+            statement.transaction.forget(getattr(rows, "files", ()))
         raise
     if returned is None:
         returned = StatementOutcome(plan.tag, run.count, written=run.appended)

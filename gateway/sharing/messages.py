@@ -14,7 +14,7 @@ from typing import Any
 
 from gateway.config import Settings
 from journal.model.errors import Code, PalimpsestError, Position
-from journal.model.store_session import ResultColumn
+from journal.model.result_column import ResultColumn
 
 PROTOCOL = 1
 """Raised by every change of these messages; both ends must have the same."""
@@ -93,10 +93,10 @@ class OutcomeHead:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What an operation returned, and the state of the session after it."""
+    """What an operation returned, and the state of the session if it is another one than before."""
 
     value: Any
-    state: SessionState
+    state: SessionState | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,8 +35,6 @@ from gateway.sharing.messages import (
 )
 from gateway.sharing.next_owner import start
 from journal.model.errors import Code, PalimpsestError
-from rewriter.statement import Call, Commit, Erase
-from rewriter.syntax.parsing import parse
 
 _LOOK_S = 1.0
 """How often a client that waits looks whether its owner is stopped."""
@@ -242,20 +240,6 @@ class RemoteOwner:
         if link.stopped_s > folder.STOPPED_S:
             raise folder.stopped(self.root, link.owner)
 
-    def _has(
-        self, operation: str, arguments: tuple[Any, ...], *kinds: type[Call | Commit | Erase]
-    ) -> bool:
-        """True for a call whose text has a statement of one of some kinds."""
-        if operation not in {"execute", "execute_many", "run_text"}:
-            return False
-        text, *_ = arguments
-        dialect = "duckdb" if operation == "run_text" else self._hello.dialect
-        try:
-            found = parse(text, dialect, self.state.settings.limits)
-        except PalimpsestError:
-            return False
-        return any(isinstance(parsed.statement, kinds) for parsed in found)
-
     def _check_retry(
         self,
         before: SessionState,
@@ -266,8 +250,11 @@ class RemoteOwner:
     ) -> None:
         """The owner has died within a call: raise unless the call may be made again."""
         self._hang_up()
-        ends = operation == "commit" or self._has(operation, arguments, Commit)
-        if before.has_written and ends:
+        # Only now, for it takes the parser, which a client needs for nothing else.
+        from gateway.sharing.lost_calls import contents
+
+        call = contents(operation, arguments, self._hello.dialect, self.state.settings.limits)
+        if before.has_written and call.commits:
             raise PalimpsestError(
                 Code.OUTCOME_UNKNOWN,
                 f"the process that had the warehouse {self.root} open ended during the COMMIT of"
@@ -279,7 +266,7 @@ class RemoteOwner:
             raise self._lost_error("the open transaction and temporary tables are gone")
         if operation in {"fetch", "track"}:
             raise self.rows_lost()
-        if single or self._has(operation, arguments, Call, Erase):
+        if single or call.is_single:
             raise PalimpsestError(
                 Code.OUTCOME_UNKNOWN,
                 f"the process that had the warehouse {self.root} open ended before it said whether"

@@ -29,6 +29,8 @@ class RemoteRows:
         self._next = 0
         self._is_whole = head.is_whole
         self._rest: Iterator[pa.RecordBatch] | None = None
+        self._batch: pa.RecordBatch | None = None
+        """Whose rows are ``_ahead``; None while these are the rows that came with the answer."""
         self._closed = False
 
     def take(self, size: int) -> list[Row]:
@@ -49,17 +51,16 @@ class RemoteRows:
 
     def batches(self, _size: int) -> Iterator[pa.RecordBatch]:
         """All rows that are left, in Arrow batches; at least one batch."""
-        if self._closed or self._rest is not None:
+        if self._closed:
             raise PalimpsestError(
                 Code.NO_RESULT,
                 "the rows were fetched already",
                 advice="execute again, then call fetch_arrow or fetch_df first",
             )
         taken, self._next = self._next, len(self._ahead)
-        first = True
-        for batch in self._fetched(from_first=True):
-            yield batch.slice(taken) if first else batch
-            first = False
+        rest, self._rest = self._rest or self._fetched(from_first=True), iter(())
+        yield (self._batch or next(rest)).slice(taken)
+        yield from rest
         self.close()
 
     def close(self) -> None:
@@ -82,6 +83,7 @@ class RemoteRows:
             return False
         from journal.local_engine.arrow_values import python_rows
 
+        self._batch = batch
         columns = self._head.columns or ()
         self._ahead = python_rows(batch, columns, self._owner.state.settings.timezone)
         self._next = 0

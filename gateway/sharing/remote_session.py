@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -79,11 +79,13 @@ class RemoteSession:
 
     def execute(self, text: str, parameters: Parameters = None) -> StatementOutcome:
         """Run the statements of ``text``; the outcome is that of the last one."""
-        return self._outcome(self.owner.call("execute", text, parameters, commits=True))
+        return self._outcome(self.owner.call("execute", text, _plain(parameters), commits=True))
 
     def execute_many(self, text: str, rows: Sequence[Any]) -> StatementOutcome:
         """Run a change for each row of parameters, all of them or none."""
-        return self._outcome(self.owner.call("execute_many", text, rows, commits=True))
+        return self._outcome(
+            self.owner.call("execute_many", text, [_plain(row) for row in rows], commits=True)
+        )
 
     def run_text(self, text: str) -> StatementOutcome:
         """Run one statement in DuckDB's dialect, whatever the session's is."""
@@ -147,3 +149,11 @@ class RemoteSession:
         rows = None if head.columns is None else RemoteRows(self.owner, head)
         columns = None if head.columns is None else list(head.columns)
         return StatementOutcome(head.tag, head.row_count, columns, rows, skipped=head.skipped)
+
+
+def _plain(parameters: Any) -> Any:
+    """Parameters as a list or a dictionary; what the session refuses, as it is."""
+    if isinstance(parameters, Mapping):
+        return dict(parameters)
+    refused = isinstance(parameters, str | bytes | bytearray | set | frozenset)
+    return parameters if refused or not isinstance(parameters, Iterable) else list(parameters)

@@ -59,6 +59,7 @@ class ServedSession:
         self._in_call = False
         self._last_s = time.monotonic()
         self._left = False
+        self._told: SessionState | None = None
 
     @property
     def is_busy(self) -> bool:
@@ -77,10 +78,19 @@ class ServedSession:
             session.status, session.has_written, self._is_pinned(), session.settings
         )
 
+    def _new_state(self) -> SessionState | None:
+        """The state, unless the client was told the same before: it takes a message's most time."""
+        state = self.state()
+        if state == self._told:
+            return None
+        self._told = state
+        return state
+
     def serve(self, pid: int) -> None:
         """Answer calls until the client leaves or the owner closes; then roll back."""
+        self._told = self.state()
         try:
-            wire.send(self._peer, Welcome(self.key, pid, self.state()))
+            wire.send(self._peer, Welcome(self.key, pid, self._told))
             while self._next():
                 pass
         except wire.PeerGone:
@@ -95,7 +105,7 @@ class ServedSession:
         try:
             call = wire.receive(self._peer)
         except PalimpsestError as error:
-            wire.send(self._peer, Failed.of(error, self.state()))
+            wire.send(self._peer, Failed.of(error, self._new_state()))
             return True
         return self._answer(call)
 
@@ -132,7 +142,7 @@ class ServedSession:
         """What a call came to; a defect of ours is its client's to hear of, and nobody else's."""
         try:
             with failures():
-                return Answered(self._run(call), self.state())
+                return Answered(self._run(call), self._new_state())
         except PalimpsestError as error:
             found = error
         except RecursionError:
@@ -146,7 +156,7 @@ class ServedSession:
                 f"{type(error).__name__}: {error}",
                 advice="report it, with what the process that has the warehouse open wrote",
             )
-        return Failed.of(found, self.state())
+        return Failed.of(found, self._new_state())
 
     def _run(self, call: OwnerCall) -> Any:
         self._drop(call.dropped)

@@ -122,6 +122,8 @@ class _Pickler(pickle.Pickler):
             return frozen_mapping, (dict(value),)
         if isinstance(value, PalimpsestError):
             return failure, (value.code.name, value.message, value.advice, value.position)
+        if isinstance(value, memoryview):
+            return plain, (value.tobytes(),)
         if isinstance(value, enum.Enum):
             return type(value), (value.value,)
         if hasattr(value, "to_pydatetime"):

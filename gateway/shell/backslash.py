@@ -61,6 +61,10 @@ def _describe(shell: Shell, text: str) -> None:
         shell.show_facts(describing.relations(shell.connection, "all", None))
         return
     relation = describing.find_relation(shell.connection, text)
+    columns = describing.system_columns(shell.connection, text) if relation is None else None
+    if columns is not None:
+        shell.show_facts(columns)
+        return
     if relation is None:
         listed = describing.relations(shell.connection, "all", text)
         if not listed.row_count:

@@ -39,7 +39,7 @@ FUNCTIONS = (
 ).split()
 SYSTEM = (
     *("tables", "journals", "segments", "transactions", "settings"),
-    *("policies", "holds", "jobs", "backups"),
+    *("indexes", "policies", "holds", "jobs", "backups"),
 )
 _BEFORE_TABLES = frozenset({"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "USING", "COPY"})
 _BEFORE_COLUMNS = frozenset(

@@ -14,6 +14,8 @@ from gateway.shell.result import Row, ShownColumn, ShownResult
 from gateway.wording import counted
 from journal.model.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
 from journal.model.schema import Column as TableColumn
+from rewriter.definitions.descriptions import create_index
+from rewriter.reading.system import system_names
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
@@ -37,6 +39,11 @@ def relations(connection: Connection, kind: str, pattern: str | None) -> ShownRe
         what = "table" if is_table else "view"
         row = (relation.name.schema, relation.name.name, what, key, relation.comment)
         found.append(row)
+    if pattern is not None and kind != "views":
+        # Those of the gateway are listed where their schema is named.
+        schema = pattern.partition(".")[0]
+        named = [TableName(fold(schema), n) for n in system_names(schema)]
+        found += [(n.schema, n.name, "system", None, None) for n in named if _matches(n, pattern)]
     columns = _texts("schema", "name", "kind", "key", "comment")
     if not any(row[4] for row in found):
         return _result(columns[:4], [row[:4] for row in found])
@@ -57,6 +64,17 @@ def find_relation(connection: Connection, name: str) -> Relation | None:
     """The table or view of a name as typed, in the session's schema unless it names one."""
     catalog = catalog_of(connection)
     return catalog.get(table_name(name, catalog, connection.client_session.settings.schema))
+
+
+def system_columns(connection: Connection, name: str) -> ShownResult | None:
+    """The columns of a relation of ``system`` or ``information_schema``; None for other names."""
+    schema, _, bare = name.partition(".")
+    if fold(bare) not in system_names(schema):
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(f"DESCRIBE {fold(schema)}.{fold(bare)}")
+        rows: list[Row] = [(row[0], row[1]) for row in cursor.fetchall()]
+    return _result(_texts("column", "type"), rows)
 
 
 def columns_of(relation: Relation) -> ShownResult:
@@ -89,6 +107,7 @@ def facts_of(connection: Connection, relation: Relation) -> list[str]:
             mine = ", ".join(names[c] for c in key.columns)
             lines.append(f"Foreign key {key.name}: {mine} refers to {parent.name} ({theirs})")
     lines += [f"Check {check.name}: {check.expression}" for check in relation.checks]
+    lines += [f"Index {i.name}: {create_index(relation, i)}" for i in relation.indexes]
     size = connection.client_session.perform(journal_size, relation.id)
     if size is not None:
         lines.append(

@@ -1,41 +1,17 @@
-"""Results written for programs and documents: CSV, JSON, JSON Lines, Markdown; row by row."""
+"""Results written for programs and documents: CSV, JSON, JSON Lines, Markdown."""
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Sequence
 from typing import TextIO
 
+from gateway.shell.csv_format import write_csv
 from gateway.shell.result import ShownColumn, ShownResult
 from gateway.shell.table import Style, write_table
-from gateway.shell.values import display_text, file_text, to_json
+from gateway.shell.values import display_text, to_json
 
 Writer = Callable[[ShownResult, TextIO, Style], int]
-
-
-def write_csv(result: ShownResult, out: TextIO, style: Style, delimiter: str = ",") -> int:
-    """Comma-separated values with a header; NULL is an empty cell, empty text a quoted one."""
-    risky = re.compile(f'["\\r\\n{re.escape(delimiter)}]|^\\s|\\s$|^$')
-
-    def cell(value: object) -> str:
-        kind = type(value)
-        if kind is int:
-            return str(value)
-        if value is None:
-            return ""
-        text = value if isinstance(value, str) else file_text(value)
-        return f'"{text.replace(_QUOTE, _QUOTE * 2)}"' if risky.search(text) else text
-
-    out.write(delimiter.join(cell(c.name) for c in result.columns) + "\n")
-    count = 0
-    for row in result.rows:
-        out.write(delimiter.join([cell(v) for v in row]) + "\n")
-        count += 1
-    return count
-
-
-_QUOTE = '"'
 
 
 def write_tsv(result: ShownResult, out: TextIO, style: Style) -> int:

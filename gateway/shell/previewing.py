@@ -42,7 +42,7 @@ def preview_in(session: Session, _advance: Advance, sql: str, dialect: str) -> P
         return preview_plan(plan, parsed, transaction.catalog, dialect)
     finally:
         if borrowed:
-            session.journal.rollback(transaction)
+            transaction.rollback()
 
 
 def show_preview(shell: Shell, sql: str) -> None:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gateway.dbapi.connection import Connection
 from gateway.dbapi.cursor import Cursor
 from gateway.shell.running import run_cancellable
 from gateway.wording import counted
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 Row = tuple[Any, ...]
-_FETCH_ROWS = 2048
+FETCH_ROWS = 2048
+"""How many rows are fetched at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,8 @@ class ShownResult:
     columns: tuple[ShownColumn, ...] = ()
     rows: Iterator[Row] = field(default_factory=lambda: iter(()))
     skipped: int = 0
+    stream: Callable[[Callable[[Iterator[pa.RecordBatch]], int]], int] | None = None
+    """Calls a function with the rows that ``rows`` has not fetched, in Arrow batches."""
 
     @property
     def has_rows(self) -> bool:
@@ -75,7 +81,10 @@ class ShownResult:
         columns = tuple(ShownColumn(d[0], d[1]) for d in cursor.description or ())
         rows = _rows(cursor, connection) if columns else iter(())
         skipped = cursor.skipped
-        return ShownResult(cursor.statusmessage, cursor.rowcount, columns, rows, skipped)
+        return ShownResult(
+            *(cursor.statusmessage, cursor.rowcount, columns, rows, skipped),
+            lambda use: run_cancellable(connection, lambda: use(cursor.fetch_record_batches())),
+        )
 
 
 _COUNTED = frozenset(
@@ -84,5 +93,5 @@ _COUNTED = frozenset(
 
 
 def _rows(cursor: Cursor, connection: Connection) -> Iterator[Row]:
-    while rows := run_cancellable(connection, lambda: cursor.fetchmany(_FETCH_ROWS)):
+    while rows := run_cancellable(connection, lambda: cursor.fetchmany(FETCH_ROWS)):
         yield from rows

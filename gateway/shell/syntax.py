@@ -19,14 +19,20 @@ INSERT INTO t [(a, b)] SELECT ..
     "TRUNCATE": "TRUNCATE TABLE t    (all rows end; they stay readable AS OF before)",
     "CREATE TABLE": """CREATE [TEMP] TABLE [IF NOT EXISTS] t (
   a INTEGER PRIMARY KEY, b TEXT NOT NULL DEFAULT '', c DECIMAL(9,2) CHECK (c >= 0), UNIQUE (b))""",
+    "CREATE SEQUENCE": """CREATE [TEMP] SEQUENCE [IF NOT EXISTS] s [START n] [INCREMENT n]
+  [MINVALUE n] [MAXVALUE n] [CYCLE] [OWNED BY t.c]
+ALTER SEQUENCE s RESTART [WITH n] | options | RENAME TO r     SELECT nextval('s')""",
     "CREATE VIEW": "CREATE [OR REPLACE] [TEMP] VIEW v AS SELECT ..",
     "CREATE SCHEMA": "CREATE SCHEMA [IF NOT EXISTS] s",
     "ALTER TABLE": """ALTER TABLE t ADD COLUMN c TYPE | DROP COLUMN c | RENAME COLUMN c TO d
   | ALTER COLUMN c TYPE .. | SET DEFAULT .. | SET NOT NULL | RENAME TO u""",
-    "DROP": "DROP TABLE | VIEW | SCHEMA [IF EXISTS] name     UNDROP TABLE t brings a table back",
+    "DROP": """DROP TABLE | VIEW | INDEX | SEQUENCE | SCHEMA [IF EXISTS] name
+  UNDROP TABLE t brings a table back""",
     "BEGIN": "BEGIN [READ ONLY]; .. SAVEPOINT s; .. ROLLBACK TO s; .. COMMIT | ROLLBACK",
     "RESTORE": "RESTORE TABLE t TO TIMESTAMP AS OF '..' | VERSION AS OF n [WHERE ..]",
-    "SET": "SET name = value | RESET name     settings: SELECT * FROM system.settings",
+    "SET": "SET [LOCAL] name = value | RESET name | ALL   settings: SELECT * FROM system.settings",
+    "PREPARE": """PREPARE p [(type, ..)] AS statement     EXECUTE p [(value, ..)]
+DEALLOCATE p | ALL""",
     "UNDROP": "UNDROP TABLE t    (rows and history come back with it)",
     "EXPLAIN": "EXPLAIN [ANALYZE] statement",
     "SHOW": "SHOW TABLES | VIEWS | SCHEMAS | COLUMNS FROM t | CREATE TABLE t | POLICY t | setting",

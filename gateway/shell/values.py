@@ -35,6 +35,8 @@ def file_text(value: Any, null: str = "") -> str:
         return format(value, "f")
     if isinstance(value, dt.datetime):
         return _moment(value)
+    if isinstance(value, dt.time) and value.tzinfo is None:
+        return _short(value.isoformat())
     if isinstance(value, bytes | bytearray | memoryview):
         return "\\x" + bytes(value).hex()
     if isinstance(value, list | tuple | Mapping):
@@ -44,8 +46,13 @@ def file_text(value: Any, null: str = "") -> str:
 
 def _moment(value: dt.datetime) -> str:
     if value.tzinfo is None:
-        return value.isoformat(" ")
-    return value.astimezone(dt.UTC).isoformat(" ").replace("+00:00", "+00")
+        return _short(value.isoformat(" "))
+    return _short(value.astimezone(dt.UTC).replace(tzinfo=None).isoformat(" ")) + "+00"
+
+
+def _short(text: str) -> str:
+    """A time without zeros at the end of its fraction, as databases write it."""
+    return text.rstrip("0") if "." in text else text
 
 
 def to_json(value: Any) -> str:

@@ -1,8 +1,8 @@
 """DDL: tables, keys, identity columns, comments; and how types are spelled.
 
 What a model says of a table is written out, so that the gateway refuses what it does not do; where
-it has no words for that, the compiler refuses it with the gateway's code. Only indexes and comments
-of constraints are passed over, for they change no answer; a unique index becomes a constraint.
+it has no words for that, the compiler refuses it with the gateway's code. Only comments of
+constraints are passed over, for they change no answer.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import exc, schema
 from sqlalchemy.dialects.postgresql.base import PGIdentifierPreparer
-from sqlalchemy.sql import compiler
+from sqlalchemy.sql import coercions, compiler, roles
 
 from gateway.sqlalchemy_dialect.types import Nested
 from journal.model.errors import Code, PalimpsestError
@@ -81,32 +81,24 @@ class PalimpsestDDLCompiler(compiler.DDLCompiler):
         include_table_schema: bool = True,
         **kw: Any,
     ) -> str:
-        """A unique index is a constraint; for any other a comment says that there is none."""
+        """CREATE INDEX, with what the model says of its rows, to whatever database it says so."""
         index = create.element
-        if not index.unique:
-            return f"-- no index {index.name}: segments are sorted by key and have statistics"
-        names = [e.name if isinstance(e, schema.Column) else None for e in index.expressions]
-        if None in names or any(k.endswith("_where") for k in _dialect_options(index)):
-            raise _compile_error(
-                f'the unique index "{index.name}" over expressions or a part of the rows',
-                "make it unique over whole columns; a generated column may hold the expression",
-            )
-        columns = ", ".join(self.preparer.quote(str(name)) for name in names)
-        distinct = "NULLS NOT DISTINCT " if _compares_nulls(index) else ""
-        return (
-            f"ALTER TABLE {self.preparer.format_table(index.table)} "
-            f"ADD CONSTRAINT {self.preparer.quote(index.name)} UNIQUE {distinct}({columns})"
+        text: str = super().visit_create_index(  # type: ignore[no-untyped-call]
+            create, include_schema, include_table_schema, **kw
         )
-
-    def visit_drop_index(self, drop: Any, **kw: Any) -> str:
-        """Drops the constraint of a unique index; an index that is not unique needs nothing."""
-        index = drop.element
-        if not index.unique:
-            return f"-- no index {index.name}"
-        return (
-            f"ALTER TABLE {self.preparer.format_table(index.table)} "
-            f"DROP CONSTRAINT {self.preparer.quote(index.name)}"
-        )
+        options = _dialect_options(index)
+        included = next((v for k, v in options.items() if k.endswith("_include")), None)
+        if included:
+            names = [c if isinstance(c, str) else c.name for c in included]
+            text += f" INCLUDE ({', '.join(map(self.preparer.quote, names))})"
+        if _compares_nulls(index):
+            text += " NULLS NOT DISTINCT"
+        where = next((v for k, v in options.items() if k.endswith("_where")), None)
+        if where is not None:
+            condition = coercions.expect(roles.DDLExpressionRole, where)
+            shown = self.sql_compiler.process(condition, include_table=False, literal_binds=True)
+            text += f" WHERE {shown}"
+        return text
 
     def define_constraint_deferrability(self, constraint: Any) -> str:
         """What would defer the check, which the gateway refuses; nothing for what it does."""

@@ -11,6 +11,7 @@ from urllib.parse import quote, urlencode
 from sqlalchemy import exc, pool
 from sqlalchemy.engine import default, reflection
 from sqlalchemy.engine.url import URL
+from sqlalchemy.schema import Index
 from sqlalchemy.sql.compiler import InsertmanyvaluesSentinelOpts
 
 from gateway.dbapi.connection import Connection as GatewayConnection
@@ -51,8 +52,8 @@ class PalimpsestDialect(default.DefaultDialect):
 
     supports_statement_cache = True
     supports_alter = True
-    construct_arguments = []  # noqa: RUF012 - SQLAlchemy declares it of instances.
-    """No arguments ``palimpsest_..`` of tables and the like: one that is given is an error."""
+    construct_arguments = [(Index, {"where": None, "include": None})]  # noqa: RUF012
+    """Indexes have arguments ``palimpsest_..``; of tables and the like they are errors."""
     supports_comments = True
     supports_identity_columns = True
     supports_sequences = False
@@ -211,17 +212,6 @@ class PalimpsestDialect(default.DefaultDialect):
         """Whether there is a schema of that name."""
         return schema_name.casefold() in self._catalog(connection).schemas
 
-    def has_index(
-        self,
-        connection: Any,
-        table_name: str,
-        index_name: str,
-        schema: str | None = None,
-        **kw: Any,
-    ) -> bool:
-        """There are no indexes."""
-        return False
-
     def has_sequence(
         self, connection: Any, sequence_name: str, schema: str | None = None, **kw: Any
     ) -> bool:
@@ -329,9 +319,9 @@ class PalimpsestDialect(default.DefaultDialect):
     def get_indexes(
         self, connection: Any, table_name: str, schema: str | None = None, **kw: Any
     ) -> list[Any]:
-        """None: there are no indexes."""
-        self._relation(connection, table_name, schema)
-        return []
+        """What CREATE INDEX made; keys and constraints have no indexes of their own."""
+        found = self._relation(connection, table_name, schema)
+        return shapes.index_infos(found) if isinstance(found, Table) else []
 
     @reflection.cache
     def get_unique_constraints(

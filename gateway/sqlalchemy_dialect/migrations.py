@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from alembic.ddl.impl import DefaultImpl
+import sqlglot
+from alembic.ddl.impl import ComparisonResult, DefaultImpl
 from sqlalchemy import Column, cast, literal, literal_column, select
-from sqlalchemy.schema import Index, UniqueConstraint
+from sqlalchemy.schema import CreateIndex, Index, UniqueConstraint
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from gateway.sqlalchemy_dialect.ddl import is_meant_for_others
 
@@ -28,14 +31,40 @@ class PalimpsestImpl(DefaultImpl):
         metadata_unique_constraints: set[UniqueConstraint],
         metadata_indexes: set[Index],
     ) -> None:
-        """Of a model's indexes only the unique ones exist here, as constraints of their names."""
+        """A unique index may stand there as a constraint, as which earlier versions made it."""
         standing_in = {c.name: c for c in conn_unique_constraints}
         for index in list(metadata_indexes):
-            if not index.unique:
-                metadata_indexes.discard(index)
-            elif index.name in standing_in:
+            if index.unique and index.name in standing_in:
                 metadata_indexes.discard(index)
                 conn_unique_constraints.discard(standing_in[index.name])
+
+    def compare_indexes(self, metadata_index: Index, reflected_index: Index) -> ComparisonResult:
+        """Two indexes are the same if CREATE INDEX says the same of both."""
+        one, other = self._definition(reflected_index), self._definition(metadata_index)
+        return (
+            ComparisonResult.Equal()
+            if one == other
+            else ComparisonResult.Different([f"{one} to {other}"])
+        )
+
+    def _definition(self, index: Index) -> str:
+        """The CREATE INDEX of an index, without regard to how names and parentheses stand in it."""
+        text = str(CreateIndex(index).compile(dialect=self.dialect))
+        try:
+            tree = sqlglot.parse_one(text, read="duckdb")
+        except SqlglotError:
+            return text
+        for part in list(tree.find_all(exp.Paren)):
+            if isinstance(part.parent, exp.Ordered | exp.Where):
+                part.replace(part.unnest())
+        for name in tree.find_all(exp.Identifier):
+            name.set("quoted", False)
+        return tree.sql(dialect="duckdb")
+
+    def adjust_reflected_dialect_options(self, reflected_object: Any, kind: str) -> dict[str, Any]:
+        """The options of an index that say something, for the code of a migration."""
+        options: dict[str, Any] = reflected_object.get("dialect_options", {})
+        return {name: value for name, value in options.items() if value}
 
     def correct_for_autogen_foreignkeys(self, conn_fks: set[Any], metadata_fks: set[Any]) -> None:
         """Leave out foreign keys that a model keeps for other databases."""

@@ -8,7 +8,8 @@ import sqlglot
 from sqlglot import exp
 
 from gateway.sqlalchemy_dialect.types import reflected_type
-from journal.model.schema import CatalogSnapshot, Column, Table, View, fold
+from journal.model.schema import CatalogSnapshot, Column, Index, Table, View, fold
+from journal.sql.unique_keys import logical_text, term_texts
 from rewriter.definitions.descriptions import generation_text
 
 
@@ -45,6 +46,37 @@ def unique_infos(table: Table) -> list[dict[str, Any]]:
         {"name": unique.name, "column_names": _logical(table, unique.columns)}
         for unique in sorted(table.uniques, key=lambda unique: unique.name)
     ]
+
+
+def index_infos(table: Table) -> list[dict[str, Any]]:
+    """The indexes for ``get_indexes``, in order of their names."""
+    return [
+        _index_info(table, index) for index in sorted(table.indexes, key=lambda index: index.name)
+    ]
+
+
+def _index_info(table: Table, index: Index) -> dict[str, Any]:
+    texts = term_texts(table, index)
+    included = _logical(table, index.included)
+    options: dict[str, Any] = {"palimpsest_include": included}
+    if index.predicate is not None:
+        options["palimpsest_where"] = logical_text(table, index.predicate)
+    names = [t if term.is_column else None for t, term in zip(texts, index.terms, strict=True)]
+    info: dict[str, Any] = {
+        "name": index.name,
+        "unique": index.unique,
+        "column_names": names,
+        "dialect_options": options,
+    }
+    if None in names:
+        info["expressions"] = texts
+    orders = [
+        (text, (*["desc"][: term.descending], *["nulls_first"][: term.nulls_first]))
+        for text, term in zip(texts, index.terms, strict=True)
+        if term.is_column
+    ]
+    sorting = {name: order for name, order in orders if order}
+    return {**info, "column_sorting": sorting} if sorting else info
 
 
 def foreign_key_infos(

@@ -14,11 +14,13 @@ import pyarrow as pa
 
 from gateway.config import Settings
 from journal.model import policy
-from journal.model.schema import CatalogSnapshot, Column, Table, View
+from journal.model.schema import CatalogSnapshot, Column, Index, Table, View
 from journal.model.segment import Tier
+from journal.sql.unique_keys import logical_text, term_texts
 from journal.transactions.state import JournalState
 from rewriter.definitions.descriptions import (
     constraint_rows,
+    create_index,
     generation_text,
     referenced_default,
     referred_constraint,
@@ -118,6 +120,29 @@ def _segments(seen: SystemViewSource) -> Iterator[Row]:
             )
 
 
+def _sequences(seen: SystemViewSource) -> Iterator[Row]:
+    catalog = seen.catalog
+    for found in sorted(catalog.sequences.values(), key=lambda s: s.name.key):
+        owner = None if found.owner is None else catalog.by_id(found.owner[0])
+        column = None
+        if owner is not None and found.owner is not None:
+            column = f"{owner.name}.{owner.by_physical(found.owner[1]).name}"
+        yield (
+            *(found.name.schema, found.name.name, found.id, found.type.lower(), found.start),
+            *(found.increment, found.minimum, found.maximum, found.cycles, found.cache, column),
+        )
+
+
+def _info_sequences(seen: SystemViewSource) -> Iterator[Row]:
+    bits = {"SMALLINT": 16, "INT": 32, "BIGINT": 64}
+    for found in sorted(seen.catalog.sequences.values(), key=lambda s: s.name.key):
+        numbers = (found.start, found.minimum, found.maximum, found.increment)
+        yield (
+            *(seen.catalog.database, found.name.schema, found.name.name, found.type.lower()),
+            *(bits[found.type], 2, 0, *map(str, numbers), "YES" if found.cycles else "NO"),
+        )
+
+
 def _settings(seen: SystemViewSource) -> Iterator[Row]:
     return iter(seen.settings.rows())
 
@@ -126,6 +151,33 @@ def _policies(seen: SystemViewSource) -> Iterator[Row]:
     for table in _base_tables(seen):
         for name, value in policy.policy_rows(table):
             yield (table.name.schema, table.name.name, name, value)
+
+
+def _indexes(seen: SystemViewSource) -> Iterator[Row]:
+    for table, index in _indexes_by_name(seen):
+        predicate = index.predicate
+        yield (
+            *(table.name.schema, table.name.name, index.name, index.unique, index.method or None),
+            *(term_texts(table, index), [table.by_physical(p).name for p in index.included]),
+            *(predicate and logical_text(table, predicate), create_index(table, index)),
+            index.comment,
+        )
+
+
+def _info_indexes(seen: SystemViewSource) -> Iterator[Row]:
+    """As DuckDB's ``duckdb_indexes()`` has them; its numbers of objects mean nothing here."""
+    for table, index in _indexes_by_name(seen):
+        yield (
+            *(seen.catalog.database, None, table.name.schema, None, index.name, None),
+            *(table.name.name, table.id, index.comment, index.unique, False),
+            *(f"[{', '.join(term_texts(table, index))}]", create_index(table, index) + ";"),
+        )
+
+
+def _indexes_by_name(seen: SystemViewSource) -> Iterator[tuple[Table, Index]]:
+    for table in _base_tables(seen):
+        for index in sorted(table.indexes, key=lambda index: index.name):
+            yield table, index
 
 
 def _info_schemata(seen: SystemViewSource) -> Iterator[Row]:
@@ -265,6 +317,40 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
             lists=["paths"],
         ),
         _segments,
+    ),
+    "sys_indexes": (
+        _arrow_schema(
+            "schema table name is_unique method columns included predicate definition comment",
+            flags=["is_unique"],
+            lists=["columns", "included"],
+        ),
+        _indexes,
+    ),
+    "info_indexes": (
+        _arrow_schema(
+            "database_name database_oid schema_name schema_oid index_name index_oid table_name"
+            " table_oid comment is_unique is_primary expressions sql",
+            *("database_oid", "schema_oid", "index_oid", "table_oid"),
+            flags=["is_unique", "is_primary"],
+        ),
+        _info_indexes,
+    ),
+    "sys_sequences": (
+        _arrow_schema(
+            "schema sequence sequence_id type start increment minimum maximum cycles cache owner",
+            *"sequence_id start increment minimum maximum cache".split(),
+            flags=["cycles"],
+        ),
+        _sequences,
+    ),
+    "info_sequences": (
+        _arrow_schema(
+            "sequence_catalog sequence_schema sequence_name data_type numeric_precision"
+            " numeric_precision_radix numeric_scale start_value minimum_value maximum_value"
+            " increment cycle_option",
+            *("numeric_precision", "numeric_precision_radix", "numeric_scale"),
+        ),
+        _info_sequences,
     ),
     "sys_policies": (_arrow_schema("schema table policy value"), _policies),
     "sys_settings": (_arrow_schema("name value description"), _settings),

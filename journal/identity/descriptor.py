@@ -24,6 +24,8 @@ FPP_DEFAULT = 0.001
 PROPERTY = "erasure"
 FILTERED = "filters"
 """A property naming further columns that get filters for point reads alone, in the same words."""
+_INDEXED = "indexed"
+"""The type of values that have filters since an index begins with them, and identify nobody."""
 _OURS = frozenset({PROPERTY, FILTERED})
 _WORD = re.compile(r'\s+(?=(?:[^"]*"[^"]*")*[^"]*$)')
 _COMMA = re.compile(r',(?=(?:[^"]*"[^"]*")*[^"]*$)')
@@ -49,6 +51,11 @@ class DescriptorEntry:
     def id(self) -> str:
         """What filters of this entry are stored under: all that decides the hashed values."""
         return str(self.path) + (" lower" if self.lower else "")
+
+    @property
+    def is_of_index(self) -> bool:
+        """True if its filters are there for an index, and nobody is identified by it."""
+        return self.type == _INDEXED
 
     def __str__(self) -> str:
         words = [str(self.path), "AS", self.type]
@@ -194,9 +201,22 @@ def _fields(table: Table) -> dict[str, str]:
 
 
 def filtered_of(table: Table) -> tuple[DescriptorEntry, ...]:
-    """All columns of a table that get filters; those of its key come besides."""
-    both = {e.id: e for e in (*_property(table, FILTERED), *descriptor_of(table))}
-    return tuple(i for i in both.values() if is_in(i, _fields(table)))
+    """All columns of a table that get filters; those of its key come besides.
+
+    They are those of its descriptor, those the property ``filters`` names, and the columns with
+    which its indexes begin, as far as there is room for them.
+    """
+    stated = {e.id: e for e in (*_property(table, FILTERED), *descriptor_of(table))}
+    fields = _fields(table)
+    found = {i.id: i for i in stated.values() if is_in(i, fields)}
+    for index in table.indexes:
+        first = index.terms[0]
+        if first.is_column and len(found) < _ENTRIES_MAX:
+            kind = exp.DataType.build(fields[first.text], dialect="duckdb")
+            if kind.is_type(*_TEXT, *_WHOLE):
+                entry = DescriptorEntry(Path(first.text), _INDEXED)
+                found.setdefault(entry.id, entry)
+    return tuple(found.values())
 
 
 def _property(table: Table, name: str) -> tuple[DescriptorEntry, ...]:

@@ -6,13 +6,14 @@ Walks the same paths as the SQL of ``paths``. Pure: arrays in, arrays out.
 from __future__ import annotations
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from journal.identity.paths import KEYS, VALUES, Path
 
 
 def values_at(rows: pa.Array, path: Path) -> pa.Array:
     """All values at a path, in no particular order, NULLs among them."""
+    import pyarrow.compute as pc
+
     for step in path.steps:
         match step:
             case "[]":

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.types as kinds
 
-from journal.model.store_session import ResultColumn
+from journal.model.result_column import ResultColumn
 
 _SMALL_ROWS = 2048
 """Up to so many rows pyarrow is the faster one, and a store need not be loaded for them."""

@@ -18,11 +18,11 @@ from sqlglot import exp
 from journal.local_engine.session import DuckDBSession
 from journal.model.plan import STORE_SCHEMA, Query, physical
 from journal.model.schema import Table
-from journal.model.segment import Fields, Head, Manifest, RowCounts, Segment, SegmentFile, Tier
+from journal.model.segment import Fields, Head, Manifest, Segment, SegmentFile, Tier
 from journal.sql.public_views import create_view
 from journal.sql.relations import column, ident, union_all
-from journal.sql.row_layout import counted_kinds, journal_fields, row_counts, types_since
 from journal.sql.row_layout import fields_of as fields_of
+from journal.sql.row_layout import journal_fields, types_since
 from journal.sql.sql import cast
 
 _DIALECT = "duckdb"
@@ -253,9 +253,3 @@ def _piece(table: Table, source: exp.Expr, fields: Fields, *, sealed: bool) -> e
 
 def _run(session: DuckDBSession, ast: exp.Expr) -> None:
     session.execute(Query(ast, ()), {})
-
-
-def count_rows(session: DuckDBSession, table: Table, source: exp.Expr) -> RowCounts:
-    """Rows of each kind in a relation that holds rows of a table's journal."""
-    query = Query(exp.select(*counted_kinds(table)).from_(source), ())
-    return row_counts(session.row(query, {}))

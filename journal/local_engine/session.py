@@ -20,7 +20,9 @@ from sqlglot import exp
 from journal.local_engine.errors import mapped, translate
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
-from journal.model.store_session import Parameters, RecordDialect, ResultColumn
+from journal.model.result_column import ResultColumn
+from journal.model.session_defaults import arrow_of, count_of
+from journal.model.store_session import Parameters, RecordDialect
 from journal.sql import dialects
 
 DIALECT = "duckdb"
@@ -66,6 +68,7 @@ class DuckDBSession:
     """One DuckDB connection; transactions here are short and belong to one statement."""
 
     dialect = RecordDialect.DUCKDB
+    arrow, count = arrow_of, count_of
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, root: Path) -> None:
         self._connection = connection
@@ -218,11 +221,6 @@ class DuckDBSession:
             )
             return relation.to_arrow_reader(batch_rows)
 
-    def arrow(self, query: Query, parameters: Parameters) -> pa.Table:
-        """The rows of a query that has few: for many, the stream is faster."""
-        self.execute(query, parameters)
-        return self.rest_as_arrow()
-
     def stage(self, name: str, query: Query, parameters: Parameters) -> None:
         self.execute(query.once("stage", lambda: _staging(name, query)), parameters)
         self._staged.append(name)
@@ -264,15 +262,6 @@ class DuckDBSession:
         with mapped():
             return self._connection.from_arrow(table).fetchall()
 
-    def arrow_columns(self, table: pa.Table) -> list[ResultColumn]:
-        """The columns of an Arrow table, as a query of it would have them."""
-        with mapped():
-            relation = self._connection.from_arrow(table)
-            return [
-                ResultColumn(name, str(kind))
-                for name, kind in zip(relation.columns, relation.types, strict=True)
-            ]
-
     def threads(self) -> int:
         """How many threads its database works with."""
         ((found,),) = self.text("SELECT current_setting('threads')")
@@ -296,11 +285,6 @@ class DuckDBSession:
     def holds(self, name: str) -> bool:
         """True for the name of a relation staged in this transaction."""
         return name in self._staged
-
-    def count(self, name: str) -> int:
-        """Rows of a staged relation."""
-        self.execute(Query(exp.select(exp.Count(this=exp.Star())).from_(name), ()), {})
-        return int(self.fetch_many(1)[0][0])
 
     def interrupt(self) -> None:
         self._connection.interrupt()

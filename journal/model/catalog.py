@@ -8,20 +8,30 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from journal.model.plan import CatalogChange, DropRelation, DropSchema, PutRelation, PutSchema
+from journal.model.plan import (
+    CatalogChange,
+    DropRelation,
+    DropSchema,
+    PutRelation,
+    PutSchema,
+)
 from journal.model.schema import (
     CatalogSnapshot,
     Check,
     Column,
     ForeignKey,
     Identity,
+    Index,
+    IndexTerm,
     JournalFormat,
     Relation,
+    Sequence,
     Table,
     TableName,
     Unique,
     View,
 )
+from journal.model.sequence_changes import DropSequence, PutSequence
 from journal.model.version import VersionType
 
 
@@ -36,6 +46,10 @@ def apply(catalog: CatalogSnapshot, change: CatalogChange) -> CatalogSnapshot:
             return catalog.with_schema(schema)
         case DropSchema(schema):
             return catalog.without_schema(schema)
+        case PutSequence(sequence, instead_of):
+            return catalog.with_sequence(sequence, instead_of=instead_of)
+        case DropSequence(name):
+            return catalog.without_sequence(name)
 
 
 def touched(change: CatalogChange) -> list[TableName]:
@@ -43,7 +57,9 @@ def touched(change: CatalogChange) -> list[TableName]:
     match change:
         case PutRelation(relation, instead_of):
             return [relation.name] if instead_of is None else [relation.name, instead_of]
-        case DropRelation(name):
+        case PutSequence(sequence, instead_of):
+            return [sequence.name] if instead_of is None else [sequence.name, instead_of]
+        case DropRelation(name) | DropSequence(name):
             return [name]
         case PutSchema(schema) | DropSchema(schema):
             return [TableName(schema, "")]
@@ -56,9 +72,10 @@ def change_to_json(change: CatalogChange) -> dict[str, Any]:
             kind = "table" if isinstance(relation, Table) else "view"
             old = None if instead_of is None else asdict(instead_of)
             raw = asdict(relation)
-            if not raw.get("foreign_keys", True):
-                # Earlier versions read tables that have none.
-                del raw["foreign_keys"]
+            for later in ("foreign_keys", "indexes"):
+                if not raw.get(later, True):
+                    # Earlier versions read tables that have none.
+                    del raw[later]
             return {"action": f"put-{kind}", "relation": raw, "instead_of": old}
         case DropRelation(name):
             return {"action": "drop-relation", "name": asdict(name)}
@@ -66,6 +83,11 @@ def change_to_json(change: CatalogChange) -> dict[str, Any]:
             return {"action": "put-schema", "schema": schema}
         case DropSchema(schema):
             return {"action": "drop-schema", "schema": schema}
+        case PutSequence(sequence, instead_of):
+            old = None if instead_of is None else asdict(instead_of)
+            return {"action": "put-sequence", "sequence": asdict(sequence), "instead_of": old}
+        case DropSequence(name):
+            return {"action": "drop-sequence", "name": asdict(name)}
 
 
 def change_from_json(data: dict[str, Any]) -> CatalogChange:
@@ -82,6 +104,13 @@ def change_from_json(data: dict[str, Any]) -> CatalogChange:
             return PutSchema(data["schema"])
         case "drop-schema":
             return DropSchema(data["schema"])
+        case "put-sequence":
+            raw, old = data["sequence"], data["instead_of"]
+            owner = None if raw["owner"] is None else (int(raw["owner"][0]), str(raw["owner"][1]))
+            sequence = Sequence(**{**raw, "name": TableName(**raw["name"]), "owner": owner})
+            return PutSequence(sequence, None if old is None else TableName(**old))
+        case "drop-sequence":
+            return DropSequence(TableName(**data["name"]))
         case other:
             raise ValueError(f"unknown catalog change {other!r}")
 
@@ -100,6 +129,7 @@ def _table(raw: dict[str, Any]) -> Table:
             "properties": tuple((k, v) for k, v in raw["properties"]),
             "physical_names": tuple(raw["physical_names"]),
             "foreign_keys": tuple(_foreign_key(k) for k in raw.get("foreign_keys", ())),
+            "indexes": tuple(_index(i) for i in raw.get("indexes", ())),
         }
     )
 
@@ -111,6 +141,17 @@ def _unique(raw: dict[str, Any]) -> Unique:
 def _foreign_key(raw: dict[str, Any]) -> ForeignKey:
     columns, parents = tuple(raw["columns"]), tuple(raw["parent_columns"])
     return ForeignKey(raw["name"], columns, raw["parent"], parents)
+
+
+def _index(raw: dict[str, Any]) -> Index:
+    return Index(
+        **{
+            **raw,
+            "terms": tuple(IndexTerm(**term) for term in raw["terms"]),
+            "columns": tuple(raw["columns"]),
+            "included": tuple(raw["included"]),
+        }
+    )
 
 
 def _column(raw: dict[str, Any]) -> Column:

@@ -7,13 +7,15 @@ sequences of any database. Row ids are recorded in blocks, so that most commits 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
+from journal.model.number_source import CounterKey, NumberSource
 from journal.model.schema import ROW_ID
 
-CounterKey = tuple[int, str]
 _ROW_ID_BLOCK = 1 << 16
+_AHEAD = 32
+"""So many numbers of a sequence are recorded as taken before they are: lost by a crash only."""
 
 
 class Numbers(Protocol):
@@ -25,13 +27,31 @@ class Numbers(Protocol):
     def skip_past(self, key: CounterKey, value: int, start: int, increment: int) -> None:
         """Make sure a value given explicitly is not generated later."""
 
+    def change(self, source: NumberSource, change: Callable[[int], int]) -> None:
+        """Have a source go on with what ``change`` makes of the number it would go on with."""
+
+    def new_table_id(self) -> int:
+        """An id that no table and no layout of a table has had."""
+
 
 class Counters:
-    """Next values by table id and physical column."""
+    """Next values by table id and physical column.
 
-    def __init__(self, recorded: dict[CounterKey, int]) -> None:
+    ``record`` makes one durable at once; without it nothing needs to be. ``last_table_id`` is the
+    highest id in use.
+    """
+
+    def __init__(
+        self,
+        recorded: dict[CounterKey, int],
+        record: Callable[[CounterKey, int], None] | None = None,
+        last_table_id: int = 0,
+    ) -> None:
+        self._last_table_id = last_table_id
         self._next = dict(recorded)
         self._recorded = dict(recorded)
+        self._record = record
+        self._covered: dict[CounterKey, range] = {}
         self._lock = threading.Lock()
 
     def reserve(self, key: CounterKey, count: int, start: int, increment: int) -> int:
@@ -46,6 +66,36 @@ class Counters:
         with self._lock:
             if (value - self._next.get(key, start)) * increment >= 0:
                 self._next[key] = value + increment
+
+    def new_table_id(self) -> int:
+        """An id that no table and no layout of a table has had."""
+        with self._lock:
+            self._last_table_id += 1
+            return self._last_table_id
+
+    def change(self, source: NumberSource, change: Callable[[int], int]) -> None:
+        """Have a source go on with what ``change`` makes of the number it would go on with.
+
+        What it goes on with is durable when this returns, as far as a crash may skip a few.
+        """
+        with self._lock:
+            following = change(self._next.get(source.key, source.start))
+            self._next[source.key] = following
+            covered = self._covered.get(source.key)
+            if self._record is None or (covered is not None and following in covered):
+                return
+            ahead = source.block(following, _AHEAD).following
+            self._record(source.key, ahead)
+            step = 1 if source.increment > 0 else -1
+            self._covered[source.key] = range(following, ahead + step, step)
+
+    def settle(self) -> None:
+        """Record of sequences what they go on with exactly, so that none skips a number."""
+        with self._lock:
+            for key in self._covered:
+                if self._record is not None:
+                    self._record(key, self._next[key])
+            self._covered.clear()
 
     def unrecorded(self, table_ids: Iterable[int]) -> list[tuple[CounterKey, int]]:
         """What a commit on these tables must record."""

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
+from urllib.parse import unquote, urlsplit
 
 from journal.model.errors import Code, PalimpsestError
 
@@ -49,7 +48,7 @@ def scheme_of(place: str) -> str:
 def local_path(place: str) -> Path:
     """The path of a place on this machine, which may be written as ``file://``."""
     if scheme_of(place) in _LOCAL:
-        return Path(url2pathname(urlsplit(place).path))
+        return Path(unquote(urlsplit(place).path))
     return Path(place)
 
 

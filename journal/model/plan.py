@@ -18,9 +18,11 @@ from typing import Any, TypeVar
 from sqlglot import exp
 
 from journal.model.errors import Code, Position
+from journal.model.number_source import NumberSource
 from journal.model.refusal import Refusal
 from journal.model.schema import Relation, Table, TableName
 from journal.model.segment import RowCounts, Tier
+from journal.model.sequence_changes import DropSequence, PutSequence
 from journal.model.trees import Nodes
 from journal.model.version import Version
 
@@ -45,6 +47,8 @@ P_FILES = "p_files_"
 P_ROW = "p_row_"
 """Prefix of the parameters with the rows that a plan is given instead of looking them up."""
 ROW_VERSION, ROW_THERE = "version", "there"
+P_CURRENT = "p_current_"
+"""Prefix of the numbers that the session has taken last, numbered in their order."""
 USER_PARAMETER = "u_"
 """Prefix of the client's own parameters."""
 BATCH = "p_batch"
@@ -165,6 +169,28 @@ class SkipNumbers:
 
 
 @dataclass(frozen=True, slots=True)
+class TakeNumbers:
+    """Take the next numbers of a sequence and bind the first of them as parameter ``name``.
+
+    As many as ``stage`` has rows, ``count`` for each. ``name`` with ``_turn`` behind it says how
+    many there are before the sequence begins again. Raises SEQUENCE_END where there are too few.
+    """
+
+    source: NumberSource
+    name: str
+    stage: str | None = None
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SetNumber:
+    """Have a sequence go on as each row of ``query`` says: a number, and whether it was taken."""
+
+    source: NumberSource
+    query: Query
+
+
+@dataclass(frozen=True, slots=True)
 class Append:
     """Rows for a table's journal: its stored columns by name, then the two version columns.
 
@@ -246,7 +272,7 @@ class DropSchema:
     schema: str
 
 
-CatalogChange = PutRelation | DropRelation | PutSchema | DropSchema
+CatalogChange = PutRelation | DropRelation | PutSchema | DropSchema | PutSequence | DropSequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +282,8 @@ class Change:
     change: CatalogChange
 
 
-Step = Stage | Guard | AllocateIdentity | SkipNumbers | Append | Fetch | Export | Count | Change
+Numbering = AllocateIdentity | SkipNumbers | TakeNumbers | SetNumber
+Step = Stage | Guard | Numbering | Append | Fetch | Export | Count | Change
 
 
 class StatementKind(StrEnum):
@@ -384,7 +411,9 @@ class StatementPlan:
     learn what is wrong. ``keyed`` are the rows it looks up by key, or those that a plan from cache
     is given; ``plain`` is what such a plan comes to where it needs no store, for the first of those
     rows or for a new one.
-    ``scans`` are the tables whose changed current view it reads other than by key.
+    ``scans`` are the tables whose changed current view it reads other than by key. ``currents`` are
+    the sequences whose last numbers it shows, as ``p_current_<place among them>``; None: whichever
+    the session used last.
     """
 
     kind: StatementKind
@@ -402,6 +431,12 @@ class StatementPlan:
     keyed: tuple[KeyLookup, ...] = ()
     plain: PointRead | PointChange | PointInsert | None = None
     scans: frozenset[int] = field(default_factory=frozenset)
+    currents: tuple[NumberSource | None, ...] = ()
+
+    @property
+    def takes_numbers(self) -> bool:
+        """True if running it moves a sequence, even if it writes no row."""
+        return any(isinstance(step, TakeNumbers | SetNumber) for step in self.steps)
 
     @property
     def asks_nothing(self) -> bool:

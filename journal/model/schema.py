@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from journal.model.number_source import NumberSource
 from journal.model.version import VersionType
 
 DEFAULT_SCHEMA = "main"
@@ -108,6 +109,37 @@ class ForeignKey:
     parent_columns: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class IndexTerm:
+    """One of the values an index is over.
+
+    ``text`` is the physical name of a column, or else an expression over such names.
+    """
+
+    text: str
+    is_column: bool = True
+    descending: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An index: what CREATE INDEX said of it. Its schema is that of its table.
+
+    ``columns`` are the physical columns that its terms and its predicate read; ``included`` those
+    it only carries. The predicate is an expression over physical columns.
+    """
+
+    name: str
+    terms: tuple[IndexTerm, ...]
+    columns: tuple[str, ...]
+    unique: bool = False
+    predicate: str | None = None
+    included: tuple[str, ...] = ()
+    method: str = ""
+    comment: str | None = None
+
+
 Constraint = Unique | Check | ForeignKey
 """What has a name of its own in a table; the primary key apart."""
 
@@ -144,6 +176,7 @@ class Table:
     physical_names: tuple[str, ...] = ()
     layout: int = 0
     foreign_keys: tuple[ForeignKey, ...] = ()
+    indexes: tuple[Index, ...] = ()
 
     @property
     def hidden_key(self) -> bool:
@@ -177,6 +210,17 @@ class Table:
         """All constraints but the primary key."""
         return (*self.uniques, *self.checks, *self.foreign_keys)
 
+    @property
+    def unique_indexes(self) -> tuple[Index, ...]:
+        """The indexes that allow no values twice."""
+        return tuple(index for index in self.indexes if index.unique)
+
+    @property
+    def unique_columns(self) -> frozenset[str]:
+        """The physical columns that decide which rows may stand beside each other."""
+        found = frozenset(self.key).union(*(unique.columns for unique in self.uniques))
+        return found.union(*(index.columns for index in self.unique_indexes))
+
     def has_unique(self, columns: Iterable[str]) -> bool:
         """True if a primary key or a UNIQUE constraint is over just these physical columns."""
         keys = (self.key, *(u.columns for u in self.uniques))
@@ -203,6 +247,42 @@ class View:
 
 
 Relation = Table | View
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """A sequence: its definition, which transactions undo, over a counter, which they do not.
+
+    ``owner`` is a table's id and a physical column, with which it goes. RESTART raises ``counter``,
+    so that a ROLLBACK goes back to the old one; ``begin`` is what the counter begins with.
+    """
+
+    id: int
+    name: TableName
+    type: str
+    start: int
+    increment: int
+    minimum: int
+    maximum: int
+    begin: int
+    cycles: bool = False
+    cache: int = 1
+    owner: tuple[int, str] | None = None
+    counter: int = 0
+
+    @property
+    def source(self) -> NumberSource:
+        """Where its numbers come from."""
+        return NumberSource(
+            self.id,
+            f"sequence {self.counter}",
+            self.begin,
+            self.increment,
+            self.minimum,
+            self.maximum,
+            self.cycles,
+            str(self.name),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +313,9 @@ class CatalogSnapshot:
     home: str = DEFAULT_SCHEMA
     own: str | None = None
     database: str = DATABASE
+    sequences: Mapping[tuple[str, str], Sequence] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
     _references: list[References] = field(
         default_factory=list, init=False, repr=False, compare=False
     )
@@ -249,17 +332,29 @@ class CatalogSnapshot:
         """True for the name of a temporary relation, be it there or not."""
         return self.own is not None and name.key[0] == self.own
 
+    def own_sequences(self) -> Mapping[tuple[str, str], Sequence]:
+        """The temporary sequences of the session that looks."""
+        return {key: s for key, s in self.sequences.items() if key[0] == self.own}
+
     def own_relations(self) -> Mapping[tuple[str, str], Relation]:
         """The temporary relations of the session that looks."""
         if self.own is None:
             return {}
         return {key: r for key, r in self.relations.items() if key[0] == self.own}
 
-    def with_own(self, found: Mapping[tuple[str, str], Relation]) -> CatalogSnapshot:
-        """A copy that holds these temporary relations besides."""
-        if not found:
+    def with_own(
+        self,
+        found: Mapping[tuple[str, str], Relation],
+        sequences: Mapping[tuple[str, str], Sequence],
+    ) -> CatalogSnapshot:
+        """A copy that holds these temporary relations and sequences besides."""
+        if not found and not sequences:
             return self
-        return replace(self, relations=MappingProxyType({**self.relations, **found}))
+        return replace(
+            self,
+            relations=MappingProxyType({**self.relations, **found}),
+            sequences=MappingProxyType({**self.sequences, **sequences}),
+        )
 
     def get(self, name: TableName) -> Relation | None:
         """The table or view of that name, or None."""
@@ -272,6 +367,15 @@ class CatalogSnapshot:
     def by_id(self, table_id: int) -> Table | None:
         """The table of that id, or None."""
         return next((t for t in self.tables() if t.id == table_id), None)
+
+    def index(self, name: TableName) -> tuple[Table, Index] | None:
+        """The index of that name, and its table; or None."""
+        for table in self.tables():
+            if fold(table.name.schema) == name.key[0]:
+                for found in table.indexes:
+                    if fold(found.name) == name.key[1]:
+                        return table, found
+        return None
 
     @property
     def references(self) -> References:
@@ -302,6 +406,21 @@ class CatalogSnapshot:
         """A copy that lacks the table or view."""
         relations = {k: v for k, v in self.relations.items() if k != name.key}
         return replace(self, generation=self.generation + 1, relations=MappingProxyType(relations))
+
+    def with_sequence(
+        self, sequence: Sequence, *, instead_of: TableName | None = None
+    ) -> CatalogSnapshot:
+        """A copy with ``sequence`` added, or put in the place of another name."""
+        sequences = dict(self.sequences)
+        if instead_of is not None:
+            sequences.pop(instead_of.key, None)
+        sequences[sequence.name.key] = sequence
+        return replace(self, generation=self.generation + 1, sequences=MappingProxyType(sequences))
+
+    def without_sequence(self, name: TableName) -> CatalogSnapshot:
+        """A copy that lacks the sequence."""
+        sequences = {k: s for k, s in self.sequences.items() if k != name.key}
+        return replace(self, generation=self.generation + 1, sequences=MappingProxyType(sequences))
 
     def with_schema(self, schema: str) -> CatalogSnapshot:
         """A copy with one more schema."""

@@ -191,6 +191,11 @@ class Manifest:
         heads = (*self.heads, Head(newest + 1, fields))
         return replace(self, generation=self.generation + 1, heads=heads)
 
+    def with_head_for(self, fields: Fields) -> Manifest:
+        """The manifest itself if its newest head has these columns, else one with such a head."""
+        fits = bool(self.heads) and self.heads[-1].fields == fields
+        return self if fits else self.with_head(fields)
+
     def sealed(self, heads: Iterable[Head], segments: Iterable[Segment]) -> Manifest:
         """A manifest in which ``segments`` stand for ``heads``."""
         gone = {h.generation for h in heads}

@@ -12,9 +12,9 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from journal.model.plan import Query
+from journal.model.result_column import ResultColumn
 from journal.model.schema import Table
 from journal.model.segment import Fields, RowCounts, SegmentFile
 
@@ -42,14 +42,6 @@ class StagedRows:
 
 
 RowSet = MemoryRows | StagedRows
-
-
-@dataclass(frozen=True, slots=True)
-class ResultColumn:
-    """Name and type (SQL text) of a result column."""
-
-    name: str
-    type: str
 
 
 class RecordDialect(StrEnum):
@@ -101,9 +93,6 @@ class StoreSession(RecordSession, Protocol):
     def fetch_many(self, size: int) -> list[tuple[Any, ...]]:
         """The next rows of the query executed last; empty at the end."""
 
-    def arrow_reader(self, query: Query, parameters: Parameters) -> pa.RecordBatchReader:
-        """Run a query and stream it as Arrow batches."""
-
     def arrow(self, query: Query, parameters: Parameters) -> pa.Table:
         """Run a query and hold its rows."""
 
@@ -115,9 +104,6 @@ class StoreSession(RecordSession, Protocol):
 
     def arrow_rows(self, table: pa.Table) -> list[tuple[Any, ...]]:
         """Arrow rows as the Python values a query would give."""
-
-    def arrow_columns(self, table: pa.Table) -> list[ResultColumn]:
-        """The columns of an Arrow table, as a query of it would have them."""
 
     def row(self, query: Query, parameters: Parameters) -> tuple[Any, ...]:
         """The single row of a query, which is finished then."""
@@ -164,8 +150,17 @@ def batches_of(rows: pa.Table) -> list[pa.RecordBatch]:
     return rows.to_batches() or [pa.RecordBatch.from_pylist([], rows.schema)]
 
 
+def in_arrow(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.Table:
+    """Rows as they came from a store in columns of Arrow's."""
+    columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
+    arrays = [pa.array(v, f.type) for v, f in zip(columns, schema, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
 def count_kinds(rows: pa.Table, table: Table) -> RowCounts:
     """How many journal rows of each kind an Arrow table holds."""
+    import pyarrow.compute as pc
+
     ends = rows.column(table.format.subsequent_column)
     tombstones = pc.sum(pc.equal(ends, rows.column(table.format.version_column))).as_py() or 0
     opens = ends.null_count

@@ -26,10 +26,19 @@ from journal.records.catalog_format import (
     StateRow,
     check_format,
     get_meta,
+    make_tables,
+    put_format,
     put_meta,
     stored_format,
 )
-from journal.records.schema import CATALOG_LOG, JOURNALS, STATE, TRANSACTIONS, RecordType
+from journal.records.schema import (
+    CATALOG_LOG,
+    JOURNALS,
+    STATE,
+    TRANSACTIONS,
+    RecordTable,
+    RecordType,
+)
 from journal.records.statements import (
     RecordStatement,
     by,
@@ -96,9 +105,12 @@ def state_values(row: StateRow) -> list[int]:
     return [row.generation, row.version, row.settled, row.catalog, row.fence]
 
 
-def put_first_state(session: RecordSession) -> None:
-    """Say that nothing is committed in a new store."""
+def create_catalog(session: RecordSession, tables: Iterable[RecordTable]) -> None:
+    """Make the records of a new store, in which nothing is committed, with its secret."""
+    make_tables(session, tables)
     execute(session, _FIRST_STATE, state_values(StateRow(1, 0, 0, 0)))
+    put_format(session)
+    make_secret(session)
 
 
 def put_state(session: RecordSession, row: StateRow) -> None:
@@ -175,14 +187,37 @@ def record_commit(
         version=plan.version,
         catalog=plan.version if is_redefined else row.catalog,
     )
-    for table_id, state in tables.items():
-        found = JournalRow(table_id, state.manifest, state.last_version, state.head_counts)
-        put_journal(session, found, following.generation)
+    _put_states(session, tables, following.generation)
     if is_redefined:
         add_changes(session, plan.changes)
     add_transactions(session, [transaction_row(plan.writes, *by, plan.catalog)])
     put_state(session, following)
     return following
+
+
+def record_states(
+    session: RecordSession,
+    row: StateRow,
+    tables: Mapping[int, TableState],
+    *,
+    is_fenced: bool = False,
+) -> StateRow:
+    """Record on top of ``row`` what is true of some journals, without a commit; the state.
+
+    ``is_fenced``: what may not be written was changed as well.
+    """
+    following = replace(row, generation=row.generation + 1)
+    if is_fenced:
+        following = replace(following, fence=following.generation)
+    _put_states(session, tables, following.generation)
+    put_state(session, following)
+    return following
+
+
+def _put_states(session: RecordSession, tables: Mapping[int, TableState], generation: int) -> None:
+    for table_id, state in tables.items():
+        found = JournalRow(table_id, state.manifest, state.last_version, state.head_counts)
+        put_journal(session, found, generation)
 
 
 def was_committed(session: RecordSession, version: Version) -> bool:

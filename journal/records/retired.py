@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from journal.model.segment import Segment
 from journal.model.store_session import RecordSession
 from journal.model.version import Version
+from journal.records.catalog import load_journal
 from journal.records.schema import RETIRED
 from journal.records.statements import by, delete, execute, insert, select, update
 
@@ -46,6 +47,14 @@ class RetiredRow:
     generation: int = 0
     bytes: int = 0
     replaced_by: int | None = None
+
+    def is_over(self, now: Version) -> bool:
+        """True when its grace has ended."""
+        return self.until is not None and self.until <= now
+
+    def of(self, ids: Iterable[str]) -> list[RetiredRow]:
+        """The same row for pieces of these ids."""
+        return [replace(self, id=name) for name in ids]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +167,13 @@ def load_retired(session: RecordSession, table_id: int | None = None) -> list[Re
     """The rows of the retired pieces of a table or of all, oldest first."""
     rows = execute(session, _ALL) if table_id is None else execute(session, _OF_TABLE, [table_id])
     return [RetiredRow(**dict(zip(RETIRED.names, row, strict=True))) for row in rows]
+
+
+def known(session: RecordSession, table_id: int) -> frozenset[str]:
+    """The segments of a journal that are live or retired."""
+    row = load_journal(session, table_id)
+    live = () if row is None else row.manifest.segments
+    return frozenset({s.id for s in live} | {r.id for r in load_retired(session, table_id)})
 
 
 def end_grace(

@@ -16,10 +16,11 @@ from journal.identity.suppression_list import SuppressionList
 from journal.model.catalog import apply
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import PutRelation
-from journal.model.schema import DATABASE, DEFAULT_SCHEMA, CatalogSnapshot, Table
+from journal.model.schema import DATABASE, DEFAULT_SCHEMA, OWN_SCHEMA, CatalogSnapshot, Table
 from journal.model.store_session import RecordSession
-from journal.records.catalog import load_changes, load_journals
+from journal.records.catalog import STATE_NOW, load_changes, load_journals, state_row
 from journal.records.catalog_format import StateRow
+from journal.records.statements import execute
 from journal.transactions.state import JournalState, TableState
 
 _KEPT = 64
@@ -43,17 +44,19 @@ def _damaged(what: str) -> PalimpsestError:
 
 
 class SeenStates:
-    """The last few states by generation."""
+    """The last few states by generation; ``catalog`` names for people what they are read in."""
 
     def __init__(
         self,
         load_fence: Callable[[RecordSession], SuppressionList],
+        catalog: str,
         home: str = DEFAULT_SCHEMA,
         database: str = DATABASE,
     ) -> None:
         self._load_fence = load_fence
+        self._catalog = catalog
         nothing = JournalState(
-            0, CatalogSnapshot.empty(home, database=database), MappingProxyType({}), ()
+            0, CatalogSnapshot.empty(home, OWN_SCHEMA, database), MappingProxyType({}), ()
         )
         first = StateRow(0, 0, 0, 0)
         self._states: OrderedDict[int, tuple[StateRow, JournalState]] = OrderedDict()
@@ -66,6 +69,11 @@ class SeenStates:
     def newest(self) -> JournalState:
         """The latest state that anybody here has seen."""
         return self._newest
+
+    def look(self, session: RecordSession) -> tuple[StateRow, JournalState]:
+        """What is committed, as the session's transaction sees it."""
+        row = state_row(execute(session, STATE_NOW), self._catalog)
+        return row, self.at(session, row)
 
     def known(self, row: StateRow) -> JournalState | None:
         """A state that was seen before."""

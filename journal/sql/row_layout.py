@@ -42,7 +42,7 @@ def row_counts(counted: Sequence[int]) -> RowCounts:
     return RowCounts(opens, total - opens - tombstones, tombstones)
 
 
-def rows_in_layout(table: Table, source: exp.Expr, fields: Fields) -> exp.Query:
+def rows_in_layout(table: Table, source: exp.Expr, fields: Fields) -> exp.Select:
     """Rows of a relation with columns ``fields`` in the table's present columns and types."""
     written = dict(fields)
     outputs: list[exp.Expr] = []
@@ -61,6 +61,18 @@ def rows_in_layout(table: Table, source: exp.Expr, fields: Fields) -> exp.Query:
     for name in table.ends:
         outputs.append(exp.alias_(column(name, "p"), ident(name), copy=False))
     return exp.select(*outputs, copy=False).from_(exp.alias_(source, "p", table=True), copy=False)
+
+
+def written_rows(table: Table, source: exp.Expr, fields: Fields) -> exp.Select:
+    """The rows of a relation with columns ``fields``, in those columns, as relation ``p``."""
+    outputs = [column(name, "p") for name, _ in journal_fields(table, fields)]
+    return exp.select(*outputs).from_(exp.alias_(source, "p", table=True))
+
+
+def insert_fields(table: Table, target: exp.Table, fields: Fields, source: exp.Expr) -> exp.Insert:
+    """An INSERT of journal rows that were written in these columns."""
+    columns = [ident(name) for name, _ in journal_fields(table, fields)]
+    return exp.Insert(this=exp.Schema(this=target, expressions=columns), expression=source)
 
 
 def present_keys(table: Table, fields: Fields) -> list[exp.Expr]:

@@ -7,7 +7,7 @@ The commit sections of all stores go by it. Pure: no I/O, no locks; numbers come
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from journal.model.catalog import apply
@@ -19,6 +19,11 @@ from journal.model.version import HybridClock, Version
 from journal.transactions.references import check_definitions
 from journal.transactions.state import JournalState, TableState
 from journal.transactions.transaction import StatementWrites
+
+Define = Callable[[TableState | None, Table], TableState]
+"""Gives a journal a definition; None: it is new."""
+Add = Callable[[TableState, Table, Sequence[RowSet]], TableState]
+"""Appends rows to a journal of a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,16 @@ class CommitPlan:
         """Catalog changes, under the version of the commit."""
         return [(self.version, change) for w in self.writes for change in w.changes]
 
+    def states(self, committed: JournalState, define: Define, append: Add) -> dict[int, TableState]:
+        """The journals that the writes change, as a store defines them and appends to them."""
+        states: dict[int, TableState] = {}
+        for table in self.redefined:
+            states[table.id] = define(states.get(table.id, committed.tables.get(table.id)), table)
+        for table_id, sets in self.rows.items():
+            state = states.get(table_id) or committed.tables[table_id]
+            states[table_id] = append(state, self.definitions[table_id], sets)
+        return states
+
     def next_state(self, committed: JournalState, tables: Mapping[int, TableState]) -> JournalState:
         """What is true once it is committed, given the journals it has changed."""
         return committed.committed(self.version, self.catalog, tables)
@@ -83,6 +98,17 @@ def commit_plan(
         check_definitions(committed.catalog, catalog)
     definitions = {t.id: t for t in (*committed.catalog.tables(), *redefined)}
     return CommitPlan(writes, newer, catalog, tuple(redefined), definitions, rows)
+
+
+def plan_above(
+    committed: JournalState,
+    writes: Sequence[StatementWrites],
+    clock: HybridClock,
+    floor: Version | None = None,
+) -> CommitPlan:
+    """The plan of writes under new versions, if they begin at or below ``floor``: the clock's."""
+    lowest = clock.floor if floor is None else floor
+    return commit_plan(committed, writes, newer_versions(writes, clock, lowest))
 
 
 def newer_versions(

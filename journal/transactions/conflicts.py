@@ -1,29 +1,32 @@
 """The conflict check: have others written the same keys since a transaction's snapshot?
 
 First committer wins per key. Two transactions conflict on a table when their journal rows share a
-key, or when both add open rows with the same values of a UNIQUE constraint. Pure: compares few rows
-itself; for many it builds the queries that the commit section runs over the two sets of rows.
+key, or when both add open rows with the same values of a further unique key. Pure: compares few
+rows itself; for many it builds the queries that the commit section runs over the two sets of rows.
 Definitions are held to the same rule: who changed a table that another changed first has lost.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import pyarrow as pa
 from sqlglot import exp
 
 from journal.model.catalog import touched
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import PutRelation, Query
-from journal.model.schema import Table
-from journal.model.store_session import MemoryRows, RowSet
-from journal.sql.relations import column
+from journal.model.plan import CatalogChange, PutRelation, Query
+from journal.model.schema import Table, TableName
+from journal.model.store_session import MemoryRows, RowSet, StoreSession
+from journal.model.version import Version
+from journal.sql.relations import column, version_value
+from journal.sql.unique_keys import UniqueKey, further_keys
 from journal.transactions.state import JournalState
 from journal.transactions.transaction import Transaction
 
-MINE = "conflict_mine"
-THEIRS = "conflict_theirs"
+MINE, THEIRS = exp.to_table("conflict_mine"), exp.to_table("conflict_theirs")
+"""Relations in which rows are shown that may conflict."""
 Claim = tuple[object, ...]
 """Names of columns, and the values in them that a commit lays claim to."""
 _FEW_ROWS = 1000
@@ -41,7 +44,7 @@ def claims(table: Table, sets: Iterable[RowSet]) -> frozenset[Claim] | None:
         if not isinstance(rows, MemoryRows) or rows.rows.num_rows > _FEW_ROWS:
             return None
         for columns, only_open in _claimed(table):
-            if any(not _is_plain(rows.rows, name) for name in columns):
+            if columns is None or any(not _is_plain(rows.rows, name) for name in columns):
                 return None
             values = zip(*[rows.rows.column(c).to_pylist() for c in columns], strict=True)
             if only_open:
@@ -54,9 +57,13 @@ def claims(table: Table, sets: Iterable[RowSet]) -> frozenset[Claim] | None:
     return frozenset(found)
 
 
-def _claimed(table: Table) -> list[tuple[tuple[str, ...], bool]]:
-    """The columns of the key, and those of UNIQUE constraints, which concern open rows only."""
-    return [(table.key, False), *[(u.columns, True) for u in table.uniques]]
+def _claimed(table: Table) -> list[tuple[tuple[str, ...] | None, bool]]:
+    """The columns of the key, and those of unique keys, which concern open rows only.
+
+    None for a key over expressions, whose values only the store can tell.
+    """
+    further = [(k.columns if k.is_plain else None, True) for k in further_keys(table)]
+    return [(table.key, False), *further]
 
 
 def _is_plain(rows: pa.Table, name: str) -> bool:
@@ -72,24 +79,42 @@ def clash(mine: frozenset[Claim], theirs: Sequence[frozenset[Claim]]) -> bool:
     return any(not mine.isdisjoint(other) for other in theirs)
 
 
-def overlap_query(table: Table) -> Query:
-    """A query over relations MINE and THEIRS that returns a row if they conflict."""
-    branches = [_overlap(table.key, None)]
-    branches += [
-        _overlap(unique.columns, table.format.subsequent_column) for unique in table.uniques
-    ]
+def overlap_query(table: Table, mine: exp.Expr, theirs: exp.Expr) -> Query:
+    """A query that returns a row if the rows of two relations conflict."""
+    end = table.format.subsequent_column
+    branches = [_overlap(UniqueKey("", table.key), None, mine, theirs)]
+    branches += [_overlap(key, end, mine, theirs) for key in further_keys(table)]
     united = branches[0] if len(branches) == 1 else exp.union(*branches, distinct=False)
     return Query(exp.select("*").from_(united.subquery("found")).limit(1), ())
 
 
-def _overlap(columns: tuple[str, ...], open_marker: str | None) -> exp.Select:
-    same: list[exp.Expr] = [exp.EQ(this=column(c, "m"), expression=column(c, "t")) for c in columns]
+def written_after(table: Table, rows: exp.Query, version: Version) -> exp.Subquery:
+    """Those of a journal's rows that commits after a version have written."""
+    end, start = column(table.format.subsequent_column), column(table.format.version_column)
+    written = exp.Coalesce(this=end, expressions=[start])
+    limit = version_value(table, exp.Literal.number(version))
+    later = exp.GT(this=written, expression=limit)
+    return exp.select("*").from_(rows.subquery("j")).where(later).subquery()
+
+
+def check_rows(session: StoreSession, table: Table, mine: exp.Expr, theirs: exp.Expr) -> None:
+    """Raise SERIALIZATION if rows that a transaction wrote conflict with those of others."""
+    session.execute(overlap_query(table, mine, theirs), {})
+    if session.fetch_many(1):
+        raise conflict(table)
+
+
+def _overlap(
+    key: UniqueKey, open_marker: str | None, mine: exp.Expr, theirs: exp.Expr
+) -> exp.Select:
+    pairs = zip(*[key.values(partial(column, of=alias)) for alias in "mt"], strict=True)
+    same: list[exp.Expr] = [exp.EQ(this=ours, expression=others) for ours, others in pairs]
     if open_marker is not None:
         same += [exp.Is(this=column(open_marker, a), expression=exp.Null()) for a in ("m", "t")]
     return (
         exp.select(exp.alias_(exp.Literal.number(1), "found"))
-        .from_(exp.alias_(exp.to_table(MINE), "m", table=True))
-        .join(exp.alias_(exp.to_table(THEIRS), "t", table=True), on=exp.and_(*same))
+        .from_(exp.alias_(mine, "m", table=True))
+        .join(exp.alias_(theirs, "t", table=True), on=exp.and_(*same))
     )
 
 
@@ -111,6 +136,9 @@ def check_catalog(transaction: Transaction, committed: JournalState) -> None:
     if now is began:
         return
     for _, change in transaction.changes():
+        for index in _put_indexes(change):
+            if began.index(index) is None and now.index(index) is not None:
+                raise _changed(str(index))
         for name in touched(change):
             if name.name and began.get(name) != now.get(name):
                 raise _changed(str(name))
@@ -120,6 +148,14 @@ def check_catalog(transaction: Transaction, committed: JournalState) -> None:
         before, after = began.by_id(table_id), now.by_id(table_id)
         if before is not None and before != after:
             raise _changed(str(before.name))
+
+
+def _put_indexes(change: CatalogChange) -> list[TableName]:
+    """The names of the indexes of a table that a change puts into the catalog."""
+    if not isinstance(change, PutRelation) or not isinstance(change.relation, Table):
+        return []
+    table = change.relation
+    return [TableName(table.name.schema, index.name) for index in table.indexes]
 
 
 def check_validated(transaction: Transaction, committed: JournalState) -> None:

@@ -12,39 +12,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from sqlglot import exp
 
 from journal.model.capabilities import Capabilities
+from journal.model.counters import Numbers
 from journal.model.plan import KeyLookup, StatementPlan, Step
 from journal.model.schema import Table
-from journal.model.segment import Fields, Segment, SegmentFile, Tier
+from journal.model.segment import Fields, Segment
 from journal.model.store_session import Parameters, Progress, StoreSession
 from journal.model.verification import Verification
 from journal.model.version import HybridClock, Version
 from journal.transactions.group_commit import UNWATCHED, CancelToken
 from journal.transactions.plain_rows import Key, Row
+from journal.transactions.scan_access import ScanAccess
 from journal.transactions.state import JournalState
 from journal.transactions.statement_run import StatementRun
 from journal.transactions.transaction import Transaction
 from journal.transactions.transaction_rows import Author
-
-
-@dataclass(frozen=True, slots=True)
-class ScanAccess:
-    """How a statement reads a table, besides whole tiers.
-
-    ``by_file`` holds the sealed tiers in which a row can be looked up file by file; ``placed`` says
-    that it is known at which positions sealed rows have ended, and that there is no buffer.
-    """
-
-    by_file: frozenset[Tier] = frozenset()
-    placed: bool = False
-
-
-WHOLE_TIERS = ScanAccess()
 
 
 class OpenStatement(AbstractContextManager["OpenStatement", None], Protocol):
@@ -129,6 +115,10 @@ class OpenJournal(Protocol):
         """Where versions come from."""
 
     @property
+    def counters(self) -> Numbers:
+        """Generated numbers, ids of tables among them."""
+
+    @property
     def capabilities(self) -> Capabilities:
         """What the store can do."""
 
@@ -143,13 +133,10 @@ class OpenJournal(Protocol):
     def begin(
         self, *, read_only: bool = False, explicit: bool = False, message: str | None = None
     ) -> Transaction:
-        """Start a transaction that reads what is committed now."""
+        """Start a transaction that reads what is committed now; commit it, or roll it back."""
 
     def statement(self, transaction: Transaction) -> OpenStatement:
         """Start a statement of a transaction; close what is returned."""
-
-    def rollback(self, transaction: Transaction) -> None:
-        """Forget a transaction and everything it wrote."""
 
     def commit(
         self, transaction: Transaction, author: Author, watcher: CancelToken = UNWATCHED
@@ -164,12 +151,6 @@ class OpenJournal(Protocol):
         self,
     ) -> Callable[[str | None, CancelToken], AbstractContextManager[InlineStatement]] | None:
         """Starts a statement inside the commit section; None where appending takes too long."""
-
-    def new_table_id(self) -> int:
-        """An id that no table and no layout of a table has had."""
-
-    def forget_files(self, files: Iterable[SegmentFile]) -> None:
-        """Remove staged rows that no manifest lists."""
 
     def advance(self, point: Version, seen: JournalState) -> bool:
         """Note that a read is answered for the past up to ``point``; False if it lacks commits."""

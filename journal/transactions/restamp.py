@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from sqlglot import exp
 
 from journal.model.schema import Table
@@ -20,6 +19,8 @@ from journal.sql.relations import column, ident, version_value
 
 def restamp_rows(rows: pa.Table, table: Table, mapping: Mapping[Version, Version]) -> pa.Table:
     """``rows`` with every version that ``mapping`` knows replaced."""
+    import pyarrow.compute as pc
+
     old = pa.array(list(mapping), pa.int64())
     new = pa.array(list(mapping.values()), pa.int64())
     for name in table.ends:
@@ -29,6 +30,12 @@ def restamp_rows(rows: pa.Table, table: Table, mapping: Mapping[Version, Version
         replaced = pc.coalesce(pc.take(new, pc.index_in(numbers, value_set=old)), numbers)
         rows = rows.set_column(index, rows.schema.field(index), replaced.cast(stored.type))
     return rows
+
+
+def restamped(source: str, table: Table, mapping: Mapping[Version, Version]) -> exp.Query:
+    """The rows of relation ``source``, in the columns of the table, with versions replaced."""
+    rows = exp.select(*[column(n) for n in table.journal_columns]).from_(source)
+    return restamp_query(rows, table, mapping) if mapping else rows
 
 
 def restamp_query(source: exp.Query, table: Table, mapping: Mapping[Version, Version]) -> exp.Query:

@@ -15,6 +15,7 @@ from journal.model.segment import Tier
 from journal.model.store_session import StoreSession
 from journal.model.version import Version
 from journal.sql.relations import Reader, column, ident, union_all, version_value
+from journal.sql.unique_keys import UniqueKey, further_keys
 from journal.transactions.state import TableState
 
 _SHOWN = 5
@@ -39,7 +40,7 @@ def row_checks(
         ("closed twice", "has two rows that end it", checks.closed_twice()),
         ("open twice", "was written twice", checks.open_twice()),
         ("dangling", "is ended, but was never written", checks.dangling()),
-        ("current twice", "is current twice", checks.current_twice(table.key)),
+        ("current twice", "is current twice", checks.current_twice(UniqueKey("", table.key))),
         ("version", "has a version that was never committed", checks.beyond(highest))
         if ahead is None
         else ("ahead", "has a version too far ahead of the clock", checks.ahead_of(ahead)),
@@ -47,8 +48,8 @@ def row_checks(
     for kind, what, query in queries:
         for key in _found_values(session, query, _LISTED if kind == "ahead" else _SHOWN):
             yield kind, f"key {key} {what}"
-    for unique in table.uniques:
-        for values in _found_values(session, checks.current_twice(unique.columns)):
+    for unique in further_keys(table):
+        for values in _found_values(session, checks.current_twice(unique)):
             yield "unique", f"values {values} violate {unique.name}"
 
 
@@ -86,12 +87,18 @@ class _Rows:
         found = exp.select(*[column(c, "c") for c in self._row]).from_(ends.subquery("c"))
         return found.where(exp.Not(this=exp.Exists(this=named)))
 
-    def current_twice(self, columns: Sequence[str]) -> exp.Query | None:
-        """Values that more than one current row has."""
-        current = self._reader.current([(column(c), c) for c in columns])
-        filled = [exp.Not(this=exp.Is(this=column(c), expression=exp.Null())) for c in columns]
+    def current_twice(self, key: UniqueKey) -> exp.Query | None:
+        """Values of a key that more than one current row has."""
+        current = self._reader.current([(column(c), c) for c in key.columns])
+        names = list(key.columns)
+        if not key.is_plain:
+            values = key.values(column)
+            names = [f"value_{place}" for place in range(len(values))]
+            outputs = [exp.alias_(v, n) for v, n in zip(values, names, strict=True)]
+            current = exp.select(*outputs).from_(current.subquery("i"))
+        filled = [exp.Not(this=exp.Is(this=column(c), expression=exp.Null())) for c in names]
         rows = exp.select("*").from_(current.subquery("c")).where(*filled)
-        return self._doubled(rows, columns)
+        return self._doubled(rows, names)
 
     def beyond(self, highest: Version) -> exp.Query | None:
         """Rows written after the last commit."""

@@ -5,13 +5,14 @@ Sessions read the present through it; nobody changes it in place. Pure: no I/O, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from journal.identity.suppression_list import OPEN_FENCE, SuppressionList
 from journal.model.schema import CatalogSnapshot, Table, fold
 from journal.model.segment import Fields, Manifest, RowCounts, Tier
+from journal.model.store_session import RowSet
 from journal.model.version import Version, VersionType
 from journal.sql.relations_flat import is_flat
 
@@ -45,6 +46,11 @@ class TableState:
         """A copy that knows this definition."""
         others = tuple(t for t in self.layouts if t.layout != table.layout)
         return replace(self, layouts=(*others, table))
+
+    def with_rows(self, sets: Iterable[RowSet], version: Version) -> TableState:
+        """The journal after a commit has appended these rows to its newest head."""
+        counts = sum((rows.counts for rows in sets), self.head_counts)
+        return replace(self, last_version=version, head_counts=counts)
 
     def seen_by(self, shape: Table) -> Manifest:
         """What those who read under one of the layouts need of the manifest.

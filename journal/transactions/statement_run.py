@@ -1,6 +1,6 @@
 """The steps of one plan as they run: what they made so far, and those that all stores run alike.
 
-    Stage, Guard, AllocateIdentity, SkipNumbers, Count, Change     here, in the store's session
+    Stage, Guard, Count, Change, and generated numbers             here, in the store's session
     Append, and what a store does in a way of its own              the store's statement
 
 Results (``Fetch``) are the gateway's business.
@@ -22,14 +22,20 @@ from journal.model.plan import (
     Guard,
     PutRelation,
     Query,
+    SetNumber,
     SkipNumbers,
     Stage,
     Step,
+    TakeNumbers,
 )
-from journal.model.schema import CatalogSnapshot, Table
+from journal.model.schema import ROW_ID, CatalogSnapshot, Table
 from journal.model.segment import RowCounts
 from journal.model.store_session import Parameters, RowSet, StagedRows, StoreSession
 from journal.model.version import Version
+from journal.transactions.session_numbers import SessionNumbers
+
+_ROWS_SET_MAX = 10_000
+"""So many rows may set a sequence in one statement."""
 
 
 @dataclass(slots=True)
@@ -50,6 +56,13 @@ class StatementRun:
     appended: dict[int, RowCounts] = field(default_factory=dict)
     ahead: dict[str, StagedRows] = field(default_factory=dict)
     changes: list[CatalogChange] = field(default_factory=list)
+    session_numbers: SessionNumbers = field(default_factory=SessionNumbers)
+    catalog: CatalogSnapshot = field(default_factory=CatalogSnapshot.empty)
+    """What its transaction sees, to tell temporary relations from others."""
+
+    def counters_of(self, table_id: int, shared: Numbers) -> Numbers:
+        """The counters for the numbers of a table or sequence."""
+        return self.session_numbers.counters_of(table_id, self.catalog, shared)
 
     def table(self, table_id: int, catalog: CatalogSnapshot) -> Table:
         """A table as the statement itself has defined it, or else as it was."""
@@ -84,13 +97,29 @@ def run_step(session: StoreSession, numbers: Numbers, step: Step, run: Statement
             check_guard(session, step, query, run.parameters)
         case AllocateIdentity(table_id, column, name, start, increment, stage, count):
             wanted = count if stage is None else session.count(stage)
-            first = numbers.reserve((table_id, column), wanted, start, increment)
+            counters = run.counters_of(table_id, numbers)
+            first = counters.reserve((table_id, column), wanted, start, increment)
             run.parameters[name] = first
+            if column != ROW_ID and wanted:
+                run.session_numbers.note((table_id, column), first + (wanted - 1) * increment)
         case SkipNumbers(table_id, column, start, increment, query):
             session.execute(query, run.parameters)
             highest = session.fetch_many(1)[0][0]
             if highest is not None:
-                numbers.skip_past((table_id, column), int(highest), start, increment)
+                counters = run.counters_of(table_id, numbers)
+                counters.skip_past((table_id, column), int(highest), start, increment)
+        case TakeNumbers(source, name, stage, count):
+            wanted = count * (1 if stage is None else session.count(stage))
+            counters = run.counters_of(source.table_id, numbers)
+            block = run.session_numbers.take(source, wanted, counters)
+            run.parameters[name] = block.first
+            run.parameters[f"{name}_turn"] = block.until_turn
+        case SetNumber(source, query):
+            session.execute(query, run.parameters)
+            counters = run.counters_of(source.table_id, numbers)
+            for value, is_called in session.fetch_many(_ROWS_SET_MAX):
+                if value is not None and is_called is not None:
+                    run.session_numbers.put(source, int(value), bool(is_called), counters)
         case Count(query):
             session.execute(query, run.parameters)
             run.count = int(session.fetch_many(1)[0][0])

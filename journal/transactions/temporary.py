@@ -13,7 +13,8 @@ which recovery removes if the process dies. Nothing here decides what a name mea
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from collections.abc import Sequence as Values
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -24,13 +25,27 @@ from journal.local_engine.rows import together
 from journal.model.catalog import touched
 from journal.model.errors import PalimpsestError
 from journal.model.plan import Append, CatalogChange, PutRelation, Query
-from journal.model.schema import DROP, ON_COMMIT, CatalogSnapshot, Relation, Table, TableName
+from journal.model.schema import (
+    DROP,
+    ON_COMMIT,
+    CatalogSnapshot,
+    Relation,
+    Sequence,
+    Table,
+    TableName,
+)
 from journal.model.segment import Fields, RowCounts, SegmentFile, Tier
 from journal.model.store_session import MemoryRows, RowSet, StagedRows
 from journal.sql.relations import Reader, stored_outputs, version_type
 from journal.sql.sql import cast
+from journal.transactions.session_numbers import SessionNumbers
 from journal.transactions.statement_run import StatementRun
-from journal.transactions.transaction import StatementWrites, Transaction
+from journal.transactions.transaction import (
+    Forget,
+    StatementWrites,
+    Transaction,
+    nothing_staged,
+)
 
 if TYPE_CHECKING:
     from journal.transactions.protocol import OpenJournal
@@ -48,6 +63,7 @@ class TemporaryEffects:
     """What a transaction leaves behind of temporary relations, once it has committed."""
 
     relations: Mapping[tuple[str, str], Relation]
+    sequences: Mapping[tuple[str, str], Sequence]
     rows: OwnRows
     writes: tuple[StatementWrites, ...]
 
@@ -62,28 +78,33 @@ class Temporary:
     def __init__(self, journal: OpenJournal) -> None:
         self._journal = journal
         self._relations: Mapping[tuple[str, str], Relation] = MappingProxyType({})
+        self._sequences: Mapping[tuple[str, str], Sequence] = MappingProxyType({})
         self._rows = _NOTHING
+        self.numbers = SessionNumbers()
         self._shown: tuple[CatalogSnapshot, CatalogSnapshot] | None = None
         self._readers: weakref.WeakSet[Transaction] = weakref.WeakSet()
         self._unused: list[StagedRows] = []
+        self._forget: Forget = nothing_staged
         self.plans: object = None
 
     def __bool__(self) -> bool:
         """True if there are any."""
-        return bool(self._relations)
+        return bool(self._relations or self._sequences)
 
     def catalog(self, committed: CatalogSnapshot) -> CatalogSnapshot:
         """The catalog as this session sees it; the same object while nothing has changed."""
-        if not self._relations:
+        if not self:
             return committed
         if self._shown is None or self._shown[0] is not committed:
-            self._shown = (committed, committed.with_own(self._relations))
+            self._shown = (committed, committed.with_own(self._relations, self._sequences))
         return self._shown[1]
 
     def show(self, transaction: Transaction) -> Transaction:
-        """Let a transaction that begins see them."""
-        if self._relations:
-            transaction.catalog = self.catalog(transaction.snapshot.catalog)
+        """Let a transaction that begins see them, and what numbers the session has taken."""
+        transaction.numbers = self.numbers
+        if self:
+            transaction.with_own = self.catalog
+            transaction.read_at(transaction.snapshot)
             transaction.own_rows = self._rows
             transaction.plans = self.plans
             self._readers.add(transaction)
@@ -95,10 +116,10 @@ class Temporary:
 
     def take(self, transaction: Transaction) -> TemporaryEffects | None:
         """Take out of a transaction what it did to temporary relations; None if that is nothing."""
-        if not self._relations and not any(w.changes for w in transaction.writes):
+        if not self and not any(w.changes for w in transaction.writes):
             return None
         self.forget(transaction)
-        catalog = transaction.catalog
+        self._forget, catalog = transaction.forget, transaction.catalog
         mine = {r.id for r in self._relations.values() if isinstance(r, Table)}
         changes = [c for w in transaction.writes for c in w.changes if _is_own(c, catalog)]
         mine |= {_put_id(change) for change in changes}
@@ -122,7 +143,7 @@ class Temporary:
         return any(isinstance(r, Table) and on_commit(r) for r in self._relations.values())
 
     def _at_commit(
-        self, transaction: Transaction, own: Sequence[StatementWrites]
+        self, transaction: Transaction, own: Values[StatementWrites]
     ) -> TemporaryEffects:
         """What is there after a commit."""
         relations = {
@@ -136,14 +157,18 @@ class Temporary:
                 found = tuple(transaction.buffered(relation.id))
                 if found:
                     rows[relation.id] = found
-        return TemporaryEffects(MappingProxyType(relations), MappingProxyType(rows), tuple(own))
+        sequences = MappingProxyType(transaction.catalog.own_sequences())
+        return TemporaryEffects(
+            MappingProxyType(relations), sequences, MappingProxyType(rows), tuple(own)
+        )
 
     def keep(self, taken: TemporaryEffects, memory_rows_max: int) -> None:
         """Keep what a transaction has left behind, now that it has committed."""
         before = [*_staged(self._rows), *_staged_by(taken.writes)]
-        if taken.relations != self._relations:
-            self._shown, self.plans = None, object() if taken.relations else None
-        self._relations, self._rows = taken.relations, taken.rows
+        before_it = (self._relations, self._sequences)
+        self._relations, self._sequences, self._rows = taken.relations, taken.sequences, taken.rows
+        if (taken.relations, taken.sequences) != before_it:
+            self._shown, self.plans = None, object() if self else None
         for relation in taken.relations.values():
             if isinstance(relation, Table):
                 self._put_together(relation, memory_rows_max)
@@ -184,7 +209,7 @@ class Temporary:
                 statement.run(Append(table.id, _current(table)), run)
                 return run.rows[0][1] if run.rows else None
         finally:
-            self._journal.rollback(transaction)
+            transaction.rollback()
             self._readers.discard(transaction)
 
     def _remove_unused(self) -> None:
@@ -194,14 +219,15 @@ class Temporary:
         read = {id(r) for t in self._readers for r in _staged(t.own_rows)}
         free = [rows for rows in self._unused if id(rows) not in read]
         self._unused = [rows for rows in self._unused if id(rows) in read]
-        self._journal.forget_files(_files(free))
+        self._forget(_files(free))
 
     def close(self) -> None:
         """Forget everything."""
         files = [*_files(_staged(self._rows)), *_files(self._unused)]
         self._relations, self._rows, self._unused = MappingProxyType({}), _NOTHING, []
+        self._sequences = MappingProxyType({})
         self._shown, self.plans = None, None
-        self._journal.forget_files(files)
+        self._forget(files)
 
     def concerns(self, names: Iterable[TableName]) -> bool:
         """True if temporary relations are among ``names``."""
@@ -213,7 +239,7 @@ def on_commit(table: Table) -> str:
     return dict(table.properties).get(ON_COMMIT, "")
 
 
-def merge_row_sets(sets: Sequence[RowSet]) -> tuple[RowSet, ...]:
+def merge_row_sets(sets: Values[RowSet]) -> tuple[RowSet, ...]:
     """The same rows in fewer pieces: small ones that are in memory put together."""
     large: list[RowSet] = []
     small: dict[Fields, list[MemoryRows]] = {}

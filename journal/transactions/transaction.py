@@ -9,7 +9,8 @@ rows in buffers, and its catalog changes. So an idle or abandoned one costs noth
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -20,6 +21,7 @@ from journal.model.schema import CatalogSnapshot, Table, fold
 from journal.model.segment import Manifest, SegmentFile, Tier
 from journal.model.store_session import RowSet, StagedRows
 from journal.model.version import Version
+from journal.transactions.session_numbers import SessionNumbers
 from journal.transactions.state import JournalState
 
 
@@ -31,6 +33,14 @@ class StatementWrites:
     rows: tuple[tuple[int, RowSet], ...]
     changes: tuple[CatalogChange, ...]
     digest: str
+
+
+Forget = Callable[[Iterable[SegmentFile]], None]
+"""Removes staged rows from a store, which no manifest lists."""
+
+
+def nothing_staged(_files: Iterable[SegmentFile]) -> None:
+    """What a store forgets that stages no rows: they are all in memory."""
 
 
 class Status(Enum):
@@ -49,12 +59,19 @@ class _Savepoint:
 
 @dataclass(slots=True, weakref_slot=True, eq=False)
 class Transaction:
-    """One client's unit of work; see the module's head for its states."""
+    """One client's unit of work; see the module's head for its states.
+
+    ``forget`` removes what it has staged in its store. One that ``is_fresh`` begins with its first
+    statement, which comes at once.
+    """
 
     snapshot: JournalState
     read_only: bool = False
     explicit: bool = False
     message: str | None = None
+    forget: Forget = nothing_staged
+    is_fresh: bool = False
+    is_over: bool = field(default=False, init=False)
     status: Status = Status.OPEN
     writes: list[StatementWrites] = field(default_factory=list)
     catalog: CatalogSnapshot = field(init=False)
@@ -63,6 +80,10 @@ class Transaction:
     """Further segments that its statements can read, under table ids of their own."""
     own_rows: Mapping[int, tuple[RowSet, ...]] = field(default_factory=dict)
     """Rows of the session's temporary tables as they were when it began."""
+    with_own: Callable[[CatalogSnapshot], CatalogSnapshot] | None = None
+    """Adds the session's temporary relations to a catalog; None where there are none."""
+    numbers: SessionNumbers = field(default_factory=SessionNumbers)
+    """The numbers that its session has taken."""
     plans: object = None
     """Under what plans are kept that know temporary relations; None where there are none."""
     _savepoints: list[_Savepoint] = field(default_factory=list)
@@ -70,6 +91,17 @@ class Transaction:
 
     def __post_init__(self) -> None:
         self.catalog = self.snapshot.catalog
+
+    def begin_at(self, committed: JournalState) -> None:
+        """Read what is committed now, if this is the first statement of a fresh one."""
+        if self.is_fresh:
+            self.is_fresh = False
+            self.read_at(committed)
+
+    def read_at(self, state: JournalState) -> None:
+        """Read at another state."""
+        self.snapshot = state
+        self.catalog = state.catalog if self.with_own is None else self.with_own(state.catalog)
 
     def show(self, table: Table, manifest: Manifest) -> None:
         """Let segments be read by the name of a table, in the place of what it holds."""
@@ -107,6 +139,16 @@ class Transaction:
         written = self._buffered.get(table_id, ())
         before = self.own_rows.get(table_id) if self.own_rows else None
         return written if before is None else (*before, *written)
+
+    def newly_read(
+        self, table_ids: Iterable[int], known: set[int]
+    ) -> Iterator[tuple[Table, Sequence[RowSet]]]:
+        """Tables that are not ``known`` yet, which they are then, with own rows of them."""
+        for table_id in table_ids:
+            table = self.catalog.by_id(table_id)
+            if table is not None and table_id not in known:
+                known.add(table_id)
+                yield table, self.buffered(table_id)
 
     def buffered_tables(self) -> frozenset[int]:
         """Ids of the tables this transaction has written rows to."""
@@ -160,10 +202,36 @@ class Transaction:
         self.status = Status.OPEN
 
     def discard(self) -> None:
-        """Undo everything."""
+        """Undo everything; what it has staged stays until it ends."""
         self._undo(0)
         self.catalog = self.snapshot.catalog
         self._savepoints.clear()
+
+    def rollback(self) -> None:
+        """Forget everything it wrote, and end."""
+        self.discard()
+        self._end()
+
+    @contextmanager
+    def committing(self) -> Iterator[None]:
+        """A block that commits it, after which it is over; raises FAILED_TRANSACTION if it failed.
+
+        If the block raises, everything that it wrote is forgotten.
+        """
+        try:
+            self.check_open()
+            yield
+        except BaseException:
+            self.discard()
+            raise
+        finally:
+            self._end()
+
+    def _end(self) -> None:
+        self.is_over = True
+        files = [file for rows in self.abandoned for file in rows.files]
+        self.abandoned.clear()
+        self.forget(files)
 
     def keep_only(self, writes: Sequence[StatementWrites]) -> None:
         """Put ``writes`` in the place of what was written so far."""

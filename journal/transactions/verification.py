@@ -6,21 +6,27 @@ nothing is changed; an empty list of problems is the proof that nothing was foun
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
+
+from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment
-from journal.model.store_session import Progress
+from journal.model.store_session import Progress, StoreSession
 from journal.model.verification import Problem, Verification
 from journal.model.version import Version
+from journal.sql.counting import Fingerprint, count_rows
+from journal.transactions.foreign_writes import altered
 from journal.transactions.orphaned_rows import orphans
 from journal.transactions.protocol import OpenJournal, OpenStatement
+from journal.transactions.reading import reading
 from journal.transactions.row_checks import row_checks
 from journal.transactions.state import TableState
 
+S = TypeVar("S", bound=StoreSession)
 Found = Iterator[tuple[str, str]]
 """Kind and message of each problem."""
 
@@ -65,25 +71,21 @@ def verify(
     read.
     """
     report = Verification()
-    transaction = journal.begin(read_only=True)
-    try:
-        with journal.statement(transaction) as statement:
-            known = sorted(statement.committed.tables.items())
-            states = [(i, s) for i, s in known if s.layouts and (only is None or i in only)]
-            for done, (table_id, state) in enumerate(states):
+    with reading(journal) as statement:
+        known = sorted(statement.committed.tables.items())
+        states = [(i, s) for i, s in known if s.layouts and (only is None or i in only)]
+        for done, (table_id, state) in enumerate(states):
 
-                def advance(part: float, done: int = done) -> None:
-                    if progress is not None:
-                        progress((done + part) / len(states))
+            def advance(part: float, done: int = done) -> None:
+                if progress is not None:
+                    progress((done + part) / len(states))
 
-                table = statement.committed.catalog.by_id(table_id) or state.layouts[-1]
-                report.tables += 1
-                found = partial(pieces, statement, table, state, report, advance)
-                for kind, message in _problems(statement, found, table, state, newest, report):
-                    report.problems.append(Problem(kind, str(table.name), message))
-                advance(1.0)
-    finally:
-        journal.rollback(transaction)
+            table = statement.committed.catalog.by_id(table_id) or state.layouts[-1]
+            report.tables += 1
+            found = partial(pieces, statement, table, state, report, advance)
+            for kind, message in _problems(statement, found, table, state, newest, report):
+                report.problems.append(Problem(kind, str(table.name), message))
+            advance(1.0)
     return report
 
 
@@ -135,6 +137,28 @@ class OnlyVerified:
 
     def close(self) -> None:
         """Nothing runs in the background."""
+
+
+def check_segments(
+    session: S,
+    table: Table,
+    segments: Sequence[Segment],
+    source: Callable[[Segment], exp.Expr],
+    held: Callable[[S, Table, Segment], Fingerprint],
+    report: Verification,
+    advance: Progress,
+) -> Found:
+    """Segments that are tables, given by ``source``: their rows by kind, and what is ``held``."""
+    for done, segment in enumerate(segments, 1):
+        report.segments += 1
+        report.files += 1
+        rows = count_rows(session, table, source(segment))
+        report.rows += rows.total
+        yield from miscounted(segment.id, rows, segment.counts)
+        if rows == segment.counts:
+            if (changed := altered(segment, held(session, table, segment))) is not None:
+                yield "altered", changed
+        advance(done / len(segments))
 
 
 def miscounted(piece: str, rows: RowCounts, listed: RowCounts) -> Found:

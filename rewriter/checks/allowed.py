@@ -36,7 +36,10 @@ _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
         }
     ),
     exp.OnConflict: frozenset(
-        {"duplicate", "expressions", "action", "conflict_keys", "constraint", "where"}
+        {
+            *("duplicate", "expressions", "action", "conflict_keys", "constraint", "where"),
+            "index_predicate",
+        }
     ),
     exp.Update: frozenset(
         {"this", "expressions", "from_", "where", "with_", "returning", "order", "limit"}
@@ -46,7 +49,7 @@ _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
     ),
     exp.Merge: frozenset({"this", "using", "on", "using_cond", "whens", "returning", "with_"}),
     exp.Whens: frozenset({"expressions"}),
-    exp.When: frozenset({"matched", "source", "condition", "then"}),
+    exp.When: frozenset({"matched", "source", "condition", "then", "by_name", "error"}),
     exp.Returning: frozenset({"expressions"}),
     exp.TruncateTable: frozenset({"expressions", "identity", "option"}),
     exp.MultitableInserts: frozenset({"expressions", "source", "with_"}),

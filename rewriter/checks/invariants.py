@@ -24,10 +24,12 @@ from journal.model.plan import (
     Guard,
     PutRelation,
     Query,
+    SetNumber,
     SkipNumbers,
     Stage,
     StatementPlan,
     Step,
+    TakeNumbers,
 )
 from journal.model.trees import Nodes
 from rewriter.context import RewriteContext
@@ -62,7 +64,9 @@ def _query(step: Step) -> Query | None:
     match step:
         case Stage() | Guard() | Append() | Fetch() | Export() | Count() | SkipNumbers():
             return step.query
-        case AllocateIdentity() | Change():
+        case SetNumber():
+            return step.query
+        case AllocateIdentity() | TakeNumbers() | Change():
             return None
 
 

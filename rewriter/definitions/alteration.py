@@ -18,8 +18,9 @@ from journal.sql.relations import column
 from journal.sql.sql import cast
 from rewriter.definitions.definition import TableDraft, canonical_text, default_text, type_text
 from rewriter.definitions.generated_checks import check_free
+from rewriter.definitions.key_types import has_zone
 from rewriter.definitions.policies import changed_properties
-from rewriter.definitions.row_columns import column_path, with_fields
+from rewriter.definitions.row_columns import column_path, renamed_columns, with_fields
 from rewriter.name_resolution import position_of, unknown_column
 from rewriter.users import stored_expression
 
@@ -39,16 +40,13 @@ _PLAIN = (
 )
 
 
-_ZONED = (exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMETZ)
-
-
 @dataclass(slots=True)
 class Alteration:
     """A definition under change.
 
     ``values`` gives new values over the old row (alias ``t``, physical names); ``rewritten`` names
     the columns whose values every row must be given anew, ``concerned`` those the rows are checked
-    for.
+    for. ``drops_indexes``: an index goes with a column that it is over.
     """
 
     table: Table
@@ -58,12 +56,16 @@ class Alteration:
     concerned: set[str] = field(default_factory=set)
     uniques: list[Unique] = field(default_factory=list)
     properties: dict[str, str] = field(default_factory=dict)
+    drops_indexes: bool = False
 
     @staticmethod
-    def of(table: Table, column_name: Callable[[str], str]) -> Alteration:
+    def of(
+        table: Table, column_name: Callable[[str], str], *, drops_indexes: bool = False
+    ) -> Alteration:
         """An alteration that has changed nothing yet."""
         draft = TableDraft.of(table, column_name)
-        return Alteration(table, draft, properties=dict(table.properties))
+        properties = dict(table.properties)
+        return Alteration(table, draft, properties=properties, drops_indexes=drops_indexes)
 
     def set_property(self, name: str, value: str | None) -> None:
         """Set a property of the table; None removes it."""
@@ -122,20 +124,24 @@ class Alteration:
         keys = [u for u in self.draft.uniques if physical in u.columns]
         checks = [c for c in self.draft.checks if physical in columns_of(c.expression)]
         references = [k for k in self.draft.foreign_keys if physical in k.columns]
+        indexes = [i for i in self.draft.indexes if physical in (*i.columns, *i.included)]
         needing = [u.name for u in keys] + [c.name for c in checks]
         needing += [k.name for k in references]
+        needing += [] if self.drops_indexes else [i.name for i in indexes]
         if physical in self.draft.key:
             needing = [self.draft.key_name or "the primary key"]
         if needing and (physical in self.draft.key or not node.args.get("cascade")):
             raise PalimpsestError(
                 Code.DEPENDENT_OBJECTS,
                 f'column "{name}" of {self.table.name} cannot be dropped: {needing[0]} needs it',
-                advice="use CASCADE to drop constraints too; a key column cannot be dropped",
+                advice="use CASCADE to drop constraints and indexes too; a key column cannot be"
+                " dropped",
                 position=position_of(node),
             )
         self.draft.uniques = [u for u in self.draft.uniques if u not in keys]
         self.draft.checks = [c for c in self.draft.checks if c not in checks]
         self.draft.foreign_keys = [k for k in self.draft.foreign_keys if k not in references]
+        self.draft.indexes = [i for i in self.draft.indexes if i not in indexes]
         del self.draft.columns[index]
         self._drop_physical(physical)
 
@@ -289,6 +295,7 @@ class Alteration:
         self.uniques += [
             u for u in self.draft.uniques if new in u.columns and u not in self.uniques
         ]
+        self.draft.indexes = [renamed_columns(i, {old: new}) for i in self.draft.indexes]
         for index, check in enumerate(self.draft.checks):
             condition = dialects.stored(check.expression)
             for used in condition.find_all(exp.Column):
@@ -323,8 +330,7 @@ class Alteration:
 
 def _by_zone(old: str, new: str) -> bool:
     """True if a cast may depend on the session's time zone: it is then done once and for all."""
-    kinds = [exp.DataType.build(kind, dialect="duckdb") for kind in (old, new)]
-    return any(part.is_type(*_ZONED) for kind in kinds for part in kind.find_all(exp.DataType))
+    return any(has_zone(exp.DataType.build(kind, dialect="duckdb")) for kind in (old, new))
 
 
 def changed_layout(old: Table, new: Table) -> bool:

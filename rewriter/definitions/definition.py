@@ -16,6 +16,7 @@ from journal.model.schema import (
     Constraint,
     ForeignKey,
     Identity,
+    Index,
     JournalFormat,
     Table,
     TableName,
@@ -31,7 +32,7 @@ from rewriter.definitions.generated_columns import (
     is_identity,
 )
 from rewriter.definitions.key_types import check_key_types
-from rewriter.definitions.row_columns import column_path, with_fields
+from rewriter.definitions.row_columns import over_physical, renamed_columns
 from rewriter.name_resolution import VERSION, position_of
 
 _SERIAL = {"SERIAL": "INTEGER", "BIGSERIAL": "BIGINT", "SMALLSERIAL": "SMALLINT"}
@@ -109,8 +110,11 @@ class TableDraft:
     checks: list[Check] = field(default_factory=list)
     used: list[str] = field(default_factory=list)
     foreign_keys: list[ForeignKey] = field(default_factory=list)
+    indexes: list[Index] = field(default_factory=list)
     wanted: list[WantedKey] = field(default_factory=list)
     column_name: Callable[[str], str] = str
+    is_new: bool = True
+    """Whether no journal has the names of ``format`` yet."""
     _waiting: list[tuple[exp.Expr, str | None]] = field(default_factory=list)
 
     @staticmethod
@@ -126,7 +130,9 @@ class TableDraft:
             list(table.checks),
             list(table.physical_names),
             list(table.foreign_keys),
+            list(table.indexes),
             column_name=column_name,
+            is_new=False,
         )
 
     @property
@@ -216,10 +222,35 @@ class TableDraft:
             self.format,
             physical_names=tuple(self.used),
             foreign_keys=tuple(self.foreign_keys),
+            indexes=tuple(self.indexes),
         )
+
+    def _step_aside(self, name: str) -> None:
+        """Give the journal's own columns other names where a new table wants one of theirs."""
+        usual, form = JournalFormat(), self.format
+        if not self.is_new:
+            return
+        if fold(name) == fold(form.version_column):
+            free = self._free_name(form.version_column, usual.version_column, name)
+            self.format = replace(form, version_column=free)
+        elif fold(name) == fold(form.subsequent_column):
+            free = self._free_name(form.subsequent_column, usual.subsequent_column, name)
+            self.format = replace(form, subsequent_column=free)
+
+    def _free_name(self, given: str, usual: str, wanted: str) -> str:
+        """The name a journal's own column gets, which is ``given`` where that was asked for."""
+        if not given.startswith(usual):
+            return given
+        own = (self.format.version_column, self.format.subsequent_column)
+        taken = {fold(n) for n in (*self.used, *self._column_names, *own, wanted)}
+        number = 1
+        while fold(f"{usual}_{number}") in taken:
+            number += 1
+        return f"{usual}_{number}"
 
     def check_new_column(self, name: str, node: exp.Expr) -> None:
         """Raise if no column can be given this name."""
+        self._step_aside(name)
         own = {ROW_ID, VERSION, self.format.version_column, self.format.subsequent_column}
         if fold(name) in {fold(n) for n in own}:
             raise PalimpsestError(
@@ -259,6 +290,8 @@ class TableDraft:
             for unique in source.uniques:
                 columns = tuple(names[p] for p in unique.columns)
                 self.uniques.append(replace(unique, columns=columns))
+            # They have no names yet: those of the source are taken.
+            self.indexes += [renamed_columns(replace(i, name=""), names) for i in source.indexes]
         if "constraints" in parts:
             for check in source.checks:
                 condition = dialects.stored(check.expression)
@@ -311,7 +344,7 @@ class TableDraft:
             case exp.CheckColumnConstraint():
                 self.add_check(node.this, name)
             case exp.IndexColumnConstraint():
-                # An index changes no answer, and journals have none.
+                # What MySQL says inside of a table's definition; it changes no answer.
                 return
             case exp.ForeignKey() if isinstance(node.args.get("reference"), exp.Reference):
                 self.want_foreign_key(
@@ -344,20 +377,19 @@ class TableDraft:
 
     def add_check(self, condition: exp.Expr, name: str | None) -> None:
         """Take in a CHECK constraint."""
-        bare = condition.copy()
-        for part in bare.find_all(exp.Query, exp.Placeholder):
+        for part in condition.find_all(exp.Query, exp.Placeholder):
             raise PalimpsestError(
                 Code.INVALID_DEFINITION,
                 f"a CHECK of {self.name} cannot contain {canonical_text(part)}",
                 advice="a check looks at one row only",
                 position=position_of(condition),
             )
-        holder = exp.Paren(this=bare)
-        for used in list(bare.find_all(exp.Column)):
-            column, *fields = column_path(used, self.name, self._column_names) or [used.sql()]
-            physical = self.physical_names([column], used)[0]
-            used.replace(with_fields(exp.Column(this=ident(physical)), fields))
-        bare = holder.this
+        bare = over_physical(
+            condition,
+            self.name,
+            self._column_names,
+            lambda name, used: self.physical_names([name], used)[0],
+        )
         number = len(self.checks) + 1
         base, taken = f"{self.name.name}_check", {c.name for c in self.checks}
         while name is None and f"{base}{number}" in taken:

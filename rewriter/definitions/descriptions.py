@@ -10,10 +10,11 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
-from journal.model.schema import CatalogSnapshot, Column, Identity, Reference, Table, View
+from journal.model.schema import CatalogSnapshot, Column, Identity, Index, Reference, Table, View
 from journal.sql import dialects
 from journal.sql.relations import ident
 from journal.sql.sql import expression
+from journal.sql.unique_keys import index_parameters
 
 Constraint = tuple[str, str, Sequence[str]]
 _WORD = re.compile(r'"[^"]*"|[A-Za-z_][A-Za-z_0-9]*')
@@ -126,6 +127,20 @@ def create_table(table: Table, catalog: CatalogSnapshot, *, temporary: bool = Fa
     target = exp.Table(this=ident(table.name.name), db=ident(table.name.schema))
     schema = exp.Schema(this=target, expressions=parts)
     return _create_statement(schema, "TABLE", None, temporary=temporary)
+
+
+def create_index(table: Table, index: Index) -> str:
+    """The CREATE INDEX that makes an index of a table, in the canonical dialect."""
+    names = {c.physical: c.name for c in table.columns}
+    params = index_parameters(index, lambda name: exp.column(_readable(names[name])), index.method)
+    target = exp.Table(this=_readable(table.name.name), db=_readable(table.name.schema))
+    node = exp.Index(this=_readable(index.name), table=target, params=params)
+    created = exp.Create(this=node, kind="INDEX", unique=index.unique)
+    return str(created.sql(dialect="duckdb", normalize_functions="lower"))
+
+
+def _readable(name: str) -> exp.Identifier:
+    return exp.to_identifier(name, quoted=not name.isidentifier() or name != name.lower())
 
 
 def _create_statement(

@@ -74,18 +74,7 @@ def _check_expression(draft: TableDraft, stored: Column, physical: dict[str, str
         raise _generated_error(
             f"{what} is in a key", "declare it UNIQUE, and make other columns the key"
         )
-    for part in held.find_all(exp.Query, exp.Placeholder, exp.AggFunc, exp.Window, exp.Star):
-        raise _generated_error(
-            f"{what} cannot contain {canonical_text(part)}", "use columns of the same row"
-        )
-    for call in held.find_all(exp.Func):
-        name = call.sql(dialect="duckdb").partition("(")[0].casefold()
-        if name in _CHANGING and not (name == "age" and len(call.expressions) > 1):
-            raise _generated_error(
-                f"{what} calls {name}, whose value may differ at the next call",
-                "use functions whose value depends on their arguments only",
-            )
-    check_functions(held)
+    check_same_value(held, what)
     for used in held.find_all(exp.Column):
         found = physical.get(fold(used.name))
         if found is None:
@@ -98,6 +87,22 @@ def _check_expression(draft: TableDraft, stored: Column, physical: dict[str, str
         used.set("table", None)
         used.set("this", ident(found))
     return replace(stored, generated=canonical_text(held.this))
+
+
+def check_same_value(held: exp.Expr, what: str) -> None:
+    """Raise INVALID_DEFINITION for what may have another value for the same row the next time."""
+    for part in held.find_all(exp.Query, exp.Placeholder, exp.AggFunc, exp.Window, exp.Star):
+        raise _generated_error(
+            f"{what} cannot contain {canonical_text(part)}", "use columns of the same row"
+        )
+    for call in held.find_all(exp.Func):
+        name = call.sql(dialect="duckdb").partition("(")[0].casefold()
+        if name in _CHANGING and not (name == "age" and len(call.expressions) > 1):
+            raise _generated_error(
+                f"{what} calls {name}, whose value may differ at the next call",
+                "use functions whose value depends on their arguments only",
+            )
+    check_functions(held)
 
 
 def _type_of(draft: TableDraft, stored: Column, known: set[str], describe: Describe) -> str:

@@ -1,4 +1,4 @@
-"""Which types a primary key may have: those whose equal values are all written alike.
+"""Which types have a time zone, and which a primary key may have: those with one spelling a value.
 
 What was erased is kept out by a hash of its key, and found in files by the key as it is stored. An
 interval of a month equals one of thirty days and is stored otherwise, so it is refused, and so are
@@ -15,13 +15,26 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Column
 from rewriter.name_resolution import position_of
 
+_ZONED = (exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ, exp.DType.TIMETZ)
 _NEVER = (exp.DType.INTERVAL,)
 _ALONE = (exp.DType.FLOAT, exp.DType.DOUBLE, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ)
+
+
+def has_zone(kind: exp.DataType) -> bool:
+    """True for instants, and for what holds them: a session's time zone decides what they show."""
+    return any(part.is_type(*_ZONED) for part in kind.find_all(exp.DataType))
 
 
 def check_key_types(columns: Iterable[Column], node: exp.Expr) -> None:
     """Raise NOT_SUPPORTED for a key column of a type that can be no key."""
     for held in columns:
+        if not held.type:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f'the generated column "{held.name}" cannot be in a primary key without a type',
+                advice=f"write {held.name} TYPE GENERATED ALWAYS AS (..), or make another key",
+                position=position_of(node),
+            )
         kind = exp.DataType.build(held.type, dialect="duckdb")
         inner = [part for part in kind.find_all(exp.DataType) if part is not kind]
         if kind.is_type(*_NEVER) or any(part.is_type(*_NEVER, *_ALONE) for part in inner):

@@ -14,6 +14,8 @@ from journal.sql import dialects
 from journal.sql.relations import ident
 from journal.sql.sql import cast, expression
 from rewriter.context import RewriteContext
+from rewriter.definitions.sequences import without_calls
+from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import OWN_SCHEMAS, SYSTEM_SCHEMAS, check_database, position_of
 
 _RESERVED_SCHEMAS = SYSTEM_SCHEMAS | OWN_SCHEMAS | {"_palimpsest", "pg_catalog"}
@@ -52,6 +54,14 @@ def resolve_schema(name: TableName, node: exp.Expr, context: RewriteContext) -> 
             Code.RESERVED_NAME,
             f"{name} is the name of a journal",
             advice="use another name",
+            position=position_of(node),
+        )
+    shared = semantics_of(context.dialect).indexes_are_relations
+    if shared and context.catalog.index(name) is not None:
+        raise PalimpsestError(
+            Code.DUPLICATE_TABLE,
+            f"{name} exists already: it is an index",
+            advice="use another name, or ALTER INDEX .. RENAME TO",
             position=position_of(node),
         )
     return TableName(context.catalog.schemas[fold(name.schema)], name.name)
@@ -105,12 +115,20 @@ def validation_guard(table: Table) -> Guard:
         if c.generated is not None:
             value = cast(expression(c.generated), c.type)
             conditions.append(exp.paren(exp.Is(this=value, expression=exp.Null())))
+    for index in table.indexes:
+        texts = [term.text for term in index.terms if not term.is_column]
+        conditions += [
+            exp.paren(exp.Is(this=exp.paren(expression(text)), expression=exp.Null()))
+            for text in texts
+        ]
+        if index.predicate is not None:
+            conditions.append(exp.paren(expression(index.predicate)))
     rows = exp.select(exp.alias_(exp.Literal.number(1), "found"))
     rows = rows.from_(empty.subquery("t")).where(*conditions)
     query: exp.Query = rows
     for stored in table.columns:
         if stored.default is not None:
-            default = dialects.stored(stored.default)
+            default = without_calls(dialects.stored(stored.default))
             value = cast(default, stored.type)
             found = exp.Anonymous(this="any_value", expressions=[value])
             one = exp.select(exp.alias_(found, "found"))

@@ -5,6 +5,8 @@ They are logical tables in a schema of the session's own, so every rule takes th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
@@ -26,6 +28,12 @@ def is_temporary(ast: exp.Create, node: exp.Table, context: RewriteContext) -> b
             advice="create a temporary one, for this connection, or an ordinary one",
             position=position_of(node),
         )
+    check_has_temporary(node, context)
+    return True
+
+
+def check_has_temporary(node: exp.Table, context: RewriteContext) -> None:
+    """Raise NOT_SUPPORTED on stores without temporary relations."""
     if context.catalog.own is None:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
@@ -33,7 +41,6 @@ def is_temporary(ast: exp.Create, node: exp.Table, context: RewriteContext) -> b
             advice="create an ordinary table and drop it afterwards",
             position=position_of(node),
         )
-    return True
 
 
 def new_temporary_name(node: exp.Table, context: RewriteContext) -> TableName:
@@ -49,14 +56,23 @@ def new_temporary_name(node: exp.Table, context: RewriteContext) -> TableName:
     return TableName(context.catalog.own, node.name)
 
 
+def reads_temporary(query: exp.Query, context: RewriteContext) -> bool:
+    """True if a query, whose names have schemas, reads temporary relations."""
+    return next(_temporary_reads(query, context), None) is not None
+
+
 def check_lasting(name: TableName, query: exp.Query, context: RewriteContext) -> None:
     """Raise if a permanent view reads temporary relations; names in ``query`` have schemas."""
+    for table in _temporary_reads(query, context):
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION,
+            f"the view {name} would read the temporary table {table.name}",
+            advice="leave out the schema, so that the view is temporary, or read an ordinary table",
+            position=position_of(table),
+        )
+
+
+def _temporary_reads(query: exp.Query, context: RewriteContext) -> Iterator[exp.Table]:
     for table in query.find_all(exp.Table):
-        read = TableName(table.db, table.name)
-        if table.db and context.catalog.is_own(read):
-            raise PalimpsestError(
-                Code.INVALID_DEFINITION,
-                f"the view {name} would read the temporary table {read}",
-                advice="CREATE TEMPORARY VIEW, or read an ordinary table",
-                position=position_of(table),
-            )
+        if table.db and context.catalog.is_own(TableName(table.db, table.name)):
+            yield table

@@ -25,14 +25,16 @@ from journal.model.plan import (
 )
 from journal.model.schema import CatalogSnapshot, Table, View
 from journal.model.segment import Tier
+from journal.model.sequence_changes import DropSequence, PutSequence
 from journal.model.version import VersionType
 from journal.sql.relations_flat import FLAT, is_flat
 from rewriter.context import RewriteContext, TableScanInfo
+from rewriter.dialect_semantics import DIALECTS
 from rewriter.limits import DEFAULT_LIMITS
 from rewriter.preview.synthetic_catalog import UNKNOWN_TYPE, query_columns
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import SessionStatement
-from rewriter.syntax.parsing import DIALECTS, Parsed, parse
+from rewriter.syntax.parsing import Parsed, parse
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +200,10 @@ def _step(
         case planned.SkipNumbers():
             sql = to_sql(step.query.ast, dialect)
             return PreviewStep(f'generate later numbers of "{step.column}" beyond', sql)
+        case planned.TakeNumbers():
+            return PreviewStep(f"take numbers of {step.source.shown} as {step.name}")
+        case planned.SetNumber(source, query):
+            return PreviewStep(f"set {source.shown}", to_sql(query.ast, dialect))
         case planned.Change(change):
             return PreviewStep(f"change the catalog: {_change_text(change, catalog)}")
         case _:
@@ -229,6 +235,10 @@ def _change_text(change: planned.CatalogChange, catalog: CatalogSnapshot) -> str
             return f"schema {schema}"
         case planned.DropSchema(schema):
             return f"drop schema {schema}"
+        case PutSequence(sequence):
+            return f"sequence {sequence.name}"
+        case DropSequence(name):
+            return f"drop sequence {name}"
         case _:
             return type(change).__name__
 

@@ -32,7 +32,8 @@ from journal.model.trees import Nodes
 from journal.sql import dialects
 from journal.sql.relations import Output, Reader, business_outputs, ident, version_value
 from rewriter.context import RewriteContext, TimePoint
-from rewriter.functions import check_table_function, function_name
+from rewriter.dialect_semantics import DIALECTS
+from rewriter.functions import CATALOG_FUNCTIONS, check_table_function, function_name
 from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, position_of, table_name
 from rewriter.reading.history import Past, current_versions
 from rewriter.reading.key_lookup import NOTHING, Keys, pinned_values
@@ -51,8 +52,7 @@ from rewriter.reading.time_travel import (
     history_call,
     session_point,
 )
-from rewriter.syntax.parsing import DIALECTS
-from rewriter.users import name_schema, name_users
+from rewriter.users import name_schema, name_settings, name_users
 
 SETTLED = "settled"
 """Mark on table nodes that are physical or staged already, so that no rewrite touches them."""
@@ -110,6 +110,7 @@ class Reads:
         name_changed(nodes)
         name_users(nodes)
         name_schema(nodes, self.context)
+        name_settings(nodes, self.context)
         outer = self._scopes
         with self._in_the_past(moment):
             self._scopes = Scopes.of(nodes, self.context)
@@ -148,7 +149,9 @@ class Reads:
         before, context = self._moment, self.context
         if moment is not None:
             self._moment = moment
-            catalog = moment.point.catalog.with_own(context.catalog.own_relations())
+            catalog = moment.point.catalog.with_own(
+                context.catalog.own_relations(), context.catalog.own_sequences()
+            )
             self.context = replace(context, catalog=catalog)
         try:
             yield
@@ -353,6 +356,11 @@ class Reads:
 
     def _function(self, node: exp.Table) -> None:
         name = function_name(node.this)
+        supplied = CATALOG_FUNCTIONS.get(name)
+        if supplied is not None:
+            self.system.add(supplied)
+            self._replace_with(node, exp.select("*").from_(supplied), name)
+            return
         if name not in HISTORY_FUNCTIONS:
             check_table_function(node.this)
             return

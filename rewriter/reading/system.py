@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.plan import P_SNAPSHOT, STORE_SCHEMA
-from journal.model.schema import TableName
+from journal.model.schema import TableName, fold
 from journal.sql.relations import column, ident
 from rewriter.name_resolution import missing_relation
 
@@ -18,11 +18,14 @@ SUPPLIED = {
     ("system", "columns"): "sys_columns",
     ("system", "journals"): "sys_journals",
     ("system", "segments"): "sys_segments",
+    ("system", "sequences"): "sys_sequences",
     ("system", "settings"): "sys_settings",
     ("system", "policies"): "sys_policies",
+    ("system", "indexes"): "sys_indexes",
     ("information_schema", "schemata"): "info_schemata",
     ("information_schema", "tables"): "info_tables",
     ("information_schema", "columns"): "info_columns",
+    ("information_schema", "sequences"): "info_sequences",
     ("information_schema", "views"): "info_views",
     ("information_schema", "table_constraints"): "info_table_constraints",
     ("information_schema", "key_column_usage"): "info_key_column_usage",
@@ -61,6 +64,12 @@ STORED = {
     **{table: {n: n for n in names.split()} for table, names in _SAME_NAMES.items()},
 }
 """Tables of the store that schema ``system`` shows: its columns by the store's."""
+
+
+def system_names(schema: str) -> list[str]:
+    """The relations of ``system`` or ``information_schema``; none for other schemas."""
+    found = [name for of, name in SUPPLIED if of == fold(schema)]
+    return sorted([*found, *(STORED if fold(schema) == "system" else ())])
 
 
 def system_relation(name: TableName, node: exp.Table) -> tuple[str | None, exp.Query]:

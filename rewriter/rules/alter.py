@@ -27,15 +27,19 @@ from journal.model.plan import (
     StatementPlan,
     Step,
 )
-from journal.model.schema import ForeignKey, Reference, Table, TableName, Unique, View
+from journal.model.schema import ForeignKey, Reference, Table, TableName, View
+from journal.model.sequence_changes import DropSequence
 from journal.sql.relations import Output, column
 from journal.sql.relations_flat import is_flat
 from journal.sql.sql import cast
+from journal.sql.unique_keys import UniqueKey, further_keys, unique_keys
 from rewriter.context import RewriteContext
 from rewriter.definitions.alteration import Alteration, changed_layout, columns_of
 from rewriter.definitions.foreign_keys import check_still_fits, with_foreign_keys
 from rewriter.definitions.generated_values import columns_read as reads_of
 from rewriter.definitions.generated_values import with_generated
+from rewriter.definitions.index_names import check_moved_indexes
+from rewriter.definitions.index_terms import check_zones
 from rewriter.definitions.new_relations import (
     already_exists,
     check_journal_name,
@@ -45,11 +49,13 @@ from rewriter.definitions.new_relations import (
     wrong_kind,
 )
 from rewriter.definitions.policies import check_properties, hold_guard_steps
+from rewriter.definitions.sequences import owned_by, with_named_defaults
 from rewriter.definitions.temporary import new_temporary_name
+from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import find_table, position_of, table_name, unknown_table
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, new_name, old_name
-from rewriter.writing.guards import guard_steps, unique_constraints
+from rewriter.writing.guards import guard_steps, no_doubles
 from rewriter.writing.references import parents_of
 
 STAGE = "altered"
@@ -61,7 +67,8 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
     if ast.args.get("exists") and context.catalog.get(table_name(node, context)) is None:
         return ddl_plan([], "ALTER TABLE")
     table = find_table(node, context)
-    change = Alteration.of(table, context.capabilities.column_name)
+    drops = semantics_of(context.dialect).indexes_are_relations
+    change = Alteration.of(table, context.capabilities.column_name, drops_indexes=drops)
     name = table.name
     for action in ast.args["actions"]:
         if isinstance(action, exp.AlterRename):
@@ -75,8 +82,9 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
         properties=tuple(change.properties.items()),
         layout=table.layout,
     )
-    altered = with_foreign_keys(change.draft, altered, context)
+    altered = with_named_defaults(with_foreign_keys(change.draft, altered, context), context)
     check_still_fits(table, altered, context.catalog)
+    check_zones(altered)
     check_properties(altered, table, context)
     altered = with_partitioning(with_descriptors(altered, table), table)
     altered = with_distribution(altered, table)
@@ -85,6 +93,8 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
     if name != table.name:
         _check_not_flat(table, node)
         check_journal_name(altered, node, context)
+    if name.key[0] != table.name.key[0]:
+        check_moved_indexes(altered, node, context)
     return _plan(change, table, altered, context)
 
 
@@ -241,14 +251,19 @@ def _plan(change: Alteration, old: Table, new: Table, context: RewriteContext) -
             written = _plan_with_checks(new, written)
         changes = ChangeSet(new, STAGE, True, True, frozenset(written), anew=True)
         steps.append(Stage(STAGE, Query.of(_staged_rows(reads, change, old, changes))))
-        names = frozenset(name for name, _ in unique_constraints(new))
-        steps += guard_steps(changes, exp.select, checked=names)
-        steps += [_unique_guard(changes, u) for u in new.uniques if set(u.columns) & written]
+        keys = unique_keys(new)
+        steps += guard_steps(changes, exp.select, checked=frozenset(k.name for k in keys))
+        late = [k for k in further_keys(new) if set(k.columns) & written]
+        steps += [_unique_guard(changes, key) for key in late]
         steps += [_parent_guard(reads, changes, k) for k in added]
         if change.rewritten:
             append = replace(append_step(changes), per_change=None)
     moved = None if new.name == old.name else old.name
     steps.append(Change(PutRelation(new, instead_of=moved)))
+    there = {c.physical for c in new.columns}
+    for lost in (c for c in old.columns if c.physical not in there):
+        owned = owned_by(context, old.id, lost.physical)
+        steps += [Change(DropSequence(sequence.name)) for sequence in owned]
     if append is not None:
         steps.append(append)
     return reads.plan(StatementKind.DDL, steps, new, "ALTER TABLE")
@@ -257,7 +272,7 @@ def _plan(change: Alteration, old: Table, new: Table, context: RewriteContext) -
 def _plan_with_checks(table: Table, columns: set[str]) -> set[str]:
     """Columns, and all that checks and UNIQUE constraints look at together with one of them."""
     groups: list[AbstractSet[str]] = [columns_of(check.expression) for check in table.checks]
-    groups += [set(unique.columns) for unique in table.uniques]
+    groups += [set(key.columns) for key in further_keys(table)]
     found = set(columns)
     while more := set().union(*(group for group in groups if group & found)) - found:
         found |= more
@@ -287,25 +302,11 @@ def _staged_rows(reads: Reads, change: Alteration, old: Table, changes: ChangeSe
     return exp.select(*found).from_(rows)
 
 
-def _unique_guard(changes: ChangeSet, unique: Unique) -> Guard:
+def _unique_guard(changes: ChangeSet, key: UniqueKey) -> Guard:
     table = changes.table
-    places = {c.physical: (i, c) for i, c in enumerate(table.stored)}
-    values = [column(new_name(places[p][0])) for p in unique.columns]
-    texts = [cast(v.copy(), "VARCHAR") for v in values]
-    shown = exp.Anonymous(this="concat_ws", expressions=[exp.Literal.string(", "), *texts])
-    filled = [exp.Not(this=exp.Is(this=v.copy(), expression=exp.Null())) for v in values]
-    found = exp.select(exp.Max(this=shown)).from_(changes.stage).where(*filled)
-    found = found.group_by(*[v.copy() for v in values])
-    found = found.having(
-        exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
-    ).limit(1)
-    names = ", ".join(places[p][1].name for p in unique.columns)
-    return Guard(
-        Query.of(found),
-        Code.DUPLICATE_KEY,
-        f'duplicate key ({names}) = ({{0}}) violates "{unique.name}" of {table.name}',
-        "remove the duplicates first",
-    )
+    places = {c.physical: i for i, c in enumerate(table.stored)}
+    values = key.values(lambda name: column(new_name(places[name])))
+    return no_doubles(table, key, exp.to_table(changes.stage), values)
 
 
 def _parent_guard(reads: Reads, changes: ChangeSet, key: ForeignKey) -> Guard:

@@ -1,4 +1,4 @@
-"""COMMENT ON a table, view or column: changes the definition, and no row."""
+"""COMMENT ON a table, view, column or index: changes the definition, and no row."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Change, PutRelation, StatementPlan
 from journal.model.schema import Relation, fold
 from rewriter.context import RewriteContext
+from rewriter.definitions.index_names import find_index, unknown_index
 from rewriter.definitions.new_relations import ddl_plan
 from rewriter.name_resolution import find_relation, find_table, position_of, table_name
 from rewriter.writing.target import find_column
@@ -45,11 +46,19 @@ def rewrite_comment(ast: exp.Comment, context: RewriteContext) -> StatementPlan:
                 for c in table.columns
             ]
             changed = replace(table, columns=tuple(columns))
+        case "INDEX":
+            named = find_index(ast.this, context)
+            if named is None:
+                raise unknown_index(ast.this, context)
+            table, index = named
+            commented = replace(index, comment=text)
+            kept = tuple(commented if i is index else i for i in table.indexes)
+            changed = replace(table, indexes=kept)
         case _:
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
                 f"COMMENT ON {kind} is not supported",
-                advice="comment on tables, views and columns",
+                advice="comment on tables, views, columns and indexes",
                 position=position_of(ast.this),
             )
     return ddl_plan([Change(PutRelation(changed))], "COMMENT")

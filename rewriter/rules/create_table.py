@@ -30,11 +30,13 @@ from journal.model.plan import (
 )
 from journal.model.policy import with_physical_column
 from journal.model.schema import ROW_ID, Column, Relation, Table, fold
+from journal.model.trees import copy_tree
 from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.definition import LIKE_PARTS, TableDraft, type_text
 from rewriter.definitions.foreign_keys import check_unreferenced, with_foreign_keys
 from rewriter.definitions.generated_checks import settle_generated
+from rewriter.definitions.index_names import with_index_names
 from rewriter.definitions.new_relations import (
     already_exists,
     check_journal_name,
@@ -44,6 +46,7 @@ from rewriter.definitions.new_relations import (
 )
 from rewriter.definitions.new_relations import new_name as new_relation
 from rewriter.definitions.policies import check_properties
+from rewriter.definitions.sequences import with_named_defaults, without_calls
 from rewriter.definitions.table_options import TableOptions, read_options
 from rewriter.definitions.temporary import is_temporary, new_temporary_name
 from rewriter.name_resolution import find_table, position_of
@@ -119,7 +122,9 @@ def _like_parts(node: exp.LikeProperty) -> Collection[str]:
 
 
 def _finish_table(draft: TableDraft, options: TableOptions, context: RewriteContext) -> Table:
-    table = with_foreign_keys(draft, draft.table(context.new_table_id), context)
+    table = with_named_defaults(draft.table(context.new_table_id), context)
+    table = with_foreign_keys(draft, table, context)
+    table = with_index_names(table, context)
     _check_shape(table, options)
     properties = tuple(with_physical_column(dict(options.properties), table.columns).items())
     table = replace(table, comment=options.comment or None, properties=properties)
@@ -152,7 +157,9 @@ def _as_query(
     holder = exp.Subquery(this=ast.expression)
     reads.rewrite(holder)
     query = holder.this
-    _columns(ast, draft, context.describe(query, frozenset(reads.tables)))
+    shape = without_calls(copy_tree(query))
+    assert isinstance(shape, exp.Query)
+    _columns(ast, draft, context.describe(shape, frozenset(reads.tables)))
     table = _finish_table(draft, options, context)
     check_journal_name(table, ast.find(exp.Table), _context_without(replaced, context))
     steps: list[Step] = [*before, validation_guard(table)]

@@ -5,11 +5,20 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import Change, DropRelation, DropSchema, PutSchema, StatementPlan, Step
-from journal.model.schema import TableName, View, fold
+from journal.model.plan import (
+    Change,
+    DropRelation,
+    DropSchema,
+    PutSchema,
+    StatementPlan,
+    Step,
+)
+from journal.model.schema import Table, TableName, View, fold
+from journal.model.sequence_changes import DropSequence
 from rewriter.context import RewriteContext
 from rewriter.definitions.foreign_keys import check_unreferenced
 from rewriter.definitions.new_relations import check_schema_name, ddl_plan
+from rewriter.definitions.sequences import owned_by
 from rewriter.name_resolution import check_database, position_of, table_name, unknown_table
 
 
@@ -73,6 +82,8 @@ def rewrite_drop_table(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
         catalog = catalog.without_relation(found.name)
         gone.append(found.name)
         steps.append(Change(DropRelation(found.name)))
+        if isinstance(found, Table):
+            steps += [Change(DropSequence(s.name)) for s in owned_by(context, found.id)]
     check_unreferenced(context.catalog, gone, ast)
     return ddl_plan(steps, f"DROP {kind}")
 
@@ -108,8 +119,17 @@ def rewrite_drop_schema(ast: exp.Drop, context: RewriteContext) -> StatementPlan
                 advice="drop what it holds first, or use CASCADE",
                 position=position_of(node),
             )
+        sequences = [s for s in context.catalog.sequences.values() if s.name.key[0] == fold(name)]
+        if sequences and not inside and not ast.args.get("cascade"):
+            raise PalimpsestError(
+                Code.DEPENDENT_OBJECTS,
+                f"schema {name} is not empty: it holds sequence {sequences[0].name}",
+                advice="drop what it holds first, or use CASCADE",
+                position=position_of(node),
+            )
         gone += [r.name for r in inside]
         steps += [Change(DropRelation(r.name)) for r in inside]
+        steps += [Change(DropSequence(s.name)) for s in sequences]
         steps.append(Change(DropSchema(name)))
     check_unreferenced(context.catalog, gone, ast)
     return ddl_plan(steps, "DROP SCHEMA")

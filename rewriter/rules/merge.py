@@ -27,6 +27,7 @@ from rewriter.writing.target import AliasedTable
 _CLAUSE = "_palimpsest_clause"
 _CHOSEN = "_palimpsest_chosen"
 _SOURCE = "_palimpsest_source"
+_ERROR = "_palimpsest_error"
 _ROW_IDS = 1 << 32
 
 
@@ -56,7 +57,9 @@ def write_merge(ast: exp.Merge, reads: Reads, part: PartNames) -> StatementPart:
     acts = exp.In(this=column(_CLAUSE, "m"), expressions=acting or [exp.Null()])
     names = holder.this.named_selects
     rows = select([exp.Star()], relation(holder.this, "m"), acts)
-    steps: list[Step] = [Stage(looked, Query.of(rows)), _single_match_guard(target, looked)]
+    errors = [_error_guard(action, looked) for action in actions.all if action.error is not None]
+    steps: list[Step] = [Stage(looked, Query.of(rows)), *errors]
+    steps.append(_single_match_guard(target, looked))
     stage = looked
     if actions.generated or (target.table.hidden_key and actions.inserts):
         stage = part.relation_name("changed")
@@ -134,6 +137,13 @@ def _matched_pairs(
     for action in actions.all:
         shown = shown.when(_is_chosen(action), exp.Literal.string(action.kind), copy=False)
     outputs += [named(shown, ACTION), *extras]
+    errors = [a for a in actions.all if a.error is not None]
+    if errors:
+        text = exp.Case()
+        for action in errors:
+            told = cast(action.error.copy(), "VARCHAR") if action.error else exp.null()
+            text = text.when(_is_chosen(action), told, copy=False)
+        outputs.append(named(text, _ERROR))
     query = select(outputs, source)
     side = "left" if actions.inserts else None
     if actions.by_source:
@@ -160,6 +170,18 @@ def _value(target: AliasedTable, stored: Column, actions: Actions) -> exp.Expr:
         if value is not None:
             case = case.when(_is_chosen(action), value.copy(), copy=False)
     return old if not case.args.get("ifs") else case.else_(old, copy=False)
+
+
+def _error_guard(action: MergeClause, stage: str) -> Guard:
+    """No row may meet a clause that says ERROR."""
+    rows = select([column(_ERROR, "s")], staged_relation(stage, "s"), _is_chosen(action))
+    text = "" if isinstance(action.error, exp.Null) else ": {0}"
+    return Guard(
+        Query.of(limited(rows)),
+        Code.MERGE_ERROR,
+        f"a row meets {action.words} .. THEN ERROR of the MERGE{text}",
+        "change the rows of the source, or the clause",
+    )
 
 
 def _single_match_guard(target: AliasedTable, stage: str) -> Guard:

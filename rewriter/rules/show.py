@@ -13,14 +13,14 @@ from sqlglot import exp
 from journal.model import policy
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Fetch, Query, StatementKind, StatementPlan
-from journal.model.schema import Relation, Table, View, fold
+from journal.model.schema import Relation, Table, TableName, View, fold
 from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
-from rewriter.definitions.descriptions import create_table, create_view, describe_rows
+from rewriter.definitions.descriptions import create_index, create_table, create_view, describe_rows
 from rewriter.definitions.new_relations import wrong_kind
 from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, position_of, table_name
 from rewriter.reading.read_rewriter import Reads
-from rewriter.reading.system import STORED
+from rewriter.reading.system import STORED, system_names
 from rewriter.statement import Show
 
 Values = Sequence[str | bool | None]
@@ -46,6 +46,12 @@ def rewrite_show(statement: Show, context: RewriteContext) -> StatementPlan:
             tables = sorted(catalog.tables(), key=lambda t: t.name.key)
             stated = [(str(t.name), *row) for t in tables for row in policy.policy_rows(t)]
             query = _rows(("table", "policy", "value"), stated)
+        case "INDEXES":
+            tables = sorted(catalog.tables(), key=lambda t: t.name.key)
+            tables = tables if statement.table is None else [_table(statement, reads)]
+            both = [(t, index) for t in tables for index in t.indexes]
+            defined = [(str(t.name), i.name, i.unique, create_index(t, i)) for t, i in both]
+            query = _rows(("table", "name", "is_unique", "definition"), defined)
         case "POLICY":
             query = _rows(("policy", "value"), policy.policy_rows(_table(statement, reads)))
         case "TBLPROPERTIES":
@@ -118,17 +124,19 @@ def _tables(statement: Show, reads: Reads) -> exp.Query:
         rows = [(context.catalog.database, r.name.schema, r.name.name) for r in found]
         return _rows(("database", "schema", "name"), rows)
     schema = statement.schema or context.default_schema
+    system = [TableName(fold(schema), name) for name in system_names(schema)]
     inside = [r for r in found if r.name.key[0] == fold(schema)]
     if statement.schema is None and context.dialect != "mysql":
         inside += [r for r in found if context.catalog.is_own(r.name)]
         inside.sort(key=lambda r: r.name.key[1])
     if statement.what == "VIEWS":
         inside = [r for r in inside if isinstance(r, View)]
+    names = [*(r.name for r in inside), *(system if statement.what == "TABLES" else ())]
     if context.dialect in _SPARK:
-        spark = [(r.name.schema, r.name.name, context.catalog.is_own(r.name)) for r in inside]
+        spark = [(n.schema, n.name, context.catalog.is_own(n)) for n in names]
         return _rows(("namespace", "tableName", "isTemporary"), spark)
     title = f"Tables_in_{schema}" if context.dialect == "mysql" else "name"
-    return _rows((title,), [(r.name.name,) for r in inside])
+    return _rows((title,), [(n.name,) for n in names])
 
 
 def _columns(statement: Show, reads: Reads) -> StatementPlan:

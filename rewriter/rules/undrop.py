@@ -16,6 +16,7 @@ from journal.model.schema import ForeignKey, Reference, Table
 from journal.model.segment import Tier
 from journal.sql.relations import column
 from rewriter.context import RewriteContext
+from rewriter.definitions.index_names import check_moved_indexes
 from rewriter.definitions.new_relations import already_exists, check_journal_name, new_name
 from rewriter.name_resolution import position_of
 from rewriter.reading.read_rewriter import Reads
@@ -47,6 +48,7 @@ def rewrite_undrop(statement: Undrop, context: RewriteContext) -> StatementPlan:
         )
     table = replace(found, name=name)
     check_journal_name(table, node, context)
+    check_moved_indexes(table, node, context)
     reads = Reads(context)
     steps: list[Step] = [_parent_guard(reads, table, key, node) for key in table.foreign_keys]
     steps.append(Change(PutRelation(table)))

@@ -11,7 +11,13 @@ from journal.model.trees import Nodes
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.new_relations import already_exists, ddl_plan, new_name, wrong_kind
-from rewriter.definitions.temporary import check_lasting, is_temporary, new_temporary_name
+from rewriter.definitions.sequences import sequence_calls
+from rewriter.definitions.temporary import (
+    check_lasting,
+    is_temporary,
+    new_temporary_name,
+    reads_temporary,
+)
 from rewriter.name_resolution import position_of, table_name
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.scopes import Scopes, is_named
@@ -23,6 +29,13 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
     node = schema.this if schema is not None else ast.this
     temporary = is_temporary(ast, node, context)
     _check_options(ast)
+    query = ast.expression
+    if isinstance(query, exp.Values):
+        query = exp.select("*").from_(query)
+    if isinstance(query, exp.Query):
+        _qualify(query, context)
+        # As in PostgreSQL: what it reads is gone with the session, and so is the view.
+        temporary = temporary or (not node.db and reads_temporary(query, context))
     name = new_temporary_name(node, context) if temporary else new_name(node, context)
     found = context.catalog.get(name)
     if found is not None:
@@ -32,9 +45,6 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
             raise already_exists(name, node)
         if not isinstance(found, View):
             raise wrong_kind(name, found, node)
-    query = ast.expression
-    if isinstance(query, exp.Values):
-        query = exp.select("*").from_(query)
     if not isinstance(query, exp.Query):
         raise PalimpsestError(
             Code.SYNTAX,
@@ -42,7 +52,13 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
             advice="write AS SELECT ..",
             position=position_of(node),
         )
-    _qualify(query, context)
+    for call in sequence_calls(query):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"a view cannot call {call.name}, which differs at every look",
+            advice="call it in the queries on the view",
+            position=position_of(call),
+        )
     if not temporary:
         check_lasting(name, query, context)
     text = query.sql(dialect="duckdb")

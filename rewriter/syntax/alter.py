@@ -18,6 +18,9 @@ from rewriter.syntax.properties import properties_action
 ParseTokens = Callable[[list[Token]], exp.Expr]
 
 _CONSTRAINTS = frozenset({"CONSTRAINT", "CHECK", "UNIQUE", "PRIMARY", "FOREIGN"})
+_DROPPED = frozenset(
+    {"COLUMN", "CONSTRAINT", "PRIMARY", "FOREIGN", "CHECK", "PARTITION", "IF", "COLUMNS", "INDEX"}
+)
 _ACTIONS = frozenset(
     {"ADD", "DROP", "ALTER", "RENAME", "SET", "MODIFY", "CHANGE", "UNSET", "RESET"}
 )
@@ -79,9 +82,11 @@ def _parts(tokens: list[Token]) -> list[list[Token]]:
 
 
 def _with_column(part: list[Token]) -> list[Token]:
-    """``RENAME a TO b`` with the word COLUMN, without which it would name a table."""
-    words = [t.text.upper() for t in part]
-    if len(part) == 4 and words[0] == "RENAME" and words[2] == "TO":
+    """``RENAME a TO b`` and ``DROP a`` with the word COLUMN, which sqlglot wants."""
+    words = [t.text.upper() if t.token_type is not TokenType.IDENTIFIER else "" for t in part]
+    renames = len(part) == 4 and words[0] == "RENAME" and words[2] == "TO"
+    drops = words[0] == "DROP" and len(part) > 1 and words[1] not in _DROPPED
+    if renames or drops:
         column = Token(TokenType.COLUMN, "COLUMN", part[0].line, part[0].col)
         return [part[0], column, *part[1:]]
     return part

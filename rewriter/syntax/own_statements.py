@@ -29,6 +29,8 @@ from rewriter.syntax import show, upkeep
 from rewriter.syntax.alter import recognise_alter
 from rewriter.syntax.clause_order import aliases_last
 from rewriter.syntax.erase import recognise_erase
+from rewriter.syntax.prepared import deallocate, execute, parsed_arguments
+from rewriter.syntax.sequence import recognise_sequence
 
 
 class ParseTokens(Protocol):
@@ -143,13 +145,16 @@ def _release(tokens: list[Token], parse: ParseTokens) -> Statement | None:
 
 def _set(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     rest = tokens[1:]
+    local = _words(rest[:1]) == ["LOCAL"]
     while rest and rest[0].text.upper() in {"SESSION", "LOCAL", "GLOBAL"} and len(rest) > 2:
         rest = rest[1:]
     words = _words(rest)
+    if "TRANSACTION" in words[:3] and words[0] in {"TRANSACTION", "CHARACTERISTICS"}:
+        return _set_transaction(tokens, rest)
     if words[:2] == ["TIME", "ZONE"] and len(rest) == 3:
-        return SetSetting("timezone", _setting_value(rest[2:], parse))
-    if words[:1] == ["SCHEMA"] and len(rest) == 2 and words[1] != "=":
-        return SetSetting("schema", _setting_value(rest[1:], parse))
+        return SetSetting("timezone", _setting_value(rest[2:], parse), local)
+    if len(rest) == 2 and words[0] in _WITHOUT_SIGN and words[1] != "=":
+        return SetSetting(_WITHOUT_SIGN[words[0]], _setting_value(rest[1:], parse), local)
     split = next((i for i, t in enumerate(rest) if t.text.upper() in {"=", "TO"}), None)
     if not split:
         raise _syntax_error(tokens[-1], "SET needs a name, = and a value")
@@ -157,7 +162,35 @@ def _set(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     value = rest[split + 1 :]
     if not value:
         raise _syntax_error(tokens[-1], "SET needs a value")
-    return SetSetting(name, _setting_value(value, parse, several=name.upper() == "SEARCH_PATH"))
+    several = name.upper() in {"SEARCH_PATH", "DATESTYLE"}
+    return SetSetting(name, _setting_value(value, parse, several=several), local)
+
+
+def _set_transaction(tokens: list[Token], rest: list[Token]) -> Statement:
+    """SET TRANSACTION and SET SESSION CHARACTERISTICS AS TRANSACTION, with one mode."""
+    words = _words(rest)
+    mode = " ".join(words[words.index("TRANSACTION") + 1 :])
+    default = "default_" if words[0] == "CHARACTERISTICS" else ""
+    if mode.startswith("ISOLATION LEVEL "):
+        level = mode.removeprefix("ISOLATION LEVEL ").lower()
+        return SetSetting(f"{default}transaction_isolation", exp.Literal.string(level))
+    if mode in {"READ ONLY", "READ WRITE"}:
+        value = "on" if mode == "READ ONLY" else "off"
+        return SetSetting(f"{default}transaction_read_only", exp.Literal.string(value))
+    raise _syntax_error(
+        tokens[-1], "SET TRANSACTION takes ISOLATION LEVEL and a level, READ ONLY or READ WRITE"
+    )
+
+
+_WITHOUT_SIGN = {"SCHEMA": "schema", "NAMES": "client_encoding"}
+"""Settings whose value stands behind the name without a sign, and their names."""
+
+
+def _pragma(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    """PRAGMA name = value is a SET, and PRAGMA name switches something on."""
+    if len(tokens) == 2:
+        return SetSetting(tokens[1].text, exp.true())
+    return _set(tokens, parse) if tokens[2:3] and tokens[2].text == "=" else None
 
 
 def _setting_value(
@@ -166,6 +199,8 @@ def _setting_value(
     """The value of a setting; None for DEFAULT, a tuple where there may be ``several``."""
     if len(value) == 1 and value[0].text.upper() == "DEFAULT":
         return None
+    if len(value) == 1 and value[0].text.upper() == "ON":
+        return exp.Literal.string(value[0].text)
     select = _token_like(value[0], TokenType.SELECT, "SELECT")
     values: list[exp.Expr] = parse([select, *value]).expressions
     if several and len(values) > 1:
@@ -191,28 +226,11 @@ def _call(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     if opening is None or tokens[-1].text != ")":
         raise _syntax_error(tokens[-1], "CALL needs a procedure and arguments in parentheses")
     name = "".join(t.text for t in tokens[1:opening])
-    arguments: list[tuple[str, exp.Expr]] = []
-    for index, part in enumerate(_arguments(tokens[opening + 1 : -1])):
-        key = str(index)
-        if len(part) > 2 and part[1].text in {"=>", ":="}:
-            key, part = part[0].text.lower(), part[2:]
-        select = _token_like(part[0], TokenType.SELECT, "SELECT")
-        arguments.append((key, parse([select, *part]).expressions[0]))
-    return Call(name, tuple(arguments))
+    return Call(name, parsed_arguments(tokens[opening + 1 : -1], parse))
 
 
-def _arguments(tokens: list[Token]) -> list[list[Token]]:
-    parts: list[list[Token]] = []
-    depth = 0
-    for token in tokens:
-        depth += (token.text in "([{") - (token.text in ")]}")
-        if depth == 0 and token.text == ",":
-            parts.append([])
-        else:
-            if not parts:
-                parts.append([])
-            parts[-1].append(token)
-    return parts
+def _alter(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    return recognise_sequence(tokens, parse) or recognise_alter(tokens, parse)
 
 
 def _restore(tokens: list[Token], parse: ParseTokens) -> Statement | None:
@@ -262,10 +280,15 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "DESC": show.describe,
     "EXPLAIN": show.explain,
     "CALL": _call,
+    "EXECUTE": execute,
+    "DEALLOCATE": deallocate,
+    "PRAGMA": _pragma,
     "RESTORE": _restore,
     "UNDROP": _undrop,
     "USE": _use,
-    "ALTER": recognise_alter,
+    "ALTER": _alter,
+    "CREATE": recognise_sequence,
+    "DROP": recognise_sequence,
     "ERASE": recognise_erase,
     "OPTIMIZE": upkeep.optimize,
     "VACUUM": upkeep.vacuum,

@@ -20,24 +20,22 @@ from journal.model.plan import USER_PARAMETER
 from journal.sql import bytea, dialects
 from rewriter.checks.allowed import check_some
 from rewriter.checks.refusals import refusal
+from rewriter.dialect_semantics import DIALECTS
 from rewriter.limits import Limits
-from rewriter.statement import SqlStatement, Statement
+from rewriter.query_settings import keep_marks, mark_last
+from rewriter.statement import Prepare, SqlStatement, Statement
 from rewriter.syntax import own_statements
 from rewriter.syntax.generated import spell_out_generated
+from rewriter.syntax.index import set_index, spell_out_index
 from rewriter.syntax.insert import set_marks, without_marks
+from rewriter.syntax.merge import set_actions, spell_out_actions
 from rewriter.syntax.nesting import check_nesting, too_deep
+from rewriter.syntax.prepared import head_of_prepare
+from rewriter.syntax.recursive_view import spell_out_recursive_view
+from rewriter.syntax.select_into import into_as_table
+from rewriter.syntax.sequence import spell_next_value
 from rewriter.syntax.temporary import set_on_commit, without_on_commit
 from rewriter.syntax.tokens import tokenize
-
-DIALECTS = {
-    "duckdb": "duckdb",
-    "postgres": "postgres",
-    "postgresql": "postgres",
-    "mysql": "mysql",
-    "spark": "spark",
-    "hive": "hive",
-    "ansi": "",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +107,8 @@ def _statement(
 ) -> Parsed:
     check_nesting(tokens, limits)
     own_text = text[tokens[0].start : tokens[-1].end + 1]
+    if tokens[0].text.upper() == "PREPARE":
+        return Parsed(_prepare(text, tokens, dialect, limits), own_text, ())
     renamed, parameters = _rename(tokens, dialect) if placeholders else (tokens, ())
 
     def parse_tokens(part: list[Token], into: type[exp.Expr] | None = None) -> exp.Expr:
@@ -129,12 +129,25 @@ def _statement(
     recognised = own_statements.recognise(renamed, parse_tokens)
     if recognised is not None:
         return Parsed(recognised, own_text, parameters)
-    normal, marks = without_marks(own_statements.normalise(renamed))
+    normal, marks = without_marks(
+        spell_next_value(spell_out_recursive_view(own_statements.normalise(renamed)))
+    )
     normal, drops = without_on_commit(spell_out_generated(normal))
+    normal, is_marked = mark_last(normal)
+    normal, indexes = spell_out_index(normal)
+    normal, actions = spell_out_actions(normal)
     try:
         ast = set_marks(parse_tokens(normal), marks, tokens[0])
+        if is_marked:
+            ast = keep_marks(ast)
+        if indexes:
+            ast = set_index(ast)
         if drops:
             ast = set_on_commit(ast)
+        if actions:
+            ast = set_actions(ast, actions, parse_tokens)
+        if DIALECTS[dialect] == "postgres":
+            ast = into_as_table(ast)
         if DIALECTS[dialect] == "postgres" and "\\" in own_text:
             ast = bytea.mark(ast)
     except PalimpsestError as error:
@@ -146,6 +159,29 @@ def _statement(
         # Here, so that it comes before anything the state of the transaction has to say.
         check_some(ast.expressions, ast.this)
     return Parsed(SqlStatement(ast), own_text, parameters)
+
+
+def _prepare(text: str, tokens: list[Token], dialect: str, limits: Limits) -> Prepare:
+    """A statement that is kept under a name, with parameters of its own."""
+    head = head_of_prepare(tokens)
+    kept = _statement(text, tokens[head.width :], dialect, limits, placeholders=True)
+    if not isinstance(kept.statement, SqlStatement):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "PREPARE takes queries and changes of rows only",
+            advice="send the statement by itself",
+            position=position_of(tokens[head.width]),
+        )
+    types: list[exp.DataType] = []
+    for part in head.types:
+        try:
+            (found,) = dialects.parsed(part, text, DIALECTS[dialect], exp.DataType)
+        except ParseError as error:
+            raise _syntax_error(error) from error
+        if not isinstance(found, exp.DataType):
+            raise _syntax_error(ParseError(f"{part[0].text} is not a type"))
+        types.append(found)
+    return Prepare(head.name, tuple(types), kept.statement, kept.text, kept.parameters)
 
 
 def _rename(tokens: list[Token], dialect: str) -> tuple[list[Token], tuple[int | str, ...]]:

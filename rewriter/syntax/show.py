@@ -2,6 +2,7 @@
 
 SHOW [FULL] TABLES | VIEWS [FROM|IN schema]     SHOW ALL TABLES
 SHOW COLUMNS FROM|IN t     SHOW CREATE TABLE|VIEW t     SHOW SCHEMAS | DATABASES
+SHOW INDEXES [FROM|IN t]
 SHOW POLICIES     SHOW POLICY [FOR] t     DESCRIBE POLICY t     SHOW TBLPROPERTIES t
 EXPLAIN [PLAN FOR | ANALYZE | (ANALYZE, ..)] statement
 """
@@ -41,6 +42,10 @@ def show(tokens: list[Token], parse: Parse) -> Show | ShowSetting:
             return Show("COLUMNS", _table(_of_schema(named[2:]), parse))
         case ["CREATE", "TABLE" | "VIEW", _, *_]:
             return Show("CREATE", _table(named[2:], parse))
+        case ["INDEXES" | "INDEX" | "KEYS"]:
+            return Show("INDEXES")
+        case ["INDEXES" | "INDEX" | "KEYS", word, _, *_] if word in _FROM:
+            return Show("INDEXES", _table(_of_schema(named[2:]), parse))
         case ["POLICIES"]:
             return Show("POLICIES")
         case ["POLICY" | "TBLPROPERTIES" as what, "FOR" | "OF" | "FROM" | "IN" | "ON", _, *_]:

@@ -68,8 +68,7 @@ def _is_independent(ast: exp.Expr, reads: Reads, target: AliasedTable, changes: 
     references = reads.context.catalog.references.get(table.id, ())
     if any(r.child.id == r.parent.id for r in references):
         return False
-    unique = {*table.key, *(c for u in table.uniques for c in u.columns)}
-    if changes.begins is not False and unique & changes.written:
+    if changes.begins is not False and table.unique_columns & changes.written:
         return False
     keys = keys_in(where.this, table, target.alias, alone=True)
     return keys is not None and any(v.find(exp.Placeholder) for v in keys.values())

@@ -28,6 +28,7 @@ from journal.sql.sql import (
     select,
     where,
 )
+from journal.sql.unique_keys import UniqueKey, unique_keys
 from rewriter.users import stored_expression
 from rewriter.writing.changes import ChangeSet, new_name, old_name
 
@@ -49,9 +50,9 @@ def guard_steps(
         _check(changes, check) for check in changes.table.checks if _may_violate(changes, check)
     ]
     wanted = unchecked_constraints(changes, checked)
-    for name, columns in unique_constraints(changes.table):
-        if name in wanted:
-            steps.append(_unique(changes, name, columns, current()))
+    for key in unique_keys(changes.table):
+        if key.name in wanted:
+            steps.append(_unique(changes, key, current()))
     return steps
 
 
@@ -74,13 +75,12 @@ def refused_rows(changes: ChangeSet) -> list[RefusedRows]:
 
 def taken_key(changes: ChangeSet, condition: exp.Expr) -> RefusedRows:
     """Rows whose key is there already, which ``condition`` says."""
-    (name, columns), *_ = unique_constraints(changes.table)
-    places = {c.physical: (i, c) for i, c in enumerate(changes.table.stored)}
-    values = [changes.new_value(*places[p]) for p in columns]
+    key, *_ = unique_keys(changes.table)
+    values = _new_values(changes, key)
     texts: list[exp.Expr] = []
     for value in values:
         texts += [exp.Literal.string(", "), cast(value, "VARCHAR")]
-    return RefusedRows(condition, _is_taken(changes.table, name, columns), texts[1:])
+    return RefusedRows(condition, duplicate_key(changes.table, key), texts[1:])
 
 
 def unchecked_constraints(changes: ChangeSet, checked: frozenset[str]) -> list[str]:
@@ -88,43 +88,41 @@ def unchecked_constraints(changes: ChangeSet, checked: frozenset[str]) -> list[s
     if changes.begins is False:
         return []
     return [
-        name
-        for name, columns in unique_constraints(changes.table)
-        if name not in checked and (changes.ends is not True or set(columns) & changes.written)
+        key.name
+        for key in unique_keys(changes.table)
+        if key.name not in checked
+        and (changes.ends is not True or set(key.columns) & changes.written)
     ]
 
 
-def unique_constraints(table: Table) -> list[tuple[str, tuple[str, ...]]]:
-    """Name and physical columns of the declared key and of each UNIQUE constraint."""
-    found: list[tuple[str, tuple[str, ...]]] = []
-    if not table.hidden_key:
-        found.append((table.key_name or f"{table.name.name}_pkey", table.key))
-    return found + [(u.name, u.columns) for u in table.uniques]
+def _new_values(changes: ChangeSet, key: UniqueKey) -> list[exp.Expr]:
+    """The values of a key in rows that begin."""
+    places = {c.physical: (i, c) for i, c in enumerate(changes.table.stored)}
+    return key.values(lambda name: changes.new_value(*places[name]))
 
 
-def _unique(changes: ChangeSet, name: str, columns: tuple[str, ...], current: exp.Query) -> Guard:
-    table = changes.table
-    places = {c.physical: i for i, c in enumerate(table.stored)}
-    stored = {c.physical: c for c in table.stored}
-    values = {p: changes.new_value(places[p], stored[p]) for p in columns}
-    fresh = changes.staged_rows([named(shown_values([values[p] for p in columns]), "shown")])
+def _unique(changes: ChangeSet, key: UniqueKey, current: exp.Query) -> Guard:
+    values = _new_values(changes, key)
+    fresh = changes.staged_rows([named(shown_values(values), "shown")])
     begun = changes.begins_condition
     if begun is not None:
         fresh = where(fresh, begun)
-    filled = [exp.Not(this=exp.Is(this=v.copy(), expression=exp.Null())) for v in values.values()]
+    filled = [exp.Not(this=exp.Is(this=v.copy(), expression=exp.Null())) for v in values]
     fresh = where(fresh, *filled)
-    doubled = fresh.copy().group_by(*[v.copy() for v in values.values()], copy=False)
+    doubled = fresh.copy().group_by(*[v.copy() for v in values], copy=False)
     many = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
     doubled = doubled.having(many, copy=False)
-    same = [exp.EQ(this=column(p, "c"), expression=v.copy()) for p, v in values.items()]
+    present = key.values(lambda name: column(name, "c"))
+    same = [exp.EQ(this=p, expression=v.copy()) for p, v in zip(present, values, strict=True)]
     taken = fresh.join(relation(current, "c"), on=all_of(*same), copy=False)
     if changes.ends is not False:
         taken = where(taken, exp.Not(this=exp.Exists(this=_ends_row(changes))))
     distinct = None
-    if changes.ends is False and changes.begins is True:
-        names = tuple(new_name(places[p]) for p in columns)
+    if changes.ends is False and changes.begins is True and key.is_plain:
+        places = {c.physical: i for i, c in enumerate(changes.table.stored)}
+        names = tuple(new_name(places[p]) for p in key.columns)
         distinct = Distinct(changes.stage, names, _first_row(taken.copy()))
-    why = _is_taken(table, name, columns)
+    why = duplicate_key(changes.table, key)
     return _guard(_first_row(union_all([doubled, taken])), why, distinct)
 
 
@@ -132,13 +130,12 @@ def _guard(query: Query, why: Refusal, distinct: Distinct | None = None) -> Guar
     return Guard(query, why.code, why.message, why.advice, distinct)
 
 
-def _is_taken(table: Table, name: str, columns: Sequence[str]) -> Refusal:
-    names = escape_format(
-        ", ".join(c.name for p in columns for c in table.stored if c.physical == p)
-    )
+def duplicate_key(table: Table, key: UniqueKey) -> Refusal:
+    """What is said of a row whose values another one has; ``{0}`` stands for the values."""
+    names = escape_format(key.value_names(table))
     return Refusal(
         Code.DUPLICATE_KEY,
-        f'duplicate key ({names}) = ({{0}}) violates "{escape_format(name)}" of'
+        f'duplicate key ({names}) = ({{0}}) violates "{escape_format(key.name)}" of'
         f" {escape_format(table.name)}",
         "use another key, or INSERT .. ON CONFLICT to update the row that is there",
     )
@@ -148,6 +145,17 @@ def shown_values(values: Sequence[exp.Expr]) -> exp.Expr:
     """Values of a key as one text."""
     texts = [cast(copy_tree(v), "VARCHAR") for v in values]
     return exp.Anonymous(this="concat_ws", expressions=[exp.Literal.string(", "), *texts])
+
+
+def no_doubles(table: Table, key: UniqueKey, rows: exp.Expr, values: Sequence[exp.Expr]) -> Guard:
+    """A guard that no two of some rows have the same values, as a key asks for that comes late."""
+    filled = [exp.Not(this=exp.Is(this=v.copy(), expression=exp.Null())) for v in values]
+    found = select([named(shown_values(values), "shown")], rows, *filled)
+    found = found.group_by(*[v.copy() for v in values], copy=False)
+    many = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
+    why = duplicate_key(table, key)
+    query = Query.of(limited(found.having(many, copy=False)))
+    return Guard(query, why.code, why.message, "remove the duplicates first")
 
 
 def _first_row(found: exp.Query) -> Query:

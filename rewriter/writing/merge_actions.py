@@ -16,6 +16,7 @@ from rewriter.definitions.generated_values import check_writable, writable_colum
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import is_nested, position_of
 from rewriter.reading.output_names import output_names
+from rewriter.syntax.merge import BY_NAME, ERROR
 from rewriter.writing.assignments import assignments
 from rewriter.writing.target import (
     AliasedTable,
@@ -28,7 +29,10 @@ from rewriter.writing.target import (
 
 @dataclass(frozen=True, slots=True)
 class MergeClause:
-    """One clause. ``kind`` is INSERT, UPDATE, DELETE, or empty for DO NOTHING."""
+    """One clause. ``kind`` is INSERT, UPDATE, DELETE, ERROR, or empty for DO NOTHING.
+
+    ``error`` is the text of an ERROR, NULL where it has none.
+    """
 
     place: int
     kind: str
@@ -36,6 +40,14 @@ class MergeClause:
     by_source: bool
     condition: exp.Expr | None
     values: dict[str, exp.Expr]
+    error: exp.Expr | None = None
+
+    @property
+    def words(self) -> str:
+        """How the clause begins."""
+        if self.matched:
+            return "WHEN MATCHED"
+        return "WHEN NOT MATCHED BY SOURCE" if self.by_source else "WHEN NOT MATCHED"
 
 
 @dataclass(slots=True)
@@ -76,16 +88,20 @@ def _action(
     then = when.args["then"]
     kind, values = "", {}
     word = then.name.upper() if isinstance(then, exp.Var) else ""
-    if isinstance(then, exp.Update):
-        kind, values = "UPDATE", _update(then, target, source)
+    by_name, error = when.args.get(BY_NAME), when.args.get(ERROR)
+    if error is not None:
+        kind = "ERROR"
+    elif isinstance(then, exp.Update):
+        kind, values = "UPDATE", _update(then, target, source, by_name)
     elif isinstance(then, exp.Insert):
-        kind, values = "INSERT", _insert(then, place, target.table, source, actions)
+        given = source.named_row(target.table) if by_name else None
+        kind, values = "INSERT", _insert(then, place, target.table, source, actions, given)
     elif word == "DELETE":
         kind = "DELETE"
     elif word != "DO NOTHING":
         raise _refusal(f"{then.sql()} in a MERGE is not supported", when)
     inserts = not matched and not by_source
-    if kind and inserts != (kind == "INSERT"):
+    if kind not in {"", "ERROR"} and inserts != (kind == "INSERT"):
         which = "WHEN NOT MATCHED" if inserts else "a clause for rows that are there"
         raise PalimpsestError(
             Code.SYNTAX,
@@ -99,7 +115,9 @@ def _action(
         values = {c: _scoped_columns(v, target.table, *sides) for c, v in values.items()}
         if condition is not None:
             condition = _scoped_columns(condition.copy(), target.table, *sides)
-    return MergeClause(place, kind, matched, by_source, condition, values)
+        if error is not None:
+            error = _scoped_columns(error.copy(), target.table, *sides)
+    return MergeClause(place, kind, matched, by_source, condition, values, error)
 
 
 def _scoped_columns(node: exp.Expr, table: Table, alias: str, hidden: str) -> exp.Expr:
@@ -119,20 +137,32 @@ def _scoped_columns(node: exp.Expr, table: Table, alias: str, hidden: str) -> ex
     return found
 
 
-def _update(then: exp.Update, target: AliasedTable, source: _Source) -> dict[str, exp.Expr]:
+def _update(
+    then: exp.Update, target: AliasedTable, source: _Source, by_name: bool | None
+) -> dict[str, exp.Expr]:
     nodes = then.expressions if isinstance(then.args.get("expressions"), list) else []
+    if by_name:
+        given = source.named_row(target.table)
+        check_writable(target.table, [c for c in target.table.columns if c.physical in given])
+        return given
     if not nodes or isinstance(nodes[0], exp.Star):
         return source.row(target.table)
     return assignments(target.table, nodes, target.alias).values
 
 
 def _insert(
-    then: exp.Insert, place: int, table: Table, source: _Source, actions: Actions
+    then: exp.Insert,
+    place: int,
+    table: Table,
+    source: _Source,
+    actions: Actions,
+    given: dict[str, exp.Expr] | None,
 ) -> dict[str, exp.Expr]:
     listed = then.this if isinstance(then.this, exp.Expr) else None
     values = then.expression if isinstance(then.expression, exp.Expr) else None
-    given: dict[str, exp.Expr]
-    if values is None and isinstance(listed, exp.Tuple) and _only_default(listed):
+    if given is not None:
+        pass
+    elif values is None and isinstance(listed, exp.Tuple) and _only_default(listed):
         given = {}
     elif values is None and (listed is None or isinstance(listed, exp.Star)):
         given = source.row(table)
@@ -199,14 +229,7 @@ class _Source:
         columns = writable_columns(table.columns)
         if self._by_name:
             return {c.physical: convert_value(column(c.name, self.alias), c) for c in columns}
-        probe = exp.select("*").from_(self._node.args["using"].copy())
-        if self._node.args.get("with_") is not None:
-            probe.set("with_", self._node.args["with_"].copy())
-        names = output_names(probe, self._context)
-        if names is None or len(set(names)) != len(names) or not all(names):
-            raise _refusal(
-                "a star needs a source whose columns have known, distinct names", self._node
-            )
+        names = self._names()
         if len(names) != len(columns):
             raise PalimpsestError(
                 Code.COLUMN_COUNT,
@@ -219,6 +242,25 @@ class _Source:
             c.physical: convert_value(exp.column(ident(n), table=ident(self.alias)), c)
             for c, n in zip(columns, names, strict=True)
         }
+
+    def named_row(self, table: Table) -> dict[str, exp.Expr]:
+        """The source's columns by the names of the table's; raises UNKNOWN_COLUMN for others."""
+        nodes: list[exp.Expr] = [exp.column(ident(name)) for name in self._names()]
+        return {
+            c.physical: convert_value(exp.column(ident(n.name), table=ident(self.alias)), c)
+            for c, n in zip(distinct_columns(table, nodes), nodes, strict=True)
+        }
+
+    def _names(self) -> list[str]:
+        probe = exp.select("*").from_(self._node.args["using"].copy())
+        if self._node.args.get("with_") is not None:
+            probe.set("with_", self._node.args["with_"].copy())
+        names = output_names(probe, self._context)
+        if names is None or len(set(names)) != len(names) or not all(names):
+            raise _refusal(
+                "a star needs a source whose columns have known, distinct names", self._node
+            )
+        return list(names)
 
 
 def _refusal(message: str, node: exp.Expr) -> PalimpsestError:

@@ -13,13 +13,13 @@ from journal.model.plan import AllocateIdentity, Query, SkipNumbers, Stage, Step
 from journal.model.schema import ROW_ID, Column, Table
 from journal.sql.relations import column
 from journal.sql.sql import named, relation, select, select_star
+from journal.sql.unique_keys import further_keys, unique_keys
 from rewriter.definitions.generated_values import check_writable, generated_value
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import position_of
 from rewriter.reading.key_lookup import Keys
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import new_name
-from rewriter.writing.guards import unique_constraints
 from rewriter.writing.row_source import RowSource, default_mark, given_name
 from rewriter.writing.statement_part import PartNames, staged_relation
 from rewriter.writing.target import convert_value, default_value
@@ -79,11 +79,11 @@ class NewRows:
     def taken_key_check(self) -> tuple[exp.Expr | None, frozenset[str]]:
         """The condition that the only row's key is there already, and the constraint it is of."""
         keys = self.keys()
-        if keys is None or self._table.uniques or not self._reads.context.optimistic:
+        if keys is None or further_keys(self._table) or not self._reads.context.optimistic:
             return None, frozenset()
-        ((name, _),) = unique_constraints(self._table)
+        (key,) = unique_keys(self._table)
         present = self._reads.relation(self._table, [(exp.Literal.number(1), "taken")], keys)
-        return exp.Exists(this=present), frozenset({name})
+        return exp.Exists(this=present), frozenset({key.name})
 
     def query(self, *, ordered: bool = False) -> exp.Select:
         """The rows; ``ordered`` adds their place in the source."""

@@ -14,8 +14,9 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table, fold
+from journal.sql.unique_keys import UniqueKey, logical_text, unique_keys
+from rewriter.definitions.index_terms import same_conditions, term_of
 from rewriter.name_resolution import position_of
-from rewriter.writing.guards import unique_constraints
 from rewriter.writing.target import distinct_columns
 
 
@@ -31,12 +32,12 @@ class ConflictAction(Enum):
 class Upsert:
     """What a statement says about conflicts.
 
-    ``arbiters`` are the constraints by name; ``assigned`` the SET expressions (None: every column
-    given), ``excluded`` the name under which they see the new row.
+    ``arbiters`` are the keys that conflicts are about; ``assigned`` the SET expressions (None:
+    every column given), ``excluded`` the name under which they see the new row.
     """
 
     action: ConflictAction
-    arbiters: tuple[tuple[str, tuple[str, ...]], ...]
+    arbiters: tuple[UniqueKey, ...]
     excluded: str = "excluded"
     excluded_columns: tuple[str, ...] = ()
     assigned: tuple[exp.Expr, ...] | None = None
@@ -47,7 +48,7 @@ def wanted_upsert(ast: exp.Insert, table: Table) -> Upsert | None:
     """What an INSERT says about conflicts, or None."""
     conflict = ast.args.get("conflict")
     alternative = str(ast.args.get("alternative") or "").upper()
-    constraints = unique_constraints(table)
+    constraints = unique_keys(table)
     if isinstance(conflict, exp.OnConflict):
         if alternative:
             raise PalimpsestError(
@@ -76,7 +77,7 @@ def wanted_upsert(ast: exp.Insert, table: Table) -> Upsert | None:
 
 
 def _on_conflict(ast: exp.Insert, conflict: exp.OnConflict, table: Table) -> Upsert:
-    constraints = unique_constraints(table)
+    constraints = unique_keys(table)
     action = str(conflict.args.get("action") or "").upper()
     duplicate = bool(conflict.args.get("duplicate"))
     where = conflict.args.get("where")
@@ -111,39 +112,58 @@ def _on_conflict(ast: exp.Insert, conflict: exp.OnConflict, table: Table) -> Ups
     )
 
 
-def _arbiters(conflict: exp.OnConflict, table: Table) -> list[tuple[str, tuple[str, ...]]] | None:
-    constraints = unique_constraints(table)
+def _arbiters(conflict: exp.OnConflict, table: Table) -> list[UniqueKey] | None:
+    constraints = unique_keys(table)
     named = conflict.args.get("constraint")
     if named is not None:
-        found = [c for c in constraints if fold(c[0]) == fold(named.name)]
+        found = [k for k in constraints if k.index is None and fold(k.name) == fold(named.name)]
         if not found:
             raise PalimpsestError(
                 Code.NO_UNIQUE_CONSTRAINT,
                 f'{table.name} has no key or UNIQUE constraint named "{named.name}"',
-                advice="its constraints are " + (", ".join(c[0] for c in constraints) or "none"),
+                advice="its constraints are "
+                + (", ".join(k.name for k in constraints if k.index is None) or "none"),
                 position=position_of(conflict),
             )
         return found
-    keys = conflict.args.get("conflict_keys")
-    if not keys:
+    nodes = conflict.args.get("conflict_keys")
+    if not nodes:
         return None
-    nodes = [k.this if isinstance(k, exp.Ordered) else k for k in keys]
-    wanted = {c.physical for c in distinct_columns(table, nodes)}
-    found = [c for c in constraints if set(c[1]) == wanted]
+    wanted = {term_of(table, n.this if isinstance(n, exp.Ordered) else n).text for n in nodes}
+    if len(wanted) < len(nodes):
+        distinct_columns(table, [n.this if isinstance(n, exp.Ordered) else n for n in nodes])
+    part = conflict.args.get("index_predicate")
+    found = [k for k in constraints if _texts(k) == wanted and _is_meant(k, part, table)]
     if not found:
         raise PalimpsestError(
             Code.NO_UNIQUE_CONSTRAINT,
-            f"no PRIMARY KEY or UNIQUE constraint of {table.name} is on exactly these columns",
+            f"no PRIMARY KEY, UNIQUE constraint or unique index of {table.name} is on exactly"
+            " these columns",
             advice="name the columns of one: "
-            + "; ".join(", ".join(_names(table, c[1])) for c in constraints),
+            + "; ".join(_conflict_target(k, table) for k in constraints),
             position=position_of(conflict),
         )
     return found[:1]
 
 
-def _only_constraint(
-    constraints: Sequence[tuple[str, tuple[str, ...]]], node: exp.Expr
-) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _texts(key: UniqueKey) -> set[str]:
+    return set(key.columns) if key.index is None else {t.text for t in key.index.terms}
+
+
+def _is_meant(key: UniqueKey, part: exp.Expr | None, table: Table) -> bool:
+    """False for an index over some rows only, unless ``part`` says all that its predicate does."""
+    predicate = None if key.index is None else key.index.predicate
+    return predicate is None or (part is not None and same_conditions(table, part, predicate))
+
+
+def _conflict_target(key: UniqueKey, table: Table) -> str:
+    """How ON CONFLICT names a key."""
+    predicate = None if key.index is None else key.index.predicate
+    more = "" if predicate is None else f" WHERE {logical_text(table, predicate)}"
+    return f"({key.value_names(table)}){more}"
+
+
+def _only_constraint(constraints: Sequence[UniqueKey], node: exp.Expr) -> tuple[UniqueKey, ...]:
     if len(constraints) == 1:
         return tuple(constraints)
     raise PalimpsestError(
@@ -161,7 +181,3 @@ def _no_constraint(what: str, table: Table, node: exp.Expr) -> PalimpsestError:
         advice="insert without it, or create the table with a key",
         position=position_of(node),
     )
-
-
-def _names(table: Table, physical: Sequence[str]) -> list[str]:
-    return [table.by_physical(p).name for p in physical]

@@ -12,14 +12,16 @@ from sqlglot import exp
 
 from journal.model.errors import Code
 from journal.model.plan import Guard, Query, Stage, Step
-from journal.model.schema import Table, fold
+from journal.model.schema import fold
 from journal.sql.relations import column, ident
-from journal.sql.sql import all_of, any_of, cast, limited, named, select
-from rewriter.name_resolution import VERSION, is_nested
+from journal.sql.sql import all_of, any_of, limited, named, select
+from journal.sql.unique_keys import UniqueKey
+from rewriter.name_resolution import INTERNAL, VERSION, is_nested
 from rewriter.reading.key_lookup import Keys
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.assignments import assignments
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
+from rewriter.writing.guards import escape_format, shown_values
 from rewriter.writing.new_rows import ORDER, NewRows
 from rewriter.writing.returning import ReturningClause
 from rewriter.writing.statement_part import (
@@ -80,15 +82,15 @@ class _Builder:
         new = [column(new_name(i), "r") for i in range(len(self._places))]
         query = select(new, staged_relation(self._source, "r"))
         single = self._rows.row_count == 1
-        for _, columns in self._upsert.arbiters:
-            query = query.where(self._key_is_free(columns), copy=False)
+        for key in self._upsert.arbiters:
+            query = query.where(self._key_is_free(key), copy=False)
             if not single and len(self._upsert.arbiters) == 1:
-                query = query.where(self._no_earlier(columns, None), copy=False)
+                query = query.where(self._no_earlier(key, None), copy=False)
         if not single and len(self._upsert.arbiters) > 1:
             self._steps.append(Stage(f"{self._source}_free", Query.of(self._with_order(query))))
             query = self._first_of_each(f"{self._source}_free")
         changes = ChangeSet(self._table, self._stage, False, True, self._all)
-        checked = frozenset(name for name, _ in self._upsert.arbiters)
+        checked = frozenset(key.name for key in self._upsert.arbiters)
         fused = self._fused_part(changes, query, result, checked)
         if fused is not None:
             return fused
@@ -105,10 +107,10 @@ class _Builder:
         that are themselves dropped, who wins depends on the order; those are refused by a guard.
         """
         kept = f"{free}_first"
-        conditions = [self._no_earlier(columns, free) for _, columns in self._upsert.arbiters]
+        conditions = [self._no_earlier(key, free) for key in self._upsert.arbiters]
         first = exp.select("r.*").from_(staged_relation(free, "r")).where(*conditions)
         self._steps.append(Stage(kept, Query.of(first)))
-        either = [self._same_row(columns, "r", "f") for _, columns in self._upsert.arbiters]
+        either = [self._same_row(key, "r", "f") for key in self._upsert.arbiters]
         winner = exp.select(exp.Literal.number(1)).from_(staged_relation(kept, "f"))
         winner = winner.where(exp.or_(*either))
         undecided = exp.select(exp.alias_(exp.Literal.number(1), "found"))
@@ -126,37 +128,41 @@ class _Builder:
         new = [column(new_name(i), "r") for i in range(len(self._places))]
         return exp.select(*new).from_(staged_relation(kept, "r"))
 
-    def _key_is_free(self, columns: Sequence[str]) -> exp.Expr:
-        present = mark_rewritten(physical_rows(self._reads, self._table, self._keys(columns)))
+    def _new_values(self, key: UniqueKey, alias: str | None = None) -> list[exp.Expr]:
+        """The values of a key in the new rows, which the alias names."""
+        return key.values(lambda name: column(new_name(self._places[name]), alias))
+
+    def _key_is_free(self, key: UniqueKey) -> exp.Expr:
+        present = mark_rewritten(physical_rows(self._reads, self._table, self._keys(key)))
         assert isinstance(present, exp.Query)
-        same = [
-            exp.EQ(this=column(c, "c"), expression=column(new_name(self._places[c]), "r"))
-            for c in columns
-        ]
+        same = _equal(key.values(lambda name: column(name, "c")), self._new_values(key, "r"))
         taken = exp.select(exp.Literal.number(1)).from_(present.subquery("c")).where(*same)
         return exp.Not(this=exp.Exists(this=taken))
 
-    def _same_row(self, columns: Sequence[str], left: str, right: str) -> exp.Expr:
-        names = [new_name(self._places[c]) for c in columns]
-        return exp.paren(
-            exp.and_(*[exp.EQ(this=column(n, left), expression=column(n, right)) for n in names])
-        )
+    def _same_row(self, key: UniqueKey, left: str, right: str) -> exp.Expr:
+        same = _equal(self._new_values(key, left), self._new_values(key, right))
+        return exp.paren(exp.and_(*same))
 
-    def _no_earlier(self, columns: Sequence[str], among: str | None) -> exp.Expr:
+    def _no_earlier(self, key: UniqueKey, among: str | None) -> exp.Expr:
         """True unless a row before this one in the source has the same values."""
-        names = [new_name(self._places[c]) for c in columns]
-        firsts = exp.select(
-            *[column(n) for n in names], exp.alias_(exp.Min(this=column(ORDER)), ORDER)
-        ).from_(staged_relation(among or self._source))
-        firsts = firsts.group_by(*[column(n) for n in names])
-        same = [exp.EQ(this=column(n, "g"), expression=column(n, "r")) for n in names]
+        values = self._new_values(key)
+        names = [new_name(self._places[c]) for c in key.columns]
+        outputs = values
+        if not key.is_plain:
+            names = [f"{INTERNAL}k{place}" for place in range(len(values))]
+            outputs = [named(v.copy(), n) for v, n in zip(values, names, strict=True)]
+        firsts = exp.select(*outputs, exp.alias_(exp.Min(this=column(ORDER)), ORDER)).from_(
+            staged_relation(among or self._source)
+        )
+        firsts = firsts.group_by(*values)
+        same = _equal([column(n, "g") for n in names], self._new_values(key, "r"))
         earlier = exp.LT(this=column(ORDER, "g"), expression=column(ORDER, "r"))
         rows = exp.select(exp.Literal.number(1)).from_(firsts.subquery("g")).where(*same, earlier)
         return exp.Not(this=exp.Exists(this=rows))
 
     def do_update_part(self, result: ReturningClause) -> StatementPart:
         """New rows whose keys are free, and present rows changed where they are not."""
-        ((_, columns),) = self._upsert.arbiters
+        (key,) = self._upsert.arbiters
         assigned = self._assigned_values()
         present = column(VERSION, self._target.alias)
         matched = exp.Not(this=exp.Is(this=present, expression=exp.Null()))
@@ -167,7 +173,7 @@ class _Builder:
             changed = assigned.get(stored.physical, kept)
             value = exp.Case(ifs=[exp.If(this=matched.copy(), true=changed)], default=new)
             outputs.append(named(value, new_name(index)))
-        query = self._join_present(outputs, columns)
+        query = self._join_present(outputs, key)
         if self._upsert.where is not None:
             condition = self._in_scope(self._upsert.where.copy())
             absent = exp.Is(this=present.copy(), expression=exp.Null())
@@ -176,21 +182,19 @@ class _Builder:
         self._reads.rewrite(holder)
         written = frozenset(assigned) | self._all
         changes = ChangeSet(self._table, self._stage, ENDS, True, written)
-        keeps_key = not set(columns) & set(assigned)
-        settled_names = {
-            n for n, c in self._upsert.arbiters if keeps_key or not set(c) & set(assigned)
-        }
-        checked = frozenset(settled_names)
+        keeps_key = not set(key.columns) & set(assigned)
+        checked = frozenset({key.name} if keeps_key else ())
         fused = self._fused_part(changes, holder.this, result, checked)
         if fused is not None:
             return fused
-        self._refuse_doubles(columns)
+        self._refuse_doubles(key)
         self._steps.append(Stage(self._stage, Query.of(holder.this)))
         return finish_part(self._reads, changes, self._steps, "INSERT", result, checked=checked)
 
-    def _keys(self, columns: Sequence[str]) -> Keys | None:
+    def _keys(self, key: UniqueKey) -> Keys | None:
         """The key of the only new row, if that is what conflicts are about."""
-        return self._rows.keys() if tuple(columns) == self._table.key else None
+        is_key = key.is_plain and key.columns == self._table.key
+        return self._rows.keys() if is_key else None
 
     def _fused_part(
         self, changes: ChangeSet, query: exp.Query, result: ReturningClause, checked: frozenset[str]
@@ -198,7 +202,7 @@ class _Builder:
         """The part as one query, for a single row that is found by its key."""
         if result.node is not None or self._rows.explicit:
             return None
-        if not all(self._keys(columns) for _, columns in self._upsert.arbiters):
+        if not all(self._keys(key) for key in self._upsert.arbiters):
             return None
         stages = [(self._source, self._new), (self._stage, query)]
         numbers = self._rows.steps
@@ -206,8 +210,8 @@ class _Builder:
 
     def _assigned_values(self) -> dict[str, exp.Expr]:
         if self._upsert.assigned is None:
-            key = {p for _, columns in self._upsert.arbiters for p in columns}
-            given = [c for c in self._rows.given_columns if c.physical not in key]
+            same = {p for key in self._upsert.arbiters if key.is_plain for p in key.columns}
+            given = [c for c in self._rows.given_columns if c.physical not in same]
             return {c.physical: self._excluded_value(c.name) for c in given}
         nodes = [self._in_scope(n.copy()) for n in self._upsert.assigned]
         return assignments(self._table, nodes, self._target.alias).values
@@ -238,43 +242,37 @@ class _Builder:
                     used.set("table", ident(self._target.alias))
         return node
 
-    def _join_present(self, outputs: list[exp.Expr], columns: Sequence[str]) -> exp.Select:
+    def _join_present(self, outputs: list[exp.Expr], key: UniqueKey) -> exp.Select:
         """New rows, each with the present row of the same key if there is one."""
         fields = [
             exp.Alias(this=column(new_name(i)), alias=ident(c.name))
             for i, c in enumerate(self._table.stored)
         ]
         new = select(fields, staged_relation(self._source))
-        same = [
-            exp.EQ(
-                this=column(name, self._target.alias),
-                expression=column(name, self._upsert.excluded),
-            )
-            for name in _names(self._table, columns)
-        ]
-        present = self._target.relation(self._reads, self._keys(columns), self._upsert.where)
+        same = _equal(self._present_values(key), self._logical_values(key, self._upsert.excluded))
+        present = self._target.relation(self._reads, self._keys(key), self._upsert.where)
         join = exp.Join(this=mark_rewritten(present), on=all_of(*same), side="LEFT")
         query = select(outputs, _aliased(new, self._upsert.excluded))
         query.append("joins", join)
         return query
 
-    def _refuse_doubles(self, columns: Sequence[str]) -> None:
+    def _present_values(self, key: UniqueKey) -> list[exp.Expr]:
+        return self._logical_values(key, self._target.alias)
+
+    def _logical_values(self, key: UniqueKey, alias: str) -> list[exp.Expr]:
+        """The values of a key in rows whose columns have their logical names."""
+        return key.values(lambda name: column(self._table.by_physical(name).name, alias))
+
+    def _refuse_doubles(self, key: UniqueKey) -> None:
         if self._rows.row_count == 1:
             return
-        names = [new_name(self._places[c]) for c in columns]
-        shown = exp.Anonymous(
-            this="concat_ws",
-            expressions=[
-                exp.Literal.string(", "),
-                *[cast(column(n), "VARCHAR") for n in names],
-            ],
-        )
-        filled = [exp.Not(this=exp.Is(this=column(n), expression=exp.Null())) for n in names]
-        doubles = select([shown], staged_relation(self._source), *filled)
-        doubles = doubles.group_by(*[column(n) for n in names], copy=False)
+        values = self._new_values(key)
+        filled = [exp.Not(this=exp.Is(this=v.copy(), expression=exp.Null())) for v in values]
+        doubles = select([shown_values(values)], staged_relation(self._source), *filled)
+        doubles = doubles.group_by(*values, copy=False)
         many = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
         doubles = limited(doubles.having(many, copy=False))
-        shown_names = ", ".join(_names(self._table, columns))
+        shown_names = escape_format(key.value_names(self._table))
         self._steps.append(
             Guard(
                 Query.of(doubles),
@@ -290,7 +288,7 @@ class _Builder:
         last = f"{self._source}_last"
         arbiters = self._upsert.arbiters
         later = exp.select(exp.Literal.number(1)).from_(staged_relation(self._source, "l"))
-        either = [self._same_row(columns, "l", "r") for _, columns in arbiters]
+        either = [self._same_row(key, "l", "r") for key in arbiters]
         later = later.where(
             exp.or_(*either), exp.GT(this=column(ORDER, "l"), expression=column(ORDER, "r"))
         )
@@ -305,22 +303,13 @@ class _Builder:
             exp.alias_(exp.false(), ENDS),
             exp.alias_(exp.true(), BEGINS),
         ).from_(staged_relation(last, "r"))
-        alias = self._target.alias
         in_the_way = [
             exp.Exists(
                 this=exp.select(exp.Literal.number(1))
                 .from_(staged_relation(last, "r"))
-                .where(
-                    *[
-                        exp.EQ(
-                            this=column(name, alias),
-                            expression=column(new_name(self._places[c]), "r"),
-                        )
-                        for name, c in zip(_names(self._table, columns), columns, strict=True)
-                    ]
-                )
+                .where(*_equal(self._present_values(key), self._new_values(key, "r")))
             )
-            for _, columns in arbiters
+            for key in arbiters
         ]
         ended = exp.select(
             *self._target.old_values(),
@@ -340,5 +329,5 @@ def _aliased(query: exp.Query, alias: str) -> exp.Subquery:
     return exp.Subquery(this=query, alias=exp.TableAlias(this=ident(alias)))
 
 
-def _names(table: Table, physical: Sequence[str]) -> list[str]:
-    return [table.by_physical(p).name for p in physical]
+def _equal(left: Sequence[exp.Expr], right: Sequence[exp.Expr]) -> list[exp.Expr]:
+    return [exp.EQ(this=one, expression=other) for one, other in zip(left, right, strict=True)]

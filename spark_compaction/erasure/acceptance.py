@@ -30,15 +30,10 @@ from journal.model.schema import Table
 from journal.model.store_session import StoreSession
 from journal.records import erasure_rows as rows_of
 from journal.sql.relations_flat import is_flat
+from journal.transactions.reading import reading
 from journal.transactions.state import JournalState
 from spark_compaction.erasure import legal_holds
-from spark_compaction.erasure.backend import (
-    ErasureBackend,
-    KeyLists,
-    ListChange,
-    ListDecision,
-    reading,
-)
+from spark_compaction.erasure.backend import ErasureBackend, KeyLists, ListChange, ListDecision
 from spark_compaction.erasure.cascade import CascadedTable, CascadeWalker, too_fast
 from spark_compaction.erasure.deferred_search import subjects_text
 from spark_compaction.erasure.legal_holds import KeySplit

@@ -33,8 +33,9 @@ from journal.model.version import VersionType
 from journal.records import erasure_rows as rows_of
 from journal.sql.relations import Output, Reader, column, ident
 from journal.transactions.protocol import OpenStatement
+from journal.transactions.reading import reading
 from journal.transactions.state import JournalState
-from spark_compaction.erasure.backend import ErasureBackend, reading
+from spark_compaction.erasure.backend import ErasureBackend
 from spark_compaction.erasure.legal_holds import open_requests, suppressed
 from spark_compaction.erasure.search import Search
 

@@ -42,17 +42,6 @@ HoldChange = Callable[[StoreSession], None]
 """Places or releases a hold, in the transaction that splits keys anew."""
 
 
-@contextmanager
-def reading(journal: ErasureJournal) -> Iterator[OpenStatement]:
-    """A statement of a transaction of its own, which reads what is committed now."""
-    transaction = journal.begin(read_only=True)
-    try:
-        with journal.statement(transaction) as statement:
-            yield statement
-    finally:
-        journal.rollback(transaction)
-
-
 def unchanged(_session: StoreSession) -> None:
     """No hold is placed or released."""
 

@@ -30,8 +30,9 @@ from journal.model.store_session import StoreSession
 from journal.records import backups
 from journal.records.backups import Backup
 from journal.sql.relations import column, ident, union_all
+from journal.transactions.reading import reading
 from journal.transactions.state import JournalState
-from spark_compaction.erasure.backend import ErasureBackend, SourceRows, brought, reading
+from spark_compaction.erasure.backend import ErasureBackend, SourceRows, brought
 from spark_compaction.erasure.offsite_search import each_copy
 from spark_compaction.erasure.search import Search
 

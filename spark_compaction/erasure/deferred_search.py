@@ -35,13 +35,8 @@ from journal.model.version import Version
 from journal.records import backups
 from journal.records import erasure_rows as rows_of
 from journal.records.backups import Backup
-from spark_compaction.erasure.backend import (
-    ErasureBackend,
-    KeyLists,
-    ListChange,
-    ListDecision,
-    reading,
-)
+from journal.transactions.reading import reading
+from spark_compaction.erasure.backend import ErasureBackend, KeyLists, ListChange, ListDecision
 from spark_compaction.erasure.legal_holds import definition, split_keys, suppress, write_lists
 from spark_compaction.erasure.offsite_search import search_copy
 

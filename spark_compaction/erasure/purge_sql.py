@@ -38,6 +38,7 @@ from spark_compaction.programs.rewriting import (
     volume_made,
     write_without,
 )
+from spark_compaction.programs.table_pieces import each
 
 WHY = ("holds {} rows of the keys", "no row of it goes")
 
@@ -216,7 +217,7 @@ def purge_copy(
     with copies.brought(transport, listed, silent) as here:
         segments = segments_of(here)
         away = _paths(listed.segments)
-        pieces = [Piece(s.tier, s.fields, (s,)) for s in segments]
+        pieces = each(segments)
         goes = rows_of_keys(backend, at.table, masks)
         planned = plan_rewrite(backend, at, pieces, goes, WHY)
         removed = count_by_mask(backend, at, planned.pieces, masks, planned.gone.total)

@@ -24,6 +24,7 @@ from journal.model.failures import failures
 from journal.model.schema import Table
 from journal.records import erasure_rows as rows_of
 from journal.records.report import JobReport, Work
+from journal.transactions.reading import reading
 from spark_compaction.contract import Engine, Progress, silent
 from spark_compaction.erasure.backend import (
     CopiesPurge,
@@ -33,7 +34,6 @@ from spark_compaction.erasure.backend import (
     ListDecision,
     PurgeRun,
     Removed,
-    reading,
 )
 from spark_compaction.erasure.deferred_search import AskAgain, search_each
 from spark_compaction.erasure.legal_holds import apply_holds, definition, free_masks

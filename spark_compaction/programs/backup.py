@@ -14,6 +14,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.records import backups
 from journal.records.backups import Backup, BackupKind, Naming
 from journal.records.report import ESTIMATED, UNKNOWN, JobReport, Volume
+from journal.transactions.reading import committed_state
 from spark_compaction.limits import PLANS_MAX
 from spark_compaction.programs import copies
 from spark_compaction.programs.backup_store import BackupRun
@@ -112,12 +113,7 @@ def _copy(run: BackupRun, naming: Naming, place: str) -> JobReport:
 
 def hides_rows(run: BackupRun) -> bool:
     """True while rows of the table are being erased."""
-    transaction = run.journal.begin(read_only=True)
-    try:
-        with run.journal.statement(transaction) as statement:
-            return bool(statement.committed.tables[run.table.id].manifest.masks)
-    finally:
-        run.journal.rollback(transaction)
+    return bool(committed_state(run.journal).tables[run.table.id].manifest.masks)
 
 
 def refuse_hidden_rows(run: BackupRun) -> None:

@@ -10,10 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from journal.files.filters.sidecar import read_sidecar
+from journal.identity.descriptor import filtered_of
 from journal.local_engine.layout import fields_of
 from journal.local_engine.session import DuckDBSession
 from journal.model.catalog import change_to_json
@@ -98,8 +101,9 @@ class CompactionDraft:
         files = [f for s in (*bases, *deltas) for f in s.files]
         table = self.state.layouts[-1]
         places = KeyPlaces({}, {}) if self.keys is None else self.keys.places(table, files)
+        unfiltered = self._unfiltered(bases)
         pieces = [
-            BaseFile(s.id, f, self._layout(s), *places.of.get(f.path, (0, 0)))
+            BaseFile(s.id, f, self._layout(s), *places.of.get(f.path, (0, 0)), f.path in unfiltered)
             for s in bases
             for f in s.files
         ]
@@ -112,6 +116,24 @@ class CompactionDraft:
         counts = self.keys.count(changed, [t for t in lows if t is not None])
         return [replace(s, changes=n) for s, n in zip(found, counts, strict=True)], places
 
+    def _unfiltered(self, bases: Sequence[Segment]) -> set[str]:
+        """The files that lack filters of an index; in earlier layouts nobody asks for them."""
+        newest = self.state.layouts[-1]
+        names = {entry.id for entry in filtered_of(newest) if entry.is_of_index}
+        found: set[str] = set()
+        if not names:
+            return found
+        for segment in bases:
+            if self._layout(segment) == newest.layout:
+                folder = FilePath(segment.files[0].path).parent
+                there = read_sidecar(self.journal.root / folder, names)
+                found |= {
+                    file.path
+                    for file in segment.files
+                    if names - there.get(FilePath(file.path).name, {}).keys()
+                }
+        return found
+
     def _range(
         self,
         pieces: Sequence[BaseFile],
@@ -122,6 +144,8 @@ class CompactionDraft:
     ) -> None:
         """One unit for a range of keys, or several where it holds many rows."""
         why = "changes lie among its keys" if changes else "its files are small, or overlap"
+        if not changes and any(piece.lacks_filters for piece in pieces):
+            why = "it has no filters of an index yet"
         by_id = {s.id: s for s in self.sealed}
         for piece in pieces:
             self._take(by_id[piece.segment], [piece.file], why)

@@ -21,6 +21,7 @@ from spark_compaction.backend import Piece, SetBasedBackend, TableAt
 from spark_compaction.contract import JobPlan, Json, Progress, Replacement, Staged
 from spark_compaction.limits import HISTORY_PIECES_MAX
 from spark_compaction.programs.journal_rows import as_written, rows_for, what_readers_see
+from spark_compaction.programs.table_pieces import each
 
 BYTES = ("read.bytes", "written.bytes", "removed.bytes")
 """What a store does not know exactly, or at all, of its pieces."""
@@ -98,7 +99,7 @@ class CompactionInSql:
         assert staged.replacement is not None
         ids = frozenset(s.id for s in at.segments) - {s.id for s in staged.replacement.removed}
         kept = [left for p in at.pieces if (left := p.only(ids)).segments]
-        added = [Piece(s.tier, s.fields, (s,)) for s in staged.replacement.added]
+        added = each(staged.replacement.added)
         queries = [
             query
             for pieces in (at.pieces, [*kept, *added])

@@ -23,6 +23,7 @@ from journal.model.catalog import change_from_json
 from journal.model.plan import PutRelation, Query
 from journal.model.schema import Table
 from journal.model.segment import Fields, RowCounts, Segment
+from journal.sql.counting import count_rows
 from journal.sql.relations import column
 from journal.stores.embedded.warehouse import ROWS_PER_FILE, Warehouse
 from journal.transactions.expiry import Expiry, substituted
@@ -62,7 +63,7 @@ def by_kind(
     source = exp.select("*").from_(rows.copy().subquery("r"))
     if condition is not None:
         source = source.where(condition)
-    return layout.count_rows(session, found.table, source.subquery("c"))
+    return count_rows(session, found.table, source.subquery("c"))
 
 
 def rewriting(

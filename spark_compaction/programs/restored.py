@@ -21,7 +21,6 @@ from journal.files.memory import memory_session
 from journal.local_engine.hash import row_hash
 from journal.local_engine.layout import (
     conformed,
-    count_rows,
     fields_of,
     refresh_tiers,
     segment_query,
@@ -33,6 +32,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import STORE_SCHEMA, PutRelation, Query
 from journal.model.schema import Table
 from journal.model.segment import Manifest, SegmentFile
+from journal.sql.counting import count_rows
 from journal.sql.relations import column
 from journal.stores.embedded.warehouse import ROWS_PER_FILE, Warehouse
 

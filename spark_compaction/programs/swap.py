@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
-from journal.model.segment import Manifest, Segment, SegmentFile
+from journal.model.segment import Segment, SegmentFile
 from journal.model.version import Version
 from journal.records import backups, retired
 from journal.stores.embedded.journal import Journal
@@ -19,6 +19,7 @@ from journal.stores.embedded.sealing import seal
 from journal.transactions.state import JournalState, TableState
 from spark_compaction.backend import Replan
 from spark_compaction.contract import Replacement
+from spark_compaction.programs.swapped_manifest import replaced
 
 _NOTHING: Mapping[str, SegmentFile | None] = MappingProxyType({})
 
@@ -26,20 +27,6 @@ _NOTHING: Mapping[str, SegmentFile | None] = MappingProxyType({})
 Check = Callable[[JournalState], Sequence[Segment]]
 """Called in the commit section before the swap: what is to be listed besides, because of what was
 written meanwhile. Raises Replan if its job has become wrong."""
-
-
-def replaced(manifest: Manifest, replacement: Replacement) -> Manifest:
-    """The manifest after a replacement; raises Replan if a removed segment is not listed so."""
-    live = {s.id: s for s in manifest.segments}
-    for segment in replacement.removed:
-        if live.get(segment.id) != segment:
-            raise Replan(f"segment {segment.id} is not listed any more as it was planned on")
-    gone = {s.id for s in replacement.removed}
-    kept = [s for s in manifest.segments if s.id not in gone]
-    twice = {s.id for s in kept} & {s.id for s in replacement.added}
-    assert not twice, f"listed already: {twice}"
-    segments = (*kept, *replacement.added)
-    return replace(manifest, generation=manifest.generation + 1, segments=segments)
 
 
 def swap(

@@ -17,6 +17,7 @@ from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.segment import Head, RowCounts, Segment, SegmentFile
 from journal.model.version import Version
+from journal.sql.counting import count_rows
 from journal.sql.relations import column, union_all, version_value
 from journal.stores.embedded.sealing import by_layout, tier_of, versions_of
 from journal.stores.embedded.warehouse import ROWS_PER_FILE, bounded_key
@@ -55,7 +56,7 @@ def unsealed(session: DuckDBSession, state: TableState, settled: Version) -> lis
     found: list[Unsealed] = []
     for shape, heads in by_layout(state, state.manifest.heads):
         rows = _rows(shape, heads, settled)
-        counts = layout.count_rows(session, shape, rows.subquery("h"))
+        counts = count_rows(session, shape, rows.subquery("h"))
         if counts.total:
             segment = _segment(session, state, shape, heads, rows, counts)
             found.append(Unsealed(shape, tuple(heads), settled, segment))

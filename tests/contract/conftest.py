@@ -1,4 +1,8 @@
-"""A temporary warehouse per test, and connections to it that are closed afterwards."""
+"""A temporary warehouse per test, and connections to it that are closed afterwards.
+
+The contract of PEP 249 holds twice: where this process has the warehouse open, and where another
+program has it open and this one is its client.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +12,40 @@ from pathlib import Path
 import pytest
 
 from gateway.dbapi.connection import Connection
+from gateway.sharing.remote_session import RemoteSession
+from tests.sharing.programs import Program
 from tests.support.connections import opening
+from tests.support.urls import url_of_folder
 
 collect_ignore = ["sqlalchemy_suite"]
+_BOTH_WAYS = ("test_pep249", "test_parameters", "test_values")
+_KEEP = "import __main__; __main__.kept = gateway.connect({!r})"
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the modules about PEP 249 through a socket as well."""
+    if "url" in metafunc.fixturenames and metafunc.module.__name__.endswith(_BOTH_WAYS):
+        given = [m.args[0] for m in metafunc.definition.iter_markers("parametrize")]
+        if "url" in given:
+            return
+        metafunc.parametrize("url", ["own", "shared"], indirect=True)
+
+
+@pytest.fixture(scope="session")
+def other_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
+    """A program that has open what a test tells it to."""
+    with Program(tmp_path_factory.mktemp("other") / "warehouse") as program:
+        yield program
 
 
 @pytest.fixture
-def url(tmp_path: Path) -> str:
-    """A warehouse of this test alone."""
-    return f"palimpsest:///{tmp_path / 'warehouse'}"
+def url(tmp_path: Path, request: pytest.FixtureRequest) -> str:
+    """A warehouse of this test alone; ``shared``: another program has it open."""
+    place = tmp_path / "warehouse"
+    if getattr(request, "param", "own") == "shared":
+        program: Program = request.getfixturevalue("other_program")
+        program.ask("python", _KEEP.format(url_of_folder(place)))
+    return url_of_folder(place)
 
 
 @pytest.fixture
@@ -27,6 +56,9 @@ def connect(url: str) -> Iterator[Callable[..., Connection]]:
 
 
 @pytest.fixture
-def con(connect: Callable[..., Connection]) -> Connection:
+def con(connect: Callable[..., Connection], request: pytest.FixtureRequest) -> Connection:
     """One connection in PEP 249's default mode."""
-    return connect()
+    connection = connect()
+    is_shared = "shared" in request.node.callspec.id if hasattr(request.node, "callspec") else False
+    assert isinstance(connection.client_session, RemoteSession) == is_shared
+    return connection

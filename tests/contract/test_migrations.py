@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
 
@@ -12,6 +12,8 @@ from alembic.autogenerate import compare_metadata, produce_migrations, render_py
 from alembic.migration import MigrationContext
 from alembic.operations import Operations
 from sqlalchemy.exc import IntegrityError
+
+from tests.support.index_migrations import migrate
 
 
 @pytest.fixture
@@ -42,14 +44,11 @@ def _models(*more: sa.Column[object]) -> sa.MetaData:
         sa.Column("rate", sa.Float),
         sa.Column("notes", sa.JSON),
         sa.Index("once", "account", "made", unique=True),
+        sa.Index("kinds", sa.text("lower(kind)"), "rate", unique=True),
+        sa.Index("dear", "amount", sa.text("made DESC"), palimpsest_where=sa.text("amount > 9")),
         sa.CheckConstraint("rate > 0", name="positive"),
     )
     return models
-
-
-def _migrate(engine: sa.Engine, change: Callable[[Operations], None]) -> None:
-    with engine.begin() as connection:
-        change(Operations(MigrationContext.configure(connection)))
 
 
 def _differences(engine: sa.Engine, models: sa.MetaData) -> list[object]:
@@ -78,7 +77,7 @@ def test_a_generated_migration_runs(engine: sa.Engine) -> None:
         assert script.upgrade_ops is not None
         code = dedent("    " + render_python_code(script.upgrade_ops).lstrip())
     assert "op.add_column('account'" in code
-    _migrate(engine, lambda op: exec(code, {"op": op, "sa": sa}))  # noqa: S102
+    migrate(engine, lambda op: exec(code, {"op": op, "sa": sa}))  # noqa: S102
     assert _differences(engine, models) == []
 
 
@@ -94,17 +93,21 @@ def test_tables_are_altered(engine: sa.Engine) -> None:
         op.alter_column("t", "a", type_=sa.BigInteger, server_default="7")
         op.create_unique_constraint("once", "t", ["a", "c"])
         op.create_index("looked_up", "t", ["a"])
+        op.create_index("part", "t", ["c"], unique=True, palimpsest_where=sa.text("a > 3"))
         op.rename_table("t", "u")
 
-    _migrate(engine, up)
+    migrate(engine, up)
     with engine.connect() as connection:
         assert connection.execute(sa.text("SELECT * FROM u")).all() == [(1, 5, "x")]
     columns = {c["name"]: c for c in sa.inspect(engine).get_columns("u")}
     assert isinstance(columns["a"]["type"], sa.BigInteger)
     assert not columns["c"]["nullable"]
-    _migrate(engine, lambda op: op.drop_constraint("once", "u"))
-    _migrate(engine, lambda op: op.drop_column("u", "c"))
-    _migrate(engine, lambda op: op.drop_table("u"))
+    found = {i["name"]: i["column_names"] for i in sa.inspect(engine).get_indexes("u")}
+    assert found == {"looked_up": ["a"], "part": ["c"]}
+    migrate(engine, lambda op: op.drop_constraint("once", "u"))
+    migrate(engine, lambda op: op.drop_index("part", "u"))
+    migrate(engine, lambda op: op.drop_column("u", "c"))
+    migrate(engine, lambda op: op.drop_table("u"))
     assert sa.inspect(engine).get_table_names() == []
 
 
@@ -114,5 +117,5 @@ def test_a_migration_that_fails_leaves_nothing(engine: sa.Engine) -> None:
         op.execute("INSERT INTO t VALUES (1), (1)")
 
     with pytest.raises(IntegrityError):
-        _migrate(engine, fails)
+        migrate(engine, fails)
     assert sa.inspect(engine).get_table_names() == []

@@ -34,18 +34,6 @@ REFUSED: dict[str, Callable[[], tuple[sa.schema.SchemaItem, ...]]] = {
         _number(),
         sa.Index("i", "a", unique=True, postgresql_nulls_not_distinct=True),
     ),
-    "partial unique index": lambda: (
-        _number(),
-        sa.Index("i", "a", unique=True, postgresql_where=sa.text("a > 3")),
-    ),
-    "partial unique index of SQLite": lambda: (
-        _number(),
-        sa.Index("i", "a", unique=True, sqlite_where=sa.text("a > 3")),
-    ),
-    "unique index over an expression": lambda: (
-        _number(),
-        sa.Index("i", sa.text("abs(a)"), unique=True),
-    ),
     "collation": lambda: (sa.Column("a", sa.Text(collation="de_DE")),),
     "collation of a string": lambda: (sa.Column("a", sa.String(5, collation="de_DE")),),
     "least value": lambda: (sa.Column("a", sa.Integer, sa.Identity(minvalue=0)),),

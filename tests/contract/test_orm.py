@@ -246,12 +246,14 @@ def test_hosts_are_refused() -> None:
         sa.create_engine("palimpsest://user@host/path").connect()
 
 
-def test_unique_indexes_are_constraints_and_others_are_left_out(engine: sa.Engine) -> None:
+def test_indexes_are_made_and_dropped(engine: sa.Engine) -> None:
     table = sa.Table("item", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True))
     table.append_column(sa.Column("code", sa.String))
     table.append_column(sa.Column("shelf", sa.String, index=True))
     unique = sa.Index("item_code", table.c.code, unique=True)
     table.create(engine)
+    found = {i["name"]: i["unique"] for i in sa.inspect(engine).get_indexes("item")}
+    assert found == {"item_code": True, "ix_item_shelf": False}
     with engine.begin() as connection:
         connection.execute(sa.insert(table), [{"code": "a"}, {"code": "b"}])
     with pytest.raises(sa.exc.IntegrityError), engine.begin() as connection:

@@ -51,7 +51,7 @@ def test_exceptions_say_state_code_place_and_advice(con: Connection) -> None:
         ("INSERT INTO drink VALUES (7, NULL)", "IntegrityError"),
         ("SELECT CAST('x' AS INTEGER)", "DataError"),
         ("SELECT CAST(300 AS TINYINT)", "DataError"),
-        ("CREATE INDEX i ON drink (name)", "NotSupportedError"),
+        ("LISTEN drink", "NotSupportedError"),
         ("RELEASE SAVEPOINT unknown", "ProgrammingError"),
     ],
 )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -10,16 +12,25 @@ import pytest
 
 from tests.contract.sqlalchemy_suite.exclusions import EXCLUDED, reason_against
 from tests.contract.sqlalchemy_suite.running import run_suite
+from tests.sharing.programs import Program
+from tests.support.urls import url_of_folder
 
-PASSED_MIN = 1_300
+pytestmark = pytest.mark.timeout(1200)
+PASSED_MIN = 1_600
 EXCLUDED_MAX = 40
 
 
-@pytest.fixture(scope="module")
-def report(root: Path, tmp_path_factory: pytest.TempPathFactory) -> ElementTree.Element:
-    """The suite's result on an embedded warehouse."""
+@pytest.fixture(scope="module", params=["own", pytest.param("shared", marks=pytest.mark.slow)])
+def report(
+    root: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
+) -> Iterator[ElementTree.Element]:
+    """The suite's result on an embedded warehouse; ``shared``: another program has it open."""
     folder = tmp_path_factory.mktemp("suite")
-    return run_suite(root, folder, f"palimpsest:///{folder / 'warehouse'}")
+    place = folder / "warehouse"
+    with ExitStack() as stack:
+        if request.param == "shared":
+            stack.enter_context(Program(place))
+        yield run_suite(root, folder, url_of_folder(place))
 
 
 def test_nearly_all_of_it_runs_and_passes(report: ElementTree.Element) -> None:

@@ -46,7 +46,7 @@ REACHING = [
     "SELECT 'HOME'.getenv()",
     "SELECT main.getenv('HOME')",
     "SELECT \"getenv\"('HOME')",
-    "SELECT current_setting('memory_limit')",
+    "SELECT current_setting('s3_secret_access_key')",
     "SELECT nextval('s')",
     "SELECT k FROM t ORDER BY getenv('HOME')",
     "SELECT * FROM t TIMESTAMP AS OF CAST(getenv('HOME') AS TIMESTAMP)",
@@ -66,7 +66,7 @@ REACHING = [
     "LOAD httpfs",
     "INSTALL httpfs",
     "CHECKPOINT",
-    "EXECUTE p",
+    "PREPARE p AS SELECT getenv('HOME')",
     "SET VARIABLE x = 1",
 ]
 UNREAD = [

@@ -9,9 +9,9 @@ import pytest
 import sqlglot
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.result_column import ResultColumn
 from journal.model.schema import Column, Table, TableName
 from journal.model.segment import Fields
-from journal.model.store_session import ResultColumn
 from journal.stores.hive import layout
 from journal.stores.hive.apache_nested import as_shown, check_nested
 from journal.stores.hive.engine import HiveEngine

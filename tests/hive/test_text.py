@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 
+from journal.model.result_column import ResultColumn
 from journal.model.schema import TableName
-from journal.model.store_session import ResultColumn
 from journal.stores.hive.layout import Names, plain_name
 from journal.stores.hive.rows import HeldRelation
 from journal.stores.hive.text import Template, literal, rendered

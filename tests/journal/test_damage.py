@@ -13,10 +13,10 @@ import pytest
 
 import gateway
 from journal.records import backups
+from journal.stores.embedded.file_names import DATABASE_FILE
 from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.recovery import recover
 from journal.stores.embedded.verification import verify
-from journal.stores.embedded.warehouse import DATABASE_FILE
 from tests.support.client import Client
 
 

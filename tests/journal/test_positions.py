@@ -74,7 +74,7 @@ def test_what_one_statement_made_serves_the_next(changed: Client) -> None:
     reading = _journal(changed).begin(read_only=True)
     with _journal(changed).statement(reading) as statement:
         assert statement.session.kept_views[1][0] is made.tiers
-    _journal(changed).rollback(reading)
+    reading.rollback()
     for change, gone in (("DELETE FROM t WHERE k = 17", {17}), ("DELETE FROM t WHERE k < 9", {1})):
         changed(change)
         _find(changed)

@@ -198,7 +198,7 @@ def test_savepoints(run: Client) -> None:
 def test_what_it_cannot_be(run: Client) -> None:
     run("CREATE TEMP TABLE t AS SELECT 5 AS k")
     assert run.error("ERASE FROM t WHERE k = 1")[1] == "42809"
-    assert run.error("CREATE VIEW stays AS SELECT * FROM t")[1] == "42P16"
+    assert run.error("CREATE VIEW main.stays AS SELECT * FROM t")[1] == "42P16"
     assert run.error("CREATE GLOBAL TEMPORARY TABLE g (a INTEGER)")[1] == "0A000"
     assert run.error("CREATE TEMP TABLE main.g (a INTEGER)")[1] == "42P16"
     assert run.error("CREATE SCHEMA temp")[1] == "42939"

@@ -7,6 +7,7 @@ import sqlglot
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot
+from rewriter.dialect_semantics import DIALECTS
 from rewriter.limits import DEFAULT_LIMITS
 from rewriter.preview.preview import (
     Assumptions,
@@ -15,7 +16,7 @@ from rewriter.preview.preview import (
     without_store,
 )
 from rewriter.preview.synthetic_catalog import catalog_of, keyed_catalog
-from rewriter.syntax.parsing import DIALECTS, parse
+from rewriter.syntax.parsing import parse
 
 SCHEMA = """CREATE TABLE hr.depts (deptno INTEGER PRIMARY KEY, name TEXT NOT NULL, budget INTEGER);
 CREATE VIEW rich AS SELECT deptno, name FROM hr.depts WHERE budget > 100;"""

@@ -20,8 +20,6 @@ LIMITS = Limits(16_000_000, 100, 100_000)
         "CHECKPOINT x",
         "REINDEX TABLE t",
         "CHECKPOINT",
-        "PREPARE p AS SELECT 1",
-        "EXECUTE p",
         "LISTEN x",
         "EXPORT DATABASE 'x'",
     ],

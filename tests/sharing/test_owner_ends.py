@@ -24,10 +24,12 @@ def test_nobody_notices_an_owner_that_ends(root: Path) -> None:
     with Program(root) as owner, Program(root) as one, Program(root) as two:
         assert (owner.kind, one.kind, two.kind) == ("Session", "RemoteSession", "RemoteSession")
         two.ask("execute", "SET timezone = 'Asia/Tokyo'")
+        two.ask("execute", "PREPARE b_of AS SELECT b FROM t WHERE a = $1")
         assert owner.end() == 0
         assert one.ask("execute", "INSERT INTO t VALUES (3, 'z')")["count"] == 1
         assert two.rows(ROWS) == [[1, "x"], [2, "y"], [3, "z"]]
         assert two.rows("SHOW timezone") == [["Asia/Tokyo"]]
+        assert two.rows("EXECUTE b_of (3)") == [["z"]]
 
 
 def test_an_owner_serves_on_until_transactions_end(root: Path) -> None:

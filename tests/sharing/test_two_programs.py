@@ -196,3 +196,27 @@ def test_programs_that_open_a_folder_at_once_all_work(root: Path, clients: int) 
     assert answers == [[[True]]] * clients
     with Program(root) as last:
         assert last.rows("SELECT count(*) FROM t WHERE b = 'w'") == [[clients]]
+
+
+def test_programs_never_take_the_same_number(root: Path) -> None:
+    with Program(root) as owner, Program(root) as other:
+        owner.ask("execute", "CREATE SEQUENCE s")
+        taken = [p.rows("SELECT nextval('s')")[0][0] for p in (owner, other, other, owner)]
+        assert taken == [1, 2, 3, 4]
+        assert other.rows("SELECT currval('s')") == [[3]]
+        assert owner.end() == 0
+        assert other.rows("SELECT nextval('s')") == [[5]]
+
+
+def test_rows_go_on_as_arrow_where_fetching_left_off(root: Path, owner: Connection) -> None:
+    """What CSV of a long result does: some rows as Python values, the rest in batches."""
+    script = """
+cursor = connection.execute("SELECT x FROM range(300000) AS r(x)")
+taken = len(cursor.fetchmany({taken}))
+rest = cursor.fetch_arrow()
+found["value"] = [taken, rest.num_rows, rest.column(0)[0].as_py(), rest.column(0)[-1].as_py()]
+"""
+    with Program(root) as program:
+        for taken in (1024, 2048, 70_000):
+            answer = program.ask("python", script.format(taken=taken))
+            assert answer == [taken, 300_000 - taken, taken, 299_999]

@@ -88,7 +88,7 @@ def test_what_a_statement_reads_is_not_removed(table: Client) -> None:
         assert report.reaped == 1
         assert len(table.files()) == 3
     assert len(retired_files.reap(journal, journal.clock.now()).removed) == 1
-    journal.rollback(transaction)
+    transaction.rollback()
     assert _is_whole(table)
 
 

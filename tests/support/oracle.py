@@ -220,7 +220,7 @@ class Oracle:
         try:
             return _outcome(self._root.execute(statement), statement)
         except duckdb.ConstraintException as error:
-            if sqlstate_of(error) == "23503":
+            if sqlstate_of(error) in {"23503", "23000"}:
                 raise
             copy = self._copy(version)
             try:
@@ -275,7 +275,10 @@ def _outcome(result: duckdb.DuckDBPyConnection, statement: duckdb.Statement) -> 
     rows = result.fetchall()
     columns = tuple(str(column[0]) for column in result.description or ())
     expected = statement.expected_result_type
-    if duckdb.ExpectedResultType.CHANGED_ROWS in expected and columns == ("Count",):
+    # What EXECUTE returns is known by the statement that was prepared.
+    executes = statement.type == duckdb.StatementType.EXECUTE
+    changes = duckdb.ExpectedResultType.CHANGED_ROWS in expected or executes
+    if changes and columns == ("Count",):
         return Count(int(rows[0][0])) if rows else Done()
     if duckdb.ExpectedResultType.QUERY_RESULT in expected and columns != ("Success",):
         return Rows(columns, tuple(rows))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 _CHUNK = 1 << 15
 """Values treated at a time, so that everything in between stays in the cache."""
@@ -157,4 +156,6 @@ def _mixed(value: Hashes) -> Hashes:
 
 def folded(values: pa.Array) -> pa.Array:
     """Text without blanks around it and with ASCII letters small; the form ``LOWER`` compares."""
+    import pyarrow.compute as pc
+
     return pc.ascii_lower(pc.ascii_trim_whitespace(values))

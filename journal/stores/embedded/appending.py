@@ -13,7 +13,6 @@ from sqlglot import exp
 
 from journal.local_engine.layout import (
     conformed,
-    count_rows,
     fields_of,
     segment_query,
     segment_rows,
@@ -21,7 +20,9 @@ from journal.local_engine.layout import (
 from journal.local_engine.session import DuckDBSession
 from journal.model.plan import Query
 from journal.model.schema import Table
-from journal.model.store_session import MemoryRows, Parameters, RowSet, StagedRows, count_kinds
+from journal.model.store_session import MemoryRows, Parameters, RowSet, StagedRows
+from journal.sql.counting import count_rows
+from journal.sql.held_rows import memory_rows
 
 if TYPE_CHECKING:
     from journal.stores.embedded.journal import Journal
@@ -51,7 +52,7 @@ def append_rows(
     if held == 0:
         return None
     rows = pa.Table.from_batches(batches)
-    return MemoryRows(rows, count_kinds(rows, table), fields_of(table))
+    return memory_rows(rows, table)
 
 
 def few_rows(
@@ -61,7 +62,7 @@ def few_rows(
     rows = session.arrow(_conformed(table, query), parameters)
     if not rows.num_rows:
         return None
-    return MemoryRows(rows, count_kinds(rows, table), fields_of(table))
+    return memory_rows(rows, table)
 
 
 def _conformed(table: Table, query: Query) -> Query:

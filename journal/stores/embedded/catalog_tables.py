@@ -20,6 +20,7 @@ from journal.records.statements import by, columns_of, delete, execute, insert, 
 
 _MANIFESTS = select(MANIFESTS, ["table_id", "manifest"])
 _REMOVE_MANIFEST = delete(MANIFESTS, by("table_id"))
+_REMOVE_COUNTER = delete(COUNTERS, by("table_id", "column_name"))
 _COUNTERS = maximum(COUNTERS, "value", ["table_id", "column_name"])
 
 
@@ -86,6 +87,12 @@ def load_counters(session: DuckDBSession) -> dict[tuple[int, str], int]:
     """The next value of each generated number."""
     rows = execute(session, _COUNTERS)
     return {(table_id, name): int(value) for table_id, name, value in rows}
+
+
+def put_counter(session: DuckDBSession, table_id: int, column_name: str, value: int) -> None:
+    """Put a counter's next number in the place of those that are recorded."""
+    execute(session, _REMOVE_COUNTER, [table_id, column_name])
+    add_counter(session, table_id, column_name, value)
 
 
 def add_counter(session: DuckDBSession, table_id: int, column_name: str, value: int) -> None:

@@ -22,6 +22,7 @@ from journal.model.store_session import MemoryRows, RowSet, StagedRows
 from journal.model.version import HybridClock, Version
 from journal.records.catalog import add_changes
 from journal.records.catalog_format import get_meta, put_meta
+from journal.sql.counting import count_rows
 from journal.stores.embedded import catalog_tables as rows_of
 from journal.stores.embedded import public
 from journal.stores.embedded.head_rows import insert_rows
@@ -48,7 +49,7 @@ class CommitRecord:
 
     def claims(self, table: Table) -> frozenset[conflicts.Claim] | None:
         """What the commit laid claim to in a table; None where only the store can tell."""
-        key = (table.id, table.key, table.uniques)
+        key = (table.id, table.key, table.uniques, table.unique_indexes)
         if key not in self._claims:
             self._claims[key] = conflicts.claims(table, self.rows[table.id])
         return self._claims[key]
@@ -74,10 +75,11 @@ def check_conflicts(
                 raise conflicts.conflict(table)
             continue
         theirs = [s for r in records_of for s in r.rows[table_id]]
-        show_rows(session, table, conflicts.MINE, transaction.buffered(table_id))
-        show_rows(session, table, conflicts.THEIRS, theirs)
-        found = session.arrow(conflicts.overlap_query(table), {})
-        session.hide(conflicts.MINE, conflicts.THEIRS)
+        show_rows(session, table, conflicts.MINE.name, transaction.buffered(table_id))
+        show_rows(session, table, conflicts.THEIRS.name, theirs)
+        overlap = conflicts.overlap_query(table, conflicts.MINE, conflicts.THEIRS)
+        found = session.arrow(overlap, {})
+        session.hide(conflicts.MINE.name, conflicts.THEIRS.name)
         if found.num_rows:
             raise conflicts.conflict(table)
 
@@ -131,24 +133,21 @@ def append(
     warehouse: Warehouse, session: DuckDBSession, committed: JournalState, plan: CommitPlan
 ) -> dict[int, TableState]:
     """Append rows to journals as they are defined now; the new state of each changed journal."""
-    states: dict[int, TableState] = {}
-    for table in plan.redefined:
-        old = states.get(table.id, committed.tables.get(table.id))
-        states[table.id] = _with_definition(session, old, table, plan.version)
-    for table_id, sets in plan.rows.items():
-        state = states.get(table_id) or committed.tables[table_id]
-        states[table_id] = _with_rows(warehouse, session, state, plan, table_id, sets)
-    return states
+    return plan.states(
+        committed,
+        lambda old, table: _with_definition(session, old, table, plan.version),
+        lambda state, table, sets: _with_rows(warehouse, session, state, plan, table.id, sets),
+    )
 
 
 def _with_definition(
     session: DuckDBSession, old: TableState | None, table: Table, version: Version
 ) -> TableState:
-    known, fields = with_definition(old, table, version), layout.fields_of(table)
+    known = with_definition(old, table, version)
     newest = known.manifest.heads[-1:]
-    if newest and newest[0].fields == fields:
+    manifest = known.manifest.with_head_for(layout.fields_of(table))
+    if manifest is known.manifest:
         return known
-    manifest = known.manifest.with_head(fields)
     layout.create_head(session, table, manifest.heads[-1])
     if newest and not count_head(session, table, newest[0]).total:
         layout.drop_head(session, table.id, newest[0])
@@ -247,7 +246,7 @@ def count_heads(session: DuckDBSession, table: Table, manifest: Manifest) -> Row
 
 def count_head(session: DuckDBSession, table: Table, head: Head) -> RowCounts:
     """How many rows of each kind one head holds."""
-    return layout.count_rows(session, table, layout.head_table(table.id, head))
+    return count_rows(session, table, layout.head_table(table.id, head))
 
 
 def drop_head(session: DuckDBSession, table_id: int, head: Head) -> None:

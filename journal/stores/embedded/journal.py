@@ -25,6 +25,7 @@ from journal.local_engine.session import DuckDBSession
 from journal.model.capabilities import Capabilities
 from journal.model.counters import Counters
 from journal.model.errors import PalimpsestError
+from journal.model.number_source import CounterKey
 from journal.model.plan import KeyLookup
 from journal.model.schema import Table
 from journal.model.segment import Head, SegmentFile
@@ -34,15 +35,17 @@ from journal.records.pins import Pins
 from journal.stores.embedded import catalog_tables as rows_of
 from journal.stores.embedded import commit as section
 from journal.stores.embedded.commits import Commits
+from journal.stores.embedded.file_names import DATABASE_FILE
 from journal.stores.embedded.integrity import SegmentChecker
 from journal.stores.embedded.loading import load_journals
 from journal.stores.embedded.positions import PositionKeeper
 from journal.stores.embedded.public import refresh_views
 from journal.stores.embedded.removals import Removals
 from journal.stores.embedded.statement import Statement
-from journal.stores.embedded.warehouse import DATABASE_FILE, Warehouse
+from journal.stores.embedded.warehouse import Warehouse
 from journal.transactions.conflicts import conflict
 from journal.transactions.group_commit import UNWATCHED, CancelToken, acquired
+from journal.transactions.named_locks import NamedLocks
 from journal.transactions.plain_rows import Key, Row
 from journal.transactions.row_cache import RowCache, Written, find_rows, only_moved
 from journal.transactions.state import JournalState, TableState
@@ -74,7 +77,7 @@ class Journal:
         self._active_lock = threading.RLock()
         self._sealing: dict[int, threading.Lock] = {}
         self._jobs: dict[int, threading.Lock] = {}
-        self._exclusive: set[str] = set()
+        self.exclusive = NamedLocks().trying
         self.staged: set[str] = set()
         self.pins, self.removals, self.recent = Pins(), Removals(), RowCache()
         self.positions = PositionKeeper(self)
@@ -86,16 +89,21 @@ class Journal:
             self.store.close()
             raise
         self.clock = HybridClock(wall_us, self.state.version)
-        layouts = [t.layout for state in self.state.tables.values() for t in state.layouts]
-        self._last_table_id = max([*self.state.tables, *layouts], default=0)
 
     def _load(self, new_id: Callable[[], str]) -> tuple[JournalState, Counters]:
         with self.session() as session:
             session.begin()
-            state, counters = load_journals(session, self.root, new_id)
+            state, counters = load_journals(session, self.root, new_id, self._record_number)
             session.commit()
             refresh_views(session, state.catalog)
         return state, counters
+
+    def _record_number(self, key: CounterKey, following: int) -> None:
+        """Record what a sequence goes on with, beside whatever is being committed."""
+        with self.session() as session:
+            session.begin()
+            rows_of.put_counter(session, *key, following)
+            session.commit()
 
     @contextmanager
     def session(self) -> Iterator[DuckDBSession]:
@@ -115,7 +123,7 @@ class Journal:
         """Start a transaction that reads what is committed now."""
         with self._active_lock:
             # A commit that publishes after this snapshot was taken must find the transaction.
-            transaction = Transaction(self.state, read_only, explicit, message)
+            transaction = Transaction(self.state, read_only, explicit, message, self.forget_files)
             self._active.add(transaction)
         return transaction
 
@@ -178,27 +186,9 @@ class Journal:
                 self.recent.clear()
                 self.state, _ = self._load(self.warehouse.new_id)
 
-    def rollback(self, transaction: Transaction) -> None:
-        """Forget a transaction and everything it wrote."""
-        transaction.discard()
-        self._finish(transaction)
-
-    def _finish(self, transaction: Transaction) -> None:
-        with self._active_lock:
-            self._active.discard(transaction)
-        for rows in transaction.abandoned:
-            self.forget_files(rows.files)
-        transaction.abandoned.clear()
-
     def new_segment_id(self) -> str:
         """A name for a new segment's folder."""
         return self.warehouse.new_id()
-
-    def new_table_id(self) -> int:
-        """An id that no table and no layout of a table has had."""
-        with self._active_lock:
-            self._last_table_id += 1
-            return self._last_table_id
 
     def forget_files(self, files: Iterable[SegmentFile]) -> None:
         """Remove staged files that no manifest lists; the next start does it after a breakdown.
@@ -218,16 +208,10 @@ class Journal:
         Raises SERIALIZATION when others committed changes of the same keys or definitions first;
         the transaction is over either way.
         """
-        try:
-            transaction.check_open()
+        with transaction.committing():
             if not transaction.writes:
                 return None
             return self.commits.commit(transaction, author, watcher)
-        except BaseException:
-            transaction.discard()
-            raise
-        finally:
-            self._finish(transaction)
 
     def publish(self, session: DuckDBSession, state: JournalState, written: Written) -> None:
         """Commit a session's transaction and let everybody see what is true from now on.
@@ -263,7 +247,7 @@ class Journal:
         appended to heads at once, and its ``commit`` ends it; without that nothing stays.
         """
         with acquired(self.commit_lock, watcher):
-            transaction = Transaction(self.state, False, False, message)
+            transaction = Transaction(self.state, message=message, forget=self.forget_files)
             with self.statement(transaction, inline=True) as statement:
                 yield statement
 
@@ -311,38 +295,28 @@ class Journal:
     def oldest_snapshot(self) -> Version:
         """What the oldest open transaction reads at; what is committed if there is none."""
         with self._active_lock:
-            return min((t.snapshot.version for t in self._active), default=self.state.version)
+            return min((t.snapshot.version for t in self._open()), default=self.state.version)
 
     def ended(self, transactions: Iterable[Transaction]) -> Version | None:
         """Count transactions as over; the oldest snapshot of the others, None if there are none."""
         with self._active_lock:
             for transaction in transactions:
                 self._active.discard(transaction)
-            return min((t.snapshot.version for t in self._active), default=None)
+            return min((t.snapshot.version for t in self._open()), default=None)
+
+    def _open(self) -> list[Transaction]:
+        return [t for t in self._active if not t.is_over]
 
     @contextmanager
     def nobody_begins(self) -> Iterator[bool]:
         """No transaction begins meanwhile; True if some are open."""
         with self._active_lock:
-            yield bool(self._active)
+            yield bool(self._open())
 
     def job_lock(self, table_id: int) -> threading.Lock:
         """Held by the one job that may replace segments of a table."""
         with self._active_lock:
             return self._jobs.setdefault(table_id, threading.Lock())
-
-    @contextmanager
-    def exclusive(self, name: str) -> Iterator[bool]:
-        """A block that is given True if nobody else is inside one of that name."""
-        with self._active_lock:
-            is_mine = name not in self._exclusive
-            self._exclusive.add(name)
-        try:
-            yield is_mine
-        finally:
-            if is_mine:
-                with self._active_lock:
-                    self._exclusive.discard(name)
 
     def paths_in_use(self) -> set[str]:
         """Segment files that a running statement or a job may read."""
@@ -395,4 +369,5 @@ class Journal:
     def close(self) -> None:
         """Close the store; open transactions are lost."""
         self.positions.close()
+        self.counters.settle()
         self.store.close()

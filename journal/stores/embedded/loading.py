@@ -14,6 +14,7 @@ from journal.erasure import guard
 from journal.local_engine.session import DuckDBSession
 from journal.model.catalog import apply
 from journal.model.counters import Counters
+from journal.model.number_source import CounterKey
 from journal.model.plan import PutRelation
 from journal.model.schema import OWN_SCHEMA, CatalogSnapshot, Table
 from journal.model.version import Version
@@ -24,9 +25,12 @@ from journal.transactions.state import JournalState, TableState
 
 
 def load_journals(
-    session: DuckDBSession, root: Path, new_id: Callable[[], str]
+    session: DuckDBSession,
+    root: Path,
+    new_id: Callable[[], str],
+    record: Callable[[CounterKey, int], None],
 ) -> tuple[JournalState, Counters]:
-    """The state of all journals, and the numbers to generate next."""
+    """The state of all journals, and the numbers to generate next, which ``record`` records."""
     if not rows_of.exists(session):
         rows_of.create(session, new_id())
     fenced = guard.load_fence(session)
@@ -52,7 +56,9 @@ def load_journals(
         )
         for table_id, manifest in rows_of.load_manifests(session).items()
     }
-    counters = Counters(rows_of.load_counters(session))
+    known_ids = [*tables, *(t.layout for found in tables.values() for t in found.layouts)]
+    known_ids += [s.id for _, c in history for s in c.sequences.values()]
+    counters = Counters(rows_of.load_counters(session), record, max(known_ids, default=0))
     section.settle_in(session, catalog, tables, root)
     state = JournalState(last, catalog, MappingProxyType(tables), tuple(history), fenced)
     return state, counters

@@ -156,7 +156,7 @@ class PositionKeeper:
                 found = _find_positions(statement, table_id, earlier)
         finally:
             self._statement = None
-            self._journal.rollback(transaction)
+            transaction.rollback()
         state = self._journal.state.tables.get(table_id)
         if found is not None and state is not None:
             # Where it was written to meanwhile, they are what the next search begins with.

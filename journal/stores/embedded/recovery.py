@@ -17,9 +17,9 @@ from journal.model.segment import SIDECAR
 from journal.model.version import to_datetime
 from journal.records import maintenance as duckdb_maintenance
 from journal.records import retired
+from journal.stores.embedded.file_names import DATABASE_FILE
 from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.scratch_folders import sweep
-from journal.stores.embedded.warehouse import DATABASE_FILE
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.segment import Head, RowCounts, Segment, Tier
 from journal.model.version import VersionType
+from journal.sql.counting import count_rows
 from journal.sql.relations import column, union_all
 from journal.stores.embedded.journal import Journal
 from journal.transactions.state import TableState
@@ -101,7 +102,7 @@ def _write(
     def rows() -> exp.Query:
         return union_all([layout.head_rows(table, head) for head in heads])
 
-    counts = layout.count_rows(session, table, rows().subquery("h"))
+    counts = count_rows(session, table, rows().subquery("h"))
     if not counts.total:
         return []
     order = [*table.key, table.format.version_column]

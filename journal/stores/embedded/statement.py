@@ -10,8 +10,6 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
-from sqlglot import exp
-
 from journal.local_engine.layout import refresh_tiers
 from journal.local_engine.rows import show_rows
 from journal.local_engine.session import DuckDBSession
@@ -28,9 +26,7 @@ from journal.model.plan import (
     placed,
 )
 from journal.model.schema import Table
-from journal.model.segment import Fields
 from journal.model.store_session import Parameters
-from journal.sql.sql import relation
 from journal.stores.embedded.appending import append_rows, few_rows
 from journal.stores.embedded.bulk_insert import may_be_many, unproved, write_ahead
 from journal.stores.embedded.exporting import export_rows
@@ -39,7 +35,7 @@ from journal.stores.embedded.position_scan import keep_placed, show_placed
 from journal.stores.embedded.positions import Positions, placeable
 from journal.transactions import lookup
 from journal.transactions.plain_rows import JournalRow
-from journal.transactions.protocol import WHOLE_TIERS, ScanAccess
+from journal.transactions.scan_access import WHOLE_TIERS, ScanAccess, as_relation
 from journal.transactions.state import JournalState
 from journal.transactions.statement_run import StatementRun, check_guard, run_step
 from journal.transactions.transaction import Transaction
@@ -51,6 +47,8 @@ if TYPE_CHECKING:
 
 class Statement(AbstractContextManager["Statement", None]):
     """One statement's stay in the store: a session inside a transaction, and what it sees."""
+
+    near = as_relation
 
     def __init__(
         self,
@@ -157,10 +155,6 @@ class Statement(AbstractContextManager["Statement", None]):
         if state is None or any(t.layout == table.layout for t in state.layouts):
             return
         refresh_tiers(self.session, table, state.manifest, self._journal.root)
-
-    def near(self, fields: Fields, rows: exp.Query) -> exp.Expr:
-        """The list is where the rows are."""
-        return relation(rows)
 
     def run(self, step: Step, run: StatementRun) -> None:
         """Run one step; ``run`` takes what comes of it."""

@@ -13,6 +13,7 @@ from journal.model.segment import RowCounts, Segment, SegmentFile
 from journal.model.store_session import Progress
 from journal.model.verification import Verification
 from journal.records import backups, retired
+from journal.sql.counting import count_rows
 from journal.stores.embedded.integrity import SegmentChecker
 from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.recovery import unlisted_files
@@ -99,7 +100,7 @@ class _FileChecks:
 
         def counted(files: list[str]) -> RowCounts:
             rows = layout.segment_rows(shape, files, segment.fields, root)
-            return layout.count_rows(statement.session, table, rows.subquery("s"))
+            return count_rows(statement.session, table, rows.subquery("s"))
 
         try:
             for file in segment.files:
@@ -120,7 +121,7 @@ class _FileChecks:
         for head in state.manifest.heads:
             source = layout.head_table(table.id, head)
             try:
-                counts += layout.count_rows(statement.session, table, source)
+                counts += count_rows(statement.session, table, source)
             except PalimpsestError as error:
                 yield "unreadable", f"head {head.generation}: {error.message}"
                 return

@@ -25,9 +25,9 @@ from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.segment import SIDECAR, SegmentFile
 from journal.model.store_session import Parameters
+from journal.stores.embedded.file_names import DATABASE_FILE
 from journal.stores.embedded.finishing import finish_files
 
-DATABASE_FILE = "palimpsest.duckdb"
 _ROW_GROUP_ROWS = 61_440
 _ROW_GROUPS_PER_FILE = 16
 ROWS_PER_FILE = _ROW_GROUP_ROWS * _ROW_GROUPS_PER_FILE

@@ -301,7 +301,7 @@ def _stand_in(
 
 
 def _commit_adoption(journal: HiveJournal, plan: HiveAdoptionPlan, author: Author) -> None:
-    table = replace(plan.table, id=journal.new_table_id())
+    table = replace(plan.table, id=journal.counters.new_table_id())
     changes: list[CatalogChange] = []
     if fold(table.name.schema) not in journal.state.catalog.schemas:
         changes.append(PutSchema(table.name.schema))

@@ -13,14 +13,12 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from sqlglot import exp
-
 from journal.local_engine.rows import show_rows
 from journal.model.schema import Table
 from journal.model.segment import Tier
 from journal.model.store_session import MemoryRows, RowSet, StagedRows
 from journal.model.version import Version
-from journal.sql.relations import column, version_value
+from journal.sql.relations import column
 from journal.sql.row_layout import journal_fields
 from journal.stores.hive import layout
 from journal.stores.hive.catalog_db import catalog as rows_of
@@ -81,8 +79,8 @@ class Claims:
 
     def _look_for_conflicts(self, table: Table, snapshot: Version) -> None:
         """The same by the rows themselves, in Spark."""
-        session = self._statement.session
-        self._statement.show_rows(table, conflicts.MINE, self._transaction.buffered(table.id))
+        session, mine = self._statement.session, conflicts.MINE
+        self._statement.show_rows(table, mine.name, self._transaction.buffered(table.id))
         manifest = self._committed.tables[table.id].manifest
         later = [
             (s.files[0].path, s.fields)
@@ -90,17 +88,9 @@ class Claims:
             if s.max_version > snapshot and s.tier is not Tier.HISTORY
         ]
         rows = layout.staged_rows(self._journal.names, table, later)
-        written = exp.Coalesce(
-            this=column(table.format.subsequent_column),
-            expressions=[column(table.format.version_column)],
-        )
-        limit = version_value(table, exp.Literal.number(snapshot))
-        after = exp.GT(this=written, expression=limit)
-        theirs = exp.select("*").from_(rows.subquery("j")).where(after)
-        session.put_remote(conflicts.THEIRS, theirs)
-        session.execute(conflicts.overlap_query(table), {})
-        if session.fetch_many(1):
-            raise conflicts.conflict(table)
+        theirs = conflicts.written_after(table, rows, snapshot)
+        session.put_remote(conflicts.THEIRS.name, theirs.this)
+        conflicts.check_rows(session, table, mine, conflicts.THEIRS)
 
     def show_whole(self, table: Table, name: str) -> None:
         """Let local queries read all that the transaction has written to a table."""

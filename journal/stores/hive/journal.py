@@ -9,10 +9,8 @@ once the catalog lists it. A client's transaction holds no connection.
 
 from __future__ import annotations
 
-import threading
 import time
 import uuid
-import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
@@ -31,12 +29,11 @@ from journal.model.segment import Fields, SegmentFile
 from journal.model.version import HybridClock, Version
 from journal.model.wall_clock import wall_clock_us
 from journal.records import catalog as records
-from journal.records import numbers
 from journal.records.catalog_format import StateRow
 from journal.records.numbers import DatabaseNumbers
 from journal.records.schema import COUNTERS, STATE
 from journal.records.seen import SeenStates
-from journal.records.statements import execute, text_of
+from journal.records.statements import text_of
 from journal.sql.public_views import create_schema
 from journal.sql.row_layout import fields_of
 from journal.stores.hive import layout, plain, section, shown_catalog
@@ -95,21 +92,19 @@ class HiveJournal:
         self.held_rows = held_rows
         self.now = wall_us
         self._new_id = new_id
-        self._fresh: weakref.WeakSet[Transaction] = weakref.WeakSet()
-        self._lock = threading.Lock()
         self._ready: set[str] = set()
         self.staged: set[str] = set()
         self._scratch = Scratch()
         self.local = DuckDBStore(Path(":memory:"), {"temp_directory": str(self._scratch.path)})
         shown_catalog.make(self.local)
-        self._seen: SeenStates = SeenStates(load_fence)
+        self._seen: SeenStates = SeenStates(load_fence, _CATALOG)
         with catalog.writing() as connection:
             store_id = open_catalog(connection, new_id(), self.local)
             self._secret = records.read_secret(connection)
             row, state = self.look_in(connection)
         self.names = replace(names, store=store_id[:8])
         self.clock = HybridClock(wall_us, max(state.version, row.settled))
-        self.counters = DatabaseNumbers(self._reserve, self._skip_past)
+        self.counters = DatabaseNumbers.of(partial(catalog.writing, COUNTERS))
         self.leases = Leases(catalog, wall_us, lease_s)
         self.views = PublicViews(store, catalog, self.names, self.leases) if has_views else None
 
@@ -132,18 +127,9 @@ class HiveJournal:
         """The store, for people."""
         return self.store.server.shown
 
-    def _reserve(self, table_id: int, name: str, size: int, start: int) -> int:
-        with self.catalog.writing(COUNTERS) as connection:
-            return numbers.reserve(connection, table_id, name, size, start)
-
-    def _skip_past(self, table_id: int, name: str, value: int, increment: int) -> None:
-        with self.catalog.writing(COUNTERS) as connection:
-            numbers.skip_past(connection, table_id, name, value, increment)
-
     def look_in(self, connection: CatalogConnection) -> tuple[StateRow, JournalState]:
         """What is committed, as a transaction of the catalog sees it."""
-        row = records.state_row(execute(connection, records.STATE_NOW), _CATALOG)
-        return row, self._seen.at(connection, row)
+        return self._seen.look(connection)
 
     def look(self) -> tuple[StateRow, JournalState]:
         """What is committed now."""
@@ -172,36 +158,18 @@ class HiveJournal:
         """
         if explicit:
             self.look()
-        transaction = Transaction(self.state, read_only, explicit, message)
-        if not explicit:
-            with self._lock:
-                self._fresh.add(transaction)
-        return transaction
+        return Transaction(
+            self.state, read_only, explicit, message, self.forget_files, is_fresh=not explicit
+        )
 
     def statement(self, transaction: Transaction) -> HiveStatement:
         """Start a statement of a transaction; close what is returned.
 
         A later one reads at the transaction's snapshot anyway, so it need not ask what is new.
         """
-        with self._lock:
-            is_fresh = transaction in self._fresh
-            self._fresh.discard(transaction)
-        if not is_fresh:
-            return HiveStatement(self, self.state, transaction)
-        _, committed = self.look()
-        transaction.snapshot = committed
-        transaction.catalog = committed.catalog
+        committed = self.look()[1] if transaction.is_fresh else self.state
+        transaction.begin_at(committed)
         return HiveStatement(self, committed, transaction)
-
-    def rollback(self, transaction: Transaction) -> None:
-        """Forget a transaction and everything it wrote."""
-        transaction.discard()
-        self._finish(transaction)
-
-    def _finish(self, transaction: Transaction) -> None:
-        files = [file for rows in transaction.abandoned for file in rows.files]
-        transaction.abandoned.clear()
-        self.forget_files(files)
 
     def forget_files(self, files: Iterable[SegmentFile]) -> None:
         """Drop the partitions of rows that were not committed."""
@@ -235,10 +203,6 @@ class HiveJournal:
                 table = self.names.table(name)
                 drop = exp.Drop(tables=[table], kind="TABLE", exists=True)
                 connection.execute(drop)
-
-    def new_table_id(self) -> int:
-        """An id that no table and no layout of a table has had."""
-        return self._reserve(0, "table_ids", 1, 1)
 
     def new_staging_name(self) -> str:
         """A name for a table of staged rows, which tells when it was made."""
@@ -284,19 +248,13 @@ class HiveJournal:
         Raises SERIALIZATION when others committed changes of the same keys or definitions first;
         the transaction is over either way.
         """
-        try:
-            transaction.check_open()
+        with transaction.committing():
             if not transaction.writes:
                 return None
             with self.statement(transaction) as statement, watcher.watching(statement.session):
                 written = section.write(self, transaction, author, statement, alongside)
             self.staged.difference_update(f.path for f in staged_files(transaction.writes))
             return written.state.version
-        except BaseException:
-            transaction.discard()
-            raise
-        finally:
-            self._finish(transaction)
 
     def was_committed(self, version: Version, error: PalimpsestError) -> bool:
         """Ask the catalog what became of a commit; raises ``error`` when it does not answer."""
@@ -363,17 +321,14 @@ class HiveJournal:
                 yield session
                 fence = load_fence(session)
                 session.commit()
-            following = replace(row, generation=row.generation + 1, fence=row.generation + 1)
-            records.put_state(connection, following)
+            following = records.record_states(connection, row, {}, is_fenced=True)
         self.keep(following, committed.with_tables({}, fence))
 
-    def make_secret(self) -> str:
-        """What keyed hashes are made with: kept in the catalog."""
-        return self.read_secret()
-
     def read_secret(self) -> str:
-        """The same."""
+        """What keyed hashes are made with: kept in the catalog."""
         return self._secret
+
+    make_secret = read_secret
 
     def close(self) -> None:
         """Let go of the connections; open transactions are lost."""

@@ -335,7 +335,7 @@ def rows_of(names: Names, paths: Iterable[str]) -> exp.Select:
     return exp.select("*").from_(target).where(exp.In(this=column(PARTITION), expressions=wanted))
 
 
-def rows_in_table(names: Names, table: Table, fields: Fields, paths: Iterable[str]) -> exp.Query:
+def rows_in_table(names: Names, table: Table, fields: Fields, paths: Iterable[str]) -> exp.Select:
     """Rows of segments of one table in the present columns of ``table``."""
     source = rows_of(names, paths)
     if fields == fields_of(table):

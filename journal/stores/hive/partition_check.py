@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 
 from journal.model.errors import Code, PalimpsestError
 from journal.records import backups
+from journal.records import retired as retired_rows
 from journal.stores.hive import layout
-from journal.stores.hive.catalog_db import retired as sql_retired
 from journal.stores.hive.connection import HiveConnection, Row, partitions_text
 from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.object_names import made_us
@@ -161,8 +161,8 @@ class Presence:
         if not left:
             return
         with journal.catalog.reading() as reading:
-            retired = sql_retired.load_retired(reading)
-        known = {r.path for r in retired if r.until_us > journal.now()}
+            retired = retired_rows.load_retired(reading)
+        known = {r.id for r in retired if (r.until or 0) > journal.now()}
         with journal.reading_session() as session:
             known |= backups.pinned_paths(session)
         if not known.issuperset(left):

@@ -192,15 +192,14 @@ class KeptText:
 
     template: Template
     needed: Needed
-    made_for: tuple[tuple[int, int, Manifest, Table], ...]
+    made_for: tuple[tuple[str, Table, Manifest], ...]
 
     @staticmethod
     def keep(
         query: Query, tiers: SeenTiers, names: Sequence[str], template: Template, needed: Needed
     ) -> KeptText:
         """Keep a text that reads just these tiers on its query."""
-        shapes = dict.fromkeys(tiers.table_and_layout(name) for name in names)
-        made_for = tuple((i, shape, *tiers.seen(i, shape)) for i, shape in shapes)
+        made_for = tuple((name, *tiers.seen(name)) for name in names)
         kept = query.memo[_PLACE] = KeptText(template, needed, made_for)
         return kept
 
@@ -210,8 +209,8 @@ def kept_text(query: Query, tiers: SeenTiers) -> KeptText | None:
     kept: KeptText | None = query.memo.get(_PLACE)
     if kept is None:
         return None
-    for table_id, shape, manifest, table in kept.made_for:
-        now = tiers.seen(table_id, shape)
-        if now[0] is not manifest or now[1] is not table:
+    for name, table, manifest in kept.made_for:
+        now = tiers.seen(name)
+        if now[0] is not table or now[1] is not manifest:
             return None
     return kept

@@ -16,7 +16,7 @@ from sqlglot import exp
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
-from journal.model.store_session import ResultColumn
+from journal.model.result_column import ResultColumn
 from journal.sql.relations import column, ident
 from journal.stores.hive.bounds import check_bounds
 from journal.stores.hive.engine import HiveEngine

@@ -10,7 +10,7 @@ once more, and then nobody else may go first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +19,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import DropRelation, PutRelation
 from journal.model.schema import Table
 from journal.model.segment import Segment
+from journal.model.version import Version
 from journal.records import catalog as records
 from journal.records.catalog_format import StateRow
 from journal.records.schema import STATE
@@ -30,12 +31,7 @@ from journal.stores.hive.catalog_db.engine import CatalogConnection
 from journal.stores.hive.claims import CLAIMS_KEPT_US, Claims
 from journal.stores.hive.leases import HeldLeases
 from journal.stores.hive.statement import HiveStatement
-from journal.transactions.commit_plan import (
-    CommitPlan,
-    commit_plan,
-    newer_versions,
-    with_definition,
-)
+from journal.transactions.commit_plan import commit_plan, plan_above, with_definition
 from journal.transactions.conflicts import check_catalog
 from journal.transactions.state import JournalState, TableState
 from journal.transactions.transaction import Transaction
@@ -137,8 +133,7 @@ class _Attempt:
         guard.check_onboarded(
             journal, statement.session, transaction, self._committed, statement.near
         )
-        overtaken = newer_versions(transaction.writes, journal.clock, journal.clock.floor)
-        self._plan = commit_plan(self._committed, transaction.writes, overtaken)
+        self._plan = plan_above(self._committed, transaction.writes, journal.clock)
         self._appending = Appending(journal, statement, self._plan)
 
     def check_changes(self) -> None:
@@ -203,7 +198,11 @@ class _Attempt:
         if rows_of.is_held_by_another(connection, ORDER, held.id, self._journal.now()):
             raise Overtaken
         plan = commit_plan(committed, self._plan.writes)
-        tables = self._states(plan, committed)
+        tables = plan.states(
+            committed,
+            lambda old, table: with_definition(old, table, plan.version),
+            lambda state, table, _: self._listed(state, table, plan.version),
+        )
         if self._alongside is not None:
             self._alongside(connection, committed)
         rows_of.add_claims(connection, plan.version, self._claims)
@@ -214,17 +213,10 @@ class _Attempt:
         )
         return CatalogWritten(following, plan.next_state(committed, tables))
 
-    def _states(self, plan: CommitPlan, committed: JournalState) -> Mapping[int, TableState]:
-        """The journals as they are with the new definitions and segments."""
-        states: dict[int, TableState] = {}
-        for table in plan.redefined:
-            old = states.get(table.id) or committed.tables.get(table.id)
-            states[table.id] = with_definition(old, table, plan.version)
-        for table_id, segments in self._segments.items():
-            state = states.get(table_id) or committed.tables[table_id]
-            manifest = state.manifest.with_segments(segments)
-            states[table_id] = replace(state, manifest=manifest, last_version=plan.version)
-        return states
+    def _listed(self, state: TableState, table: Table, version: Version) -> TableState:
+        """A journal with the segments that its rows were appended as."""
+        manifest = state.manifest.with_segments(self._segments[table.id])
+        return replace(state, manifest=manifest, last_version=version)
 
     def undo(self) -> None:
         """Remove the partitions that nobody will list."""

@@ -21,12 +21,13 @@ from journal.local_engine.rows import show_rows
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
+from journal.model.result_column import ResultColumn
 from journal.model.segment import Fields
+from journal.model.session_defaults import arrow_of, count_of, nothing_tracked, row_of
 from journal.model.store_session import (
     Parameters,
     RecordDialect,
     RecordSession,
-    ResultColumn,
     batches_of,
 )
 from journal.sql.relations import column, ident
@@ -50,6 +51,9 @@ _NEAR = "rows_brought_near"
 
 class HiveSession:
     """See the module's head; inside one stay in the store."""
+
+    arrow, row, count = arrow_of, row_of, count_of
+    track_progress = progress = nothing_tracked
 
     def __init__(
         self,
@@ -271,23 +275,8 @@ class HiveSession:
             found = _arrow(self._kinds, self._fetched(rows))
             yield from found.to_batches()
 
-    def arrow(self, query: Query, parameters: Parameters) -> pa.Table:
-        self.execute(query, parameters)
-        return self.rest_as_arrow()
-
-    def arrow_reader(self, query: Query, parameters: Parameters) -> pa.RecordBatchReader:
-        return self.arrow(query, parameters).to_reader()
-
     def arrow_rows(self, table: pa.Table) -> list[Row]:
         return self.local.arrow_rows(table)
-
-    def arrow_columns(self, table: pa.Table) -> list[ResultColumn]:
-        return self.local.arrow_columns(table)
-
-    def row(self, query: Query, parameters: Parameters) -> Row:
-        self.execute(query, parameters)
-        (found,) = self.fetch_many(2)
-        return tuple(found)
 
     def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
         here = self.here(query)
@@ -312,10 +301,6 @@ class HiveSession:
     def use_zone(self, name: str | None) -> None:
         self._local.use_zone(name)
         self._zone = name
-
-    def count(self, name: str) -> int:
-        counted = exp.select(exp.Count(this=exp.Star())).from_(exp.to_table(name))
-        return int(self.row(Query(counted, ()), {})[0])
 
     def stage(self, name: str, query: Query, parameters: Parameters) -> None:
         """Keep a query's rows, which are few, in the gateway."""
@@ -378,12 +363,6 @@ class HiveSession:
         connection = self._connection
         if connection is not None:
             connection.interrupt()
-
-    def track_progress(self) -> None:
-        """The server does not tell how far a query is."""
-
-    def progress(self) -> float | None:
-        return None
 
 
 def _as_instants(rows: pa.Table, columns: Fields) -> pa.Table:

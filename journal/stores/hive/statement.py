@@ -25,6 +25,7 @@ from journal.model.store_session import (
     StagedRows,
     count_kinds,
 )
+from journal.sql.held_rows import memory_rows
 from journal.sql.relations import column, ident, union_all
 from journal.sql.row_layout import fields_of, journal_fields
 from journal.stores.hive import layout
@@ -33,7 +34,7 @@ from journal.stores.hive.rows import held_relation
 from journal.stores.hive.segment_check import count_rows
 from journal.stores.hive.session import HiveSession
 from journal.stores.hive.tiers import SeenTiers
-from journal.transactions.protocol import WHOLE_TIERS, ScanAccess
+from journal.transactions.scan_access import whole_tiers
 from journal.transactions.state import JournalState
 from journal.transactions.statement_run import StatementRun, check_guard, run_step
 from journal.transactions.transaction import Transaction
@@ -50,6 +51,8 @@ _INCOMING = "incoming_rows"
 
 class HiveStatement(AbstractContextManager["HiveStatement", None]):
     """One statement's stay: what it reads of Spark, the catalog and the gateway's own rows."""
+
+    access = whole_tiers
 
     def __init__(
         self,
@@ -77,21 +80,12 @@ class HiveStatement(AbstractContextManager["HiveStatement", None]):
         )
         self.session.begin()
 
-    def access(self, table_id: int) -> ScanAccess:
-        """Whole tiers: the server finds its rows itself."""
-        return WHOLE_TIERS
-
     def show(self, tables: Iterable[int], scans: Iterable[int] = ()) -> None:
         """Let queries see the transaction's own rows of these tables."""
-        for table_id in tables:
-            table = self.transaction.catalog.by_id(table_id)
-            if table is None or table_id in self._shown:
-                continue
-            self._shown.add(table_id)
-            written = self.transaction.buffered(table_id)
+        for table, written in self.transaction.newly_read(tables, self._shown):
             if written:
-                rows = self._journal.buffers.together(self.transaction, table_id, written)
-                self.show_rows(table, f"tx{table_id}_buffer", rows)
+                rows = self._journal.buffers.together(self.transaction, table.id, written)
+                self.show_rows(table, f"tx{table.id}_buffer", rows)
 
     def show_rows(self, table: Table, name: str, sets: Sequence[RowSet]) -> None:
         """Let queries read row sets of ``table`` as relation ``name``."""
@@ -188,7 +182,7 @@ class HiveStatement(AbstractContextManager["HiveStatement", None]):
             return None
         if rows.num_rows <= rows_max:
             held = session.typed(rows, journal_fields(table, fields_of(table)))
-            return MemoryRows(held, count_kinds(held, table), fields_of(table))
+            return memory_rows(held, table)
         path = journal.new_segment(table, session.connection)
         source = _in_its_types(table, session.in_spark(query.ast))
         insert = layout.insert_rows(journal.names, path, source)

@@ -5,18 +5,16 @@ Pure, over what is committed and the transaction's own definitions.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from journal.model.schema import Table
-from journal.model.segment import Manifest, Segment, Tier
+from journal.model.segment import Manifest, Segment
 from journal.stores.hive import layout
 from journal.transactions.state import JournalState
+from journal.transactions.tiers import tier_of
 from journal.transactions.transaction import Transaction
-
-_PHYSICAL = re.compile(r"t(\d+)(?:x(\d+))?_(base|delta|history)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,32 +27,14 @@ class SeenTiers:
 
     def find(self, name: str) -> tuple[Table, tuple[Segment, ...]] | None:
         """The table, in the layout it is read under, and the segments; None for other relations."""
-        found = _PHYSICAL.fullmatch(name)
-        if found is None:
-            return None
-        manifest, table = self.seen(int(found[1]), int(found[2] or 0))
-        return table, manifest.in_tier(Tier(found[3]))
+        found = tier_of(name, self.committed, self.transaction)
+        return None if found is None else (found[0], found[1].in_tier(found[2]))
 
-    @staticmethod
-    def table_and_layout(name: str) -> tuple[int, int]:
-        """The ids of the table and the layout that a tier's name has."""
-        found = _PHYSICAL.fullmatch(name)
+    def seen(self, name: str) -> tuple[Table, Manifest]:
+        """The table that a tier is of, in the layout it is read under, and its manifest."""
+        found = tier_of(name, self.committed, self.transaction)
         assert found is not None
-        return int(found[1]), int(found[2] or 0)
-
-    def seen(self, table_id: int, layout_id: int) -> tuple[Manifest, Table]:
-        """A journal's manifest, and its table in a layout."""
-        for table, manifest in self.transaction.shown:
-            if table.id == table_id:
-                return manifest, table
-        state = self.committed.tables[table_id]
-        for table in state.layouts:
-            if table.layout == layout_id:
-                return state.manifest, table
-        own = self.transaction.catalog.by_id(table_id)
-        assert own is not None
-        assert own.layout == layout_id
-        return state.manifest, own
+        return found[0], found[1]
 
     def in_spark(self, name: str) -> exp.Query | None:
         """The rows of a tier, as Spark reads them."""
@@ -70,5 +50,4 @@ class SeenTiers:
 
     def masks_of(self, name: str) -> tuple[str, ...]:
         """The lists of keys whose rows nobody may see in a tier."""
-        manifest, _ = self.seen(*self.table_and_layout(name))
-        return manifest.masks
+        return self.seen(name)[1].masks

@@ -13,8 +13,9 @@ from sqlglot import exp
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
+from journal.model.result_column import ResultColumn
 from journal.model.schema import Table, fold
-from journal.model.store_session import Parameters, ResultColumn
+from journal.model.store_session import Parameters
 from journal.sql.relations import ident
 from journal.sql.row_layout import fields_of, journal_fields
 from journal.stores.hive.apache_checks import refused

@@ -390,7 +390,7 @@ def adopt(
     if plan.highest > journal.clock.now() + _FUTURE_US:
         raise _no_journal(f"its versions lie in the future, up to {plan.highest}")
     journal.clock.pass_by(plan.highest)
-    table = replace(plan.table, id=journal.new_table_id())
+    table = replace(plan.table, id=journal.counters.new_table_id())
     changes: list[CatalogChange] = []
     if fold(asked.name.schema) not in journal.state.catalog.schemas:
         changes.append(PutSchema(asked.name.schema))

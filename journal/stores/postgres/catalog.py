@@ -5,7 +5,7 @@ Everything else about its rows is in ``journal.records``. Runs inside a given tr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from journal.model.errors import Code, PalimpsestError
@@ -16,13 +16,13 @@ from journal.records.catalog import (
     PUT_STATE,
     STATE_NOW,
     add_transactions,
+    create_catalog,
     make_secret,
-    put_first_state,
     put_state,
     state_row,
     state_values,
 )
-from journal.records.catalog_format import StateRow, put_format, put_meta
+from journal.records.catalog_format import StateRow, put_meta
 from journal.records.schema import META, OF_DATABASE, RETIRED, STATE, SUPPRESSIONS, TRANSACTIONS
 from journal.records.statements import columns_of, execute, insert, rename_column, text_of
 from journal.stores.postgres.guards import guard_all
@@ -80,9 +80,7 @@ def create(session: PostgresSession, store_id: str) -> None:
     session.text("CREATE SEQUENCE IF NOT EXISTS _palimpsest.table_ids AS bigint")
     _use_heap(session)
     _make_functions(session)
-    catalog_format.make_tables(session, OF_DATABASE)
-    put_first_state(session)
-    put_format(session)
+    create_catalog(session, OF_DATABASE)
     put_meta(session, "id", store_id)
     _complete(session)
 
@@ -174,4 +172,15 @@ def skip_past(session: PostgresSession, table_id: int, column: str, value: int, 
         " ON CONFLICT (table_id, column_name) DO UPDATE SET value = excluded.value"
         " WHERE (excluded.value - c.value) * ?::numeric > 0",
         [table_id, column, value + step, step],
+    )
+
+
+def change_number(
+    session: PostgresSession, table_id: int, column: str, start: int, change: Callable[[int], int]
+) -> None:
+    """Put in the place of a counter's next number what is made of it."""
+    following = change(reserve(session, table_id, column, 0, start))
+    session.text(
+        "UPDATE _palimpsest.counters SET value = ?::numeric WHERE table_id = ? AND column_name = ?",
+        [following, table_id, column],
     )

@@ -39,7 +39,7 @@ def eject(journal: DatabaseJournal, name: TableName, author: Author, *, run: boo
                 found = kept_and_lost(session, plain, catalog)
                 return [*steps, *(str(f) for f in found if isinstance(f, Lost)), back]
     finally:
-        journal.rollback(transaction)
+        transaction.rollback()
     commit(journal, [DropRelation(name)], author, f"eject {name}", leaving.out_of_care)
     return [*steps, *dict.fromkeys(lost), back]
 
@@ -79,7 +79,7 @@ def _of_others(journal: DatabaseJournal, table: Table) -> list[str]:
             raise
         return [f"what it holds of others goes with it: {error.message}"]
     finally:
-        journal.rollback(transaction)
+        transaction.rollback()
     return []
 
 

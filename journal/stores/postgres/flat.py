@@ -8,8 +8,9 @@ Names are spelt as the table spells them.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import TypeVar
 
 from sqlglot import exp
@@ -25,6 +26,7 @@ from journal.sql.relations import Output, column, ident, union_all, version_type
 from journal.sql.relations_flat import FLAT, current_rows
 from journal.sql.row_layout import fields_of, rows_in_layout
 from journal.sql.sql import cast, data_type
+from journal.sql.unique_keys import UniqueKey
 from journal.stores.postgres.masks import segment_table, unmasked
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import EXACT, exact, rendered
@@ -365,6 +367,29 @@ def conflicting(table: Table, mine: str) -> exp.Query:
     )
     rows = exp.select(one.copy()).from_(exp.alias_(exp.to_table(mine), "m", table=True))
     return rows.where(exp.or_(lost, taken)).limit(1)
+
+
+def sharing_values(table: Table, key: UniqueKey, mine: str) -> exp.Query:
+    """Rows of ``mine`` that begin with values of a key that a current row of others has."""
+    start, end = table.ends
+    one = exp.Literal.number(1)
+    values = zip(*[key.values(partial(column, of=alias)) for alias in "mt"], strict=True)
+    same = [exp.EQ(this=left, expression=right) for left, right in values]
+
+    def ends(*of: exp.Expr) -> exp.Expr:
+        rows = exp.select(one.copy()).from_(exp.alias_(exp.to_table(mine), "e", table=True))
+        has_ended = exp.Not(this=exp.Is(this=column(end, "e"), expression=exp.Null()))
+        return exp.Exists(this=rows.where(*of, has_ended))
+
+    def alike(names: Iterable[str], alias: str) -> list[exp.Expr]:
+        return [exp.EQ(this=column(n, "e"), expression=column(n, alias)) for n in names]
+
+    base = physical(table.id, Tier.BASE, table.layout)
+    rows = exp.select(one).from_(exp.alias_(exp.to_table(mine), "m", table=True))
+    rows = rows.join(exp.alias_(base, "t", table=True), on=exp.and_(*same))
+    begins = exp.Is(this=column(end, "m"), expression=exp.Null())
+    gone = (ends(*alike((*table.key, start), "m")), ends(*alike(table.key, "t")))
+    return rows.where(begins, *[exp.Not(this=found) for found in gone]).limit(1)
 
 
 def _own_row(table: Table, mine: str) -> exp.Select:

@@ -127,13 +127,6 @@ def relations(session: PostgresSession, kind: str) -> list[str]:
     return [name for (name,) in rows]
 
 
-def listed(session: PostgresSession, table_id: int) -> frozenset[str]:
-    """The segments of a journal that are live or retired."""
-    row = load_journal(session, table_id)
-    names = set() if row is None else {s.id for s in row.manifest.segments}
-    return frozenset(names | {r.name for r in retired(session, table_id)})
-
-
 def heads(session: PostgresSession, table_id: int) -> tuple[Manifest, RowCounts]:
     """The manifest of a journal as the transaction sees it, and the rows its heads should hold."""
     row = load_journal(session, table_id)

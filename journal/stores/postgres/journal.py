@@ -9,9 +9,7 @@ loads what has changed since and nothing else. A transaction of a client holds n
 
 from __future__ import annotations
 
-import threading
 import uuid
-import weakref
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
@@ -61,20 +59,23 @@ class DatabaseJournal:
         self.capabilities = Capabilities()
         skew_max_us = store.skew_max_us
         self._new_id = new_id
-        self._fresh: weakref.WeakSet[Transaction] = weakref.WeakSet()
-        self._lock = threading.Lock()
         self.staged: set[str] = set()
         self._secret: str | None = None
         with self.store.lent() as session:
-            self._seen = SeenStates(guard.load_fence, PUBLIC_SCHEMA, session.database)
+            self._seen = SeenStates(guard.load_fence, rows_of.WHAT, PUBLIC_SCHEMA, session.database)
             session.begin_with(BEGIN_SECTION, rows_of.TAKE_LOCK)
             if not rows_of.exists(session):
                 rows_of.create(session, new_id())
-            row = rows_of.state_of(session.text(rows_of.READ_STATE))
-            state = self._seen.at(session, row)
+            row, state = self._seen.look(session)
             session.commit()
         self.clock = HybridClock(wall_us, max(state.version, row.settled), skew_max_us)
-        self.counters = DatabaseNumbers(self._reserve, self._skip_past)
+        self.counters = DatabaseNumbers(
+            self._counting,
+            rows_of.reserve,
+            rows_of.skip_past,
+            rows_of.change_number,
+            self._new_table_id,
+        )
 
     @property
     def state(self) -> JournalState:
@@ -90,13 +91,9 @@ class DatabaseJournal:
         """The database, for people."""
         return self.store.shown
 
-    def _reserve(self, table_id: int, column: str, size: int, start: int) -> int:
-        with self._counting() as session:
-            return rows_of.reserve(session, table_id, column, size, start)
-
-    def _skip_past(self, table_id: int, column: str, value: int, increment: int) -> None:
-        with self._counting() as session:
-            rows_of.skip_past(session, table_id, column, value, increment)
+    def _new_table_id(self) -> int:
+        with self.store.lent() as session:
+            return rows_of.new_table_id(session)
 
     @contextmanager
     def _counting(self) -> Iterator[PostgresSession]:
@@ -117,11 +114,9 @@ class DatabaseJournal:
             session, rows = self.store.begun(BEGIN_STATEMENT, rows_of.READ_STATE)
             with self.store.lent(session):
                 self._seen.at(session, rows_of.state_of(rows))
-        transaction = Transaction(self.state, read_only, explicit, message)
-        if not explicit:
-            with self._lock:
-                self._fresh.add(transaction)
-        return transaction
+        return Transaction(
+            self.state, read_only, explicit, message, self.forget_files, is_fresh=not explicit
+        )
 
     def statement(self, transaction: Transaction) -> DatabaseStatement:
         """Start a statement of a transaction; close what is returned."""
@@ -132,26 +127,8 @@ class DatabaseJournal:
             session.rollback()
             self.store.release(session)
             raise
-        self._begin_here(transaction, committed)
+        transaction.begin_at(committed)
         return DatabaseStatement(self, session, committed, transaction)
-
-    def _begin_here(self, transaction: Transaction, committed: JournalState) -> None:
-        with self._lock:
-            if transaction not in self._fresh:
-                return
-            self._fresh.discard(transaction)
-        transaction.snapshot = committed
-        transaction.catalog = committed.catalog
-
-    def rollback(self, transaction: Transaction) -> None:
-        """Forget a transaction and everything it wrote."""
-        transaction.discard()
-        self._finish(transaction)
-
-    def _finish(self, transaction: Transaction) -> None:
-        files = [file for rows in transaction.abandoned for file in rows.files]
-        transaction.abandoned.clear()
-        self.forget_files(files)
 
     def forget_files(self, files: Iterable[SegmentFile]) -> None:
         """Drop staged rows that were not committed."""
@@ -167,11 +144,6 @@ class DatabaseJournal:
             # What stays is removed when a gateway opens the database the next time.
             if error.code not in {Code.STORE_LOST, Code.STORE_UNREACHABLE}:
                 raise
-
-    def new_table_id(self) -> int:
-        """An id that no table and no layout of a table has had."""
-        with self.store.lent() as session:
-            return rows_of.new_table_id(session)
 
     def new_staged_name(self) -> str:
         """A name for a table of staged rows, which tells when it was made."""
@@ -202,8 +174,7 @@ class DatabaseJournal:
         Raises SERIALIZATION when others committed changes of the same keys or definitions first;
         the transaction is over either way.
         """
-        try:
-            transaction.check_open()
+        with transaction.committing():
             if not transaction.writes:
                 return None
             with self.commit_section() as (session, committed, row):
@@ -215,11 +186,6 @@ class DatabaseJournal:
                 self.conclude(session, written)
                 self.staged.difference_update(f.path for f in staged_files(transaction.writes))
                 return written.state.version
-        except BaseException:
-            transaction.discard()
-            raise
-        finally:
-            self._finish(transaction)
 
     def _check_fence(
         self, session: PostgresSession, transaction: Transaction, committed: JournalState
@@ -272,7 +238,7 @@ class DatabaseJournal:
     ) -> Iterator[DatabaseStatement]:
         """A statement that runs inside the commit section, for writes that take no time."""
         with self.commit_section() as (session, committed, row):
-            transaction = Transaction(committed, False, False, message)
+            transaction = Transaction(committed, message=message, forget=self.forget_files)
             yield DatabaseStatement(self, session, committed, transaction, row)
 
     def advance(self, point: Version, seen: JournalState) -> bool:
@@ -341,16 +307,17 @@ class DatabaseJournal:
             fence = guard.load_fence(session)
             self.conclude(session, section.replace_states(session, committed, row, {}, fence))
 
-    def make_secret(self) -> str:
-        """What keyed hashes are made with: as old as the store."""
-        return self.read_secret()
-
     def read_secret(self) -> str:
-        """The same; raises WAREHOUSE_FORMAT if it is gone."""
+        """What keyed hashes are made with, as old as the store.
+
+        Raises WAREHOUSE_FORMAT if it is gone.
+        """
         if self._secret is None:
             with self.store.lent() as session:
                 self._secret = records.read_secret(session)
         return self._secret
+
+    make_secret = read_secret
 
     def close(self) -> None:
         """Let go of the connections; open transactions are lost."""

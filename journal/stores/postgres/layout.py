@@ -16,26 +16,22 @@ from journal.model.distribution import lying_by
 from journal.model.plan import STORE_SCHEMA, Query, physical
 from journal.model.schema import Table
 from journal.model.segment import Fields, Head, Manifest, RowCounts, Tier
+from journal.sql.counting import count_rows
 from journal.sql.public_views import create_view, drop_view
 from journal.sql.relations import ident, union_all
 from journal.sql.relations_flat import is_flat
-from journal.sql.row_layout import (
-    counted_kinds,
-    fields_of,
-    journal_fields,
-    row_counts,
-    rows_in_layout,
-)
+from journal.sql.row_layout import fields_of, insert_fields, journal_fields, rows_in_layout
 from journal.sql.sql import data_type
 from journal.stores.postgres import flat
 from journal.stores.postgres.guards import guard
 from journal.stores.postgres.masks import mask_table, masked_keys, segment_table, unmasked
+from journal.stores.postgres.native_indexes import add_indexes
 from journal.stores.postgres.original_definition import texts_before
 from journal.stores.postgres.server import RANDOMLY, distributed_by
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import rendered
 
-__all__ = ["mask_table", "masked_keys", "segment_table", "unmasked"]
+__all__ = ["count_rows", "insert_fields", "mask_table", "masked_keys", "segment_table", "unmasked"]
 ONCE = "_once"
 """How the name of the index ends by which a head takes no row twice."""
 
@@ -66,6 +62,7 @@ def create_head(session: PostgresSession, table: Table, head: Head) -> None:
         session.text(f"CREATE UNIQUE INDEX {name} ON {place} ({columns})")
     for columns_ in others:
         session.text(f"CREATE INDEX ON {place} ({', '.join(_columns(columns_))})")
+    add_indexes(session, table, target, head.fields, is_head=True)
     guard(session, place)
 
 
@@ -105,13 +102,14 @@ def spread(session: PostgresSession, table: Table, known: Iterable[str]) -> str:
 def finish_rows(
     session: PostgresSession, table: Table, target: exp.Table, fields: Fields = ()
 ) -> None:
-    """Index a table of journal rows by key and version and by each UNIQUE constraint; guard it.
+    """Index a table of journal rows by key and version, by unique keys and indexes; guard it.
 
     It is filled, and nobody adds to it any more.
     """
     place = rendered(target).sql
     for columns in _indexed(table, fields or fields_of(table)):
         session.text(f"CREATE INDEX ON {place} ({', '.join(_columns(columns))})")
+    add_indexes(session, table, target, fields or fields_of(table), is_head=False)
     guard(session, place)
 
 
@@ -157,7 +155,7 @@ def refresh_tiers(
     return views
 
 
-def rows_as(table: Table, source: exp.Expr, fields: Fields) -> exp.Query:
+def rows_as(table: Table, source: exp.Expr, fields: Fields) -> exp.Select:
     """Rows of a table of ours as a definition shows them.
 
     Texts of an adopted table have the type that all others have.
@@ -180,18 +178,6 @@ def drop_views(session: PostgresSession, views: Iterable[exp.Table]) -> None:
 def insert_into(table: Table, target: exp.Table, source: exp.Expr) -> exp.Insert:
     """An INSERT of journal rows, columns named."""
     return insert_fields(table, target, fields_of(table), source)
-
-
-def insert_fields(table: Table, target: exp.Table, fields: Fields, source: exp.Expr) -> exp.Insert:
-    """An INSERT of journal rows that were written in these columns."""
-    columns = [ident(name) for name, _ in journal_fields(table, fields)]
-    return exp.Insert(this=exp.Schema(this=target, expressions=columns), expression=source)
-
-
-def count_rows(session: PostgresSession, table: Table, source: exp.Expr) -> RowCounts:
-    """Rows of each kind in a relation that holds rows of a table's journal."""
-    query = exp.select(*counted_kinds(table)).from_(source)
-    return row_counts(session.row(Query(query, ()), {}))
 
 
 def count_all(session: PostgresSession, source: exp.Expr) -> RowCounts:

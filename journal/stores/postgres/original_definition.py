@@ -51,7 +51,7 @@ _WITHOUT_EACH = (
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class AdoptedIndex:
     """An index that is not unique: its name, what follows the table in its DDL, its columns."""
 
     name: str
@@ -63,9 +63,11 @@ class Index:
         return set(self.columns) <= set(columns)
 
 
-def indexes_in(session: PostgresSession, oid: int) -> list[Index]:
+def indexes_in(session: PostgresSession, oid: int) -> list[AdoptedIndex]:
     """The indexes of a table that are neither unique nor a key's."""
-    return [Index(name, body, tuple(names)) for name, body, names in session.text(_FOUND, [oid])]
+    return [
+        AdoptedIndex(name, body, tuple(names)) for name, body, names in session.text(_FOUND, [oid])
+    ]
 
 
 def not_kept_in(session: PostgresSession, oid: int) -> list[str]:
@@ -114,7 +116,10 @@ def length_checks(texts: Iterable[TextColumn]) -> tuple[Check, ...]:
 
 
 def remembered(
-    owner: str, indexes: Iterable[Index], texts: Iterable[TextColumn], not_kept: Sequence[str]
+    owner: str,
+    indexes: Iterable[AdoptedIndex],
+    texts: Iterable[TextColumn],
+    not_kept: Sequence[str],
 ) -> tuple[tuple[str, str], ...]:
     """Properties that keep what is not part of a definition."""
     lists = {
@@ -144,10 +149,10 @@ def owner_before(table: Table) -> str | None:
     return dict(table.properties).get(_OWNER)
 
 
-def indexes_before(table: Table) -> list[Index]:
+def indexes_before(table: Table) -> list[AdoptedIndex]:
     """The indexes an adopted table had."""
     found = json.loads(dict(table.properties).get(_INDEXES, "[]"))
-    return [Index(name, body, tuple(columns)) for name, body, *columns in found]
+    return [AdoptedIndex(name, body, tuple(columns)) for name, body, *columns in found]
 
 
 def not_kept_from_before(table: Table) -> list[str]:

@@ -13,9 +13,10 @@ from sqlglot import exp
 
 from journal.model.errors import PalimpsestError
 from journal.model.plan import STORE_SCHEMA
-from journal.model.schema import CatalogSnapshot, Column, ForeignKey, Identity, Table, fold
+from journal.model.schema import CatalogSnapshot, Column, ForeignKey, Identity, Index, Table, fold
 from journal.sql import dialects
 from journal.sql.relations import ident
+from journal.sql.unique_keys import index_parameters
 from journal.stores.postgres.original_definition import (
     TextColumn,
     indexes_before,
@@ -87,6 +88,8 @@ def clauses(
         kind = "PRIMARY KEY" if unique.primary and table.hidden_key else "UNIQUE"
         what = f'constraint "{unique.name}"'
         yield _key(plain, what, unique.name, kind, unique.columns)
+    for index in table.indexes:
+        yield _index(plain, index)
     for check in table.checks:
         if check.name in watched:
             continue
@@ -143,6 +146,18 @@ def _key(
     named = "" if name is None else f"CONSTRAINT {quoted(name)} "
     listed = _list(plain.table, columns)
     return TableClause(what, f"ALTER TABLE {plain.place} ADD {named}{kind} ({listed})")
+
+
+def _index(plain: PlainTable, index: Index) -> TableClause | Lost:
+    """CREATE INDEX; a unique one can be watched over where its rows are spread by its columns."""
+    what = f"index {index.name}"
+    if index.unique and not set(plain.by) <= {t.text for t in index.terms if t.is_column}:
+        return Lost(f"{what}, since its rows are spread by other columns")
+    kind = "UNIQUE INDEX" if index.unique else "INDEX"
+    start = f"CREATE {kind} {quoted(index.name)} ON {plain.place}"
+    names = {c.physical: c.name for c in plain.table.columns}
+    found = index_parameters(index, lambda name: exp.Column(this=ident(names[name])))
+    return _expression(what, found, start, found)
 
 
 def _list(table: Table, columns: tuple[str, ...]) -> str:

@@ -7,7 +7,7 @@ numbers. Many rows stay on the server, in a table that no manifest lists until t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
 
 import pyarrow as pa
 from sqlglot import exp
@@ -15,8 +15,9 @@ from sqlglot import exp
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import Table
 from journal.model.segment import Fields, SegmentFile
-from journal.model.store_session import MemoryRows, Parameters, RowSet, StagedRows
+from journal.model.store_session import MemoryRows, Parameters, RowSet, StagedRows, in_arrow
 from journal.model.version import VersionType
+from journal.sql.held_rows import shown_in_parts
 from journal.sql.relations import column, ident, union_all
 from journal.sql.row_layout import fields_of, rows_in_layout
 from journal.stores.postgres.layout import count_rows, spread
@@ -77,19 +78,11 @@ def show_rows(session: PostgresSession, table: Table, name: str, sets: Sequence[
     """Let queries of the session's transaction read row sets of ``table`` as relation ``name``."""
     memory = [r for r in sets if isinstance(r, MemoryRows)]
     staged = [r for r in sets if isinstance(r, StagedRows)]
-    groups: dict[tuple[tuple[str, str], ...], list[pa.Table]] = {}
-    for rows in memory:
-        groups.setdefault(rows.fields or fields_of(table), []).append(rows.rows)
-    if not staged and list(groups) == [fields_of(table)]:
-        show_texts(
-            session, table, name, fields_of(table), pa.concat_tables(groups[fields_of(table)])
-        )
+    fields = fields_of(table)
+    if memory and not staged and all(r.fields in {(), fields} for r in memory):
+        show_texts(session, table, name, fields, pa.concat_tables([r.rows for r in memory]))
         return
-    pieces: list[exp.Query] = []
-    for index, (fields, tables) in enumerate(groups.items()):
-        part = f"{name}_{index}"
-        show_texts(session, table, part, fields, pa.concat_tables(tables))
-        pieces.append(rows_in_layout(table, exp.to_table(part), fields))
+    pieces = shown_in_parts(table, name, memory, partial(show_texts, session, table))
     pieces += [rows_in_layout(table, staged_table(f), r.fields) for r in staged for f in r.files]
     session.stage(name, Query(union_all(pieces), ()), {})
 
@@ -117,13 +110,6 @@ def memory_rows(session: PostgresSession, table: Table) -> pa.Table:
     """What ``held_query`` has found, as columns of text and of version numbers."""
     rows = session.fetch_all()
     return in_arrow(rows, text_schema(table, fields_of(table)))
-
-
-def in_arrow(rows: Sequence[Sequence[Any]], schema: pa.Schema) -> pa.Table:
-    """Rows as they came from the server in columns of Arrow's."""
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(schema)
-    arrays = [pa.array(v, f.type) for v, f in zip(columns, schema, strict=True)]
-    return pa.Table.from_arrays(arrays, schema=schema)
 
 
 def _ends(table: Table) -> tuple[str, str]:

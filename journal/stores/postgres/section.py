@@ -17,30 +17,27 @@ from sqlglot import exp
 from journal.identity.suppression_list import SuppressionList
 from journal.model.plan import Query
 from journal.model.schema import CatalogSnapshot, Table
-from journal.model.segment import RowCounts, Tier
+from journal.model.segment import Head, RowCounts, Tier
 from journal.model.store_session import RowSet, StagedRows
 from journal.model.version import HybridClock, Version
-from journal.records.catalog import put_journal, put_state, record_commit
-from journal.records.catalog_format import JournalRow, StateRow
-from journal.sql.relations import Reader, column, version_value
+from journal.records.catalog import record_commit, record_states
+from journal.records.catalog_format import StateRow
 from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import fields_of
+from journal.sql.unique_keys import further_keys
 from journal.stores.postgres import classic_writers, flat, layout, public, readers, stale_writes
 from journal.stores.postgres import suppression_triggers as fencing
 from journal.stores.postgres.adopt_ddl import TAKEN, bare, take_over
 from journal.stores.postgres.catalog import record_inline
 from journal.stores.postgres.jobs import replaced, was_erased
+from journal.stores.postgres.native_indexes import follow_indexes
 from journal.stores.postgres.rows import show_rows, staged_table
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions import conflicts, references
-from journal.transactions.commit_plan import (
-    CommitPlan,
-    commit_plan,
-    newer_versions,
-    with_definition,
-)
+from journal.transactions.commit_plan import CommitPlan, plan_above, with_definition
 from journal.transactions.conflicts import check_catalog
-from journal.transactions.restamp import restamp_query
+from journal.transactions.head_tables import HeadTables, mine_of
+from journal.transactions.restamp import restamped
 from journal.transactions.state import JournalState, TableState
 from journal.transactions.transaction import Transaction
 from journal.transactions.transaction_rows import Author, inline_row
@@ -80,10 +77,10 @@ def write(
     _check_references(session, transaction, committed)
     writes = transaction.writes
     for table in written_flat:
-        classic_writers.pass_buffered(session, table, clock, _mine(table))
+        classic_writers.pass_buffered(session, table, clock, mine_of(table))
     # Others may have read and written since the statements ran: now nobody can any more.
     floor = writes[0].version if written_flat else clock.floor
-    plan = commit_plan(committed, writes, newer_versions(writes, clock, floor))
+    plan = plan_above(committed, writes, clock, floor)
     catalog = plan.catalog
     changed_catalog = catalog is not committed.catalog
     held = public.granted(session, committed.catalog, catalog) if changed_catalog else []
@@ -103,11 +100,6 @@ def write(
     return SectionResult(following, plan.next_state(committed, tables), plan.version)
 
 
-def _mine(table: Table) -> str:
-    """What the rows that a transaction has written to a table are shown as."""
-    return f"mine_{table.id}"
-
-
 def _taken_now(session: PostgresSession, plan: CommitPlan, committed: JournalState) -> list[int]:
     """Plain tables that become bases now, made ready for it."""
     tables = (t for t in plan.redefined if t.id not in committed.tables)
@@ -118,34 +110,20 @@ def check_conflicts(
     session: PostgresSession, transaction: Transaction, committed: JournalState
 ) -> None:
     """Raise if keys this transaction wrote were written by a commit after its snapshot."""
-    for table_id in sorted(transaction.buffered_tables()):
-        table = committed.catalog.by_id(table_id)
-        if table is None:
-            continue
-        mine = _mine(table)
+    HEADS.check(session, committed, transaction)
+    written = sorted(transaction.buffered_tables())
+    for table in (found for i in written if (found := committed.catalog.by_id(i)) is not None):
         if is_flat(table):
-            show_rows(session, table, mine, transaction.buffered(table_id))
+            mine = mine_of(table)
+            show_rows(session, table, mine, transaction.buffered(table.id))
             session.execute(Query(flat.conflicting(table, mine), ()), {})
             if session.fetch_many(1):
                 raise conflicts.conflict(table)
-            continue
-        epoch = transaction.snapshot.epoch_of(table_id)
-        if epoch != committed.epoch_of(table_id) and was_erased(session, table_id, epoch):
-            # What it has read of the erased may stand in any row it writes.
-            raise conflicts.conflict(table)
-        if not transaction.is_pinned(table_id, committed):
-            continue
-        show_rows(session, table, mine, transaction.buffered(table_id))
-        theirs = _written_after(table, committed.tables[table_id], transaction.snapshot.version)
-        overlap = conflicts.overlap_query(table).ast.copy()
-        for found in list(overlap.find_all(exp.Table)):
-            if found.name == conflicts.THEIRS:
-                found.replace(theirs.subquery(found.alias_or_name))
-            else:
-                found.set("this", exp.to_identifier(mine))
-        session.execute(Query(overlap, ()), {})
-        if session.fetch_many(1):
-            raise conflicts.conflict(table)
+            if transaction.is_pinned(table.id, committed):
+                for key in further_keys(table):
+                    session.execute(Query(flat.sharing_values(table, key, mine), ()), {})
+                    if session.fetch_many(1):
+                        raise conflicts.conflict(table)
 
 
 def _check_references(
@@ -157,57 +135,52 @@ def _check_references(
     references.check_references(session, transaction, committed, show)
 
 
-def _written_after(table: Table, state: TableState, version: Version) -> exp.Select:
-    """The journal rows that were committed after a version."""
-    rows = Reader(table, _tiers_after(state, version)).journal()
-    written = exp.Coalesce(
-        this=column(table.format.subsequent_column),
-        expressions=[column(table.format.version_column)],
-    )
-    limit = version_value(table, exp.Literal.number(version))
-    later = exp.GT(this=written, expression=limit)
-    return exp.select("*").from_(rows.subquery("j")).where(later)
-
-
-def _tiers_after(state: TableState, version: Version) -> frozenset[Tier]:
-    """The tiers with rows that were written after a version."""
-    old = [s.max_version <= version for s in state.manifest.in_tier(Tier.HISTORY)]
-    return state.tiers - {Tier.HISTORY} if all(old) else state.tiers
-
-
 def _append(
     session: PostgresSession, committed: JournalState, plan: CommitPlan
 ) -> dict[int, TableState]:
-    states: dict[int, TableState] = {}
-    for table in plan.redefined:
-        old = states.get(table.id, committed.tables.get(table.id))
-        states[table.id] = _with_definition(session, old, table, plan.version)
-    for table_id, sets in plan.rows.items():
-        state = states.get(table_id) or committed.tables[table_id]
-        table = plan.definitions[table_id]
-        incoming = _mine(table)
-        if not is_flat(table) or table_id in states:
-            # Nobody has looked at the rows yet, or only as they were defined before.
-            incoming = f"incoming_{table_id}"
-            show_rows(session, table, incoming, sets)
-        rows = _restamped(table, incoming, plan.overtaken)
-        states[table_id] = _with_rows(session, state, table, rows, sets, plan.version)
-    return states
+    defined = {t.id: t for t in committed.catalog.tables()} if plan.redefined else {}
+
+    def define(old: TableState | None, table: Table) -> TableState:
+        before = defined.get(table.id, table)
+        defined[table.id] = table
+        return _with_definition(session, old, table, plan.version, before)
+
+    def add(state: TableState, table: Table, sets: Sequence[RowSet]) -> TableState:
+        if is_flat(table):
+            return _with_flat_rows(session, table, state, sets, plan)
+        following = HEADS.with_rows(session, table, state, sets, plan)
+        layout.drop_tables(session, _staged_tables(sets))
+        return following
+
+    return plan.states(committed, define, add)
+
+
+def _add_rows(session: PostgresSession, table: Table, head: Head, rows: exp.Query) -> None:
+    session.run(layout.insert_into(table, layout.head_table(table.id, head), rows))
+
+
+HEADS = HeadTables(show_rows, layout.create_head, _add_rows, was_erased)
 
 
 def _with_definition(
-    session: PostgresSession, old: TableState | None, table: Table, version: Version
+    session: PostgresSession,
+    old: TableState | None,
+    table: Table,
+    version: Version,
+    before: Table,
 ) -> TableState:
     if is_flat(table):
         return _with_flat(session, old, table, version)
-    known, fields = with_definition(old, table, version), fields_of(table)
-    if known.manifest.heads and known.manifest.heads[-1].fields == fields:
+    fitting = with_definition(old, table, version)
+    known = HEADS.with_head(session, table, fitting)
+    if known is fitting:
+        heads = [layout.head_table(table.id, h) for h in known.manifest.heads]
+        follow_indexes(session, before, table, known.manifest, heads)
         return known
-    manifest = known.manifest.with_head(fields)
-    layout.create_head(session, table, manifest.heads[-1])
     if old is None and TAKEN in dict(table.properties):
-        manifest = replace(manifest, segments=(take_over(session, table, version),))
-    return replace(known, manifest=manifest)
+        segments = (take_over(session, table, version),)
+        known = replace(known, manifest=replace(known.manifest, segments=segments))
+    return known
 
 
 def _with_flat(
@@ -228,30 +201,22 @@ def _with_flat(
     return replace(known, manifest=following)
 
 
-def _restamped(table: Table, source: str, mapping: Mapping[Version, Version]) -> exp.Query:
-    """Buffered rows of a table, which are shown as ``source``, with the versions they get."""
-    names = table.journal_columns
-    rows = exp.select(*[column(n) for n in names]).from_(source)
-    return restamp_query(rows, table, mapping) if mapping else rows
-
-
-def _with_rows(
+def _with_flat_rows(
     session: PostgresSession,
-    state: TableState,
     table: Table,
-    rows: exp.Query,
+    state: TableState,
     sets: Sequence[RowSet],
-    version: Version,
+    plan: CommitPlan,
 ) -> TableState:
-    if is_flat(table):
-        _, above = flat.append(session, table, Query(rows, ()), {})
-        assert above is None, "the versions were taken above it, and nobody else can write"
-        return replace(state, last_version=version)
-    target = layout.head_table(table.id, state.manifest.heads[-1])
-    session.run(layout.insert_into(table, target, rows))
-    layout.drop_tables(session, _staged_tables(sets))
-    counts = sum((s.counts for s in sets), state.head_counts)
-    return replace(state, last_version=version, head_counts=counts)
+    incoming = mine_of(table)
+    if table in plan.redefined:
+        # They were looked at only as they were defined before.
+        incoming = f"incoming_{table.id}"
+        show_rows(session, table, incoming, sets)
+    rows = restamped(incoming, table, plan.overtaken)
+    _, above = flat.append(session, table, Query(rows, ()), {})
+    assert above is None, "the versions were taken above it, and nobody else can write"
+    return replace(state, last_version=plan.version)
 
 
 def _refresh(
@@ -300,9 +265,6 @@ def replace_states(
     fence: SuppressionList | None = None,
 ) -> SectionResult:
     """List other pieces of journals, and perhaps fence other rows; the caller commits."""
-    following = replace(row, generation=row.generation + 1)
-    if fence is not None:
-        following = replace(following, fence=following.generation)
     after = committed.with_tables(states, fence)
     session.read_epochs(after.epoch_of)
     for table_id, state in states.items():
@@ -312,14 +274,12 @@ def replace_states(
         table = committed.catalog.by_id(table_id)
         if table is not None:
             public.refresh_table(session, table, state)
-        found = JournalRow(table_id, state.manifest, state.last_version, state.head_counts)
-        put_journal(session, found, following.generation)
     for table in committed.catalog.tables():
         if is_flat(table) and (fence is not None or table.id in states):
             fencing.fence_journal(session, table, after.fence)
         if is_flat(table) and table.id in states:
             stale_writes.put_trigger(session, table)
-    put_state(session, following)
+    following = record_states(session, row, states, is_fenced=fence is not None)
     return SectionResult(following, after)
 
 

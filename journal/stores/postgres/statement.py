@@ -15,19 +15,18 @@ from sqlglot import exp
 from journal.erasure import guard
 from journal.model.plan import P_VERSION, Append, Query, StatementPlan, Step
 from journal.model.schema import Table
-from journal.model.segment import Fields
-from journal.model.store_session import MemoryRows, Parameters, RowSet, count_kinds
+from journal.model.store_session import Parameters, RowSet
 from journal.model.version import Version
 from journal.records.catalog_format import StateRow
+from journal.sql import held_rows
 from journal.sql.row_layout import fields_of
-from journal.sql.sql import relation
 from journal.stores.postgres import classic_writers, section
 from journal.stores.postgres.appending import append_to_head, appended_to
 from journal.stores.postgres.layout import drop_views, refresh_tiers
 from journal.stores.postgres.rows import held_query, memory_rows, show_rows, stage_rows
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions import conflicts
-from journal.transactions.protocol import WHOLE_TIERS, ScanAccess
+from journal.transactions.scan_access import as_relation, whole_tiers
 from journal.transactions.state import JournalState
 from journal.transactions.statement_run import StatementRun, run_step
 from journal.transactions.transaction import Transaction
@@ -42,6 +41,8 @@ _ROUNDS_MAX = 3
 
 class DatabaseStatement(AbstractContextManager["DatabaseStatement", None]):
     """One statement's stay; ``row`` is the state's, given to one inside the commit section."""
+
+    access, near = whole_tiers, as_relation
 
     def __init__(
         self,
@@ -63,25 +64,16 @@ class DatabaseStatement(AbstractContextManager["DatabaseStatement", None]):
         self.committed = committed
         self.transaction = transaction
 
-    def access(self, table_id: int) -> ScanAccess:
-        """Whole tiers: the server finds its rows itself."""
-        return WHOLE_TIERS
-
     def show(self, tables: Iterable[int], scans: Iterable[int] = ()) -> None:
         """Let queries see the transaction's own rows of these tables, and what it is shown."""
         for shown, manifest in self.transaction.shown:
             if shown.id not in self._shown:
                 self._shown.add(shown.id)
                 self._views += refresh_tiers(self.session, shown, manifest)
-        for table_id in tables:
-            table = self.transaction.catalog.by_id(table_id)
-            if table is None or table_id in self._shown:
-                continue
-            self._shown.add(table_id)
+        for table, rows in self.transaction.newly_read(tables, self._shown):
             self._show_layout(table)
-            rows = self.transaction.buffered(table_id)
             if rows:
-                show_rows(self.session, table, f"tx{table_id}_buffer", rows)
+                show_rows(self.session, table, f"tx{table.id}_buffer", rows)
 
     def _show_layout(self, table: Table) -> None:
         """Make the tiers readable under a layout that this transaction has made itself."""
@@ -103,10 +95,6 @@ class DatabaseStatement(AbstractContextManager["DatabaseStatement", None]):
             written = map(self.committed.catalog.get, plan.writes)
             classic_writers.keep_out(self.session, written)
         return {}
-
-    def near(self, fields: Fields, rows: exp.Query) -> exp.Expr:
-        """The list is where the rows are."""
-        return relation(rows)
 
     def run(self, step: Step, run: StatementRun) -> None:
         """Run one step; ``run`` takes what comes of it."""
@@ -135,7 +123,7 @@ class DatabaseStatement(AbstractContextManager["DatabaseStatement", None]):
             return stage_rows(self.session, table, query, parameters, name)
         if rows.num_rows == 0:
             return None
-        return MemoryRows(rows, count_kinds(rows, table), fields_of(table))
+        return held_rows.memory_rows(rows, table)
 
     def _append_inline(self, table: Table, query: Query, parameters: Parameters) -> int:
         """Append a query's rows to the table's head; how many they were.

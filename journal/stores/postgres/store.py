@@ -21,7 +21,9 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
-from journal.model.store_session import Parameters, RecordDialect, ResultColumn, batches_of
+from journal.model.result_column import ResultColumn
+from journal.model.session_defaults import arrow_of, count_of, nothing_tracked, row_of
+from journal.model.store_session import Parameters, RecordDialect, batches_of
 from journal.sql.lowering.select import result_names
 from journal.sql.relations import ident
 from journal.stores.postgres.arrow import array_text, arrow_table
@@ -31,7 +33,7 @@ from journal.stores.postgres.outcome import Outcomes, leaves_open
 from journal.stores.postgres.pivot import with_values
 from journal.stores.postgres.server import POSTGRESQL, Abilities
 from journal.stores.postgres.text import EpochOf, Text, kept, render, rendered, unreplaced
-from journal.stores.postgres.types import arrow_name, sql_type, stored_type, type_name
+from journal.stores.postgres.types import sql_type, stored_type, type_name
 
 BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 BEGIN_SECTION = "BEGIN ISOLATION LEVEL READ COMMITTED"
@@ -53,6 +55,8 @@ class PostgresSession:
     """One connection; transactions here are short and belong to one statement."""
 
     dialect = RecordDialect.POSTGRES
+    arrow, row, count = arrow_of, row_of, count_of
+    track_progress = progress = nothing_tracked
 
     def __init__(
         self,
@@ -275,13 +279,6 @@ class PostgresSession:
             [name for name, _, _ in shape], [(oid, mod) for _, oid, mod in shape], rows
         )
 
-    def arrow(self, query: Query, parameters: Parameters) -> pa.Table:
-        self.execute(query, parameters)
-        return self.rest_as_arrow()
-
-    def arrow_reader(self, query: Query, parameters: Parameters) -> pa.RecordBatchReader:
-        return self.arrow(query, parameters).to_reader()
-
     def stage(self, name: str, query: Query, parameters: Parameters) -> None:
         query = self._with_values(query, parameters)
         text = kept(
@@ -350,17 +347,6 @@ class PostgresSession:
         columns = [column.to_pylist() for column in table.columns]
         return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
 
-    def arrow_columns(self, table: pa.Table) -> list[ResultColumn]:
-        """The columns of an Arrow table, as a query of it would have them."""
-        return [ResultColumn(f.name, arrow_name(f.type)) for f in table.schema]
-
-    def row(self, query: Query, parameters: Parameters) -> tuple[Any, ...]:
-        """The single row of a query, which is finished then."""
-        self.execute(query, parameters)
-        with mapped():
-            (found,) = self._cursor.fetchall()
-        return tuple(found)
-
     def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
         """The columns a query would have; it is not run."""
         return [
@@ -386,19 +372,9 @@ class PostgresSession:
             for i in range(result.nfields)
         ]
 
-    def count(self, name: str) -> int:
-        """Rows of a staged relation."""
-        return int(self.row(Query(exp.select(exp.Count(this=exp.Star())).from_(name), ()), {})[0])
-
     def interrupt(self) -> None:
         with suppress(psycopg.Error):
             self._connection.cancel_safe(timeout=5.0)
-
-    def track_progress(self) -> None:
-        """The server does not tell how far a query is."""
-
-    def progress(self) -> float | None:
-        return None
 
     def close(self) -> None:
         """Close the connection."""

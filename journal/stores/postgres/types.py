@@ -134,14 +134,6 @@ def sql_type(kind: pa.DataType) -> str:
     return "text"
 
 
-def arrow_name(kind: pa.DataType) -> str:
-    """The canonical name of an Arrow type."""
-    name = _CANONICAL.get(sql_type(kind).removesuffix("[]"), "VARCHAR")
-    if pa.types.is_decimal(kind):
-        name = f"DECIMAL({kind.precision},{kind.scale})"
-    return name + "[]" if sql_type(kind).endswith("[]") else name
-
-
 _FROM_ARROW = (
     (pa.types.is_boolean, "boolean"),
     (pa.types.is_int8, "smallint"),
@@ -156,18 +148,3 @@ _FROM_ARROW = (
     (pa.types.is_large_binary, "bytea"),
     (pa.types.is_duration, "interval"),
 )
-_CANONICAL = {
-    "boolean": "BOOLEAN",
-    "smallint": "SMALLINT",
-    "integer": "INTEGER",
-    "bigint": "BIGINT",
-    "real": "FLOAT",
-    "double precision": "DOUBLE",
-    "date": "DATE",
-    "time": "TIME",
-    "bytea": "BLOB",
-    "interval": "INTERVAL",
-    "timestamp": "TIMESTAMP",
-    "timestamptz": "TIMESTAMP WITH TIME ZONE",
-    "numeric": "DECIMAL",
-}

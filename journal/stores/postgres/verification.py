@@ -20,7 +20,7 @@ from journal.stores.postgres.flat import moved
 from journal.stores.postgres.statement import DatabaseStatement
 from journal.transactions import verification
 from journal.transactions.state import TableState
-from journal.transactions.verification import Found, miscounted, miscounted_backup
+from journal.transactions.verification import Found, check_segments, miscounted, miscounted_backup
 
 if TYPE_CHECKING:
     from journal.stores.postgres.journal import DatabaseJournal
@@ -54,19 +54,9 @@ def _pieces(
         counted += layout.count_rows(session, table, layout.head_table(table.id, head))
     report.rows += counted.total
     yield from miscounted("the heads", counted, state.head_counts)
-    segments = moved(state.manifest)
-    for done, segment in enumerate(segments):
-        report.segments += 1
-        report.files += 1
-        source = layout.segment_table(segment)
-        rows = layout.count_rows(session, table, source)
-        report.rows += rows.total
-        yield from miscounted(segment.id, rows, segment.counts)
-        if rows == segment.counts:
-            holds = as_committed.fingerprint(session, table, source, segment.fields)
-            if (changed := as_committed.altered(segment, holds)) is not None:
-                yield "altered", changed
-        advance((done + 1) / len(segments))
+    segments, source = moved(state.manifest), layout.segment_table
+    given = (segments, source, as_committed.held, report, advance)
+    yield from check_segments(session, table, *given)
     for segment in backup_only_segments(session, table, state):
         report.segments += 1
         report.files += 1

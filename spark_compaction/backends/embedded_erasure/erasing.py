@@ -21,6 +21,7 @@ from journal.records import backups, retired
 from journal.records.report import ESTIMATED, JobReport, Skipped, Work
 from journal.stores.embedded.integrity import damage_named
 from journal.stores.embedded.journal import Journal
+from journal.transactions.reading import reading
 from journal.transactions.state import JournalState
 from spark_compaction.backends.embedded.maintenance import staged_folders
 from spark_compaction.backends.embedded_erasure.key_matches import (
@@ -43,10 +44,7 @@ from spark_compaction.backends.embedded_erasure.purge import (
     volume,
 )
 from spark_compaction.engines.local import LocalEngine
-from spark_compaction.erasure.backend import (
-    PurgeRun,
-    reading,
-)
+from spark_compaction.erasure.backend import PurgeRun
 from spark_compaction.erasure.legal_holds import check_hidden
 from spark_compaction.erasure.receipts import PurgedRows
 from spark_compaction.programs.unsealed import unsealed

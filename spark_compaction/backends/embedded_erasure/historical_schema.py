@@ -19,7 +19,7 @@ def show_ever(journal: Journal, statement: OpenStatement, table: Table) -> Table
     """A table with every column it ever had, whose tiers can be read so in this statement."""
     assert isinstance(statement, Statement)
     state = statement.committed.tables[table.id]
-    whole = as_ever(table, state.layouts, journal.new_table_id())
+    whole = as_ever(table, state.layouts, journal.counters.new_table_id())
     refresh_tiers(statement.session, whole, state.manifest, journal.root)
     return whole
 

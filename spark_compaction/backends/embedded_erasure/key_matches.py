@@ -22,6 +22,7 @@ from journal.local_engine.session import DuckDBSession
 from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.segment import Fields, Head, RowCounts, Segment, SegmentFile
+from journal.sql.counting import count_rows
 from journal.sql.relations import column, ident
 
 _FILE = "_of_file"
@@ -82,7 +83,7 @@ def holdings(
         rows = rows.join(
             exp.alias_(exp.to_table(_KEYS), "k", table=True), on=_same_key(table), join_type="semi"
         )
-        found.heads = found.heads + layout.count_rows(session, table, rows.subquery("h"))
+        found.heads = found.heads + count_rows(session, table, rows.subquery("h"))
     return found
 
 

@@ -17,9 +17,9 @@ import pyarrow as pa
 from journal.files.filters.sidecar import FileFilters
 from journal.files.scratch import scratch
 from journal.model.errors import Code, PalimpsestError
+from journal.model.result_column import ResultColumn
 from journal.model.schema import Table
 from journal.model.segment import Fields, Segment, SegmentFile
-from journal.model.store_session import ResultColumn
 from journal.records.backups import Backup
 from journal.sql.relations import column
 from journal.sql.row_layout import journal_fields

@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 
 from journal.model.schema import Table
 from journal.model.segment import Manifest
-from journal.records import backups
+from journal.records import backups, retired
 from journal.records.backups import Backup, Naming
 from journal.records.retired import Reaped
 from journal.stores.hive import backup_segments
-from journal.stores.hive.catalog_db import retired as sql_retired
 from journal.stores.hive.catalog_db.catalog import RECORDS, STATE
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.segment_check import count_rows
@@ -59,7 +58,7 @@ class HiveBackups:
         _, committed = self.journal.look()
         live = backup_segments.live_paths(committed.tables[self.table.id].manifest)
         with self.journal.catalog.reading() as catalog:
-            there = {r.path for r in sql_retired.load_retired(catalog, self.table.id)}
+            there = {r.id for r in retired.load_retired(catalog, self.table.id)}
         return PiecesHere(live | there, live)
 
     def no_reaping(self) -> AbstractContextManager[object]:
@@ -85,7 +84,7 @@ class HiveBackups:
     def due(self, chosen: Chosen | None, ignored: Collection[str]) -> Reaped:
         """Retired partitions."""
         found = cleaning.droppable(self.journal, self.table.id, chosen, frozenset(ignored))
-        return Reaped(tuple(r.path for r in found))
+        return Reaped(tuple(r.id for r in found))
 
     def reap(self, chosen: Chosen | None = None) -> Reaped:
         """The same, dropped."""

@@ -6,17 +6,20 @@ commit; it goes once it is older than any transaction may be. What is listed is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from sqlglot import exp
 
 from journal.model.errors import PalimpsestError
+from journal.model.store_session import RecordSession
+from journal.model.version import Version
 from journal.records import backups
+from journal.records import retired as retired_rows
+from journal.records.retired import RetiredRow
+from journal.records.schema import RETIRED
 from journal.stores.hive import layout
 from journal.stores.hive import plain as hive_plain
 from journal.stores.hive.catalog_db import catalog as rows_of
-from journal.stores.hive.catalog_db import retired as sql_retired
-from journal.stores.hive.catalog_db.retired import RetiredPartition
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.object_names import made_us
 from journal.stores.hive.store import HiveConnection
@@ -27,7 +30,7 @@ FORSAKEN_US = 24 * 3600 * 1_000_000
 """How old rows must be that no transaction can be about to commit."""
 
 
-Chosen = Callable[[Sequence[RetiredPartition]], Sequence[RetiredPartition]]
+Chosen = Callable[[Sequence[RetiredRow]], Sequence[RetiredRow]]
 """Which retired segments of a table go, those first that were replaced first."""
 
 
@@ -36,21 +39,21 @@ def droppable(
     table_id: int | None = None,
     chosen: Chosen | None = None,
     ignored: frozenset[str] = frozenset(),
-) -> list[RetiredPartition]:
+) -> list[RetiredRow]:
     """The retired segments that may go: those whose grace is over, or those ``chosen``.
 
     What a backup keeps is not among them, unless its name is ``ignored``.
     """
     with journal.catalog.reading() as reading:
-        found = sql_retired.load_retired(reading, table_id)
+        found = retired_rows.load_retired(reading, table_id)
     # A backup lists what is live when it is made, so none that is made now lists one of these.
     with journal.reading_session() as session:
         pinned = backups.pinned_paths(session, ignored)
     now = journal.now()
-    due = [r for r in found if r.until_us <= now] if chosen is None else chosen(found)
+    due = [r for r in found if r.is_over(now)] if chosen is None else chosen(found)
     # What hides rows goes after them.
-    due = sorted(due, key=lambda r: r.path.startswith(journal.names.masks))
-    return [r for r in due if r.path not in pinned]
+    due = sorted(due, key=lambda r: r.id.startswith(journal.names.masks))
+    return [r for r in due if r.id not in pinned]
 
 
 def reap(
@@ -60,31 +63,36 @@ def reap(
     chosen: Chosen | None = None,
 ) -> list[str]:
     """Drop retired segments that may go, see ``droppable``; their paths."""
-    done: list[RetiredPartition] = []
+    done: list[RetiredRow] = []
     with journal.leases.holding([REAPING]):
         found = droppable(journal, table_id, chosen)
         if found:
             # Whoever reads them at a manifest of before learns it from the catalog.
-            with journal.catalog.writing(sql_retired.RETIRED) as writing:
-                sql_retired.end_grace_of(writing, [r.path for r in found], journal.now())
+            with journal.catalog.writing(RETIRED) as writing:
+                _end_grace(writing, [r.id for r in found], journal.now())
         for retired in found:
             try:
-                if layout.is_adopted(journal.names, retired.path):
-                    hive_plain.remove(connection, journal.names, retired.path)
+                if layout.is_adopted(journal.names, retired.id):
+                    hive_plain.remove(connection, journal.names, retired.id)
                 else:
-                    journal.drop_segment(connection, retired.path)
+                    journal.drop_segment(connection, retired.id)
             except PalimpsestError:
                 # It stays retired, and is dropped the next time.
                 continue
             done.append(retired)
         if done:
-            with journal.catalog.writing(sql_retired.RETIRED, rows_of.RECORDS) as writing:
-                sql_retired.forget_retired(writing, [r.path for r in done])
+            with journal.catalog.writing(RETIRED, rows_of.RECORDS) as writing:
+                retired_rows.forget(writing, [r.id for r in done])
                 with journal.recording(writing) as session:
                     for retired in done:
-                        backups.forget_without(session, retired.table_id, [retired.path])
+                        backups.forget_without(session, retired.table_id, [retired.id])
                     session.commit()
-    return [r.path for r in done]
+    return [r.id for r in done]
+
+
+def _end_grace(connection: RecordSession, paths: Iterable[str], until: Version) -> None:
+    late = {r.id for r in retired_rows.load_retired(connection) if (r.until or 0) > until}
+    retired_rows.keep_until(connection, [path for path in paths if path in late], until)
 
 
 def remove_forsaken(
@@ -113,7 +121,7 @@ def forsaken(
     """
     _, state = journal.look()
     with journal.catalog.reading() as reading:
-        known = {r.path for r in sql_retired.load_retired(reading)}
+        known = {r.id for r in retired_rows.load_retired(reading)}
     for state_of in state.tables.values():
         known |= {s.files[0].path for s in state_of.manifest.segments}
         known |= set(state_of.manifest.key_lists)

@@ -27,18 +27,19 @@ from journal.model.segment import Segment
 from journal.model.store_session import StoreSession
 from journal.records import backups, deferred_subjects
 from journal.records import erasure_rows as requests_of
+from journal.records import retired as retired_rows
 from journal.records.backups import Backup
 from journal.records.report import JobReport, Work
 from journal.sql.row_layout import rows_in_layout
 from journal.stores.hive import backup_segments, layout
 from journal.stores.hive.catalog_db import catalog as rows_of
-from journal.stores.hive.catalog_db import retired as sql_retired
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.leases import HeldLeases
 from journal.stores.hive.session import HiveSession
 from journal.stores.hive.statement import INLINE_ROWS_MAX
 from journal.stores.hive.store import HiveConnection
 from journal.transactions.protocol import OpenStatement
+from journal.transactions.reading import reading
 from journal.transactions.state import JournalState, TableState
 from spark_compaction import runner
 from spark_compaction.backends.hive import cleaning
@@ -59,7 +60,6 @@ from spark_compaction.erasure.backend import (
     SourceRows,
     T,
     brought,
-    reading,
     unchanged,
 )
 from spark_compaction.erasure.purge_sql import PurgeInSql
@@ -326,7 +326,7 @@ class HiveErasure:
         """Retired partitions of a table, and what nobody has listed since it was made."""
         journal = self.journal
         with journal.catalog.reading() as reading_catalog:
-            retired = {r.path for r in sql_retired.load_retired(reading_catalog, table_id)}
+            retired = {r.id for r in retired_rows.load_retired(reading_catalog, table_id)}
         with journal.reading_session() as session:
             retired -= backups.listed_paths(backups.load(session, table_id))
         return [*sorted(retired), *cleaning.forsaken(journal, connection, before, table_id)]

@@ -19,13 +19,13 @@ from journal.erasure.requests import ErasureRequest
 from journal.model.schema import Table
 from journal.model.segment import RowCounts
 from journal.model.store_session import StoreSession
+from journal.records import retired
 from journal.records.catalog_format import JournalRow
+from journal.records.retired import RetiredRow
 from journal.sql.row_layout import rows_in_layout
 from journal.stores.hive import layout
 from journal.stores.hive.catalog_db import catalog as rows_of
-from journal.stores.hive.catalog_db import retired as sql_retired
 from journal.stores.hive.catalog_db.engine import CatalogConnection
-from journal.stores.hive.catalog_db.retired import RetiredPartition
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.session import HiveSession
 from journal.stores.hive.statement import INLINE_ROWS_MAX, HiveStatement, write_held
@@ -122,8 +122,8 @@ def relisted(
 ) -> TableState:
     """Name other lists of keys in a manifest, also for those who began before; some are retired."""
     now, table_id = journal.now(), change.table_id
-    gone = [RetiredPartition(name, table_id, now, now, "") for name in change.dropped]
-    sql_retired.retire(connection, gone)
+    gone = [RetiredRow(id=n, table_id=table_id, since=now, until=now) for n in change.dropped]
+    retired.retire(connection, gone)
     manifest = replace(change.applied(state.manifest), epoch=state.manifest.epoch + 1)
     following = replace(state, manifest=manifest)
     listed = JournalRow(table_id, manifest, following.last_version, RowCounts())

@@ -10,90 +10,66 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from datetime import datetime
 from typing import Any
 
 from sqlglot import exp
 
-from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment
 from journal.model.version import Version
-from journal.records import backups
-from journal.records.catalog_format import JournalRow
-from journal.records.report import UNKNOWN, JobReport
+from journal.records import backups, retired
+from journal.records.catalog import record_states
+from journal.records.report import UNKNOWN
+from journal.records.retired import RetiredRow
+from journal.sql.counting import Fingerprint
 from journal.sql.relations import column
-from journal.sql.row_layout import counted_kinds, journal_fields, present_keys
+from journal.sql.row_layout import counted_kinds, present_keys, row_counts, written_rows
 from journal.stores.hive import backup_segments, layout, written
 from journal.stores.hive.catalog_db import catalog as rows_of
-from journal.stores.hive.catalog_db import retired as sql_retired
-from journal.stores.hive.catalog_db.retired import RetiredPartition
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.missing_tables import blaming
 from journal.stores.hive.segment_check import check_there, check_whole, count_rows, refresh
 from journal.stores.hive.session import HiveSession
-from journal.transactions.state import JournalState, TableState
-from spark_compaction.backend import Alongside, Fingerprint, JoinedRows, Piece, Replan, TableAt
+from journal.transactions.state import JournalState
+from spark_compaction.backend import Alongside, JoinedRows, Piece, Replan, TableAt
 from spark_compaction.backends.hive import cleaning
 from spark_compaction.backends.hive.backup_transport import HiveTransport
 from spark_compaction.backends.hive.pieces import fingerprints, paths, pieces
 from spark_compaction.backends.hive.staging import staging
 from spark_compaction.contract import JobPlan, JobRequest, Staged
-from spark_compaction.programs.compaction_sql import CompactionInSql
 from spark_compaction.programs.journal_rows import query_of
-from spark_compaction.programs.retention_sql import RetentionInSql
-from spark_compaction.runner import run
-
-
-def compact(journal: HiveJournal, asked: JobRequest, mode: str = "major") -> JobReport:
-    """Run a compaction."""
-    return run(HiveBackend(journal, asked), CompactionInSql(mode), asked)
-
-
-def retain(
-    journal: HiveJournal, asked: JobRequest, now: datetime, by: str | None = None
-) -> JobReport:
-    """Apply the table's policy at a moment; ``by`` makes the backup of what was there before."""
-    return run(HiveBackend(journal, asked), RetentionInSql(now, asked.job_id, by), asked)
-
+from spark_compaction.programs.swapped_manifest import swapped
+from spark_compaction.programs.table_lock import table_lock
 
 _ASKED = "asked_rows"
 
 
 class HiveBackend:
-    """One run of a job on a Hive store."""
+    """One run of a job on a Hive store.
+
+    ``session`` is that of the statement that reads what was planned on.
+    """
+
+    session: HiveSession
 
     def __init__(self, journal: HiveJournal, asked: JobRequest) -> None:
         self.journal = journal
         self._asked = asked
         self._made: list[str] = []
         self._stay = ExitStack()
-        self._session: HiveSession | None = None
 
     @property
     def sizes(self) -> str:
         """Spark does not say what partitions take."""
         return UNKNOWN
 
-    @property
-    def session(self) -> HiveSession:
-        """The session of the statement that reads what was planned on."""
-        assert self._session is not None
-        return self._session
-
     def now(self) -> Version:
         return self.journal.clock.now()
 
     @contextmanager
     def lock(self, table: Table) -> Iterator[None]:
-        with self.journal.leases.trying(f"maintenance:{table.id}") as is_mine, self._stay:
-            if not is_mine:
-                raise PalimpsestError(
-                    Code.JOB_BUSY,
-                    f"another job is replacing parts of {table.name}",
-                    advice="wait until it has ended; system.jobs shows it",
-                )
+        with table_lock(self.journal, table), self._stay:
             yield
 
     @contextmanager
@@ -115,7 +91,7 @@ class HiveBackend:
 
     def read_in(self, session: HiveSession, committed: JournalState, table: Table) -> TableAt:
         """What a table consists of, as the session of a statement reads it from now on."""
-        self._session = session
+        self.session = session
         now, state = committed.catalog.by_id(table.id), committed.tables[table.id]
         listed = tuple(pieces(state.manifest.segments))
         shown = state.layouts[-1] if now is None else now
@@ -145,25 +121,22 @@ class HiveBackend:
                 row, committed = journal.look_in(connection)
                 if committed.catalog.by_id(table.id) != (None if at.is_dropped else table):
                     raise Replan("the table's definition was changed meanwhile")
-                state = _replaced(committed.tables[table.id], staged)
+                before = committed.tables[table.id]
+                state = swapped(before, staged, is_new_epoch=staged.removes_rows)
                 if alongside is not None:
                     with journal.recording(connection) as records:
                         alongside.record(records, committed, state.manifest)
                         records.commit()
-                following = replace(row, generation=row.generation + 1)
-                listed = JournalRow(table.id, state.manifest, state.last_version, RowCounts())
-                rows_of.put_journal(connection, listed, following.generation)
                 now, job_id = journal.now(), self._asked.job_id
                 until = now + self._asked.grace_us
-                gone = [(s, until) for s in removed] + [(s, now) for s in staged.archived]
-                retired = [
-                    RetiredPartition(s.files[0].path, table.id, end, now, job_id) for s, end in gone
-                ]
-                sql_retired.retire(connection, retired)
+                gone = RetiredRow(id="", table_id=table.id, since=now, until=until, job_id=job_id)
+                apart = replace(gone, until=now)
+                retired.retire(connection, gone.of(s.files[0].path for s in removed))
+                retired.retire(connection, apart.of(s.files[0].path for s in staged.archived))
                 if staged.removes_rows:
                     # What a claim is checked against may be gone; the epoch tells who is late.
                     rows_of.forget_claims_of(connection, table.id)
-                rows_of.put_state(connection, following)
+                following = record_states(connection, row, {table.id: state})
             journal.keep(following, committed.with_tables({table.id: state}))
         journal.held.forget(staged.moved)
         return tuple(s.id for s in removed)
@@ -216,12 +189,10 @@ class HiveBackend:
     def scan(self, piece: Piece, shown: Table | None = None) -> exp.Select:
         names, places = self.journal.names, paths(piece)
         if shown is not None:
-            found = layout.rows_in_table(names, shown, piece.fields, places)
-            assert isinstance(found, exp.Select)
-            return found
-        columns = [n for n, _ in journal_fields(self._asked.table, piece.fields)]
-        source = layout.rows_of(names, places).subquery("p")
-        return exp.select(*[column(n, "p") for n in columns]).from_(source)
+            return layout.rows_in_table(names, shown, piece.fields, places)
+        return written_rows(
+            self._asked.table, layout.rows_of(names, places).subquery(), piece.fields
+        )
 
     def write(self, at: TableAt, like: Piece, rows: JoinedRows, *, anew: bool) -> Segment | None:
         """Rows that are written anew lie in the partitions and buckets that the table wants."""
@@ -259,10 +230,7 @@ class HiveBackend:
         connection = self.session.connection
         with blaming(connection, self.journal.names, at.table, piece.segments):
             found = connection.run(self._placed(rows))
-        return {
-            str(name): RowCounts(opens, total - opens - tombstones, tombstones)
-            for name, total, opens, tombstones in found
-        }
+        return {str(name): row_counts(counted) for name, *counted in found}
 
     def show(self, name: str, query: exp.Query) -> None:
         self.session.put_remote(name, self._placed(query))
@@ -277,20 +245,3 @@ class HiveBackend:
         placed = self.session.in_spark(query)
         assert isinstance(placed, exp.Query)
         return placed
-
-
-def _replaced(state: TableState, staged: Staged) -> TableState:
-    """The journal with new segments in the place of old ones; raises Replan if they are gone."""
-    assert staged.replacement is not None
-    gone = {s.id for s in staged.replacement.removed}
-    kept = tuple(s for s in state.manifest.segments if s.id not in gone)
-    if len(kept) + len(gone) != len(state.manifest.segments):
-        raise Replan("the manifest does not list any more what was planned on")
-    manifest = replace(
-        state.manifest,
-        generation=state.manifest.generation + 1,
-        epoch=state.manifest.epoch + int(staged.removes_rows),
-        floor=max(state.manifest.floor, staged.floor),
-        segments=(*staged.replacement.added, *kept),
-    )
-    return replace(state, manifest=manifest)

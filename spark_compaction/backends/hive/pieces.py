@@ -8,9 +8,10 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from journal.model.segment import Fields, Segment, Tier
+from journal.sql.counting import Fingerprint
 from journal.sql.relations import column, ident, union_all
 from journal.stores.hive.connection import HiveConnection
-from spark_compaction.backend import Fingerprint, Piece
+from spark_compaction.backend import Piece
 
 
 def pieces(

@@ -11,19 +11,21 @@ from journal.stores.hive import adoption
 from journal.stores.hive.ejection import eject
 from journal.stores.hive.journal import HiveJournal
 from journal.transactions.transaction_rows import Author
-from spark_compaction.backends.hive import maintenance as jobs
+from spark_compaction import set_based
 from spark_compaction.backends.hive.application import running_in
 from spark_compaction.backends.hive.backups import HiveBackups, overdue
 from spark_compaction.backends.hive.erasure import HiveErasure
+from spark_compaction.backends.hive.maintenance import HiveBackend
 from spark_compaction.contract import Workers
 from spark_compaction.maintenance import AdoptionRequest, Maintenance
 
 
 def maintenance(journal: HiveJournal) -> Maintenance:
     """The programs of a Hive store."""
+    backend = partial(HiveBackend, journal)
     return Maintenance(
-        compact=partial(jobs.compact, journal),
-        retain=partial(jobs.retain, journal),
+        compact=partial(set_based.compact, backend),
+        retain=partial(set_based.retain, backend),
         backups=partial(HiveBackups, journal),
         overdue=partial(overdue, journal),
         erasure=partial(HiveErasure, journal),

@@ -20,10 +20,11 @@ from journal.files.scratch import scratch
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import Table
 from journal.model.segment import Fields, Segment, SegmentFile
+from journal.model.store_session import in_arrow
 from journal.records.backups import Backup
 from journal.stores.postgres import layout, pieces
 from journal.stores.postgres.journal import DatabaseJournal
-from journal.stores.postgres.rows import as_texts, in_arrow, show_texts, text_schema
+from journal.stores.postgres.rows import as_texts, show_texts, text_schema
 from journal.stores.postgres.store import PostgresSession
 from spark_compaction.backends.postgres import segment_swap
 from spark_compaction.programs import backup_transport

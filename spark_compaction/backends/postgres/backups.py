@@ -92,7 +92,7 @@ class DatabaseBackups:
             session.read_epochs(committed.epoch_of)
             target = exp.table_(pieces.new_name(table.id, 0), db=STORE_SCHEMA)
             fields = fields_of(table)
-            names = [name for name, _ in fields] + list(pieces.ends(table))
+            names = [name for name, _ in fields] + list(table.ends)
             rows = Reader(table, frozenset({Tier.BASE})).current([(column(n), n) for n in names])
             layout.create_rows(session, table, target, fields)
             session.run(layout.insert_fields(table, target, fields, rows))

@@ -32,6 +32,7 @@ from journal.stores.postgres import backup_segments, layout
 from journal.stores.postgres.journal import DatabaseJournal
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions.protocol import OpenStatement
+from journal.transactions.reading import reading
 from journal.transactions.state import JournalState, TableState
 from spark_compaction import runner
 from spark_compaction.backends.postgres import searched, segment_swap, table_backups
@@ -50,7 +51,6 @@ from spark_compaction.erasure.backend import (
     SourceRows,
     T,
     brought,
-    reading,
     unchanged,
 )
 from spark_compaction.erasure.purge_sql import PurgeInSql

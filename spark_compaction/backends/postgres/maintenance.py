@@ -10,10 +10,11 @@ their epoch. No row is updated or deleted: tables are made, and later dropped.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from sqlglot import exp
@@ -25,6 +26,7 @@ from journal.model.segment import Head, RowCounts, Segment, SegmentFile, Tier
 from journal.model.version import Version
 from journal.records.backups import BackupKind
 from journal.records.report import ESTIMATED, JobReport
+from journal.sql.counting import Fingerprint
 from journal.sql.relations import column
 from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import fields_of, present_keys
@@ -33,18 +35,18 @@ from journal.stores.postgres import exchange as exchanging
 from journal.stores.postgres import jobs as rows_of
 from journal.stores.postgres.journal import DatabaseJournal
 from journal.stores.postgres.partitions import create_sealed
-from journal.stores.postgres.pieces import Inputs
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions.state import JournalState, TableState
-from spark_compaction.backend import Alongside, Fingerprint, JoinedRows, Piece, Replan, TableAt
+from spark_compaction.backend import Alongside, JoinedRows, Piece, Replan, TableAt
 from spark_compaction.backends.postgres import segment_swap
 from spark_compaction.backends.postgres.backup_transport import DatabaseTransport
 from spark_compaction.backends.postgres.flat_compaction import FlatCompaction
 from spark_compaction.backends.postgres.spark_filling import Fill, Filling, by_server
-from spark_compaction.contract import JobPlan, JobRequest, Staged
+from spark_compaction.contract import JobPlan, JobRequest, Replacement, Staged
 from spark_compaction.programs.compaction_sql import CompactionInSql
 from spark_compaction.programs.journal_rows import query_of
 from spark_compaction.programs.retention_sql import RetentionInSql
+from spark_compaction.programs.table_pieces import each, head_piece, look_and_record, table_at
 from spark_compaction.runner import run
 
 
@@ -77,13 +79,17 @@ def retain(
 
 
 class DatabaseBackend:
-    """One run of a job on a database; ``fill`` has rows written by the server, or by Spark."""
+    """One run of a job on a database; ``fill`` has rows written by the server, or by Spark.
+
+    ``session`` is that of the lock, of the preview, or of the section of the swap.
+    """
+
+    session: PostgresSession
 
     def __init__(self, journal: DatabaseJournal, asked: JobRequest, fill: Fill = by_server) -> None:
         self.journal = journal
         self._asked = asked
         self._fill = fill
-        self._open: PostgresSession | None = None
         self._made = 0
         self._like_journal = {flat.JOURNAL}
         self._seen: Fingerprint | None = None
@@ -93,21 +99,15 @@ class DatabaseBackend:
         """What the server takes for rows differs by where they lie, and changes while it cleans."""
         return ESTIMATED
 
-    @property
-    def session(self) -> PostgresSession:
-        """The session of the lock, or of the preview."""
-        assert self._open is not None
-        return self._open
-
     def now(self) -> Version:
         return self.journal.clock.now()
 
     @contextmanager
     def lock(self, table: Table) -> Iterator[None]:
-        with segment_swap.turn(self.journal, table) as self._open:
-            segment_swap.remove_litter(self._open, table.id)
+        with segment_swap.turn(self.journal, table) as self.session:
+            segment_swap.remove_litter(self.session, table.id)
             if is_flat(table):
-                exchanging.refuse_ties(self._open, table)
+                exchanging.refuse_ties(self.session, table)
             yield
 
     @contextmanager
@@ -117,11 +117,11 @@ class DatabaseBackend:
             with self.journal.statement(transaction) as statement:
                 yield self.read_in(statement.session, statement.committed, table)
         finally:
-            self.journal.rollback(transaction)
+            transaction.rollback()
 
     def read_in(self, session: PostgresSession, committed: JournalState, table: Table) -> TableAt:
         """What a table consists of, as a session reads it from now on."""
-        self._open = session
+        self.session = session
         return self._at(committed, table.id, committed.version)
 
     def rotate_head(self, table: Table) -> TableAt:
@@ -140,16 +140,13 @@ class DatabaseBackend:
             counts = layout.count_all(self.session, place)
             adopted = Segment(flat.JOURNAL, Tier.BASE, (), fields_of(table), counts, 0, version)
             found = [adopted, *flat.moved(manifest)]
-            return TableAt(table, committed, version, _each(found))
+            return TableAt(table, committed, version, each(found))
         as_committed.check_heads(self.session, table)
-        heads = [self._counted(table, head) for head in manifest.heads]
-        found = [*(h for h in heads if h.counts.total), *manifest.segments]
-        is_dropped = committed.catalog.by_id(table_id) is None
-        return TableAt(table, committed, version, _each(found), is_dropped)
+        return table_at(committed, table_id, version, partial(self._counted, table))
 
     def _counted(self, table: Table, head: Head) -> Segment:
         source = layout.head_table(table.id, head)
-        return _as_segment(table, head, layout.count_rows(self.session, table, source))
+        return head_piece(source.name, head, layout.count_rows(self.session, table, source))
 
     @contextmanager
     def staging(self, at: TableAt, plan: JobPlan) -> Iterator[None]:
@@ -170,36 +167,32 @@ class DatabaseBackend:
     ) -> tuple[str, ...]:
         assert staged.replacement is not None
         self.session.commit()
-        removed = {s.id: s for s in staged.replacement.removed}
-        manifest = at.state.manifest
-        heads = tuple(
-            h for h in manifest.heads if layout.head_table(at.table.id, h).name in removed
-        )
-        segments = tuple(s for s in manifest.segments if s.id in removed)
-        made = staged.replacement.added
+        removed, made = staged.replacement.removed, staged.replacement.added
         journals = [s for s in made if s.id in self._like_journal]
-        counts = sum((s.counts for s in removed.values() if s.tier is Tier.HEAD), RowCounts())
+        listed = Replacement(
+            tuple(s for s in removed if s.id != flat.JOURNAL),
+            tuple(s for s in made if s not in journals),
+        )
 
-        def within(section: PostgresSession, following: TableState) -> TableState:
+        def within(section: PostgresSession, following: TableState) -> None:
             for anew in journals:
                 self._exchange(section, at.table, anew, plan.kind)
             if alongside is not None:
-                self._do(section, at, following, alongside)
-            return self._recorded(section, at, following, staged)
+                look_and_record(
+                    *(self, section, at, following.manifest, (self.journal.state, alongside)),
+                    lambda head: layout.head_table(at.table.id, head).name,
+                )
+            self._record(section, at, following, staged)
 
         segment_swap.swap(
-            *(
-                self.journal,
-                at.table,
-                Inputs(heads, segments),
-                tuple(s for s in made if s not in journals),
-                counts,
-            ),
+            self.journal,
+            at.table,
+            replace(staged, replacement=listed),
             segment_swap.RetireReason(self._asked.job_id, plan.kind, self._asked.grace_us),
             within,
             planned_as=None if at.is_dropped else at.table,
         )
-        return tuple(removed)
+        return tuple(s.id for s in removed)
 
     def _exchange(self, section: PostgresSession, table: Table, made: Segment, kind: str) -> None:
         """Let a new table take the name of an adopted journal, unless others wrote meanwhile."""
@@ -215,28 +208,10 @@ class DatabaseBackend:
         gone = rows_of.RetiredTable(name, table.id, epoch, since, until)
         rows_of.retire(section, gone, self._asked.job_id, kind, size)
 
-    def _do(
-        self, section: PostgresSession, at: TableAt, following: TableState, alongside: Alongside
-    ) -> None:
-        """Let a program look and record in the commit section, by whose session it reads then."""
-        committed, known = self.journal.state, set(at.state.manifest.heads[:-1])
-        heads = [h for h in committed.tables[at.table.id].manifest.heads if h not in known]
-        outside, self._open = self._open, section
-        try:
-            alongside.since(
-                [
-                    Piece(Tier.HEAD, h.fields, (_as_segment(at.table, h, RowCounts()),))
-                    for h in heads
-                ]
-            )
-            alongside.record(section, committed, following.manifest)
-        finally:
-            self._open = outside
-
-    def _recorded(
+    def _record(
         self, section: PostgresSession, at: TableAt, following: TableState, staged: Staged
-    ) -> TableState:
-        """The state with what a job that removes rows leaves behind."""
+    ) -> None:
+        """Record what a job that removes rows leaves behind."""
         since = self.journal.clock.now()
         for segment in staged.archived:
             apart = rows_of.RetiredTable(segment.id, at.table.id, 0, since, since)
@@ -244,10 +219,6 @@ class DatabaseBackend:
         if staged.removes_rows:
             # Who began before may have ended a row that is gone.
             rows_of.replaced(section, at.table.id, following.manifest.epoch, erased=True)
-        manifest = following.manifest
-        return replace(
-            following, manifest=replace(manifest, floor=max(manifest.floor, staged.floor))
-        )
 
     def drop_retired(self, table: Table) -> int:
         return len(segment_swap.reap(self.journal, table.id).removed)
@@ -273,12 +244,12 @@ class DatabaseBackend:
         )
 
     def check(self, at: TableAt, segments: Sequence[Segment]) -> None:
-        sealed = [s for s in segments if s.tier is not Tier.HEAD and s.id != flat.JOURNAL]
+        sealed = [s for s in segments if s.id != flat.JOURNAL]
         as_committed.check_segments(self.session, at.table, sealed)
 
     def with_backups(self, at: TableAt) -> tuple[Piece, ...]:
         apart = backup_segments.backup_only_segments(self.session, at.table, at.state)
-        return (*at.pieces, *_each(apart))
+        return (*at.pieces, *each(apart))
 
     def erased_keys(self, table: Table, masks: Collection[str]) -> exp.Query:
         return layout.masked_keys(table, list(masks))
@@ -291,14 +262,14 @@ class DatabaseBackend:
     @contextmanager
     def aside(self, table: Table) -> Iterator[tuple[TableAt, DatabaseTransport]]:
         """Read and write in one transaction that is rolled back, with copies loaded in it."""
-        with self.journal.reading_session() as self._open:
+        with self.journal.reading_session() as self.session:
             try:
-                self._open.begin()
+                self.session.begin()
                 committed = self.journal.state
                 at = TableAt(table, committed, committed.version)
-                yield at, DatabaseTransport(self.journal, table, self._open)
+                yield at, DatabaseTransport(self.journal, table, self.session)
             finally:
-                self._open.rollback()
+                self.session.rollback()
 
     def scan(self, piece: Piece, shown: Table | None = None) -> exp.Select:
         (segment,) = piece.segments
@@ -307,9 +278,7 @@ class DatabaseBackend:
             return flat.everything(source)
         if shown is None:
             return pieces.all_rows(self._asked.table, source, piece.fields)
-        found = layout.rows_as(shown, source, piece.fields)
-        assert isinstance(found, exp.Select)
-        return found
+        return layout.rows_as(shown, source, piece.fields)
 
     def write(self, at: TableAt, like: Piece, rows: JoinedRows, *, anew: bool) -> Segment | None:
         """Bases and history are partitioned as the table says now, whether ``anew`` or not."""
@@ -361,12 +330,3 @@ class DatabaseBackend:
 
     def ask(self, query: exp.Query) -> list[tuple[Any, ...]]:
         return self.session.arrow_rows(self.session.arrow(Query(query, ()), {}))
-
-
-def _each(segments: Iterable[Segment]) -> tuple[Piece, ...]:
-    return tuple(Piece(s.tier, s.fields, (s,)) for s in segments)
-
-
-def _as_segment(table: Table, head: Head, counts: RowCounts) -> Segment:
-    name = layout.head_table(table.id, head).name
-    return Segment(name, Tier.HEAD, (), head.fields, counts, 0, 0)

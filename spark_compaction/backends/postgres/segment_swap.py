@@ -20,19 +20,21 @@ from journal.identity.suppression_list import SuppressionList
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import STORE_SCHEMA
 from journal.model.schema import Table
-from journal.model.segment import RowCounts, Segment
 from journal.model.version import Version
 from journal.records import backups
+from journal.records import retired as retired_rows
 from journal.records.retired import Reaped
-from journal.sql.row_layout import fields_of
 from journal.stores.postgres import jobs as rows_of
 from journal.stores.postgres import layout, section
 from journal.stores.postgres.journal import DatabaseJournal
-from journal.stores.postgres.pieces import STAGED, Inputs, size
+from journal.stores.postgres.pieces import STAGED, size
 from journal.stores.postgres.store import BEGIN_SECTION, PostgresSession
 from journal.transactions.state import JournalState, TableState
 from spark_compaction.backend import Replan
+from spark_compaction.contract import Staged
 from spark_compaction.limits import SWAP_PAUSE_S, SWAP_TRIES
+from spark_compaction.programs.swapped_manifest import swapped
+from spark_compaction.programs.table_lock import busy
 
 WAIT = "SET LOCAL lock_timeout = '300ms'"
 
@@ -64,11 +66,7 @@ def turn(journal: DatabaseJournal, table: Table) -> Iterator[PostgresSession]:
     """
     with journal.reading_session() as session:
         if not rows_of.take_turn(session, table.id):
-            raise PalimpsestError(
-                Code.JOB_BUSY,
-                f"another job is replacing parts of {table.name}",
-                advice="wait until it has ended; system.jobs shows it",
-            )
+            raise busy(table)
         try:
             yield session
         except PalimpsestError as error:
@@ -139,9 +137,9 @@ def settle(journal: DatabaseJournal, table: Table) -> SettledTable:
         if not any(layout.count_rows(session, now, head).total for head in heads):
             settled.append((now, state))
             return Changed({})
-        manifest = state.manifest.with_head(fields_of(now))
-        layout.create_head(session, now, manifest.heads[-1])
-        following = replace(state, manifest=replace(manifest, epoch=manifest.epoch + 1))
+        following = section.HEADS.with_head(session, now, state, fresh=True)
+        manifest = following.manifest
+        following = replace(following, manifest=replace(manifest, epoch=manifest.epoch + 1))
         settled.append((now, following))
         return Changed({now.id: following})
 
@@ -150,23 +148,21 @@ def settle(journal: DatabaseJournal, table: Table) -> SettledTable:
     return SettledTable(*settled[-1], committed.version, is_dropped)
 
 
-Alongside = Callable[[PostgresSession, TableState], TableState]
+Alongside = Callable[[PostgresSession, TableState], None]
 
 
 def swap(
     journal: DatabaseJournal,
     table: Table,
-    inputs: Inputs,
-    segments: tuple[Segment, ...],
-    head_counts: RowCounts,
+    staged: Staged,
     why: RetireReason,
     alongside: Alongside,
     *,
     planned_as: Table | None,
 ) -> None:
-    """List segments instead of the inputs, which are retired; raises Replan if they are not live.
+    """List what was staged instead of what is retired; raises Replan if that is not live.
 
-    ``alongside`` is given the state that will be, does what belongs to the swap, and may change it.
+    ``alongside`` is given the state that will be, and does what belongs to the swap.
     ``planned_as`` is the definition that a table must still have, as its policy is part of it; None
     if it was dropped.
     """
@@ -174,18 +170,20 @@ def swap(
     def change(session: PostgresSession, committed: JournalState) -> Changed:
         now = definition(committed, table.id)
         state = committed.tables[now.id]
-        if not inputs.are_in(state):
-            raise Replan("the manifest does not list any more what was planned on")
+        # The newest head takes rows: whoever planned on it plans anew.
+        heads = {layout.head_table(now.id, h).name: h for h in state.manifest.heads[:-1]}
+        following = swapped(state, staged, heads, is_new_epoch=True)
         if committed.catalog.by_id(table.id) != planned_as:
             raise Replan("the table's definition was changed meanwhile")
         since = journal.clock.now()
-        for piece in inputs.tables(now):
+        for gone in staged.replacement.removed if staged.replacement is not None else ():
             retired = rows_of.RetiredTable(
-                piece.name, now.id, state.manifest.epoch, since, since + why.grace_us
+                gone.id, now.id, state.manifest.epoch, since, since + why.grace_us
             )
-            rows_of.retire(session, retired, why.job_id, why.kind, size(session, piece))
-        following = inputs.replaced_by(state, segments, head_counts)
-        return Changed({now.id: alongside(session, following)})
+            held = size(session, layout.segment_table(gone))
+            rows_of.retire(session, retired, why.job_id, why.kind, held)
+        alongside(session, following)
+        return Changed({now.id: following})
 
     publish(journal, change)
 
@@ -267,7 +265,7 @@ def remove_litter(session: PostgresSession, table_id: int) -> None:
     """Drop what a job that was killed has left; the caller has the table's turn."""
     shape = re.compile(rf"t{table_id}_{STAGED}\d+_\d+$")
     session.begin()
-    state = rows_of.listed(session, table_id)
+    state = retired_rows.known(session, table_id)
     litter = [n for n in rows_of.relations(session, "r") if shape.match(n) and n not in state]
     for name in litter:
         layout.drop_rows(session, exp.table_(name, db=STORE_SCHEMA))

@@ -21,9 +21,6 @@ EXCLUDED: dict[str, str] = {
     "IsolationLevelTest.test_dialect_user_setting_is_restored": (
         "needs a third isolation level; there are SNAPSHOT and AUTOCOMMIT"
     ),
-    "LongNameBlowoutTest.test_long_convention_name[ix-_exclusions_02]": (
-        "there are no indexes whose names could be reflected"
-    ),
     "TrueDivTest.test_truediv_divisor[numeric_38_digit_divisor-typed]": _DIVISION,
     "TrueDivTest.test_truediv_divisor[numeric_38_digit_divisor-untyped_function]": _DIVISION,
     "TrueDivTest.test_truediv_divisor[numeric_many_decimals-typed]": _DIVISION,

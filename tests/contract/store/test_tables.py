@@ -191,3 +191,61 @@ def test_policies_are_kept_and_the_relations_of_upkeep_are_empty(con: Connection
     assert rows(con, "SHOW POLICY t") == [("RETENTION", "90 DAYS ON COLUMN ds ACTION = DELETE")]
     for relation in ("jobs", "holds", "backups"):
         assert rows(con, f"SELECT * FROM system.{relation}") == []
+
+
+@pytest.mark.also_on("hive")
+def test_numbers_of_a_sequence_are_given_out_once(store: Store, con: Connection) -> None:
+    con.execute("CREATE SEQUENCE s START WITH 10 INCREMENT BY 5")
+    con.execute("CREATE TABLE t (k BIGINT PRIMARY KEY DEFAULT nextval('s'), v VARCHAR)")
+    con.execute("INSERT INTO t (v) VALUES ('a'), ('b')")
+    other = store.connect()
+    con.execute("BEGIN")
+    assert rows(con, "SELECT nextval('s')") == [(20,)]
+    assert rows(other, "SELECT nextval('s')") == [(25,)]
+    con.execute("ALTER SEQUENCE s RESTART WITH 1000")
+    assert rows(con, "SELECT nextval('s')") == [(1000,)]
+    con.execute("ROLLBACK")
+    assert rows(other, "SELECT nextval('s'), v FROM t ORDER BY v DESC") == [(30, "b"), (35, "a")]
+    assert rows(con, "SELECT currval('s')") == [(20,)]
+    assert rows(other, "SELECT setval('s', max(k)) FROM t") == [(15,)]
+    con.execute("INSERT INTO t SELECT nextval('s'), v || '!' FROM t")
+    assert sorted(rows(con, "SELECT k FROM t")) == [(10,), (15,), (20,), (25,)]
+    assert _state(con, "DROP SEQUENCE s") == "2BP01"
+    assert _state(other, "SELECT nextval('nothing')") == "42P01"
+    con.execute("DROP SEQUENCE s CASCADE")
+    assert rows(con, "SELECT \"default\" FROM system.columns WHERE name = 'k'") == [(None,)]
+
+
+@pytest.mark.drifts(toy="SQLite tells no types of a query's columns")
+@pytest.mark.also_on("hive")
+def test_temporary_relations_are_a_connections_own(store: Store, con: Connection) -> None:
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR)")
+    con.execute("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    other = store.connect()
+    con.execute("CREATE TEMP TABLE t AS SELECT k + 10 AS k, v || '!' AS v FROM t")
+    con.execute("CREATE TEMP SEQUENCE s START WITH 7")
+    con.execute("CREATE TEMP VIEW w AS SELECT v, count(*) AS n FROM t GROUP BY v")
+    con.execute("INSERT INTO t VALUES (nextval('s'), 'c')")
+    assert sorted(rows(con, "SELECT * FROM t")) == [(7, "c"), (11, "a!"), (12, "b!")]
+    assert sorted(rows(other, "SELECT * FROM t")) == [(1, "a"), (2, "b")]
+    assert _state(other, "SELECT * FROM w") == "42P01"
+    assert _state(other, "SELECT nextval('s')") == "42P01"
+    con.execute("BEGIN")
+    assert con.execute("UPDATE t SET v = 'd' WHERE k > 10").rowcount == 2
+    assert rows(con, "SELECT n FROM w WHERE v = 'd'") == [(2,)]
+    con.execute("ROLLBACK")
+    assert sorted(rows(con, "SELECT v FROM w")) == [("a!",), ("b!",), ("c",)]
+    con.execute("CREATE TEMP TABLE emptied (a INTEGER) ON COMMIT DELETE ROWS")
+    con.execute("CREATE TEMP TABLE kept (a INTEGER) ON COMMIT PRESERVE ROWS")
+    con.execute("BEGIN")
+    con.execute("CREATE TEMP TABLE gone (a INTEGER) ON COMMIT DROP")
+    for name in ("emptied", "kept", "gone"):
+        con.execute(f"INSERT INTO {name} VALUES (1)")
+        assert rows(con, f"SELECT a FROM {name}") == [(1,)]
+    con.execute("COMMIT")
+    assert rows(con, "SELECT count(*) FROM emptied") == [(0,)]
+    assert rows(con, "SELECT * FROM kept") == [(1,)]
+    assert _state(con, "SELECT * FROM gone") == "42P01"
+    con.execute("DROP TABLE t")
+    assert sorted(rows(con, "SELECT * FROM t")) == [(1, "a"), (2, "b")]
+    assert con.session.executor.upkeep.verify().is_clean

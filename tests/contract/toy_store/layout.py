@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+import pyarrow as pa
 from sqlglot import exp
 
+from journal.model.plan import Query
 from journal.model.schema import Table
-from journal.model.segment import Fields, Head, Manifest, RowCounts, Segment, Tier
+from journal.model.segment import Fields, Head, Segment, Tier
 from journal.model.store_session import MemoryRows, RowSet
+from journal.sql.counting import Fingerprint, hashed_rows
+from journal.sql.held_rows import shown_in_parts
 from journal.sql.relations import column, ident, union_all
-from journal.sql.row_layout import fields_of, rows_in_layout
+from journal.sql.row_layout import insert_fields, rows_in_layout, written_rows
+from journal.transactions.head_tables import HeadTables
 from journal.transactions.state import JournalState
+from journal.transactions.tiers import tier_of
 from journal.transactions.transaction import Transaction
 from tests.contract.toy_store.session import SqliteSession
-
-_TIER = re.compile(r"t(\d+)(?:x(\d+))?_(base|delta|history|head)$")
 
 
 def head_name(table_id: int, head: Head) -> str:
@@ -24,10 +27,9 @@ def head_name(table_id: int, head: Head) -> str:
     return f"t{table_id}_head_{head.generation}"
 
 
-def journal_columns(table: Table, fields: Fields) -> list[tuple[str, str]]:
-    """The columns of rows that were written as ``fields``, with both versions."""
-    ends = (table.format.version_column, table.format.subsequent_column)
-    return [*fields, *((name, "BIGINT") for name in ends)]
+def journal_columns(table: Table, fields: Fields) -> Fields:
+    """The columns of rows that were written as ``fields``: versions are numbers here."""
+    return (*fields, *((name, "BIGINT") for name in table.ends))
 
 
 def rows_of(name: str) -> exp.Table:
@@ -35,68 +37,62 @@ def rows_of(name: str) -> exp.Table:
     return exp.Table(this=ident(name))
 
 
-def pieces(table_id: int, manifest: Manifest, tier: Tier) -> list[tuple[str, Fields]]:
-    """The tables of a tier, and the columns they were written in."""
-    if tier is Tier.HEAD:
-        return [(head_name(table_id, h), h.fields) for h in manifest.heads]
-    return [(s.id, s.fields) for s in manifest.in_tier(tier)]
-
-
 def tier_rows(committed: JournalState, transaction: Transaction, name: str) -> exp.Query | None:
     """What a tier holds, in one of the layouts of its table; None for another relation."""
-    found = _TIER.match(name)
+    found = tier_of(name, committed, transaction)
     if found is None:
         return None
-    table_id, layout, tier = int(found[1]), int(found[2] or 0), Tier(found[3])
-    state, own = committed.tables[table_id], transaction.catalog.by_id(table_id)
-    shapes = [*state.layouts, *([own] if own is not None else [])]
-    shape = next(t for t in shapes if t.layout == layout)
-    parts = pieces(table_id, state.seen_by(shape), tier)
-    return union_all([rows_in_layout(shape, rows_of(n), fields) for n, fields in parts])
+    table, manifest, tier = found
+    pieces = [(s.id, s.fields) for s in manifest.in_tier(tier)]
+    if tier is Tier.HEAD:
+        pieces = [(head_name(table.id, h), h.fields) for h in manifest.heads]
+    return union_all([rows_in_layout(table, rows_of(n), fields) for n, fields in pieces])
 
 
 def show_rows(session: SqliteSession, table: Table, name: str, sets: Sequence[RowSet]) -> None:
     """Let queries of a transaction read rows that it has written as a relation."""
-    parts: list[exp.Query] = []
-    for number, rows in enumerate(sets):
-        assert isinstance(rows, MemoryRows), "this store keeps all rows in memory"
-        part, fields = f"{name}_{number}", rows.fields or fields_of(table)
+
+    def show(part: str, fields: Fields, rows: pa.Table) -> None:
         session.make("TEMP TABLE", part, journal_columns(table, fields))
-        session.fill(part, rows.rows)
-        parts.append(rows_in_layout(table, rows_of(part), fields))
-    session.show_view(name, union_all(parts))
+        session.fill(part, rows)
+
+    memory = [rows for rows in sets if isinstance(rows, MemoryRows)]
+    session.stage(name, Query(union_all(shown_in_parts(table, name, memory, show)), ()), {})
 
 
-def insert(
-    session: SqliteSession, table: Table, fields: Fields, name: str, rows: exp.Query
-) -> None:
-    """Add the rows of a query, which has the columns in whatever order."""
-    columns = [column(c) for c, _ in journal_columns(table, fields)]
-    ordered = exp.select(*columns).from_(rows.subquery("w"))
-    session.run(exp.insert(ordered, rows_of(name)))
+def create_head(session: SqliteSession, table: Table, head: Head) -> None:
+    """Make the table behind a head."""
+    session.make("TABLE", head_name(table.id, head), journal_columns(table, head.fields))
 
 
-def count_rows(session: SqliteSession, table: Table, source: exp.Expr) -> RowCounts:
-    """Rows of each kind in a relation with rows of a journal."""
-    start, end = column(table.format.version_column), column(table.format.subsequent_column)
-    kinds = (exp.Is(this=end, expression=exp.Null()), exp.EQ(this=end.copy(), expression=start))
-    counts = [exp.Count(this=exp.Case().when(k, "1")) for k in kinds]
-    query = exp.select(exp.Count(this=exp.Star()), *counts).from_(source)
-    ((total, opens, tombstones),) = session.run(query)
-    return RowCounts(opens, total - opens - tombstones, tombstones)
+def append(session: SqliteSession, table: Table, head: Head, rows: exp.Query) -> None:
+    """Add the rows of a query to those of a head."""
+    target = rows_of(head_name(table.id, head))
+    session.run(insert_fields(table, target, head.fields, rows))
 
 
-def fingerprint(session: SqliteSession, rows: exp.Query) -> tuple[int, int]:
+HEADS = HeadTables(show_rows, create_head, append, lambda *_: True)
+"""An epoch ends here only where a retention removes rows."""
+
+
+def made_by_jobs(session: SqliteSession, table_id: int) -> set[str]:
+    """The tables of rows that jobs have written for a journal."""
+    listed = "SELECT name FROM sqlite_master WHERE type = 'table' AND name GLOB ?"
+    return {name for (name,) in session.text(listed, [f"t{table_id}_s*"])}
+
+
+def drop(session: SqliteSession, names: Iterable[str]) -> None:
+    """Drop tables of rows."""
+    for name in names:
+        session.run(exp.Drop(tables=[rows_of(name)], kind="TABLE"))
+
+
+def fingerprint(session: SqliteSession, rows: exp.Query) -> Fingerprint:
     """How many rows, and the sum of their hashes."""
     values = [column(name) for name in rows.named_selects]
-    hashed = exp.Sum(this=exp.Anonymous(this="row_hash", expressions=values))
-    total = exp.Coalesce(this=hashed, expressions=[exp.Literal.number(0)])
-    query = exp.select(exp.Count(this=exp.Star()), total).from_(rows.subquery("f"))
-    ((count, summed),) = session.run(query)
-    return count, summed
+    return hashed_rows(session, rows, exp.Anonymous(this="row_hash", expressions=values))
 
 
-def segment_rows(segment: Segment, table: Table) -> exp.Select:
-    """The rows of a segment, or of a head, in the columns they were written in."""
-    outputs = [column(name, "p") for name, _ in journal_columns(table, segment.fields)]
-    return exp.select(*outputs).from_(exp.alias_(rows_of(segment.id), "p", table=True))
+def held(session: SqliteSession, table: Table, segment: Segment) -> Fingerprint:
+    """The same of a segment."""
+    return fingerprint(session, written_rows(table, rows_of(segment.id), segment.fields))

@@ -12,15 +12,18 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
+from journal.model.arrow_types import arrow_columns
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
-from journal.model.store_session import Parameters, RecordDialect, ResultColumn
+from journal.model.result_column import ResultColumn
+from journal.model.segment import Fields
+from journal.model.session_defaults import arrow_of, count_of, nothing_tracked, row_of
+from journal.model.store_session import Parameters, RecordDialect, in_arrow
 from journal.records.schema import OF_DATABASE, RecordType
 from journal.records.statements import BESIDE
 from journal.sql.relations import column, ident
 from tests.contract.toy_store.text import Find, add_functions, rendered, to_python, to_store
 
-_LOOK = "_look"
 _CODES = {
     r"no such table: t\d+_": Code.SEGMENT_DAMAGED,
     "no such table": Code.UNKNOWN_TABLE,
@@ -31,11 +34,8 @@ _CODES = {
     "locked": Code.JOB_BUSY,
 }
 _ARROW = {"INT": pa.int64(), "BOOL": pa.int64(), "DOUB": pa.float64(), "BLOB": pa.binary()}
+_KINDS = {int: "BIGINT", float: "DOUBLE", str: "VARCHAR", bytes: "BLOB"}
 _RECORDS = {t.name: t for t in OF_DATABASE}
-
-
-def no_tiers(_name: str) -> None:
-    """The tiers of no journal."""
 
 
 def arrow_type(kind: str) -> pa.DataType:
@@ -49,28 +49,25 @@ class SqliteSession:
     """See ``StoreSession``; ``find`` says what the tiers hold that its statement reads."""
 
     dialect = RecordDialect.CATALOG_SQLITE
+    arrow, row, count = arrow_of, row_of, count_of
+    track_progress = progress = nothing_tracked
 
     def __init__(self, path: Path) -> None:
         self._db = sqlite3.connect(path, 60, isolation_level=None, check_same_thread=False)
-        self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("PRAGMA case_sensitive_like = ON")
+        self._db.executescript("PRAGMA journal_mode = WAL; PRAGMA case_sensitive_like = ON")
         add_functions(self._db)
-        self.find: Find = no_tiers
+        self.find: Find = lambda _name: None
         self._rows: Iterator[tuple[Any, ...]] = iter(())
         self._columns: list[ResultColumn] = []
-        self._shown: dict[str, str] = {}
 
     def begin(self, mode: str = "DEFERRED") -> None:
-        self._db.execute(f"BEGIN {mode}")
+        self.text(f"BEGIN {mode}")
 
     def commit(self) -> None:
-        self.hide(*self._shown)
         self.text("COMMIT")
 
     def rollback(self) -> None:
-        if self._db.in_transaction:
-            self._db.execute("ROLLBACK")
-        self._shown.clear()
+        self._db.rollback()
 
     def close(self) -> None:
         """Give the connection back; what was not committed is lost."""
@@ -97,31 +94,27 @@ class SqliteSession:
             outputs.append(exp.alias_(value, ident(found.name)))
         return exp.select(*outputs).from_(exp.to_table(BESIDE + name))
 
+    def as_stored(self, query: Query, parameters: Parameters, columns: Fields) -> pa.Table:
+        """The rows of a query in Arrow, as they lie in columns of these types."""
+        schema = pa.schema([(name, arrow_type(kind)) for name, kind in columns])
+        return in_arrow(self.run(query.ast, parameters), schema)
+
     def execute(self, query: Query, parameters: Parameters) -> None:
-        self._columns = self.describe(query, parameters)
-        rows = self.run(query.ast, parameters)
-        if rows:
-            self._columns = [
-                ResultColumn(c.name, c.type or _KINDS.get(type(v), "VARCHAR"))
-                for c, v in zip(self._columns, rows[0], strict=True)
-            ]
-        kinds = [c.type for c in self._columns]
+        known, rows = self.describe(query, parameters), self.run(query.ast, parameters)
+        first = rows[0] if rows else [None] * len(known)
+        kinds = [
+            c.type or _KINDS.get(type(v), "VARCHAR") for c, v in zip(known, first, strict=True)
+        ]
+        self._columns = [ResultColumn(c.name, k) for c, k in zip(known, kinds, strict=True)]
         self._rows = (tuple(map(to_python, row, kinds)) for row in rows)
 
     stream = execute
 
     def columns(self) -> list[ResultColumn]:
-        return [ResultColumn(c.name, c.type or "VARCHAR") for c in self._columns]
+        return self._columns
 
     def fetch_many(self, size: int) -> list[tuple[Any, ...]]:
         return [row for _, row in zip(range(size), self._rows, strict=False)]
-
-    def arrow(self, query: Query, parameters: Parameters) -> pa.Table:
-        self.execute(query, parameters)
-        return self.rest_as_arrow()
-
-    def arrow_reader(self, query: Query, parameters: Parameters) -> pa.RecordBatchReader:
-        return self.arrow(query, parameters).to_reader()
 
     def rest_as_arrow(self) -> pa.Table:
         names, values = [c.name for c in self._columns], list(zip(*self._rows, strict=True))
@@ -134,22 +127,14 @@ class SqliteSession:
     def arrow_rows(self, table: pa.Table) -> list[tuple[Any, ...]]:
         return [tuple(row.values()) for row in table.to_pylist()]
 
-    def arrow_columns(self, table: pa.Table) -> list[ResultColumn]:
-        kinds = {pa.string(): "VARCHAR", pa.int64(): "BIGINT", pa.bool_(): "BOOLEAN"}
-        return [ResultColumn(f.name, kinds.get(f.type, "VARCHAR")) for f in table.schema]
-
-    def row(self, query: Query, parameters: Parameters) -> tuple[Any, ...]:
-        self.execute(query, parameters)
-        return next(self._rows)
-
     def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
         """Types of plain columns are known, others when there is a row."""
         ast = query.ast.copy()
         for node in list(ast.find_all(exp.Placeholder)):
             node.replace(exp.Null())
-        self.text(f"CREATE TEMP VIEW {_LOOK} AS {rendered(ast, self._relation)}")
-        found = self.text(f"PRAGMA temp.table_info({_LOOK})")
-        self.text(f"DROP VIEW temp.{_LOOK}")
+        self.text(f"CREATE TEMP VIEW looked_at AS {rendered(ast, self._relation)}")
+        found = self.text("PRAGMA temp.table_info(looked_at)")
+        self.text("DROP VIEW temp.looked_at")
         selects = query.ast.selects if isinstance(query.ast, exp.Query) else []
         casts = [item.unalias().args.get("to") for item in selects]
         casts = casts if len(casts) == len(found) else [None] * len(found)
@@ -165,15 +150,10 @@ class SqliteSession:
     def use_zone(self, name: str | None) -> None:
         """Moments keep the zones that they were written with."""
 
-    def count(self, name: str) -> int:
-        return int(self.text(f"SELECT count(*) FROM {_quoted(name)}")[0][0])
-
     def make(self, kind: str, name: str, columns: Sequence[tuple[str, str]]) -> None:
         """Make a table; ``kind`` says whether it goes with the session."""
         listed = ", ".join(f"{_quoted(c)} {t}" for c, t in columns)
         self.text(f"CREATE {kind} {_quoted(name)} ({listed})")
-        if "TEMP" in kind:
-            self._shown[name] = "TABLE"
 
     def fill(self, name: str, rows: pa.Table) -> None:
         """Add rows of Arrow to a table of as many columns."""
@@ -185,33 +165,18 @@ class SqliteSession:
     def stage(self, name: str, query: Query, parameters: Parameters) -> None:
         found = self.describe(query, parameters)
         self.make("TEMP TABLE", name, [(c.name, c.type) for c in found])
-        rows = exp.insert(query.ast, exp.Table(this=ident(name)))
-        self.run(rows, parameters)
+        self.run(exp.insert(query.ast, exp.Table(this=ident(name))), parameters)
 
     def show_arrow(self, name: str, rows: pa.Table) -> None:
-        self.make("TEMP TABLE", name, [(c.name, c.type) for c in self.arrow_columns(rows)])
+        self.make("TEMP TABLE", name, [(c.name, c.type) for c in arrow_columns(rows)])
         self.fill(name, rows)
-
-    def show_view(self, name: str, query: exp.Query) -> None:
-        """Let queries of the transaction read a query as a relation."""
-        self.text(f"CREATE TEMP VIEW {_quoted(name)} AS {rendered(query, self._relation)}")
-        self._shown[name] = "VIEW"
 
     def hide(self, *names: str) -> None:
         for name in names:
-            self.text(f"DROP {self._shown.pop(name)} temp.{_quoted(name)}")
+            self.text(f"DROP TABLE temp.{_quoted(name)}")
 
     def interrupt(self) -> None:
         self._db.interrupt()
-
-    def track_progress(self) -> None:
-        """Nobody knows how far a query is."""
-
-    def progress(self) -> None:
-        return None
-
-
-_KINDS = {int: "BIGINT", float: "DOUBLE", str: "VARCHAR", bytes: "BLOB"}
 
 
 def _quoted(name: str) -> str:

@@ -43,8 +43,8 @@ def _changed(node: exp.Expr) -> exp.Expr | None:
             kind = exp.Literal.string(node.to.sql(dialect="duckdb"))
             name = "try_type" if isinstance(node, exp.TryCast) else "as_type"
             return exp.Anonymous(this=name, expressions=[node.this, kind])
-        case exp.CurrentTimestamp():
-            return exp.Anonymous(this="now", expressions=[])
+        case exp.Anonymous(this=str() as name) if name.upper() == "ANY_VALUE":
+            return exp.Max(this=node.expressions[0])
         case exp.Interval(this=exp.Literal() as count, unit=exp.Expr() as unit):
             days = exp.Literal.number(float(count.name) * _DAYS[unit.name.upper().rstrip("S")])
             days.meta[_SPAN] = True
@@ -80,31 +80,21 @@ def _named(rows: exp.Expr, alias: exp.TableAlias) -> exp.Expr:
     return exp.Subquery(this=query, alias=bare)
 
 
-def _decimal(value: Any, kind: str) -> Decimal:
-    return round(Decimal(str(value)), int(kind.strip(")").partition(",")[2] or 3))
-
-
 def _in_utc(text: str) -> datetime:
     found = datetime.fromisoformat(text)
     return found.astimezone(UTC) if found.tzinfo else found.replace(tzinfo=UTC)
 
 
-_CASTS: dict[str, Callable[[Any], Any]] = {
+_READ: dict[str, Callable[[Any], Any]] = {
     "INT": lambda value: round(Decimal(str(value))),
     "DOUBLE": float,
-    "BOOLEAN": lambda value: int({"true": True, "false": False}.get(str(value).lower(), value)),
-    "DATE": lambda value: date.fromisoformat(str(value)[:10]).isoformat(),
-    "TIMESTAMP": lambda value: _in_utc(value).replace(tzinfo=None).isoformat(" "),
-    "TIMESTAMPTZ": lambda value: _in_utc(value).isoformat(" "),
+    "BOOLEAN": lambda value: bool({"true": 1, "false": 0}.get(str(value).lower(), value)),
+    "DATE": lambda value: date.fromisoformat(str(value)[:10]),
+    "TIMESTAMP": lambda value: _in_utc(value).replace(tzinfo=None),
+    "TIMESTAMPTZ": _in_utc,
     "TEXT": lambda value: value.decode() if isinstance(value, bytes) else str(value),
 }
-_CASTS |= dict.fromkeys(["TINYINT", "SMALLINT", "BIGINT", "HUGEINT"], _CASTS["INT"])
-_READ: dict[str, Callable[[Any], Any]] = {
-    "DATE": date.fromisoformat,
-    "TIMESTAMP": datetime.fromisoformat,
-    "TIMESTAMPTZ": datetime.fromisoformat,
-    "BOOLEAN": bool,
-}
+_READ |= dict.fromkeys(["TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT"], _READ["INT"])
 _STORED: dict[type, Callable[[Any], Any]] = {
     datetime: lambda value: value.isoformat(" "),
     date: date.isoformat,
@@ -113,14 +103,14 @@ _STORED: dict[type, Callable[[Any], Any]] = {
 }
 
 
-def as_type(value: Any, kind: str) -> Any:
-    """A value of SQLite's as a type; raises ValueError where it is none."""
-    name = kind.partition("(")[0]
+def to_python(value: Any, kind: str) -> Any:
+    """A value of SQLite's as the Python value of a type; raises ValueError where it is none."""
+    name, _, digits = kind.partition("(")
     if value is None or (name.startswith("TIMESTAMP") and isinstance(value, int)):
         return value
     if name == "DECIMAL":
-        return float(_decimal(value, kind))
-    return _CASTS.get(name, lambda same: same)(value)
+        return round(Decimal(str(value)), int(digits.strip(")").partition(",")[2] or 3))
+    return _READ.get(name, lambda same: same)(value)
 
 
 def to_store(value: Any) -> Any:
@@ -128,14 +118,9 @@ def to_store(value: Any) -> Any:
     return _STORED.get(type(value), lambda same: same)(value)
 
 
-def to_python(value: Any, kind: str) -> Any:
-    """A value that lies in SQLite as the Python value of a type."""
-    name = kind.partition("(")[0]
-    if value is None or (name.startswith("TIMESTAMP") and isinstance(value, int)):
-        return value
-    if name == "DECIMAL":
-        return _decimal(value, kind)
-    return _READ.get(name, lambda same: same)(value)
+def as_type(value: Any, kind: str) -> Any:
+    """A value of SQLite's as it lies there in a type; raises ValueError where it is none."""
+    return to_store(to_python(value, kind))
 
 
 def row_hash(*values: Any) -> int:
@@ -154,32 +139,9 @@ def _shifted(moment: str, days: float) -> str:
     return (datetime.fromisoformat(moment) + timedelta(days=days)).isoformat(" ")
 
 
-def _epoch_us(moment: str | int | None) -> int | None:
-    if isinstance(moment, str):
-        return from_datetime(_in_utc(moment))
-    return moment
-
-
 def _from_us(number: int | None) -> str | None:
     start = datetime(1970, 1, 1, tzinfo=UTC)
     return None if number is None else str(start + timedelta(microseconds=number))
-
-
-def _series_of(start: int, end: int, more: int) -> str:
-    return json.dumps(list(range(start, end + more)))
-
-
-class _AnyValue:
-    """The last value of a group."""
-
-    def __init__(self) -> None:
-        self._value: Any = None
-
-    def step(self, value: Any) -> None:
-        self._value = value
-
-    def finalize(self) -> Any:
-        return self._value
 
 
 def add_functions(connection: sqlite3.Connection) -> None:
@@ -188,15 +150,14 @@ def add_functions(connection: sqlite3.Connection) -> None:
         "as_type": as_type,
         "try_type": _try_type,
         "shifted": _shifted,
-        "epoch_us": _epoch_us,
+        "epoch_us": lambda moment: moment and from_datetime(_in_utc(moment)),
         "from_us": _from_us,
         "make_timestamptz": lambda number: number,
         "now": lambda: str(datetime.now(UTC)),
         "concat_ws": lambda by, *values: by.join(str(v) for v in values if v is not None),
         "regexp": lambda pattern, value: value and re.search(pattern, value) is not None,
-        "series": _series_of,
+        "series": lambda start, end, more: json.dumps(list(range(start, end + more))),
         "row_hash": row_hash,
     }
     for name, function in functions.items():
-        connection.create_function(name, -1, function, deterministic=name != "now")
-    connection.create_aggregate("any_value", 1, _AnyValue)
+        connection.create_function(name, -1, function)

@@ -14,6 +14,7 @@ from tests.support.programs.tables import (
     SCHEMA,
     TYPE_NAMES,
     Column,
+    Index,
     Kinds,
     Table,
     literal,
@@ -43,9 +44,32 @@ class Change:
 
 
 def random_change(rng: random.Random, table: Table, fresh: Fresh) -> Change:
-    """Return a change of a table."""
-    made = rng.choice(_SHAPES)(rng, table, fresh)
-    return made or _add_column(rng, table, fresh)
+    """Return a change of a table; its indexes go before, as DuckDB changes none that has any."""
+    bare = replace(table, indexes=())
+    dropped = tuple(Step(f"DROP INDEX IF EXISTS {SCHEMA}.{i.name}") for i in table.indexes)
+    if dropped and rng.random() < 0.5:
+        return Change(dropped, bare)
+    made = rng.choice(_SHAPES)(rng, bare, fresh) or _add_column(rng, bare, fresh)
+    return replace(made, steps=(*dropped, *made.steps))
+
+
+def random_index(rng: random.Random, table: Table, fresh: Fresh) -> Change | None:
+    """Return an index of a table; of one over expressions DuckDB tells no ON CONFLICT."""
+    unique = rng.random() < 0.6
+    kinds = ("int", "text") if unique else ("int", "text", "bool", "float")
+    columns = [c for c in table.columns if c.kind in kinds]
+    if not columns:
+        return None
+    chosen = rng.sample(columns, min(len(columns), rng.choice((1, 1, 2))))
+    orders = ("", "", " DESC", " ASC NULLS LAST")
+    terms = ", ".join(c.name + rng.choice(orders) for c in chosen)
+    if rng.random() < 0.3:
+        chosen = chosen[:1]
+        forms = {"int": "({} % 7)", "text": "lower({})"}
+        terms = forms.get(chosen[0].kind, "({})").format(chosen[0].name)
+    index = Index(f"i_{fresh.name}", terms, tuple(c.name for c in chosen), unique)
+    step = Step(index.ddl(table.reference))
+    return Change((step,), replace(table, indexes=(*table.indexes, index)))
 
 
 def _altered(table: Table, action: str, columns: tuple[Column, ...] | None = None) -> Change:
@@ -157,5 +181,5 @@ def _copy(rng: random.Random, table: Table, fresh: Fresh) -> Change:
 
 _SHAPES: tuple[Callable[[random.Random, Table, Fresh], Change | None], ...] = (
     _add_column, _add_column, _drop_column, _drop_column, _rename_column, _change_type,
-    _change_rules, _change_rules, _rename_table, _again, _view, _copy,
+    _change_rules, _change_rules, _rename_table, _again, _view, _copy, random_index, random_index,
 )  # fmt: skip

@@ -1,9 +1,9 @@
 """Random programs: a schema, rows, and a course of writes, reads, ALTERs and transactions."""
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from tests.support.programs.changes import Fresh, random_change
+from tests.support.programs.changes import Fresh, random_change, random_index
 from tests.support.programs.reads import random_read
 from tests.support.programs.step import Step
 from tests.support.programs.tables import NO_KINDS, SCHEMA, Kinds, Table, random_table
@@ -38,7 +38,12 @@ def random_program(
     for table in tables:
         created += [Step(table.ddl())] if keeper is None else keeper.created(table)
     seeds = [seed_rows(rng, table) for table in tables]
-    course = _Course(rng, list(tables), seeds, lacks, keeper)
+    indexed: list[Table] = []
+    for place, table in enumerate(tables):
+        made = random_index(rng, table, Fresh(f"first{place}")) if rng.random() < 0.4 else None
+        indexed.append(table if made is None else made.table)
+        seeds += () if made is None else made.steps
+    course = _Course(rng, indexed, seeds, lacks, keeper)
     course.run(length)
     final = [Step(f"SELECT * FROM {table.reference}") for table in course.tables]
     final += [Step(f"SELECT * FROM {table.reference}") for table in course.past]
@@ -85,7 +90,14 @@ class _Course:
         else:
             chosen = random_write if choice < 0.6 else random_read
             seen = [*self.tables, *self.past] if self.rng.random() < 0.4 else self.tables
-            self.steps.append(chosen(self.rng, seen))
+            step = chosen(self.rng, seen)
+            # Outside of a transaction a restart may come in between, which ends what is prepared.
+            if chosen is random_read and self.before is not None and self.rng.random() < 0.2:
+                self.steps.append(
+                    replace(step, sql=f"PREPARE prepared AS {step.sql}", ordered=False)
+                )
+                step = replace(step, sql="EXECUTE prepared")
+            self.steps.append(step)
 
     def _outside(self) -> None:
         choice = self.rng.random()

@@ -87,14 +87,33 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
+class Index:
+    """An index: its name, what it is over as written in SQL, and the columns in that."""
+
+    name: str
+    terms: str
+    columns: tuple[str, ...]
+    unique: bool = False
+
+    def ddl(self, table: str) -> str:
+        """Return CREATE INDEX."""
+        kind = "UNIQUE INDEX" if self.unique else "INDEX"
+        return f"CREATE {kind} {self.name} ON {table} ({self.terms})"
+
+
+@dataclass(frozen=True, slots=True)
 class Table:
-    """A table: its unqualified name, columns, primary key and UNIQUE keys (column names)."""
+    """A table: its unqualified name, columns, primary key and UNIQUE keys (column names).
+
+    Of its indexes a unique one may have failed to be made, since rows were alike.
+    """
 
     name: str
     columns: tuple[Column, ...]
     key: tuple[str, ...]
     uniques: tuple[tuple[str, ...], ...]
     mark: str = ""
+    indexes: tuple[Index, ...] = ()
 
     @property
     def reference(self) -> str:
@@ -111,7 +130,7 @@ class Table:
 
     def constrained(self) -> frozenset[str]:
         """Return the columns that take part in any key."""
-        return frozenset(self.key).union(*self.uniques)
+        return frozenset(self.key).union(*self.uniques, *(i.columns for i in self.indexes))
 
     def ddl(self) -> str:
         """Return CREATE TABLE."""

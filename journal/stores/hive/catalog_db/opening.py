@@ -15,9 +15,8 @@ import pyarrow as pa
 
 from journal.local_engine.database_file import DuckDBStore
 from journal.records import catalog_format
-from journal.records.catalog import make_secret, put_first_state
-from journal.records.catalog_format import get_meta, put_format, put_meta
-from journal.records.numbers import reserve
+from journal.records.catalog import create_catalog, make_secret
+from journal.records.catalog_format import get_meta, put_meta
 from journal.records.schema import (
     AUDIT,
     BACKUPS,
@@ -56,11 +55,8 @@ def open_catalog(connection: CatalogConnection, store_id: str, local: DuckDBStor
     """
     known = columns_of(connection)
     if META.name not in known:
-        catalog_format.make_tables(connection, OF_HIVE_CATALOG)
-        put_first_state(connection)
-        put_format(connection)
+        create_catalog(connection, OF_HIVE_CATALOG)
         put_meta(connection, _ID, store_id)
-        reserve(connection, 0, "table_ids", 0, 1)
     else:
         _bring_up(connection, local, known)
     make_secret(connection)

@@ -44,7 +44,7 @@ FROM (
     AND c."subsequent_version_number" > c."version_number"
 ) AS t;
 -- 3. check: PAL-301 (23505) if it returns a row: duplicate key (a) = (..) violates "one" of main.t
-SELECT MAX(CONCAT_WS(', ', CAST("_palimpsest_n1" AS TEXT)))
+SELECT CONCAT_WS(', ', CAST("_palimpsest_n1" AS TEXT)) AS shown
 FROM altered
 WHERE NOT "_palimpsest_n1" IS NULL
 GROUP BY "_palimpsest_n1"

@@ -9,5 +9,5 @@ CREATE TEMPORARY TABLE u (k INTEGER);
 -- statement
 CREATE VIEW main.w AS SELECT * FROM temp.u;
 -- refused PAL-211 (42P16)
--- the view main.w would read the temporary table temp.u
--- CREATE TEMPORARY VIEW, or read an ordinary table
+-- the view main.w would read the temporary table u
+-- leave out the schema, so that the view is temporary, or read an ordinary table

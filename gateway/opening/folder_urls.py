@@ -1,0 +1,71 @@
+"""URLs of folders with an embedded warehouse: what they name, without opening it.
+
+palimpsest:///relative/path    palimpsest:////absolute/path    palimpsest:// (a temporary one)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import parse_qsl, unquote
+
+from gateway.opening.url_secrets import split_secret_url, without_password
+from journal.local_engine.file_modes import MODE_SETTING, FileModes, configured, make_root
+from journal.model.errors import Code, PalimpsestError
+from journal.model.places import is_elsewhere, is_file_system, shown_place
+from journal.stores.embedded.file_names import DATABASE_FILE
+
+_FORMS = (
+    "palimpsest:///relative/path, palimpsest:////absolute/path, palimpsest:// (a temporary one),"
+    " palimpsest+postgresql://user@host:port/database or palimpsest+hive://user@host:port/database"
+)
+
+
+def key(url: str) -> str | None:
+    """The folder of a URL; None for a temporary one."""
+    path, _ = parse_url(url)
+    return None if path is None else str(path.resolve())
+
+
+def shared_folder(url: str) -> Path | None:
+    """The folder of a URL, made if it is not there; None for a temporary one."""
+    path, settings = parse_url(url)
+    if path is None:
+        return None
+    make_folder(path.resolve(), configured(settings.get(MODE_SETTING)))
+    return path.resolve()
+
+
+def parse_url(url: str) -> tuple[Path | None, dict[str, str]]:
+    """Path of the warehouse (None: a temporary one) and settings of the store."""
+    parts = split_secret_url(url)
+    shown = without_password(url)
+    if is_file_system(url) or is_elsewhere(unquote(parts.path[1:])):
+        raise PalimpsestError(
+            Code.URL,
+            f"a warehouse lies in a folder of this machine, and {shown_place(shown)} is not one",
+            advice="name a folder, mounted if need be; copy rows and backups to other places:"
+            " CALL system.backup('t', to => 's3://..'), COPY t TO 's3://..'",
+        )
+    if parts.scheme != "palimpsest" or parts.netloc:
+        raise PalimpsestError(
+            Code.URL,
+            f"the URL {shown} is not one this gateway can open",
+            advice=f"use {_FORMS}",
+        )
+    path = unquote(parts.path)
+    if path in {"", "/"}:
+        return None, dict(parse_qsl(parts.query))
+    return Path(path[1:]), dict(parse_qsl(parts.query))
+
+
+def make_folder(root: Path, modes: FileModes | None) -> None:
+    """Make the folder of a warehouse where there is none; raises FILE_ACCESS."""
+    try:
+        if not (root / DATABASE_FILE).exists():
+            make_root(root, modes)
+    except OSError as error:
+        raise PalimpsestError(
+            Code.FILE_ACCESS,
+            f"the warehouse {root} cannot be made: {error.strerror}",
+            advice="check path and permissions",
+        ) from error

@@ -1,0 +1,53 @@
+"""What SET and USE make of a session's settings: the values that their expressions stand for."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from gateway.config import Settings
+from gateway.session.search_path import schemas_of
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import CatalogSnapshot, fold
+from rewriter.name_resolution import OWN_SCHEMAS, SYSTEM_SCHEMAS, is_database, position_of
+
+
+def after_set(
+    settings: Settings,
+    name: str,
+    value: exp.Expr | None,
+    catalog: CatalogSnapshot,
+    user: str | None,
+) -> Settings:
+    """Settings after a SET or USE of ``user``; None for the value sets the default."""
+    if value is not None and name.lower() == "search_path":
+        return settings.with_search_path(schemas_of(value, user))
+    return settings.with_setting(name, None if value is None else setting_text(value, catalog))
+
+
+def setting_text(value: exp.Expr, catalog: CatalogSnapshot) -> str:
+    """The text a SET's value stands for: a literal's content, a name, or SQL for an expression.
+
+    A table stands for the schema that USE names; raises UNKNOWN_SCHEMA if there is none such.
+    """
+    if isinstance(value, exp.Tuple):
+        return ", ".join(setting_text(part, catalog) for part in value.expressions)
+    if isinstance(value, exp.Table):
+        return _schema_named(value, catalog)
+    if value.key in {"literal", "column", "identifier", "var", "boolean"}:
+        return str(value.name or value.sql())
+    return str(value.sql(dialect="duckdb"))
+
+
+def _schema_named(place: exp.Table, catalog: CatalogSnapshot) -> str:
+    known = {**catalog.schemas, **{name: name for name in SYSTEM_SCHEMAS | OWN_SCHEMAS}}
+    in_here = not place.db or is_database(place.db, catalog)
+    if in_here and fold(place.name) in known:
+        return known[fold(place.name)]
+    if not place.db and is_database(place.name, catalog):
+        return catalog.home
+    raise PalimpsestError(
+        Code.UNKNOWN_SCHEMA,
+        f"there is no schema {place.sql()}",
+        advice=f"the schemas are {', '.join(catalog.schemas.values())}",
+        position=position_of(place),
+    )

@@ -1,0 +1,103 @@
+"""SET, RESET, USE and SHOW of a session's settings."""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Protocol
+
+import pyarrow as pa
+from sqlglot import exp
+
+from gateway.config import Settings
+from gateway.session.executor import Executor
+from gateway.session.outcome import StatementOutcome
+from gateway.session.set_values import after_set
+from journal.model.schema import CatalogSnapshot
+from journal.transactions.protocol import OpenJournal
+from journal.transactions.transaction import Transaction
+from rewriter.statement import SetSetting
+
+_ALL = "all"
+
+
+class SettingSession(Protocol):
+    """What of a session is needed to change its settings."""
+
+    journal: OpenJournal
+    executor: Executor
+    settings: Settings
+    settings_at_start: Settings
+    user: str | None
+    transaction: Transaction | None
+
+    @property
+    def catalog(self) -> CatalogSnapshot:
+        """The current catalog, as the session sees it."""
+
+    def begin_implicitly(self) -> None:
+        """Begin a transaction where the next statement would begin one."""
+
+
+class LocalSettings:
+    """Changes a session's settings, and undoes those of SET LOCAL when its transaction ends."""
+
+    def __init__(self) -> None:
+        self._before: Settings | None = None
+
+    def change(self, session: SettingSession, statement: SetSetting) -> StatementOutcome:
+        """Run a SET, RESET or USE; SET LOCAL outside of a transaction changes nothing.
+
+        Raises UNKNOWN_SETTING, SETTING_VALUE, UNKNOWN_SCHEMA.
+        """
+        if statement.local:
+            session.begin_implicitly()
+        before, after = session.settings, _after(session, statement)
+        if not statement.local:
+            # What is set for good inside a transaction outlives what was set for it alone.
+            self._before = (
+                None if self._before is None else _with_changes(self._before, before, after)
+            )
+        elif session.transaction is None:
+            return StatementOutcome("SET")
+        else:
+            self._before = self._before or before
+        session.settings = after
+        if session.transaction is not None and statement.name.lower() == "commit_message":
+            session.transaction.message = after.commit_message
+        return StatementOutcome("SET")
+
+    def end(self, settings: Settings) -> Settings:
+        """The settings behind the end of a transaction."""
+        before, self._before = self._before, None
+        return settings if before is None else replace(before, prepared=settings.prepared)
+
+
+def _after(session: SettingSession, statement: SetSetting) -> Settings:
+    if statement.value is None and statement.name.lower() == _ALL:
+        return replace(session.settings_at_start, prepared=session.settings.prepared)
+    if isinstance(statement.value, exp.Table) and session.transaction is None:
+        # USE is to find what others have made since this session last looked.
+        session.journal.begin(explicit=True).rollback()
+    before = session.settings
+    after = after_set(before, statement.name, statement.value, session.catalog, session.user)
+    if after.timezone is not None and after.timezone != before.timezone:
+        with session.journal.reading_session() as store:
+            store.use_zone(after.timezone)
+    return after
+
+
+def _with_changes(kept: Settings, before: Settings, after: Settings) -> Settings:
+    names = [f.name for f in fields(Settings)]
+    changed = {n: getattr(after, n) for n in names if getattr(after, n) != getattr(before, n)}
+    return replace(kept, **changed)
+
+
+def show_setting(session: SettingSession, name: str) -> StatementOutcome:
+    """SHOW of one setting, or SHOW ALL; raises UNKNOWN_SETTING."""
+    settings = session.settings
+    if name.lower() != _ALL:
+        return session.executor.table_outcome("SHOW", pa.table({name: [settings.text_of(name)]}))
+    columns = zip(*settings.rows(), strict=True)
+    names = ("name", "setting", "description")
+    found = {n: pa.array(values, pa.string()) for n, values in zip(names, columns, strict=True)}
+    return session.executor.table_outcome("SHOW", pa.table(found))

@@ -1,0 +1,123 @@
+"""Settings of DuckDB and PostgreSQL that programs send, and that change no answer of the gateway.
+
+A SET of one is taken, shown again, and does nothing else. A value that would change answers is
+refused, so what a program believes of its session is true. Pure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from journal.model.errors import Code, PalimpsestError
+
+
+@dataclass(frozen=True, slots=True)
+class TakenSetting:
+    """A setting with its default; ``values`` are all that it may have, where not any will do."""
+
+    default: str
+    values: tuple[str, ...] = ()
+
+    def checked(self, name: str, value: str) -> str:
+        """The value as it is kept; raises SETTING_VALUE for one that would change answers."""
+        plain = " ".join(value.replace(",", " ").split()).lower()
+        if self.values and plain not in self.values:
+            raise PalimpsestError(
+                Code.SETTING_VALUE,
+                f"{name} cannot be {value!r}: the gateway's answers would not follow it",
+                advice=f"it may be {' or '.join(self.values)}",
+            )
+        return value
+
+
+_ON = ("on", "true", "1", "yes")
+_OFF = ("off", "false", "0", "no")
+
+
+def _any(default: str, *names: str) -> dict[str, TakenSetting]:
+    return dict.fromkeys(names, TakenSetting(default))
+
+
+_DUCKDB = {
+    **_any("", "allocator_background_threads", "external_threads", "memory_limit", "max_memory"),
+    **_any("", "temp_directory", "max_temp_directory_size", "threads", "worker_threads"),
+    **_any("", "allocator_flush_threshold", "allocator_bulk_deallocation_flush_threshold"),
+    **_any("true", "preserve_insertion_order", "autoinstall_known_extensions"),
+    **_any(
+        "true", "autoload_known_extensions", "enable_http_metadata_cache", "late_materialization"
+    ),
+    **_any("false", "enable_progress_bar", "enable_progress_bar_print", "enable_object_cache"),
+    **_any("true", "enable_external_file_cache", "enable_caching_operators", "enable_optimizer"),
+    **_any("2000", "progress_bar_time"),
+    **_any("", "enable_profiling", "disable_profiling", "profiling_mode", "profiling_coverage"),
+    **_any("", "profile_output", "profiling_output", "custom_profiling_settings"),
+    **_any("physical_only", "explain_output"),
+    **_any("", "wal_autocheckpoint", "checkpoint_threshold", "force_compression"),
+    **_any(
+        "", "force_checkpoint", "disable_checkpoint_on_shutdown", "enable_checkpoint_on_shutdown"
+    ),
+    **_any("", "disabled_optimizers", "perfect_ht_threshold", "ordered_aggregate_threshold"),
+    **_any("", "prefer_range_joins", "merge_join_threshold", "nested_loop_join_threshold"),
+    **_any("", "asof_loop_join_threshold", "index_scan_max_count", "index_scan_percentage"),
+    **_any("", "partitioned_write_flush_threshold", "partitioned_write_max_open_files"),
+    **_any("", "streaming_buffer_size", "dynamic_or_filter_threshold", "pivot_filter_threshold"),
+    **_any("", "enable_verification", "disable_verification", "verify_parallelism"),
+    **_any("", "disable_verify_parallelism", "verify_external", "disable_verify_external"),
+    **_any("", "verify_fetch_row", "disable_verify_fetch_row", "verify_serializer"),
+    **_any("", "disable_verify_serializer", "enable_print_progress_bar", "debug_window_mode"),
+    **_any("", "disable_progress_bar", "disable_print_progress_bar", "enable_logging"),
+    **_any("", "debug_force_external", "debug_force_no_cross_product", "debug_checkpoint_abort"),
+    **_any("", "immediate_transaction_mode", "log_query_path", "user_agent", "custom_user_agent"),
+    "default_collation": TakenSetting("", ("", "binary", "c", "posix")),
+    "ieee_floating_point_ops": TakenSetting("true", _ON),
+    "integer_division": TakenSetting("false", _OFF),
+    "old_implicit_casting": TakenSetting("false", _OFF),
+    "lock_configuration": TakenSetting("false", _OFF),
+    "calendar": TakenSetting("gregorian", ("gregorian",)),
+}
+_POSTGRES = {
+    **_any("1", "extra_float_digits"),
+    **_any("0", "statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout"),
+    **_any("0", "idle_session_timeout", "transaction_timeout", "jit_above_cost"),
+    **_any("notice", "client_min_messages", "log_min_messages"),
+    **_any("on", "synchronous_commit", "row_security", "check_function_bodies", "jit"),
+    **_any("on", "escape_string_warning", "geqo", "enable_seqscan", "enable_indexscan"),
+    **_any("on", "enable_bitmapscan", "enable_indexonlyscan", "enable_hashjoin", "enable_nestloop"),
+    **_any("on", "enable_mergejoin", "enable_sort", "enable_hashagg", "enable_material"),
+    **_any("off", "quote_all_identifiers", "log_statement", "log_duration", "debug_print_plan"),
+    **_any("content", "xmloption"),
+    **_any("", "work_mem", "maintenance_work_mem", "temp_buffers", "effective_cache_size"),
+    **_any("", "default_tablespace", "temp_tablespaces", "default_table_access_method"),
+    **_any("", "default_statistics_target", "random_page_cost", "seq_page_cost", "cpu_tuple_cost"),
+    **_any("", "lc_messages", "lc_monetary", "lc_numeric", "lc_time", "cursor_tuple_fraction"),
+    **_any("", "max_parallel_workers_per_gather", "max_parallel_workers", "plan_cache_mode"),
+    **_any("", "parallel_setup_cost", "parallel_tuple_cost", "password_encryption"),
+    **_any("", "tcp_keepalives_idle", "tcp_keepalives_interval", "tcp_keepalives_count"),
+    "client_encoding": TakenSetting("UTF8", ("utf8", "utf-8", "unicode")),
+    "server_encoding": TakenSetting("UTF8", ("utf8", "utf-8", "unicode")),
+    "standard_conforming_strings": TakenSetting("on", _ON),
+    "backslash_quote": TakenSetting("safe_encoding", ("safe_encoding",)),
+    "array_nulls": TakenSetting("on", _ON),
+    "transform_null_equals": TakenSetting("off", _OFF),
+    "bytea_output": TakenSetting("hex", ("hex",)),
+    "datestyle": TakenSetting("ISO, YMD", ("iso", "iso ymd", "iso mdy", "ymd", "mdy")),
+    "intervalstyle": TakenSetting("postgres", ("postgres",)),
+    "integer_datetimes": TakenSetting("on", _ON),
+    "session_replication_role": TakenSetting("origin", ("origin", "local")),
+    "default_transaction_read_only": TakenSetting("off", _OFF),
+    "transaction_read_only": TakenSetting("off", _OFF),
+    "default_transaction_deferrable": TakenSetting("off", _OFF),
+    "default_transaction_isolation": TakenSetting(
+        "repeatable read", ("read uncommitted", "read committed", "repeatable read")
+    ),
+    "transaction_isolation": TakenSetting(
+        "repeatable read", ("read uncommitted", "read committed", "repeatable read")
+    ),
+}
+
+
+def taken_settings(dialect: str) -> dict[str, TakenSetting]:
+    """The settings that a client of this dialect may send, by name in lower case."""
+    if dialect in {"postgres", "postgresql"}:
+        return _POSTGRES
+    return _DUCKDB if dialect == "duckdb" else {}

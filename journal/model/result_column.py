@@ -1,0 +1,13 @@
+"""Columns of results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ResultColumn:
+    """Name and type (SQL text) of a result column."""
+
+    name: str
+    type: str

@@ -1,0 +1,133 @@
+"""CREATE INDEX, DROP INDEX and ALTER INDEX: they change the definition of a table, and no row.
+
+An index stands in the schema of its table. A unique one is a constraint from then on, so the rows
+that are there must keep it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Change, PutRelation, StatementKind, StatementPlan, Step
+from journal.model.schema import Table, TableName, View, fold
+from journal.sql.relations import column
+from journal.sql.sql import relation
+from journal.sql.unique_keys import index_key
+from rewriter.context import RewriteContext
+from rewriter.definitions.index_names import (
+    check_index_name,
+    find_index,
+    index_names,
+    is_index_name,
+    unknown_index,
+)
+from rewriter.definitions.index_terms import default_name, read_index
+from rewriter.definitions.new_relations import ddl_plan, validation_guard
+from rewriter.name_resolution import find_relation, position_of
+from rewriter.reading.read_rewriter import Reads
+from rewriter.writing.guards import no_doubles
+from rewriter.writing.target import physical_rows
+
+
+def rewrite_create_index(ast: exp.Create, context: RewriteContext) -> StatementPlan:
+    """The plan of a CREATE INDEX."""
+    node = ast.this
+    _check_clauses(ast, {"this", "kind", "unique", "exists", "concurrently"})
+    params = node.args.get("params")
+    if params is not None and params.args.get("on"):
+        raise PalimpsestError(
+            Code.SYNTAX,
+            "an index is in the schema of its table, so its name has none",
+            advice="write CREATE INDEX name ON schema.table (column)",
+            position=position_of(node),
+        )
+    table = _indexed_table(node, context)
+    given = node.this.name if node.this is not None else ""
+    if given:
+        name = TableName(table.name.schema, given)
+        if ast.args.get("exists") and is_index_name(name, context):
+            return ddl_plan([], "CREATE INDEX")
+        check_index_name(name, node.this, context)
+    index = read_index(table, given, node, unique=bool(ast.args.get("unique")))
+    if not given:
+        taken = index_names(table.name.schema, context)
+        index = replace(index, name=default_name(table, index, taken))
+    changed = replace(table, indexes=(*table.indexes, index))
+    reads = Reads(context)
+    steps: list[Step] = [validation_guard(changed)]
+    if index.unique:
+        key = index_key(index)
+        rows = relation(physical_rows(reads, table), "c")
+        steps.append(no_doubles(table, key, rows, key.values(lambda n: column(n, "c"))))
+    steps.append(Change(PutRelation(changed)))
+    return reads.plan(StatementKind.DDL, steps, changed, "CREATE INDEX")
+
+
+def _indexed_table(node: exp.Index, context: RewriteContext) -> Table:
+    found = find_relation(node.args["table"], context)
+    if isinstance(found, View):
+        raise PalimpsestError(
+            Code.WRONG_OBJECT,
+            f"{found.name} is a view, which has no rows of its own",
+            advice="index the tables that it reads",
+            position=position_of(node.args["table"]),
+        )
+    return found
+
+
+def rewrite_drop_index(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
+    """The plan of a DROP INDEX. Nothing depends on one, so CASCADE and RESTRICT say nothing."""
+    _check_clauses(
+        ast, {"tables", "kind", "exists", "cascade", "restrict", "concurrently", "cluster"}
+    )
+    changed: dict[int, Table] = {}
+    for node in ast.args.get("tables") or []:
+        found = find_index(node, context)
+        if found is None or found[1] not in changed.get(found[0].id, found[0]).indexes:
+            if ast.args.get("exists"):
+                continue
+            raise unknown_index(node, context)
+        table, index = found
+        now = changed.get(table.id, table)
+        left = tuple(other for other in now.indexes if other is not index)
+        changed[table.id] = replace(now, indexes=left)
+    return ddl_plan([Change(PutRelation(t)) for t in changed.values()], "DROP INDEX")
+
+
+def rewrite_alter_index(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
+    """The plan of an ALTER INDEX, which can only rename it."""
+    found = find_index(ast.this, context)
+    if found is None:
+        if ast.args.get("exists"):
+            return ddl_plan([], "ALTER INDEX")
+        raise unknown_index(ast.this, context)
+    table, index = found
+    for action in ast.args["actions"]:
+        if not isinstance(action, exp.AlterRename) or action.this.db:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"{action.sql(dialect='duckdb')} is not supported in ALTER INDEX",
+                advice="ALTER INDEX takes RENAME TO and a name without a schema",
+                position=position_of(ast.this),
+            )
+        renamed = replace(index, name=action.this.name)
+        if fold(renamed.name) != fold(index.name):
+            name = TableName(table.name.schema, renamed.name)
+            check_index_name(name, action.this, context)
+        kept = tuple(renamed if i is index else i for i in table.indexes)
+        table, index = replace(table, indexes=kept), renamed
+    return ddl_plan([Change(PutRelation(table))], "ALTER INDEX")
+
+
+def _check_clauses(ast: exp.Expr, known: set[str]) -> None:
+    for name, value in ast.args.items():
+        if value and name not in known:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"{name.upper()} in {ast.key.upper()} INDEX is not supported",
+                advice="leave the clause out; see docs/sql.md for what the statement takes",
+                position=position_of(ast),
+            )

@@ -1,0 +1,33 @@
+"""Spellings of CREATE INDEX and DROP INDEX that sqlglot does not parse.
+
+NULLS DISTINCT says what holds anyway. A list of names is parsed as one of tables, and is one of
+indexes afterwards. Pure.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+_DISTINCT = ["NULLS", "DISTINCT"]
+
+
+def spell_out_index(tokens: list[Token]) -> tuple[list[Token], bool]:
+    """The tokens that sqlglot can parse, and whether they drop indexes as if they were tables."""
+    words = [token.text.upper() for token in tokens[:3]]
+    if words[:2] == ["DROP", "INDEX"]:
+        named = tokens[1]
+        table = Token(TokenType.TABLE, "TABLE", named.line, named.col, named.start, named.end)
+        return [tokens[0], table, *tokens[2:]], True
+    if words[:1] == ["CREATE"] and "INDEX" in words:
+        for place in range(len(tokens) - 1):
+            if [token.text.upper() for token in tokens[place : place + 2]] == _DISTINCT:
+                return [*tokens[:place], *tokens[place + 2 :]], False
+    return tokens, False
+
+
+def set_index(ast: exp.Expr) -> exp.Expr:
+    """Let a DROP that was parsed as one of tables be one of indexes."""
+    if isinstance(ast, exp.Drop):
+        ast.set("kind", "INDEX")
+    return ast
