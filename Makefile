@@ -3,6 +3,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 export VENV
+# Commands that tests start would compile every module again.
+unexport PYTHONDONTWRITEBYTECODE
 
 CODE := gateway rewriter journal spark_compaction tests bench
 # One more than there are processors: much of the time a test waits for a server.

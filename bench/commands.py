@@ -6,6 +6,7 @@ of the owner itself. Aims in milliseconds are shown beside what was measured.
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -74,6 +75,7 @@ def _wide(rows: int) -> str:
 
 
 def _answer_times(report: Report, warehouse: Path, repeats: int) -> None:
+    _run("query", "-w", str(warehouse), "SELECT 1")
     report.compare("--help", {OURS: partial(_run, "--help")}, repeats)
     _compare(report, "SELECT 1", warehouse, repeats)
 
@@ -153,8 +155,10 @@ def point(connection: Connection) -> float:
 
 
 def _run(*words: str) -> None:
-    command = [sys.executable, "-c", "from gateway.cli import main; main()", *words]
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    """Run the installed command, its modules compiled before as in every installation."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    command = [str(Path(sys.executable).with_name("palimpsest")), *words]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env=environment)
 
 
 def _python(script: str) -> None:

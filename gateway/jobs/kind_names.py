@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
+
+from gateway.packages import entry_points
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 GROUP = "palimpsest.jobs"
 OURS = {
@@ -19,10 +24,11 @@ OURS = {
 
 def kind_names() -> list[str]:
     """The names of all kinds, ours first."""
-    found = sorted({e.name for e in entry_points(group=GROUP)} - OURS.keys())
+    found = sorted({entry.name for entry in entry_points(GROUP)} - OURS.keys())
     return [*OURS, *found]
 
 
 def kind_entry_point(name: str) -> EntryPoint | None:
     """Where an installed package has a kind; None if none does."""
-    return next((e for e in entry_points(group=GROUP) if e.name == name), None)
+    return next((entry for entry in entry_points(GROUP) if entry.name == name), None)
+

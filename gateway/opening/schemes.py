@@ -12,6 +12,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gateway.packages import entry_points
+
 if TYPE_CHECKING:
     from journal.files.scratch import Scratch
     from journal.transactions.protocol import OpenJournal, Upkeep
@@ -95,10 +97,7 @@ def scheme_of(url: str) -> StoreScheme:
     name = url.partition("://")[0]
     found = SCHEMES.get(name)
     if found is None:
-        # It takes longer to load than the rest of what a client of another process needs.
-        from importlib.metadata import entry_points
-
-        entry = next((e for e in entry_points(group=GROUP) if e.name == name), None)
+        entry = next((entry for entry in entry_points(GROUP) if entry.name == name), None)
         found = SCHEMES[EMBEDDED] if entry is None else entry.load()
     return found
 

@@ -1,4 +1,4 @@
-"""CALL system.<procedure>(..): runs maintenance that a client requests, and reports a row."""
+"""CALL system.<procedure>(..) and ERASE FROM: maintenance that a client requests, reported."""
 
 from __future__ import annotations
 
@@ -12,14 +12,25 @@ from gateway.jobs.arguments import Arguments, argument_error
 from gateway.jobs.calls import call_job
 from gateway.jobs.kind_names import kind_names
 from gateway.procedures import holds
+from gateway.procedures.erasing import erase_rows
 from gateway.procedures.procedures import bind_arguments, named_tables
 from gateway.session.outcome import StatementOutcome
 from journal.model.errors import Code, PalimpsestError
-from rewriter.statement import Call
+from rewriter.statement import Call, Erase
+from rewriter.syntax.parsing import Parsed
 from spark_compaction.maintenance import required
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
+
+
+def run_maintenance(
+    session: Session, parsed: Parsed, request: Call | Erase, parameters: Mapping[str, Any]
+) -> StatementOutcome:
+    """Run a procedure or an erasure; raises what either refuses."""
+    if isinstance(request, Erase):
+        return erase_rows(session, parsed, request, parameters)
+    return call_procedure(session, request, parameters)
 
 
 def call_procedure(session: Session, call: Call, parameters: Mapping[str, Any]) -> StatementOutcome:

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from gateway.config import Settings
-from gateway.procedures.erasing import erase_rows
 from gateway.session.cancellation import Cancellation
 from gateway.session.client_folder import in_folder
 from gateway.session.commit_names import CommitNames
@@ -210,13 +209,11 @@ class Session:
         bound = {} if batch is not None else self._bind(parsed, parameters)
         bound[P_USER] = self.user
         match parsed.statement:
-            case Call():
+            case Call() | Erase():
                 # It brings every job and what jobs are made of.
-                from gateway.procedures.calls import call_procedure
+                from gateway.procedures.calls import run_maintenance
 
-                return call_procedure(self, parsed.statement, bound)
-            case Erase():
-                return erase_rows(self, parsed, parsed.statement, bound)
+                return run_maintenance(self, parsed, parsed.statement, bound)
             case Prepare() | Execute() | Deallocate():
                 return self._run_prepared(parsed, bound)
             case _ if reads_remote_file(parsed):

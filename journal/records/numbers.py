@@ -59,18 +59,18 @@ class DatabaseNumbers(Generic[S]):
 
         return DatabaseNumbers(counting, reserve, skip_past, change, new_table_id)
 
-    def _taken(self, table_id: int, column: str, size: int, start: int) -> int:
+    def _take_once(self, table_id: int, column: str, size: int, start: int) -> int:
         with self._counting() as session:
             return self._take_in(session, table_id, column, size, start)
 
     def _take(self, table_id: int, column: str, size: int, start: int) -> int:
         """Take ``size`` numbers; others, when a cut connection hides whether some were taken."""
         try:
-            return self._taken(table_id, column, size, start)
+            return self._take_once(table_id, column, size, start)
         except PalimpsestError as error:
             if error.code is not Code.OUTCOME_UNKNOWN:
                 raise
-            return self._taken(table_id, column, size, start)
+            return self._take_once(table_id, column, size, start)
 
     def new_table_id(self) -> int:
         """An id that no table and no layout of a table has had."""

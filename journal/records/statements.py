@@ -42,7 +42,12 @@ _NATIVE = {
 _NUMERIC = {RecordDialect.DUCKDB: "HUGEINT", RecordDialect.POSTGRES: "NUMERIC"}
 _PORTABLE = {RecordType.MOMENT: "BIGINT", RecordType.TEXTS: "VARCHAR"}
 _COLUMNS = {
+    # Its information_schema takes ten times as long.
     RecordDialect.DUCKDB: (
+        "SELECT table_name, column_name FROM duckdb_columns() SEMI JOIN duckdb_tables()"
+        " USING (table_oid) WHERE schema_name = '_palimpsest'"
+    ),
+    RecordDialect.POSTGRES: (
         "SELECT c.table_name, c.column_name FROM information_schema.columns c"
         " JOIN information_schema.tables t ON t.table_schema = c.table_schema"
         " AND t.table_name = c.table_name"
@@ -58,7 +63,6 @@ _COLUMNS = {
         " AND left(table_name, 11) = 'palimpsest_'"
     ),
 }
-_COLUMNS[RecordDialect.POSTGRES] = _COLUMNS[RecordDialect.DUCKDB]
 _ORIGIN = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 Where = Mapping[str, type[exp.Binary]]
