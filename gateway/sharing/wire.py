@@ -15,6 +15,7 @@ import io
 import pickle
 import socket
 import struct
+import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -23,6 +24,7 @@ from journal.model.errors import Code, PalimpsestError, Position
 
 _HEADER = struct.Struct("!QB")
 _VALUES, _BYTES = 0, 1
+_MUCH = 1 << 16
 _PROTOCOL = 5
 _OWN = ("gateway.", "journal.", "rewriter.", "spark_compaction.", "sqlglot.")
 _BUILDERS = ("failure", "frozen_mapping", "plain")
@@ -166,7 +168,7 @@ def _send(peer: socket.socket, kind: int, body: bytes | memoryview) -> None:
 
 
 def _read(peer: socket.socket, size: int, silent: Callable[[], None]) -> memoryview:
-    body = memoryview(bytearray(size))
+    body = _memory(size)
     done = 0
     while done < size:
         try:
@@ -180,3 +182,10 @@ def _read(peer: socket.socket, size: int, silent: Callable[[], None]) -> memoryv
             raise PeerGone("the connection was closed")
         done += count
     return body
+
+
+def _memory(size: int) -> memoryview:
+    """Memory to read into: where much is wanted, of Arrow's pool, which need not be cleared."""
+    if size >= _MUCH and "pyarrow" in sys.modules:
+        return memoryview(sys.modules["pyarrow"].allocate_buffer(size)).cast("B")
+    return memoryview(bytearray(size))
