@@ -135,7 +135,6 @@ def main() -> None:
     """
 
 
-
 def run() -> None:
     """What the command ``palimpsest`` calls: ``main``, then leave the process at once.
 

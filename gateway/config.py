@@ -46,6 +46,7 @@ class Settings:
     partial_history: int = _setting(0, "1: read a past whose versions a policy has removed")
     suppressed_rows: str = _setting("refuse", "erased rows of bulk loads: refuse all, or skip them")
     timezone: str | None = _setting(None, "time zone in which timestamps are read and shown")
+    default_transaction_read_only: str = _setting("off", "on: the session writes nothing")
     default_null_order: str = _setting(NULLS_LAST, "where NULL stands in an ORDER BY")
     default_order: str = _setting("asc", "direction of an ORDER BY that gives none")
     order_by_non_integer_literal: str = _setting("false", "true: ORDER BY a text orders nothing")
@@ -75,6 +76,11 @@ class Settings:
             self.order_by_non_integer_literal == "true",
             self.scalar_subquery_error_on_multiple_rows == "false",
         )
+
+    @property
+    def is_read_only(self) -> bool:
+        """True for a session that writes nothing."""
+        return self.default_transaction_read_only == "on"
 
     @property
     def limits(self) -> Limits:
@@ -198,6 +204,10 @@ _FLAGS = {
     **dict.fromkeys(("false", "off", "0", "no"), "false"),
 }
 _CHOICES: dict[str, tuple[dict[str, str], str]] = {
+    "default_transaction_read_only": (
+        {**dict.fromkeys(_FLAGS, "off"), **{k: "on" for k, v in _FLAGS.items() if v == "true"}},
+        "on refuses whatever would write",
+    ),
     "suppressed_rows": (
         {"refuse": "refuse", "skip": "skip"},
         "skip leaves out rows that were erased, and counts them",
@@ -211,7 +221,7 @@ _CHOICES: dict[str, tuple[dict[str, str], str]] = {
     "scalar_subquery_error_on_multiple_rows": (_FLAGS, "false takes the first of several rows"),
 }
 """What a value may be, as it is given and as it is kept, and advice."""
-_DUCKDB_ONLY = frozenset(_CHOICES) - {"suppressed_rows"}
+_DUCKDB_ONLY = frozenset(_CHOICES) - {"suppressed_rows", "default_transaction_read_only"}
 _OFFSET = re.compile(r"([+-])(\d{1,2})(?::?00)?")
 _ALIASES = {
     "search_path": "schema",
@@ -219,4 +229,6 @@ _ALIASES = {
     "system_versioning_asof": "as_of",
     "time_zone": "timezone",
     "null_order": "default_null_order",
+    "read_only": "default_transaction_read_only",
+    "transaction_read_only": "default_transaction_read_only",
 }

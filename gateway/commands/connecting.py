@@ -16,10 +16,8 @@ from gateway import errors
 from gateway.commands.failure import CONNECTION, fail
 from gateway.config import Settings
 from gateway.dbapi.connection import Connection
-from gateway.opening.folder_urls import parse_url
+from gateway.opening.folder_urls import check_exists
 from gateway.opening.schemes import PREFIX, is_database
-from journal.model.errors import Code, PalimpsestError
-from journal.stores.embedded.file_names import DATABASE_FILE
 from rewriter.dialect_semantics import DIALECTS
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -123,8 +121,9 @@ def connect(
 ) -> Connection:
     """Connect; unless ``make``, a warehouse that is not there is an error."""
     url = url_of(access.warehouse)
-    if not make:
-        _check_exists(url, access.warehouse)
+    if not make and not is_database(url):
+        with errors.mapping():
+            check_exists(url, access.warehouse)
     with errors.mapping():
         settings = Settings().with_setting("as_of", access.as_of)
     return Connection(
@@ -136,17 +135,6 @@ def connect(
         settings=settings,
         short=command not in _LONG,
     )
-
-
-def _check_exists(url: str, shown: str) -> None:
-    with errors.mapping():
-        path = None if is_database(url) else parse_url(url)[0]
-        if path is not None and not (path / DATABASE_FILE).is_file():
-            raise PalimpsestError(
-                Code.URL,
-                f"there is no warehouse at {shown}",
-                advice=f"make one with: palimpsest init {shown}; or name another with --warehouse",
-            )
 
 
 @contextmanager

@@ -31,4 +31,3 @@ def kind_names() -> list[str]:
 def kind_entry_point(name: str) -> EntryPoint | None:
     """Where an installed package has a kind; None if none does."""
     return next((entry for entry in entry_points(GROUP) if entry.name == name), None)
-

@@ -69,3 +69,15 @@ def make_folder(root: Path, modes: FileModes | None) -> None:
             f"the warehouse {root} cannot be made: {error.strerror}",
             advice="check path and permissions",
         ) from error
+
+
+def check_exists(url: str, shown: str | None = None) -> None:
+    """Raise URL for a folder without a warehouse, which opening it would make."""
+    path, _ = parse_url(url)
+    shown = shown or str(path)
+    if path is not None and not (path / DATABASE_FILE).is_file():
+        raise PalimpsestError(
+            Code.URL,
+            f"there is no warehouse at {shown}",
+            advice=f"make one with: palimpsest init {shown}; or name another",
+        )

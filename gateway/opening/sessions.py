@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gateway.config import Settings
+from gateway.opening.folder_urls import check_exists
+from gateway.opening.schemes import is_database
 from gateway.opening.warehouses import WAREHOUSES, TakenElsewhere
 from gateway.session.client_session import ClientSession
 from gateway.session.retries import RetryPolicy
@@ -55,6 +57,8 @@ def open_session(
     """
     if application is not None:
         settings = settings.with_setting("application", application)
+    if settings.is_read_only and not is_database(url):
+        check_exists(url)
     while True:
         try:
             warehouse = WAREHOUSES.acquire(url, short=short)

@@ -210,6 +210,7 @@ class Session:
         bound[P_USER] = self.user
         match parsed.statement:
             case Call() | Erase():
+                self._check_writable()
                 # It brings every job and what jobs are made of.
                 from gateway.procedures.calls import run_maintenance
 
@@ -343,7 +344,10 @@ class Session:
             case Rollback(str()) | Savepoint() | Release():
                 return self._savepoint(parsed.statement)
             case SetSetting():
-                return self.local_settings.change(self, parsed.statement)
+                outcome = self.local_settings.change(self, parsed.statement)
+                if self.transaction is not None and self.settings.is_read_only:
+                    self.transaction.read_only = True
+                return outcome
             case ShowSetting(name):
                 return show_setting(self, name)
             case _:
@@ -380,8 +384,15 @@ class Session:
     def new_transaction(self, *, read_only: bool = False, explicit: bool = False) -> Transaction:
         """A transaction that has begun, and sees what the session sees."""
         message = self.settings.commit_message
-        found = self.journal.begin(read_only=read_only, explicit=explicit, message=message)
+        found = self.journal.begin(
+            read_only=read_only or self.settings.is_read_only, explicit=explicit, message=message
+        )
         return self.temporary.show(found)
+
+    def _check_writable(self) -> None:
+        """Raise READ_ONLY in a session that writes nothing."""
+        if self.settings.is_read_only:
+            self.new_transaction().check_writable("maintenance")
 
     def commit(self) -> None:
         """End the transaction; a failed one is rolled back and the error says so."""

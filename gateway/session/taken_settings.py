@@ -104,8 +104,6 @@ _POSTGRES = {
     "intervalstyle": TakenSetting("postgres", ("postgres",)),
     "integer_datetimes": TakenSetting("on", _ON),
     "session_replication_role": TakenSetting("origin", ("origin", "local")),
-    "default_transaction_read_only": TakenSetting("off", _OFF),
-    "transaction_read_only": TakenSetting("off", _OFF),
     "default_transaction_deferrable": TakenSetting("off", _OFF),
     "default_transaction_isolation": TakenSetting(
         "repeatable read", ("read uncommitted", "read committed", "repeatable read")

@@ -123,7 +123,8 @@ class Transaction:
             raise PalimpsestError(
                 Code.READ_ONLY,
                 f"{what} is not possible in a read-only transaction",
-                advice="end it and start one that may write",
+                advice="end it and start one that may write; SET default_transaction_read_only ="
+                " off if the session is read only",
             )
 
     def record(self, writes: StatementWrites) -> None:

@@ -163,6 +163,7 @@ def _set(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     if not value:
         raise _syntax_error(tokens[-1], "SET needs a value")
     several = name.upper() in {"SEARCH_PATH", "DATESTYLE"}
+    local = local or name.upper() == "TRANSACTION_READ_ONLY"
     return SetSetting(name, _setting_value(value, parse, several=several), local)
 
 
@@ -176,7 +177,8 @@ def _set_transaction(tokens: list[Token], rest: list[Token]) -> Statement:
         return SetSetting(f"{default}transaction_isolation", exp.Literal.string(level))
     if mode in {"READ ONLY", "READ WRITE"}:
         value = "on" if mode == "READ ONLY" else "off"
-        return SetSetting(f"{default}transaction_read_only", exp.Literal.string(value))
+        name = f"{default}transaction_read_only"
+        return SetSetting(name, exp.Literal.string(value), local=not default)
     raise _syntax_error(
         tokens[-1], "SET TRANSACTION takes ISOLATION LEVEL and a level, READ ONLY or READ WRITE"
     )
