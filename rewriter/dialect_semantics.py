@@ -29,16 +29,18 @@ class DialectSemantics:
     ``null_generates``: NULL for a generated number asks for one.
     ``indexes_are_relations``: an index has a name of its own among tables and views, and goes with
     a column that it is over.
+    ``types_hold``: a type cannot go while columns are declared with it.
     """
 
     short_rows: bool = False
     stars_by_name: bool = False
     null_generates: bool = False
     indexes_are_relations: bool = False
+    types_hold: bool = False
 
 
 _STRICT = DialectSemantics()
-_POSTGRES = DialectSemantics(short_rows=True, indexes_are_relations=True)
+_POSTGRES = DialectSemantics(short_rows=True, indexes_are_relations=True, types_hold=True)
 _SEMANTICS = {
     "postgres": _POSTGRES,
     "postgresql": _POSTGRES,

@@ -20,6 +20,7 @@ from rewriter.checks.invariants import check_plan
 from rewriter.checks.refusals import advice_for
 from rewriter.context import RewriteContext
 from rewriter.definitions.sequences import name_owned
+from rewriter.definitions.user_types import expand_types
 from rewriter.name_resolution import position_of
 from rewriter.point_plans import point_insert, point_plan
 from rewriter.query_settings import apply_settings
@@ -36,12 +37,16 @@ from rewriter.rules import (
     sequence,
     show,
     undrop,
+    user_type,
     view,
 )
 from rewriter.statement import (
     AlterSequence,
+    AlterType,
     CreateSequence,
+    CreateType,
     DropSequences,
+    DropTypes,
     Explain,
     Restore,
     Show,
@@ -126,6 +131,12 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
             plan = sequence.rewrite_alter_sequence(statement, context)
         case DropSequences():
             plan = sequence.rewrite_drop_sequences(statement, context)
+        case CreateType():
+            plan = user_type.rewrite_create_type(statement, context)
+        case AlterType():
+            plan = user_type.rewrite_alter_type(statement, context)
+        case DropTypes():
+            plan = user_type.rewrite_drop_types(statement, context)
         case _:
             raise AssertionError(statement)
     check_plan(plan, context)
@@ -140,11 +151,13 @@ def rewrite(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     check_allowed(ast, context.limits)
     apply_settings(ast, context.query_settings)
     name_owned(ast, context)
+    kind = str(ast.args.get("kind") or "").upper() if isinstance(ast, _WITH_KIND) else ""
+    if kind != "VIEW":
+        expand_types(ast, context)
     if has_modifying_ctes(ast):
         plan = with_numbers(rewrite_parts(ast, context), context)
         check_plan(plan, context)
         return plan
-    kind = str(ast.args.get("kind") or "").upper() if isinstance(ast, _WITH_KIND) else ""
     for node_type, wanted, rule in RULES:
         if isinstance(ast, node_type) and wanted == kind:
             plan = with_numbers(rule(ast, context), context)

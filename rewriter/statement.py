@@ -201,6 +201,55 @@ class DropSequences:
 
 
 @dataclass(frozen=True, slots=True)
+class CreateType:
+    """CREATE [OR REPLACE] [TEMP] TYPE [IF NOT EXISTS] name AS .., and CREATE DOMAIN.
+
+    ``labels`` are those of an enum, or ``query`` gives them; else ``type`` is what it stands for.
+    """
+
+    name: exp.Table
+    kind: str
+    labels: tuple[str, ...] = ()
+    query: exp.Query | None = None
+    type: exp.DataType | None = None
+    not_null: bool = False
+    default: exp.Expr | None = None
+    checks: tuple[tuple[str | None, exp.Expr], ...] = ()
+    temporary: bool = False
+    exists: bool = False
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlterType:
+    """ALTER TYPE or DOMAIN: one of a label that is added, one that is renamed, and other names.
+
+    ``beside`` is the label that the one to ``add`` stands before or behind; None: the last one.
+    """
+
+    name: exp.Table
+    is_domain: bool = False
+    add: str | None = None
+    exists: bool = False
+    beside: str | None = None
+    before: bool = False
+    rename_label: tuple[str, str] | None = None
+    new_name: exp.Table | None = None
+    new_schema: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DropTypes:
+    """DROP TYPE or DOMAIN [IF EXISTS] name, .. [CASCADE | RESTRICT]."""
+
+    names: tuple[exp.Table, ...]
+    is_domain: bool = False
+    exists: bool = False
+    cascade: bool = False
+    restrict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Show:
     """SHOW of tables, schemas, columns, definitions; ``what`` says which."""
 
@@ -222,4 +271,6 @@ Prepared = Prepare | Execute | Deallocate
 Boundary = Begin | Commit | Rollback | Savepoint | Release
 SessionStatement = Boundary | Setting | Prepared | Call | Erase
 OfSequence = CreateSequence | AlterSequence | DropSequences
-Statement = SqlStatement | SessionStatement | Restore | Undrop | Show | Explain | OfSequence
+OfType = CreateType | AlterType | DropTypes
+OfDefinition = OfSequence | OfType
+Statement = SqlStatement | SessionStatement | Restore | Undrop | Show | Explain | OfDefinition

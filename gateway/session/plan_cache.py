@@ -16,7 +16,7 @@ from gateway.session.request import StatementRequest
 from journal.model.plan import KeyLookup, StatementPlan
 from journal.model.schema import CatalogSnapshot
 from rewriter.context import ScanInfos, SettingValues, TableScanInfo, Times, no_settings
-from rewriter.statement import CreateSequence, SqlStatement
+from rewriter.statement import AlterType, CreateSequence, DropTypes, SqlStatement
 from rewriter.syntax.parsing import Parsed
 
 _ENTRIES_MAX = 1024
@@ -134,4 +134,4 @@ def may_create_ids(parsed: Parsed) -> bool:
     statement = parsed.statement
     if isinstance(statement, SqlStatement):
         return statement.ast.key in {"create", "alter"}
-    return isinstance(statement, CreateSequence)
+    return isinstance(statement, CreateSequence | AlterType | DropTypes)

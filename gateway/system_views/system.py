@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from gateway.config import Settings
+from gateway.system_views.definition_rows import duckdb_type_rows, type_rows
 from journal.model import policy
 from journal.model.schema import CatalogSnapshot, Column, Index, Table, View
 from journal.model.segment import Tier
@@ -351,6 +352,24 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
             *("numeric_precision", "numeric_precision_radix", "numeric_scale"),
         ),
         _info_sequences,
+    ),
+    "sys_types": (
+        _arrow_schema(
+            "schema name kind type values nullable default checks",
+            flags=["nullable"],
+            lists=["values", "checks"],
+        ),
+        lambda seen: type_rows(seen.catalog),
+    ),
+    "info_types": (
+        _arrow_schema(
+            "database_name database_oid schema_name schema_oid type_oid type_name type_size"
+            " logical_type type_category comment internal labels",
+            *("database_oid", "schema_oid", "type_oid", "type_size"),
+            flags=["internal"],
+            lists=["labels"],
+        ),
+        lambda seen: duckdb_type_rows(seen.catalog),
     ),
     "sys_policies": (_arrow_schema("schema table policy value"), _policies),
     "sys_settings": (_arrow_schema("name value description"), _settings),

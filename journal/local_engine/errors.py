@@ -52,6 +52,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Code], ...] = (
         ),
         Code.STORE_WRITE,
     ),
+    (re.compile(r"^value for domain \S+ violates check"), Code.CHECK),
+    (re.compile(r"^domain \S+ does not allow NULL"), Code.NOT_NULL),
     (re.compile(r"division by zero", re.I), Code.DIVISION_BY_ZERO),
     (re.compile(r"out of range|overflow", re.I), Code.OUT_OF_RANGE),
 )

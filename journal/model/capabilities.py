@@ -16,12 +16,14 @@ class Capabilities:
     - ``expands_lists``: SQL looks into the lists of a value.
     - ``exports_files``: COPY .. TO writes files of this machine.
     - ``folder``: the one of this machine that holds the journals, None where a server holds them.
+    - ``enums``: columns and casts of a type with values in an order.
     - ``column_name``: what journals call a new column; the same, unless the store lacks the name.
     """
 
     raises_in_sql: bool = True
     foreign_keys: bool = True
     expands_lists: bool = True
+    enums: bool = False
     exports_files: bool = False
     folder: Path | None = None
     column_name: Callable[[str], str] = str

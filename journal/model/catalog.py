@@ -8,6 +8,13 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from journal.model.named_definitions import (
+    DropDefinition,
+    PutDefinition,
+    definition_key,
+    from_json,
+    to_json,
+)
 from journal.model.plan import (
     CatalogChange,
     DropRelation,
@@ -50,6 +57,10 @@ def apply(catalog: CatalogSnapshot, change: CatalogChange) -> CatalogSnapshot:
             return catalog.with_sequence(sequence, instead_of=instead_of)
         case DropSequence(name):
             return catalog.without_sequence(name)
+        case PutDefinition(found, gone):
+            return catalog.with_definition(found, gone)
+        case DropDefinition(found):
+            return catalog.without_definition(definition_key(found))
 
 
 def touched(change: CatalogChange) -> list[TableName]:
@@ -61,6 +72,10 @@ def touched(change: CatalogChange) -> list[TableName]:
             return [sequence.name] if instead_of is None else [sequence.name, instead_of]
         case DropRelation(name) | DropSequence(name):
             return [name]
+        case PutDefinition(found, gone):
+            return [found.name] if gone is None else [found.name, gone.name]
+        case DropDefinition(found):
+            return [found.name]
         case PutSchema(schema) | DropSchema(schema):
             return [TableName(schema, "")]
 
@@ -76,6 +91,9 @@ def change_to_json(change: CatalogChange) -> dict[str, Any]:
                 if not raw.get(later, True):
                     # Earlier versions read tables that have none.
                     del raw[later]
+            for column in raw["columns"] if kind == "table" else ():
+                if column["declared"] is None:
+                    del column["declared"]
             return {"action": f"put-{kind}", "relation": raw, "instead_of": old}
         case DropRelation(name):
             return {"action": "drop-relation", "name": asdict(name)}
@@ -88,6 +106,11 @@ def change_to_json(change: CatalogChange) -> dict[str, Any]:
             return {"action": "put-sequence", "sequence": asdict(sequence), "instead_of": old}
         case DropSequence(name):
             return {"action": "drop-sequence", "name": asdict(name)}
+        case PutDefinition(found, gone):
+            earlier = None if gone is None else to_json(gone)
+            return {"action": "define", "definition": to_json(found), "instead_of": earlier}
+        case DropDefinition(found):
+            return {"action": "undefine", "definition": to_json(found)}
 
 
 def change_from_json(data: dict[str, Any]) -> CatalogChange:
@@ -111,6 +134,12 @@ def change_from_json(data: dict[str, Any]) -> CatalogChange:
             return PutSequence(sequence, None if old is None else TableName(**old))
         case "drop-sequence":
             return DropSequence(TableName(**data["name"]))
+        case "define":
+            gone = data["instead_of"]
+            found = from_json(data["definition"])
+            return PutDefinition(found, None if gone is None else from_json(gone))
+        case "undefine":
+            return DropDefinition(from_json(data["definition"]))
         case other:
             raise ValueError(f"unknown catalog change {other!r}")
 

@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 from sqlglot import exp
 
 from journal.model.errors import Code, Position
+from journal.model.named_definitions import DropDefinition, PutDefinition
 from journal.model.number_source import NumberSource
 from journal.model.refusal import Refusal
 from journal.model.schema import Relation, Table, TableName
@@ -272,7 +273,9 @@ class DropSchema:
     schema: str
 
 
-CatalogChange = PutRelation | DropRelation | PutSchema | DropSchema | PutSequence | DropSequence
+_OfSequence = PutSequence | DropSequence
+_OfDefinition = PutDefinition | DropDefinition
+CatalogChange = PutRelation | DropRelation | PutSchema | DropSchema | _OfSequence | _OfDefinition
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
-from journal.model.number_source import NumberSource
+from journal.model.named_definitions import Definition, UserType, definition_key
+from journal.model.sequence import Sequence as Sequence
+from journal.model.table_name import TableName as TableName
+from journal.model.table_name import fold as fold
 from journal.model.version import VersionType
 
 DEFAULT_SCHEMA = "main"
@@ -23,27 +26,6 @@ ON_COMMIT = "on_commit"
 DROP, DELETE_ROWS = "drop", "delete rows"
 ROW_ID = "_row_id"
 """Physical name of the hidden key of tables that declare none."""
-
-
-def fold(name: str) -> str:
-    """The form under which names are compared."""
-    return name.casefold()
-
-
-@dataclass(frozen=True, slots=True)
-class TableName:
-    """Schema and name as first written; equality ignores case through ``key``."""
-
-    schema: str
-    name: str
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """What two spellings of one name share."""
-        return (fold(self.schema), fold(self.name))
-
-    def __str__(self) -> str:
-        return f"{self.schema}.{self.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +44,7 @@ class Column:
     ``physical`` is its name in the journal and never changes; ``name`` is what clients see.
     ``initial`` is the value (SQL text) that rows written before the column existed show.
     ``earlier_types`` are the types it had before, oldest first; no type comes twice.
+    ``declared`` is its type as it was declared, where that names a type of the user's.
     """
 
     name: str
@@ -74,6 +57,7 @@ class Column:
     comment: str | None = None
     generated: str | None = None
     earlier_types: tuple[str, ...] = ()
+    declared: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,42 +234,6 @@ Relation = Table | View
 
 
 @dataclass(frozen=True, slots=True)
-class Sequence:
-    """A sequence: its definition, which transactions undo, over a counter, which they do not.
-
-    ``owner`` is a table's id and a physical column, with which it goes. RESTART raises ``counter``,
-    so that a ROLLBACK goes back to the old one; ``begin`` is what the counter begins with.
-    """
-
-    id: int
-    name: TableName
-    type: str
-    start: int
-    increment: int
-    minimum: int
-    maximum: int
-    begin: int
-    cycles: bool = False
-    cache: int = 1
-    owner: tuple[int, str] | None = None
-    counter: int = 0
-
-    @property
-    def source(self) -> NumberSource:
-        """Where its numbers come from."""
-        return NumberSource(
-            self.id,
-            f"sequence {self.counter}",
-            self.begin,
-            self.increment,
-            self.minimum,
-            self.maximum,
-            self.cycles,
-            str(self.name),
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Reference:
     """A foreign key between the two tables that it is about, which may be one and the same."""
 
@@ -305,6 +253,7 @@ class CatalogSnapshot:
     ``home`` is the schema of names without one, which every store has from the beginning.
     ``own`` is the schema of the relations that one session alone sees; None in stores without.
     ``database`` is what all schemas together are called.
+    ``definitions`` are types, macros and queries of materialised views, by kind, schema and name.
     """
 
     generation: int
@@ -314,6 +263,9 @@ class CatalogSnapshot:
     own: str | None = None
     database: str = DATABASE
     sequences: Mapping[tuple[str, str], Sequence] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
+    definitions: Mapping[tuple[str, str, str], Definition] = field(
         default_factory=lambda: MappingProxyType({})
     )
     _references: list[References] = field(
@@ -336,6 +288,10 @@ class CatalogSnapshot:
         """The temporary sequences of the session that looks."""
         return {key: s for key, s in self.sequences.items() if key[0] == self.own}
 
+    def own_definitions(self) -> Mapping[tuple[str, str, str], Definition]:
+        """The temporary types and macros of the session that looks."""
+        return {key: d for key, d in self.definitions.items() if key[1] == self.own}
+
     def own_relations(self) -> Mapping[tuple[str, str], Relation]:
         """The temporary relations of the session that looks."""
         if self.own is None:
@@ -346,14 +302,16 @@ class CatalogSnapshot:
         self,
         found: Mapping[tuple[str, str], Relation],
         sequences: Mapping[tuple[str, str], Sequence],
+        definitions: Mapping[tuple[str, str, str], Definition],
     ) -> CatalogSnapshot:
-        """A copy that holds these temporary relations and sequences besides."""
-        if not found and not sequences:
+        """A copy that holds these temporary relations, sequences and definitions besides."""
+        if not found and not sequences and not definitions:
             return self
         return replace(
             self,
             relations=MappingProxyType({**self.relations, **found}),
             sequences=MappingProxyType({**self.sequences, **sequences}),
+            definitions=MappingProxyType({**self.definitions, **definitions}),
         )
 
     def get(self, name: TableName) -> Relation | None:
@@ -421,6 +379,24 @@ class CatalogSnapshot:
         """A copy that lacks the sequence."""
         sequences = {k: s for k, s in self.sequences.items() if k != name.key}
         return replace(self, generation=self.generation + 1, sequences=MappingProxyType(sequences))
+
+    def with_definition(self, found: Definition, gone: Definition | None = None) -> CatalogSnapshot:
+        """A copy with a definition added, or put in the place of one that goes."""
+        definitions = dict(self.definitions)
+        if gone is not None:
+            definitions.pop(definition_key(gone), None)
+        definitions[definition_key(found)] = found
+        known = MappingProxyType(definitions)
+        return replace(self, generation=self.generation + 1, definitions=known)
+
+    def without_definition(self, gone: tuple[str, str, str]) -> CatalogSnapshot:
+        """A copy that lacks a definition."""
+        known = MappingProxyType({k: d for k, d in self.definitions.items() if k != gone})
+        return replace(self, generation=self.generation + 1, definitions=known)
+
+    def user_types(self) -> Iterator[UserType]:
+        """Every type of a user's."""
+        return (d for d in self.definitions.values() if isinstance(d, UserType))
 
     def with_schema(self, schema: str) -> CatalogSnapshot:
         """A copy with one more schema."""

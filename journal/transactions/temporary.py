@@ -24,6 +24,7 @@ from sqlglot import exp
 from journal.local_engine.rows import together
 from journal.model.catalog import touched
 from journal.model.errors import PalimpsestError
+from journal.model.named_definitions import Definition
 from journal.model.plan import Append, CatalogChange, PutRelation, Query
 from journal.model.schema import (
     DROP,
@@ -64,6 +65,7 @@ class TemporaryEffects:
 
     relations: Mapping[tuple[str, str], Relation]
     sequences: Mapping[tuple[str, str], Sequence]
+    definitions: Mapping[tuple[str, str, str], Definition]
     rows: OwnRows
     writes: tuple[StatementWrites, ...]
 
@@ -79,6 +81,7 @@ class Temporary:
         self._journal = journal
         self._relations: Mapping[tuple[str, str], Relation] = MappingProxyType({})
         self._sequences: Mapping[tuple[str, str], Sequence] = MappingProxyType({})
+        self._definitions: Mapping[tuple[str, str, str], Definition] = MappingProxyType({})
         self._rows = _NOTHING
         self.numbers = SessionNumbers()
         self._shown: tuple[CatalogSnapshot, CatalogSnapshot] | None = None
@@ -89,14 +92,15 @@ class Temporary:
 
     def __bool__(self) -> bool:
         """True if there are any."""
-        return bool(self._relations or self._sequences)
+        return bool(self._relations or self._sequences or self._definitions)
 
     def catalog(self, committed: CatalogSnapshot) -> CatalogSnapshot:
         """The catalog as this session sees it; the same object while nothing has changed."""
         if not self:
             return committed
         if self._shown is None or self._shown[0] is not committed:
-            self._shown = (committed, committed.with_own(self._relations, self._sequences))
+            own = committed.with_own(self._relations, self._sequences, self._definitions)
+            self._shown = (committed, own)
         return self._shown[1]
 
     def show(self, transaction: Transaction) -> Transaction:
@@ -158,16 +162,19 @@ class Temporary:
                 if found:
                     rows[relation.id] = found
         sequences = MappingProxyType(transaction.catalog.own_sequences())
+        definitions = MappingProxyType(transaction.catalog.own_definitions())
+        kept = MappingProxyType(rows)
         return TemporaryEffects(
-            MappingProxyType(relations), sequences, MappingProxyType(rows), tuple(own)
+            MappingProxyType(relations), sequences, definitions, kept, tuple(own)
         )
 
     def keep(self, taken: TemporaryEffects, memory_rows_max: int) -> None:
         """Keep what a transaction has left behind, now that it has committed."""
         before = [*_staged(self._rows), *_staged_by(taken.writes)]
-        before_it = (self._relations, self._sequences)
+        before_it = (self._relations, self._sequences, self._definitions)
         self._relations, self._sequences, self._rows = taken.relations, taken.sequences, taken.rows
-        if (taken.relations, taken.sequences) != before_it:
+        self._definitions = taken.definitions
+        if (taken.relations, taken.sequences, taken.definitions) != before_it:
             self._shown, self.plans = None, object() if self else None
         for relation in taken.relations.values():
             if isinstance(relation, Table):
@@ -225,7 +232,7 @@ class Temporary:
         """Forget everything."""
         files = [*_files(_staged(self._rows)), *_files(self._unused)]
         self._relations, self._rows, self._unused = MappingProxyType({}), _NOTHING, []
-        self._sequences = MappingProxyType({})
+        self._sequences, self._definitions = MappingProxyType({}), MappingProxyType({})
         self._shown, self.plans = None, None
         self._forget(files)
 

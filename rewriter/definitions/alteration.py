@@ -21,6 +21,7 @@ from rewriter.definitions.generated_checks import check_free
 from rewriter.definitions.key_types import has_zone
 from rewriter.definitions.policies import changed_properties
 from rewriter.definitions.row_columns import column_path, renamed_columns, with_fields
+from rewriter.definitions.user_types import DECLARED, OF_DOMAIN, domain_checks
 from rewriter.name_resolution import position_of, unknown_column
 from rewriter.users import stored_expression
 
@@ -162,6 +163,15 @@ class Alteration:
         index = self.column_index(name, node)
         stored = self.draft.columns[index]
         wanted = type_text(kind)
+        self._replace(index, declared=kind.meta.get(DECLARED))
+        stored = self.draft.columns[index]
+        for condition, shown in _checks_of(kind, self.table, name):
+            self.draft.add_check(condition, shown)
+            self._concern_check(self.draft.checks[-1].expression)
+        domain = kind.meta.get(OF_DOMAIN)
+        if domain is not None and domain.not_null:
+            self.set_not_null(name, required=True, node=node)
+            stored = self.draft.columns[index]
         if wanted == stored.type and using is None:
             return
         what = f'the type of "{name}" cannot be changed'
@@ -326,6 +336,12 @@ class Alteration:
         return PalimpsestError(
             Code.NOT_SUPPORTED, message, advice=advice, position=position_of(node)
         )
+
+
+def _checks_of(kind: exp.Expr, table: Table, column: str) -> list[tuple[exp.Expr, str | None]]:
+    """The checks of a type that is a domain."""
+    domain = kind.meta.get(OF_DOMAIN)
+    return [] if domain is None else domain_checks(domain, table.name, column)
 
 
 def _by_zone(old: str, new: str) -> bool:

@@ -33,6 +33,7 @@ from rewriter.definitions.generated_columns import (
 )
 from rewriter.definitions.key_types import check_key_types
 from rewriter.definitions.row_columns import over_physical, renamed_columns
+from rewriter.definitions.user_types import DECLARED, OF_DOMAIN, domain_checks
 from rewriter.name_resolution import VERSION, position_of
 
 _SERIAL = {"SERIAL": "INTEGER", "BIGSERIAL": "BIGINT", "SMALLSERIAL": "SMALLINT"}
@@ -183,10 +184,16 @@ class TableDraft:
         if node.args.get("position") is not None:
             self._refuse(node, "columns are added at the end")
         # The type of a generated column may be left to its expression.
-        kind = type_text(node.args["kind"]) if node.args.get("kind") is not None else ""
-        column = Column(node.name, self.new_physical(node.name), kind)
+        written = node.args.get("kind")
+        kind = type_text(written) if written is not None else ""
+        declared = None if written is None else written.meta.get(DECLARED)
+        column = Column(node.name, self.new_physical(node.name), kind, declared=declared)
         if kind.upper() in _SERIAL:
             column = replace(column, type=_SERIAL[kind.upper()], identity=Identity(), not_null=True)
+        domain = None if written is None else written.meta.get(OF_DOMAIN)
+        if domain is not None:
+            column = replace(column, not_null=domain.not_null, default=domain.default)
+            self._waiting += domain_checks(domain, self.name, column.name)
         self.columns.append(column)
         for constraint in node.args.get("constraints") or []:
             self._column_constraint(constraint)

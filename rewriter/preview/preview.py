@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from journal.model import plan as planned
 from journal.model.errors import Code, PalimpsestError
+from journal.model.named_definitions import DropDefinition, PutDefinition, kind_of
 from journal.model.plan import (
     P_SNAPSHOT,
     P_USER,
@@ -239,6 +240,10 @@ def _change_text(change: planned.CatalogChange, catalog: CatalogSnapshot) -> str
             return f"sequence {sequence.name}"
         case DropSequence(name):
             return f"drop sequence {name}"
+        case PutDefinition(found, _):
+            return f"{kind_of(found)} {found.name}"
+        case DropDefinition(found):
+            return f"drop {kind_of(found)} {found.name}"
         case _:
             return type(change).__name__
 

@@ -32,6 +32,7 @@ from journal.model.trees import Nodes
 from journal.sql import dialects
 from journal.sql.relations import Output, Reader, business_outputs, ident, version_value
 from rewriter.context import RewriteContext, TimePoint
+from rewriter.definitions.user_types import expand_types
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import CATALOG_FUNCTIONS, check_table_function, function_name
 from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, position_of, table_name
@@ -101,6 +102,7 @@ class Reads:
     def rewrite(self, query: exp.Expr) -> exp.Expr:
         """``query`` with every logical table replaced; the AST given is changed in place."""
         moment = self._moment or self._of_session()
+        expand_types(query, self.context)
         nodes = Nodes.of(query)
         if moment is None and self._split_aggregates(nodes):
             nodes = Nodes.of(query)
@@ -150,7 +152,9 @@ class Reads:
         if moment is not None:
             self._moment = moment
             catalog = moment.point.catalog.with_own(
-                context.catalog.own_relations(), context.catalog.own_sequences()
+                context.catalog.own_relations(),
+                context.catalog.own_sequences(),
+                context.catalog.own_definitions(),
             )
             self.context = replace(context, catalog=catalog)
         try:

@@ -19,6 +19,7 @@ SUPPLIED = {
     ("system", "journals"): "sys_journals",
     ("system", "segments"): "sys_segments",
     ("system", "sequences"): "sys_sequences",
+    ("system", "types"): "sys_types",
     ("system", "settings"): "sys_settings",
     ("system", "policies"): "sys_policies",
     ("system", "indexes"): "sys_indexes",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.named_definitions import DropDefinition, UserType, kind_of
 from journal.model.plan import (
     Change,
     DropRelation,
@@ -19,6 +20,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.foreign_keys import check_unreferenced
 from rewriter.definitions.new_relations import check_schema_name, ddl_plan
 from rewriter.definitions.sequences import owned_by
+from rewriter.definitions.type_changes import without_types
 from rewriter.name_resolution import check_database, position_of, table_name, unknown_table
 
 
@@ -127,6 +129,17 @@ def rewrite_drop_schema(ast: exp.Drop, context: RewriteContext) -> StatementPlan
                 advice="drop what it holds first, or use CASCADE",
                 position=position_of(node),
             )
+        inner = [d for d in context.catalog.definitions.values() if d.name.key[0] == fold(name)]
+        if inner and not inside and not sequences and not ast.args.get("cascade"):
+            raise PalimpsestError(
+                Code.DEPENDENT_OBJECTS,
+                f"schema {name} is not empty: it holds {kind_of(inner[0])} {inner[0].name}",
+                advice="drop what it holds first, or use CASCADE",
+                position=position_of(node),
+            )
+        types = [found for found in inner if isinstance(found, UserType)]
+        steps += without_types(types, context)
+        steps += [Change(DropDefinition(found)) for found in inner]
         gone += [r.name for r in inside]
         steps += [Change(DropRelation(r.name)) for r in inside]
         steps += [Change(DropSequence(s.name)) for s in sequences]

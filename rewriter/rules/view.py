@@ -18,6 +18,7 @@ from rewriter.definitions.temporary import (
     new_temporary_name,
     reads_temporary,
 )
+from rewriter.definitions.user_types import name_types
 from rewriter.name_resolution import position_of, table_name
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.scopes import Scopes, is_named
@@ -34,6 +35,7 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
         query = exp.select("*").from_(query)
     if isinstance(query, exp.Query):
         _qualify(query, context)
+        name_types(query, context)
         # As in PostgreSQL: what it reads is gone with the session, and so is the view.
         temporary = temporary or (not node.db and reads_temporary(query, context))
     name = new_temporary_name(node, context) if temporary else new_name(node, context)

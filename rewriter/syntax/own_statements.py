@@ -31,6 +31,7 @@ from rewriter.syntax.clause_order import aliases_last
 from rewriter.syntax.erase import recognise_erase
 from rewriter.syntax.prepared import deallocate, execute, parsed_arguments
 from rewriter.syntax.sequence import recognise_sequence
+from rewriter.syntax.user_types import recognise_type
 
 
 class ParseTokens(Protocol):
@@ -232,7 +233,11 @@ def _call(tokens: list[Token], parse: ParseTokens) -> Statement | None:
 
 
 def _alter(tokens: list[Token], parse: ParseTokens) -> Statement | None:
-    return recognise_sequence(tokens, parse) or recognise_alter(tokens, parse)
+    return _definition(tokens, parse) or recognise_alter(tokens, parse)
+
+
+def _definition(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    return recognise_sequence(tokens, parse) or recognise_type(tokens, parse)
 
 
 def _restore(tokens: list[Token], parse: ParseTokens) -> Statement | None:
@@ -289,8 +294,8 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "UNDROP": _undrop,
     "USE": _use,
     "ALTER": _alter,
-    "CREATE": recognise_sequence,
-    "DROP": recognise_sequence,
+    "CREATE": _definition,
+    "DROP": _definition,
     "ERASE": recognise_erase,
     "OPTIMIZE": upkeep.optimize,
     "VACUUM": upkeep.vacuum,

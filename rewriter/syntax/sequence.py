@@ -9,14 +9,12 @@ options: AS type, START [WITH] n, INCREMENT [BY] n, [NO] MINVALUE [n], [NO] MAXV
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.model.errors import Code, PalimpsestError, Position
 from rewriter.statement import (
     AlterSequence,
     CreateSequence,
@@ -24,8 +22,8 @@ from rewriter.statement import (
     OfSequence,
     SequenceOptions,
 )
+from rewriter.syntax.token_reader import Parse, TokenReader
 
-Parse = Callable[..., exp.Expr]
 _NEXT_VALUE = ["NEXT", "VALUE", "FOR"]
 _TEMPORARY = frozenset({"TEMP", "TEMPORARY"})
 _SIZES = {"START": ("start", "WITH"), "INCREMENT": ("increment", "BY"), "CACHE": ("cache", "")}
@@ -103,55 +101,11 @@ def _alter(reader: _Reader) -> AlterSequence:
 
 
 @dataclass(slots=True)
-class _Reader:
-    """Goes through the tokens of a statement."""
+class _Reader(TokenReader):
+    """Goes through the tokens of a statement about a sequence."""
 
-    tokens: list[Token]
-    parse: Parse
-    place: int
+    advice: str = "see docs/definitions.md for the options of a sequence"
     said: dict[str, Any] = field(default_factory=dict)
-
-    def takes(self, *words: str) -> bool:
-        """Go on behind these words if they stand here."""
-        here = self.tokens[self.place : self.place + len(words)]
-        if [t.text.upper() for t in here] != list(words):
-            return False
-        self.place += len(words)
-        return True
-
-    def word(self) -> str:
-        """The next token's text."""
-        if self.place >= len(self.tokens):
-            raise self.error("a name is missing")
-        self.place += 1
-        return str(self.tokens[self.place - 1].text)
-
-    def name(self) -> exp.Table:
-        """A name, perhaps with a schema and a database before it."""
-        start = self.place
-        self.word()
-        while self.takes("."):
-            self.word()
-        found = self.parse(list(self.tokens[start : self.place]), exp.Table)
-        assert isinstance(found, exp.Table)
-        return found
-
-    def number(self, optional: bool = False) -> int | None:
-        """A whole number, perhaps with a sign."""
-        negative = self.takes("-")
-        _ = negative or self.takes("+")
-        token = self.tokens[self.place] if self.place < len(self.tokens) else None
-        if token is not None and token.token_type is TokenType.NUMBER and token.text.isdigit():
-            self.place += 1
-            return -int(token.text) if negative else int(token.text)
-        if optional and not negative:
-            return None
-        raise self.error("a whole number was expected")
-
-    def ends(self, message: str) -> None:
-        """Raise SYNTAX unless everything was read."""
-        if self.place < len(self.tokens):
-            raise self.error(message)
 
     def options(self) -> SequenceOptions:
         """The options up to the end; raises SYNTAX for what is none, or is said twice."""
@@ -202,13 +156,3 @@ class _Reader:
             raise self.error("OWNED BY needs a table and a column: t.c")
         parts = [named.args.get(part) for part in ("this", "db", "catalog")]
         return exp.Column(this=parts[0], table=parts[1], db=parts[2])
-
-    def error(self, message: str) -> PalimpsestError:
-        """SYNTAX at this place."""
-        token = self.tokens[min(self.place, len(self.tokens) - 1)]
-        return PalimpsestError(
-            Code.SYNTAX,
-            f'{message} near "{token.text}"',
-            advice="see docs/definitions.md for the options of a sequence",
-            position=Position(token.line, max(1, token.col - len(token.text) + 1)),
-        )

@@ -105,7 +105,9 @@ class Rewriting:
             describe=query_columns,
             new_table_id=max(ids, default=0) + 1,
             form=form,
-            capabilities=Capabilities(foreign_keys=self.store.foreign_keys),
+            capabilities=Capabilities(
+                foreign_keys=self.store.foreign_keys, enums=self.store.dialect == "duckdb"
+            ),
         )
 
 

@@ -1,0 +1,124 @@
+"""Goes through the tokens of a statement that sqlglot does not parse. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from journal.model.errors import Code, PalimpsestError, Position
+
+Parse = Callable[..., exp.Expr]
+"""Parses part of a statement with sqlglot."""
+_OPENING, _CLOSING = "([{", ")]}"
+
+
+@dataclass(slots=True)
+class TokenReader:
+    """Reads tokens from ``place`` on; whatever does not fit raises SYNTAX with ``advice``."""
+
+    tokens: list[Token]
+    parse: Parse
+    place: int
+    advice: str = "see docs/definitions.md for the form of the statement"
+
+    def takes(self, *words: str) -> bool:
+        """Go on behind these words if they stand here."""
+        here = self.tokens[self.place : self.place + len(words)]
+        if [t.text.upper() for t in here] != list(words):
+            return False
+        self.place += len(words)
+        return True
+
+    def word(self) -> str:
+        """The next token's text."""
+        if self.place >= len(self.tokens):
+            raise self.error("a name is missing")
+        self.place += 1
+        return str(self.tokens[self.place - 1].text)
+
+    def name(self) -> exp.Table:
+        """A name, perhaps with a schema and a database before it."""
+        start = self.place
+        self.word()
+        while self.takes("."):
+            self.word()
+        found = self.parse(list(self.tokens[start : self.place]), exp.Table)
+        assert isinstance(found, exp.Table)
+        return found
+
+    def number(self, optional: bool = False) -> int | None:
+        """A whole number, perhaps with a sign."""
+        negative = self.takes("-")
+        _ = negative or self.takes("+")
+        token = self.tokens[self.place] if self.place < len(self.tokens) else None
+        if token is not None and token.token_type is TokenType.NUMBER and token.text.isdigit():
+            self.place += 1
+            return -int(token.text) if negative else int(token.text)
+        if optional and not negative:
+            return None
+        raise self.error("a whole number was expected")
+
+    def ends(self, message: str) -> None:
+        """Raise SYNTAX unless everything was read."""
+        if self.place < len(self.tokens):
+            raise self.error(message)
+
+    def text(self) -> str:
+        """A literal of text."""
+        token = self.tokens[self.place] if self.place < len(self.tokens) else None
+        if token is None or token.token_type is not TokenType.STRING:
+            raise self.error("a text in single quotes was expected")
+        self.place += 1
+        return str(token.text)
+
+    def part(self, ends: Collection[str] = ()) -> list[Token]:
+        """The tokens up to one of these words outside of parentheses, or to the end."""
+        start, depth = self.place, 0
+        while self.place < len(self.tokens):
+            token = self.tokens[self.place]
+            if token.token_type is not TokenType.STRING:
+                if depth == 0 and (token.text.upper() in ends or token.text in _CLOSING):
+                    break
+                depth += (token.text in _OPENING) - (token.text in _CLOSING)
+            self.place += 1
+        if start == self.place:
+            raise self.error("something is missing")
+        return list(self.tokens[start : self.place])
+
+    def data_type(self, ends: Collection[str] = ()) -> exp.DataType:
+        """A type, up to one of these words."""
+        part = self.part(ends)
+        at = (part[0].line, part[0].col, part[0].start, part[0].end)
+        # As the type of a cast, since only there the parser takes names that it does not know.
+        words = ((TokenType.SELECT, "SELECT"), (TokenType.NULL, "NULL"), (TokenType.DCOLON, "::"))
+        select = self.parse([*(Token(kind, text, *at) for kind, text in words), *part])
+        found = select.expressions[0] if len(select.expressions) == 1 else None
+        if not isinstance(found, exp.Cast):
+            raise self.error("a type was expected")
+        kind = found.args["to"]
+        assert isinstance(kind, exp.DataType)
+        return kind
+
+    def value(self, ends: Collection[str] = ()) -> exp.Expr:
+        """An expression, up to one of these words."""
+        part = self.part(ends)
+        first = part[0]
+        at = (first.line, first.col, first.start, first.end)
+        select = self.parse([Token(TokenType.SELECT, "SELECT", *at), *part])
+        if len(select.expressions) != 1:
+            raise self.error("one expression was expected")
+        found: exp.Expr = select.expressions[0]
+        return found
+
+    def error(self, message: str) -> PalimpsestError:
+        """SYNTAX at this place."""
+        token = self.tokens[min(self.place, len(self.tokens) - 1)]
+        return PalimpsestError(
+            Code.SYNTAX,
+            f'{message} near "{token.text}"',
+            advice=self.advice,
+            position=Position(token.line, max(1, token.col - len(token.text) + 1)),
+        )
