@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from journal.model import plan as planned
+from journal.model.capabilities import Capabilities
 from journal.model.errors import Code, PalimpsestError
 from journal.model.named_definitions import DropDefinition, PutDefinition, kind_of
 from journal.model.plan import (
@@ -122,6 +123,7 @@ def without_store(
         dialect=read,
         describe=query_columns,
         new_table_id=max(ids, default=0) + 1,
+        capabilities=Capabilities(enums=True),
     )
     plan = rewrite_statement(parsed.statement, context)
     for table in filter(None, map(catalog.by_id, sorted(_ids(plan)))):

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from sqlglot import exp
 
 from journal.model import plan as planned
+from journal.model.capabilities import Capabilities
 from journal.model.catalog import apply
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import StatementKind
@@ -41,7 +42,12 @@ def catalog_of(statements: Sequence[Parsed], dialect: str) -> CatalogSnapshot:
                 if node.db and fold(node.db) not in catalog.schemas:
                     catalog = catalog.with_schema(node.db)
         context = RewriteContext(
-            catalog, plain_scan_info, dialect=dialect, describe=query_columns, new_table_id=number
+            catalog,
+            plain_scan_info,
+            dialect=dialect,
+            describe=query_columns,
+            new_table_id=number,
+            capabilities=Capabilities(enums=True),
         )
         if isinstance(parsed.statement, SessionStatement):
             continue
