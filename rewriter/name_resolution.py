@@ -61,8 +61,18 @@ def is_nested(node: exp.Expr, root: exp.Expr) -> bool:
     return False
 
 
-def table_name(table: exp.Table, context: RewriteContext) -> TableName:
-    """Schema and name of a table reference; one without a schema means a temporary table first."""
+def table_name(table: exp.Expr, context: RewriteContext) -> TableName:
+    """Schema and name of a table reference; one without a schema means a temporary table first.
+
+    Raises SYNTAX for what is no table.
+    """
+    if not isinstance(table, exp.Table):
+        raise PalimpsestError(
+            Code.SYNTAX,
+            "the name of a table was expected",
+            advice="write schema.table",
+            position=position_of(table),
+        )
     own = context.catalog.own
     if own is not None:
         name = TableName(own, table.name)

@@ -88,7 +88,21 @@ class Calls:
     by_class: Mapping[type[exp.Expr], Change]
 
     def change(self, node: exp.Expr) -> exp.Expr | None:
-        """What stands for a call in the store; None where the call stays as it is."""
+        """What stands for a call in the store; None where the call stays as it is.
+
+        Raises UNKNOWN_FUNCTION for a call that lacks an argument which the store's spelling needs.
+        """
+        try:
+            return self._changed(node)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            name = node.name if isinstance(node, exp.Anonymous) else node.key
+            raise PalimpsestError(
+                Code.UNKNOWN_FUNCTION,
+                f"the store has no function {name.lower()} of these arguments",
+                advice="check how many arguments it takes, and of which types",
+            ) from error
+
+    def _changed(self, node: exp.Expr) -> exp.Expr | None:
         if not isinstance(node, exp.Anonymous):
             change = self.by_class.get(type(node))
             return None if change is None else change(node)

@@ -7,11 +7,12 @@ time. Knows no SQL of its own; pure.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from functools import cache
 
 import sqlglot
 from sqlglot import ErrorLevel, exp
-from sqlglot.errors import UnsupportedError
+from sqlglot.errors import ParseError, UnsupportedError
 from sqlglot.generator import Generator
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token
@@ -46,6 +47,10 @@ _LEFT_WHOLE: frozenset[type[exp.Expr]] = frozenset(
 """Nodes that sqlglot's generator writes down as they are; for others it may change the tree."""
 
 
+_FAILURES = (AssertionError, AttributeError, LookupError, TypeError, ValueError)
+"""What sqlglot raises where it takes for granted what is not there."""
+
+
 def tokens(sql: str, dialect: str) -> list[Token]:
     """Tokens of ``sql``; the words after which a tokenizer takes the rest as raw text are words.
 
@@ -62,11 +67,14 @@ def parsed(
 ) -> list[exp.Expr | None]:
     """What the tokens of a text say, as one kind of expression if one is given.
 
-    Raises sqlglot's ParseError.
+    Raises sqlglot's ParseError, also for a text on which the parser itself fails.
     """
     ready = readable(part, dialect)
     own = _parser(dialect)
-    found = own.parse(ready, text) if into is None else own.parse_into(into, ready, text)
+    try:
+        found = own.parse(ready, text) if into is None else own.parse_into(into, ready, text)
+    except _FAILURES as error:
+        raise ParseError("the statement cannot be read") from error
     return found if ready is part else [ast and unmarked(ast) for ast in found]
 
 
@@ -94,14 +102,27 @@ def text(ast: exp.Expr, nodes: Nodes | None, dialect: str) -> str:
     if found is None:
         made = _dialect(dialect).generator(unsupported_level=ErrorLevel.RAISE)
         found = _KEPT.generators[dialect] = made
+    is_copied = nodes is None or not nodes.by_type.keys() <= _LEFT_WHOLE
     try:
-        return found.generate(ast, copy=nodes is None or not nodes.by_type.keys() <= _LEFT_WHOLE)
+        return generated(lambda: found.generate(ast, copy=is_copied))
     except UnsupportedError as error:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"the store cannot run this: {str(error).rstrip('.')}",
             advice="use functions and types that the store has; docs/index.md leads to its page",
         ) from error
+
+
+def generated(generate: Callable[[], str]) -> str:
+    """The text that a generator of SQL gives.
+
+    Raises sqlglot's UnsupportedError for what the dialect cannot say, and for a tree on which the
+    generator itself fails.
+    """
+    try:
+        return generate()
+    except _FAILURES as error:
+        raise UnsupportedError("its parts do not fit each other") from error
 
 
 @cache

@@ -56,6 +56,11 @@ _CLAUSES: dict[type[exp.Expr], frozenset[str]] = {
     exp.Copy: frozenset({"this", "kind", "files", "params", "with_", "credentials"}),
 }
 WRITING = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
+_STATEMENTS = (*WRITING, exp.MultitableInserts, exp.Create, exp.Drop, exp.Alter, exp.Command)
+_HOLDERS = (exp.CTE, exp.When, exp.MultitableInserts, exp.ConditionalInsert, exp.Alter)
+"""What a statement that writes may be a part of."""
+_OF_QUERIES = (exp.Exists, exp.Array)
+"""Functions by name whose parentheses hold a query."""
 _TARGET = frozenset({"this", "db", "catalog", "alias", "joins"})
 
 
@@ -66,6 +71,20 @@ def check_allowed(statement: exp.Expr, limits: Limits) -> None:
     for kind in nodes.by_type.keys() & _CLAUSES.keys():
         for node in nodes.by_type[kind]:
             _check_clauses(node, _CLAUSES[kind])
+    for kind in nodes.by_type:
+        if issubclass(kind, exp.Func) and kind not in _OF_QUERIES:
+            _check_arguments(nodes.by_type[kind])
+    for kind in nodes.by_type:
+        if issubclass(kind, _STATEMENTS):
+            _check_places(statement, nodes.by_type[kind])
+    for cast in nodes.all(exp.Cast):
+        if not isinstance(cast.args.get("to"), exp.DataType):
+            raise PalimpsestError(
+                Code.SYNTAX,
+                "CAST names no type",
+                advice="write CAST(value AS type)",
+                position=position_of(cast),
+            )
     _check_ctes(nodes, statement.args.get("with_"))
 
 
@@ -89,6 +108,32 @@ def _check_rowwise(node: exp.Returning) -> None:
                 advice="return the rows, and aggregate them in the client",
                 position=position_of(call),
             )
+
+
+def _check_places(statement: exp.Expr, nodes: Sequence[exp.Expr]) -> None:
+    """Refuse a statement in the place of a query or a value."""
+    for node in nodes:
+        if node is not statement and not isinstance(node.parent, _HOLDERS):
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"{node.key.upper()} inside of another statement is not supported",
+                advice="write it by itself, or as WITH x AS (..) in front of the statement",
+                position=position_of(node),
+            )
+
+
+def _check_arguments(calls: Sequence[exp.Expr]) -> None:
+    """Refuse a query without parentheses of its own: its end is not told from what follows."""
+    for call in calls:
+        for value in call.args.values():
+            for argument in value if isinstance(value, list) else (value,):
+                if isinstance(argument, exp.Select | exp.SetOperation):
+                    raise PalimpsestError(
+                        Code.SYNTAX,
+                        "a query that is an argument needs parentheses of its own",
+                        advice="write f((SELECT ..))",
+                        position=position_of(argument),
+                    )
 
 
 def _check_ctes(nodes: Nodes, top: exp.With | None) -> None:

@@ -308,7 +308,7 @@ class TableDraft:
 
     def _column_constraint(self, node: exp.ColumnConstraint) -> None:
         column = self.columns[-1]
-        match node.args["kind"]:
+        match node.args.get("kind"):
             case exp.PrimaryKeyColumnConstraint():
                 self.set_key([column.name], node.name or None, node)
             case exp.NotNullColumnConstraint() as kind:
@@ -345,7 +345,7 @@ class TableDraft:
             case exp.PrimaryKey():
                 named = [e.this if isinstance(e, exp.Ordered) else e for e in node.expressions]
                 self.set_key([e.name for e in named], name, node)
-            case exp.UniqueColumnConstraint():
+            case exp.UniqueColumnConstraint() if isinstance(node.this, exp.Schema):
                 names = [e.name for e in node.this.expressions]
                 self.add_unique(names, name or node.this.name or None, node)
             case exp.CheckColumnConstraint():

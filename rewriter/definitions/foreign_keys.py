@@ -118,7 +118,13 @@ def _resolve_key(wanted: WantedKey, table: Table, context: RewriteContext) -> Fo
     target = node.this
     named = target.expressions if isinstance(target, exp.Schema) else []
     target = target.this if isinstance(target, exp.Schema) else target
-    assert isinstance(target, exp.Table)
+    if not isinstance(target, exp.Table):
+        raise PalimpsestError(
+            Code.SYNTAX,
+            "REFERENCES names no table",
+            advice="write REFERENCES table (columns)",
+            position=where,
+        )
     parent = table
     if not _is_itself(target, table, context):
         parent = find_table(target, context)

@@ -139,5 +139,6 @@ _SPELLINGS: dict[type[exp.Expr], Spell] = {
     exp.Union: _union,
     exp.Paren: lambda node: _sql(node.this),
     exp.Cast: lambda node: f"CAST({_sql(node.this)} AS {_sql(node.args['to'])})",
+    exp.TryCast: lambda node: f"TRY_CAST({_sql(node.this)} AS {_sql(node.args['to'])})",
     exp.DataType: lambda node: _TYPES.get(_sql(node), _sql(node)),
 }

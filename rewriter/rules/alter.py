@@ -171,7 +171,8 @@ def _check_whole(node: exp.Expr, action: exp.Expr) -> None:
 def _only_properties(action: exp.AlterSet) -> bool:
     """False for settings of other databases, such as LOGGED or TABLESPACE."""
     others = [name for name, value in action.args.items() if value and name != "expressions"]
-    return bool(action.expressions) and not others
+    named = bool(action.expressions) and all(isinstance(e, exp.Expr) for e in action.expressions)
+    return named and not others
 
 
 def _key_name(change: Alteration) -> str:
@@ -225,6 +226,8 @@ def _modify_column(change: Alteration, action: exp.ModifyColumn) -> None:
 
 def _new_name(old: TableName, action: exp.AlterRename, context: RewriteContext) -> TableName:
     node = action.this
+    if not isinstance(node, exp.Table):
+        raise _unknown_action(action)
     wanted = TableName(node.db or old.schema, node.name or old.name)
     if context.catalog.is_own(old):
         name = new_temporary_name(node, context) if node.db else wanted
@@ -324,9 +327,10 @@ def _parent_guard(reads: Reads, changes: ChangeSet, key: ForeignKey) -> Guard:
 
 
 def _unknown_action(action: exp.Expr) -> PalimpsestError:
+    is_set = isinstance(action, exp.AlterSet)
     return PalimpsestError(
         Code.NOT_SUPPORTED,
-        f"{action.sql(dialect='duckdb')} is not supported in ALTER",
+        f"{'SET' if is_set else action.sql(dialect='duckdb')} is not supported in ALTER",
         advice="see docs/sql.md for the actions that are taken",
         position=position_of(action),
     )

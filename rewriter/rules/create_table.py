@@ -158,7 +158,13 @@ def _as_query(
     reads.rewrite(holder)
     query = holder.this
     shape = without_calls(copy_tree(query))
-    assert isinstance(shape, exp.Query)
+    if not isinstance(shape, exp.Query):
+        raise PalimpsestError(
+            Code.SYNTAX,
+            "a query was expected behind CREATE TABLE",
+            advice="write CREATE TABLE t AS SELECT .., or columns in parentheses",
+            position=position_of(ast.this),
+        )
     _columns(ast, draft, context.describe(shape, frozenset(reads.tables)))
     table = _finish_table(draft, options, context)
     check_journal_name(table, ast.find(exp.Table), _context_without(replaced, context))

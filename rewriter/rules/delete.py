@@ -100,7 +100,7 @@ def _target(ast: exp.Delete) -> tuple[exp.Table, list[exp.Join]]:
             Code.NOT_SUPPORTED,
             "DELETE takes rows from a table",
             advice="name the table",
-            position=position_of(node),
+            position=position_of(node if isinstance(node, exp.Expr) else None),
         )
     if named:
         return _listed_target(named[0], [node])

@@ -250,9 +250,19 @@ def _restore(tokens: list[Token], parse: ParseTokens) -> Statement | None:
         raise _syntax_error(tokens[-1], "RESTORE TABLE needs TO VERSION|TIMESTAMP AS OF a point")
     end = words.index("WHERE") if "WHERE" in words else len(words)
     select = _token_like(tokens[0], TokenType.SELECT, "SELECT")
-    point = parse([select, *tokens[to + 4 : end]]).expressions[0]
-    where = parse([select, *tokens[end + 1 :]]).expressions[0] if end < len(words) else None
+    point = _only_value([select, *tokens[to + 4 : end]], parse)
+    where = _only_value([select, *tokens[end + 1 :]], parse) if end < len(words) else None
     return Restore(_table(tokens[2:to], parse), kind, point, where)
+
+
+def _only_value(select: list[Token], parse: ParseTokens) -> exp.Expr:
+    """The value behind a word SELECT that was put in front of it, and nothing else."""
+    found = parse(select)
+    others = [name for name, value in found.args.items() if value and name != "expressions"]
+    if others or len(found.expressions) != 1:
+        raise _syntax_error(select[-1], "one value was expected")
+    value: exp.Expr = found.expressions[0]
+    return value
 
 
 def _undrop(tokens: list[Token], parse: ParseTokens) -> Statement | None:

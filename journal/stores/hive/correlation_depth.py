@@ -93,7 +93,8 @@ def _given_by(join: exp.Join) -> dict[str, exp.Expr] | None:
     if not isinstance(lateral, exp.Lateral) or join.args.get("on") is not None or join.side:
         return None
     row = lateral.this.this if isinstance(lateral.this, exp.Subquery) else None
-    if not isinstance(row, exp.Select) or lateral.args["alias"].columns:
+    alias = lateral.args.get("alias")
+    if not isinstance(row, exp.Select) or alias is None or alias.columns:
         return None
     if {key for key, value in row.args.items() if value} != {"expressions"}:
         return None

@@ -20,6 +20,7 @@ from sqlglot.errors import UnsupportedError
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.store_session import Parameters
+from journal.sql import dialects
 from journal.sql.lowering.select import prepare_selects
 from journal.sql.lowering.sources import spread_values
 from journal.stores.hive.apache import in_apache_terms
@@ -135,7 +136,9 @@ def written(tree: exp.Expr, engine: HiveEngine = HiveEngine.SPARK) -> str:
     if nuls:
         tree = tree.transform(lambda node: _replaced(node, nuls))
     try:
-        text = str(tree.sql(dialect=engine.dialect, comments=False, unsupported_level=level))
+        text = dialects.generated(
+            lambda: tree.sql(dialect=engine.dialect, comments=False, unsupported_level=level)
+        )
     except UnsupportedError as error:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,

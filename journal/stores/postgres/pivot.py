@@ -126,6 +126,12 @@ def _replace_short(pivot: exp.Pivot) -> None:
         query = _unpivoted(pivot, source, pivot.expressions, names)
     else:
         using = [e for e in pivot.args.get("using") or () if e is not None]
+        if not pivot.expressions:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                "this store has no PIVOT without ON",
+                advice="name with ON the column whose values become columns",
+            )
         query = _pivoted(pivot, source, pivot.expressions, using)
     query.set("with_", pivot.args.get("with_"))
     pivot.replace(query)

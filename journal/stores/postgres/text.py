@@ -19,6 +19,7 @@ from sqlglot.errors import UnsupportedError
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import fold
+from journal.sql import dialects
 from journal.sql.lowering.select import prepare_selects, result_names
 from journal.stores.postgres.functions import CALLS
 from journal.stores.postgres.lists import write_out_lists
@@ -89,7 +90,11 @@ def rendered(ast: exp.Expr, epoch_of: EpochOf = unreplaced) -> Text:
         if replacement is not None:
             node.replace(replacement)
     try:
-        sql = holder.this.sql(dialect=DIALECT, comments=False, unsupported_level=ErrorLevel.RAISE)
+        sql = dialects.generated(
+            lambda: holder.this.sql(
+                dialect=DIALECT, comments=False, unsupported_level=ErrorLevel.RAISE
+            )
+        )
     except UnsupportedError as error:
         raise refusal(str(error).rstrip(".")) from error
     return Text(sql, tuple(parameters), names, tuple(epochs.items()))
