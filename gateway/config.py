@@ -41,6 +41,7 @@ class Settings:
     max_statement_chars: int = _setting(16_000_000, "longest statement, in characters")
     max_nesting_depth: int = _setting(100, "deepest nesting of parentheses")
     max_list_items: int = _setting(100_000, "most rows of VALUES, most items of an IN list")
+    max_cascade_rows: int = _setting(1_000_000, "most rows that foreign keys change in a statement")
     job_engine: str = _setting("auto", "where jobs run: spark, local, or auto by size")
     spark_master: str = _setting("local[*]", "Spark master of jobs")
     partial_history: int = _setting(0, "1: read a past whose versions a policy has removed")
@@ -85,7 +86,12 @@ class Settings:
     @property
     def limits(self) -> Limits:
         """The limits of a statement."""
-        return Limits(self.max_statement_chars, self.max_nesting_depth, self.max_list_items)
+        return Limits(
+            self.max_statement_chars,
+            self.max_nesting_depth,
+            self.max_list_items,
+            self.max_cascade_rows,
+        )
 
     @property
     def search_path(self) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ class Limits:
     statement_chars: int = 16_000_000
     nesting_depth: int = 100
     list_items: int = 100_000
+    cascade_rows: int = 1_000_000
 
 
 DEFAULT_LIMITS = Limits()

@@ -100,12 +100,20 @@ def facts_of(connection: Connection, relation: Relation) -> list[str]:
     names = {c.physical: c.name for c in relation.stored}
     for unique in relation.uniques:
         lines.append(f"Unique {unique.name}: {', '.join(names[c] for c in unique.columns)}")
-    for reference in catalog_of(connection).references.get(relation.id, ()):
+    references = catalog_of(connection).references.get(relation.id, ())
+    for reference in references:
         child, parent, key = reference.child, reference.parent, reference.key
         if child.id == relation.id:
             theirs = ", ".join(parent.by_physical(c).name for c in key.parent_columns)
             mine = ", ".join(names[c] for c in key.columns)
-            lines.append(f"Foreign key {key.name}: {mine} refers to {parent.name} ({theirs})")
+            what = " ".join([f"{mine} refers to {parent.name} ({theirs})", *key.options])
+            lines.append(f"Foreign key {key.name}: {what}")
+    for reference in references:
+        child, parent, key = reference.child, reference.parent, reference.key
+        if parent.id == relation.id:
+            mine = ", ".join(child.by_physical(c).name for c in key.columns)
+            what = " ".join([f"{key.name} of {child.name} ({mine})", *key.options])
+            lines.append(f"Referred to by {what}")
     lines += [f"Check {check.name}: {check.expression}" for check in relation.checks]
     lines += [f"Index {i.name}: {create_index(relation, i)}" for i in relation.indexes]
     size = connection.client_session.perform(journal_size, relation.id)

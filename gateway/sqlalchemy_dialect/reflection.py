@@ -8,6 +8,7 @@ import sqlglot
 from sqlglot import exp
 
 from gateway.sqlalchemy_dialect.types import reflected_type
+from journal.model.foreign_key import Deferral, ForeignKey, ReferenceAction
 from journal.model.schema import CatalogSnapshot, Column, Index, Table, View, fold
 from journal.sql.unique_keys import logical_text, term_texts
 from rewriter.definitions.descriptions import generation_text
@@ -99,10 +100,23 @@ def foreign_key_infos(
                 "referred_schema": None if inside else parent.name.schema,
                 "referred_table": parent.name.name,
                 "referred_columns": _logical(parent, key.parent_columns),
-                "options": {},
+                "options": _options(key),
             }
             infos.append(info)
     return sorted(infos, key=lambda info: str(info["name"]))
+
+
+def _options(key: ForeignKey) -> dict[str, Any]:
+    """What a ForeignKey of a model is given besides its columns."""
+    found: dict[str, Any] = {}
+    for name, action in (("ondelete", key.on_delete), ("onupdate", key.on_update)):
+        if action is not ReferenceAction.NO_ACTION:
+            found[name] = str(action)
+    if key.is_deferrable:
+        found["deferrable"] = True
+        if key.deferral is Deferral.INITIALLY:
+            found["initially"] = "DEFERRED"
+    return {**found, "match": "FULL"} if key.match_full else found
 
 
 def check_infos(table: Table) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from gateway.config import Settings
 from gateway.system_views.definition_rows import duckdb_type_rows, type_rows
 from journal.model import policy
+from journal.model.foreign_key import Deferral
 from journal.model.schema import CatalogSnapshot, Column, Index, Table, View
 from journal.model.segment import Tier
 from journal.sql.unique_keys import logical_text, term_texts
@@ -228,16 +229,18 @@ def _info_views(seen: SystemViewSource) -> Iterator[Row]:
 
 def _info_constraints(seen: SystemViewSource) -> Iterator[Row]:
     for table in _base_tables(seen):
+        deferrals = {key.name: key.deferral for key in table.foreign_keys}
         for kind, name, _ in constraint_rows(table):
             place = (seen.catalog.database, table.name.schema, name)
+            deferral = deferrals.get(name, Deferral.NEVER)
             yield (
                 *place,
                 seen.catalog.database,
                 table.name.schema,
                 table.name.name,
                 kind,
-                "NO",
-                "NO",
+                "NO" if deferral is Deferral.NEVER else "YES",
+                "YES" if deferral is Deferral.INITIALLY else "NO",
             )
 
 
@@ -273,7 +276,8 @@ def _info_references(seen: SystemViewSource) -> Iterator[Row]:
                 yield (
                     *(seen.catalog.database, table.name.schema, reference.key.name),
                     *(seen.catalog.database, reference.parent.name.schema, unique),
-                    *("NONE", "NO ACTION", "NO ACTION"),
+                    "FULL" if reference.key.match_full else "NONE",
+                    *(str(reference.key.on_update), str(reference.key.on_delete)),
                 )
 
 

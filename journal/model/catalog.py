@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from journal.model.foreign_key import Deferral, ForeignKey, ReferenceAction
 from journal.model.named_definitions import (
     DropDefinition,
     PutDefinition,
@@ -26,7 +27,6 @@ from journal.model.schema import (
     CatalogSnapshot,
     Check,
     Column,
-    ForeignKey,
     Identity,
     Index,
     IndexTerm,
@@ -87,6 +87,7 @@ def change_to_json(change: CatalogChange) -> dict[str, Any]:
             kind = "table" if isinstance(relation, Table) else "view"
             old = None if instead_of is None else asdict(instead_of)
             raw = asdict(relation)
+            raw.update(_foreign_keys_to_json(relation))
             for later in ("foreign_keys", "indexes"):
                 if not raw.get(later, True):
                     # Earlier versions read tables that have none.
@@ -167,9 +168,29 @@ def _unique(raw: dict[str, Any]) -> Unique:
     return Unique(raw["name"], tuple(raw["columns"]), raw.get("primary", False))
 
 
+def _foreign_keys_to_json(relation: Relation) -> dict[str, Any]:
+    """The foreign keys of a table; plain ones look as they always have."""
+    if not isinstance(relation, Table):
+        return {}
+    plain = asdict(ForeignKey("", (), 0, ()))
+    found = [asdict(key) for key in relation.foreign_keys]
+    needed = {"name", "columns", "parent", "parent_columns"}
+    kept = [{k: v for k, v in raw.items() if k in needed or v != plain[k]} for raw in found]
+    return {"foreign_keys": kept}
+
+
 def _foreign_key(raw: dict[str, Any]) -> ForeignKey:
     columns, parents = tuple(raw["columns"]), tuple(raw["parent_columns"])
-    return ForeignKey(raw["name"], columns, raw["parent"], parents)
+    return ForeignKey(
+        raw["name"],
+        columns,
+        raw["parent"],
+        parents,
+        ReferenceAction(raw.get("on_delete", ReferenceAction.NO_ACTION)),
+        ReferenceAction(raw.get("on_update", ReferenceAction.NO_ACTION)),
+        raw.get("match_full", False),
+        Deferral(raw.get("deferral", Deferral.NEVER)),
+    )
 
 
 def _index(raw: dict[str, Any]) -> Index:

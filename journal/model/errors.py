@@ -66,6 +66,7 @@ class Code(Enum):
     GENERATED_COLUMN = CodeInfo("PAL-305", "428C9", "generated column given a value")
     ERASED = CodeInfo("PAL-306", "23001", "erased, and may not be written again")
     FOREIGN_KEY = CodeInfo("PAL-307", "23503", "foreign key violated")
+    CASCADE_ROWS = CodeInfo("PAL-319", "54000", "foreign keys would change too many rows")
     MERGE_ERROR = CodeInfo("PAL-309", "23000", "a row met the ERROR of a MERGE")
     CONVERSION = CodeInfo("PAL-310", "22018", "value cannot be converted")
     OUT_OF_RANGE = CodeInfo("PAL-311", "22003", "value out of range")

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from journal.model.foreign_key import ForeignKey
 from journal.model.named_definitions import Definition, UserType, definition_key
 from journal.model.sequence import Sequence as Sequence
 from journal.model.table_name import TableName as TableName
@@ -78,19 +79,6 @@ class Check:
 
     name: str
     expression: str
-
-
-@dataclass(frozen=True, slots=True)
-class ForeignKey:
-    """A FOREIGN KEY constraint: physical columns of the table, and those of its parent.
-
-    ``parent`` is the parent's table id, so that renaming it changes nothing.
-    """
-
-    name: str
-    columns: tuple[str, ...]
-    parent: int
-    parent_columns: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

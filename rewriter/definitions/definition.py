@@ -9,12 +9,12 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.foreign_key import ForeignKey
 from journal.model.schema import (
     ROW_ID,
     Check,
     Column,
     Constraint,
-    ForeignKey,
     Identity,
     Index,
     JournalFormat,

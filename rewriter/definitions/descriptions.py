@@ -165,7 +165,8 @@ def _foreign_key(reference: Reference) -> exp.Constraint:
     child, parent, key = reference.child, reference.parent, reference.key
     named = exp.Table(this=ident(parent.name.name), db=ident(parent.name.schema))
     theirs = [ident(parent.by_physical(p).name) for p in key.parent_columns]
-    target = exp.Reference(this=exp.Schema(this=named, expressions=theirs))
+    schema = exp.Schema(this=named, expressions=theirs)
+    target = exp.Reference(this=schema, options=key.options)
     mine = [ident(child.by_physical(p).name) for p in key.columns]
     body = exp.ForeignKey(expressions=mine, reference=target)
     return exp.Constraint(this=ident(key.name), expressions=[body])

@@ -13,27 +13,17 @@ from itertools import count
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.schema import CatalogSnapshot, ForeignKey, Table, TableName, fold
+from journal.model.foreign_key import ForeignKey
+from journal.model.schema import CatalogSnapshot, Table, TableName, fold
 from journal.sql.sql import data_type
 from rewriter.context import RewriteContext
+from rewriter.definitions.cascade_order import CascadeCircle, cascade_turns
 from rewriter.definitions.definition import TableDraft, WantedKey
 from rewriter.definitions.descriptions import shown_type
+from rewriter.definitions.generated_values import with_generated
+from rewriter.definitions.reference_options import check_actions, read_options
 from rewriter.name_resolution import find_table, position_of, table_name
 
-_PLAIN = frozenset(
-    {
-        *("ON DELETE NO ACTION", "ON DELETE RESTRICT", "ON UPDATE NO ACTION", "ON UPDATE RESTRICT"),
-        *("MATCH SIMPLE", "NOT DEFERRABLE", "INITIALLY IMMEDIATE"),
-    }
-)
-"""What a foreign key does anyway."""
-_ADVICE = {
-    "ON": "leave it out, and change the rows that refer to a row before the row itself,"
-    " in one transaction",
-    "MATCH": "leave it out: a NULL in any of the columns refers to nothing",
-    "DEFERRABLE": "leave it out: foreign keys are checked at the end of each statement",
-    "INITIALLY": "leave it out: foreign keys are checked at the end of each statement",
-}
 NOT_ENFORCED = (
     "leave it out: foreign keys are not enforced; check the reference with a query, or in the"
     " application"
@@ -48,7 +38,28 @@ def with_foreign_keys(draft: TableDraft, table: Table, context: RewriteContext) 
     for wanted in draft.wanted:
         key = _resolve_key(wanted, table, context)
         table = replace(table, foreign_keys=(*table.foreign_keys, key))
+        if key.on_delete.acts or key.on_update.acts:
+            _check_circles(table, wanted, context)
     return table
+
+
+def _check_circles(table: Table, wanted: WantedKey, context: RewriteContext) -> None:
+    """Raise NOT_SUPPORTED if actions of foreign keys would bring each other about for ever."""
+    old = context.catalog.by_id(table.id)
+    after = context.catalog.with_relation(table, instead_of=None if old is None else old.name)
+    tables = {t.id: frozenset(c.physical for c in t.stored) for t in after.tables()}
+    try:
+        cascade_turns(after.references, tables, tables, with_generated)
+    except CascadeCircle as circle:
+        names = ", ".join(
+            f'"{a.reference.key.name}" of {a.reference.child.name}' for a in circle.actions
+        )
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"the actions of foreign keys would go in a circle: {names}",
+            advice="give one of them NO ACTION, or SET NULL where it says CASCADE",
+            position=position_of(wanted.node),
+        ) from None
 
 
 def check_unreferenced(
@@ -114,7 +125,7 @@ def _resolve_key(wanted: WantedKey, table: Table, context: RewriteContext) -> Fo
             advice=NOT_ENFORCED,
             position=where,
         )
-    _check_options(wanted)
+    options = read_options(wanted)
     target = node.this
     named = target.expressions if isinstance(target, exp.Schema) else []
     target = target.this if isinstance(target, exp.Schema) else target
@@ -165,7 +176,17 @@ def _resolve_key(wanted: WantedKey, table: Table, context: RewriteContext) -> Fo
                 position=where,
             )
     name = wanted.name or _free_name(table, wanted.columns)
-    return ForeignKey(name, wanted.columns, parent.id, columns)
+    check_actions(table, wanted.columns, wanted)
+    return ForeignKey(
+        name,
+        wanted.columns,
+        parent.id,
+        columns,
+        options.on_delete,
+        options.on_update,
+        options.match_full,
+        options.deferral,
+    )
 
 
 def _is_itself(target: exp.Table, table: Table, context: RewriteContext) -> bool:
@@ -174,23 +195,6 @@ def _is_itself(target: exp.Table, table: Table, context: RewriteContext) -> bool
         seen = {context.catalog.own, fold(context.default_schema)}
         return table.name.key[0] in seen
     return table_name(target, context).key == table.name.key
-
-
-def _check_options(wanted: WantedKey) -> None:
-    """Raise NOT_SUPPORTED for anything but the plain kind of foreign key."""
-    options = [" ".join(str(o).upper().split()) for o in wanted.reference.args.get("options") or []]
-    for action in ("delete", "update"):
-        if wanted.node.args.get(action):
-            options.append(f"ON {action} {wanted.node.args[action]}".upper())
-    options += [str(o).upper() for o in wanted.node.args.get("options") or []]
-    for option in options:
-        if option not in _PLAIN:
-            raise PalimpsestError(
-                Code.NOT_SUPPORTED,
-                f"a foreign key with {option} is not supported",
-                advice=_ADVICE.get(option.split()[0], "leave it out"),
-                position=position_of(wanted.node),
-            )
 
 
 def _key_of(parent: Table, wanted: WantedKey) -> tuple[str, ...]:

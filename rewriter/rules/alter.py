@@ -15,6 +15,7 @@ from sqlglot import exp
 from journal.identity.descriptor import with_descriptors
 from journal.model.distribution import with_distribution
 from journal.model.errors import Code, PalimpsestError
+from journal.model.foreign_key import ForeignKey
 from journal.model.partitioning import with_partitioning
 from journal.model.plan import (
     Append,
@@ -27,7 +28,7 @@ from journal.model.plan import (
     StatementPlan,
     Step,
 )
-from journal.model.schema import ForeignKey, Reference, Table, TableName, View
+from journal.model.schema import Reference, Table, TableName, View
 from journal.model.sequence_changes import DropSequence
 from journal.sql.relations import Output, column
 from journal.sql.relations_flat import is_flat

@@ -11,8 +11,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.foreign_key import ForeignKey
 from journal.model.plan import Change, Guard, PutRelation, StatementKind, StatementPlan, Step
-from journal.model.schema import ForeignKey, Reference, Table
+from journal.model.schema import Reference, Table
 from journal.model.segment import Tier
 from journal.sql.relations import column
 from rewriter.context import RewriteContext

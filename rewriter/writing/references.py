@@ -7,26 +7,51 @@ looked at, and a NULL in it refers to nothing. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sqlglot import exp
 
 from journal.model.errors import Code
+from journal.model.foreign_key import ForeignKey, ReferenceAction
 from journal.model.plan import Guard, Query
 from journal.model.refusal import Refusal, RefusedRows
-from journal.model.schema import CatalogSnapshot, ForeignKey, Reference, Table
+from journal.model.schema import CatalogSnapshot, Reference, Table
 from journal.sql.relations import column, union_all
-from journal.sql.sql import all_of, any_of, cast, limited, named, named_table, relation, select
+from journal.sql.sql import (
+    all_of,
+    any_of,
+    cast,
+    limited,
+    named,
+    named_table,
+    relation,
+    select,
+    where,
+)
 from rewriter.reading.read_rewriter import Reads
-from rewriter.writing.changes import ChangeSet, old_name
+from rewriter.writing.changes import ChangeSet
 from rewriter.writing.guards import escape_format, shown_values
+from rewriter.writing.reference_values import (
+    anti_join,
+    equal_conditions,
+    flag_conditions,
+    not_null_conditions,
+    staged_new_values,
+    staged_old_value,
+)
 
 _ADVICE_CHILD = "write the row that it refers to first, or leave the reference NULL"
 _ADVICE_PARENT = "change or delete the rows that refer to it first, in the same transaction"
 
 
-def reference_guards(reads: Reads, changes: Sequence[ChangeSet]) -> list[Guard]:
-    """Guards that no foreign key is violated after all these changes of one statement."""
+def reference_guards(
+    reads: Reads, changes: Sequence[ChangeSet], cascaded: Collection[int] | None = None
+) -> list[Guard]:
+    """Guards that no foreign key is violated after all these changes of one statement.
+
+    ``cascaded``: actions of foreign keys are among the changes, besides those that the statement
+    itself makes to these tables.
+    """
     catalog = reads.context.catalog
     found: list[Guard] = []
     for changed in changes:
@@ -37,6 +62,7 @@ def reference_guards(reads: Reads, changes: Sequence[ChangeSet]) -> list[Guard]:
         found += [
             _has_no_children(reads, changed, r, changes)
             for r in _removed_references(catalog, changed)
+            if not _has_acted(r, changed, cascaded)
         ]
     return found
 
@@ -58,7 +84,7 @@ def violated_references(reads: Reads, changes: ChangeSet) -> list[RefusedRows] |
         return None
     found = []
     for reference in brought:
-        values = _new_values(changes, reference.key.columns, "s")
+        values = staged_new_values(changes, reference.key.columns, "s")
         there = _parents(reads, reference, [(exp.Literal.number(1), "found")], changes.constants)
         missing = exp.Not(this=exp.Exists(this=there))
         condition = all_of(*_needs_parent_conditions(changes, values, reference), missing)
@@ -88,7 +114,7 @@ def dangling_guard(reference: Reference, rows: exp.Query, present: exp.Query) ->
     """A guard that ``rows`` of the child all have a parent among those ``present`` shows."""
     values: list[exp.Expr] = [column(c, "c") for c in reference.key.columns]
     outputs = [named(v.copy(), f"v{i}") for i, v in enumerate(values)]
-    referring = select(outputs, relation(rows, "c"), *_not_null_conditions(values))
+    referring = select(outputs, relation(rows, "c"), *not_null_conditions(values))
     shown = shown_values(_shown_columns(len(values), "s"))
     found = select([named(shown, "shown")], relation(referring, "s"))
     found.append("joins", _join_missing_parents(present, reference.key, "p"))
@@ -120,6 +146,17 @@ def _removed_references(catalog: CatalogSnapshot, changes: ChangeSet) -> list[Re
     ]
 
 
+def _has_acted(reference: Reference, changes: ChangeSet, cascaded: Collection[int] | None) -> bool:
+    """True if the children have followed their parents, so that none is left to be looked for."""
+    key = reference.key
+    if cascaded is None or reference.child.id in cascaded:
+        return False
+    actions = [key.on_delete] if changes.begins is not True else []
+    actions += [key.on_update] if changes.begins is not False else []
+    # The default may be the very key that has gone.
+    return all(a.acts and a is not ReferenceAction.SET_DEFAULT for a in actions)
+
+
 def _changes_columns(changes: ChangeSet, columns: Sequence[str]) -> bool:
     """False if every row is there afterwards with the same values in these columns."""
     kept = changes.ends is True and changes.begins is True
@@ -141,12 +178,11 @@ def _has_parents(
     for number, other in enumerate(beside):
         if other.begins is not False:
             alias = f"b{number}"
-            same = _equal_conditions(
-                _new_values(other, key.parent_columns, alias), _shown_columns(len(key.columns), "s")
-            )
+            begun = staged_new_values(other, key.parent_columns, alias)
+            same = equal_conditions(begun, _shown_columns(len(begun), "s"))
             rows.append(
                 "joins",
-                _anti_join(other.stage, alias, same + _flag_conditions(other.begins, alias)),
+                anti_join(other.stage, alias, same + flag_conditions(other.begins, alias)),
             )
     return _guard(rows, _without_parent(reference))
 
@@ -170,20 +206,29 @@ def _has_no_children(
 ) -> Guard:
     child, key = reference.child, reference.key
     count = len(key.columns)
-    old = [_old_value(changes, c, "s") for c in key.parent_columns]
+    old = [staged_old_value(changes, c, "s") for c in key.parent_columns]
     gone = select(
         [named(v.copy(), f"v{i}") for i, v in enumerate(old)],
         named_table(changes.stage, "s"),
-        *_flag_conditions(changes.ends, "s"),
-        *_not_null_conditions(old),
+        *flag_conditions(changes.ends, "s"),
+        *not_null_conditions(old),
     )
-    source = select([exp.Star()], relation(gone, "s"))
-    if changes.begins is not False:
-        new = _new_values(changes, key.parent_columns, "b")
-        same = _equal_conditions(new, _shown_columns(count, "s")) + _flag_conditions(
+    back: exp.Join | None = None
+    if changes.begins is True and key.on_update is ReferenceAction.RESTRICT:
+        new = staged_new_values(changes, key.parent_columns, "s")
+        differs = [
+            exp.NullSafeNEQ(this=a.copy(), expression=b) for a, b in zip(old, new, strict=True)
+        ]
+        gone = where(gone, exp.Paren(this=any_of(*differs)))
+    elif changes.begins is not False:
+        new = staged_new_values(changes, key.parent_columns, "b")
+        same = equal_conditions(new, _shown_columns(count, "s")) + flag_conditions(
             changes.begins, "b"
         )
-        source.append("joins", _anti_join(changes.stage, "b", same))
+        back = anti_join(changes.stage, "b", same)
+    source = select([exp.Star()], relation(gone, "s"))
+    if back is not None:
+        source.append("joins", back)
     names = tuple(dict.fromkeys((*key.columns, *child.key)))
     beside = [c for c in every if c.table.id == child.id and _changes_columns(c, key.columns)]
     present = reads.relation(child, [(column(n), n) for n in names])
@@ -194,11 +239,11 @@ def _has_no_children(
     ]  # fmt: skip
     for other in beside:
         if other.begins is not False:
-            begun = _new_values(other, key.columns, "n")
+            begun = staged_new_values(other, key.columns, "n")
             outputs = [named(v, f"v{i}") for i, v in enumerate(begun)]
             stage = named_table(other.stage, "n")
-            referring.append(select(outputs, stage, *_flag_conditions(other.begins, "n")))
-    same = _equal_conditions(_shown_columns(count, "c"), _shown_columns(count, "s"))
+            referring.append(select(outputs, stage, *flag_conditions(other.begins, "n")))
+    same = equal_conditions(_shown_columns(count, "c"), _shown_columns(count, "s"))
     joined = exp.Join(this=relation(union_all(referring), "c"), kind="SEMI", on=all_of(*same))
     rows = select([named(shown_values(_shown_columns(count, "s")), "shown")], relation(source, "s"))
     rows.append("joins", joined)
@@ -207,11 +252,11 @@ def _has_no_children(
 
 def _referring(changes: ChangeSet, reference: Reference) -> exp.Select:
     """The references of rows that begin, as columns ``v0..`` of ``s``, and as a text."""
-    values = _new_values(changes, reference.key.columns, "s")
+    values = staged_new_values(changes, reference.key.columns, "s")
     begun = select(
         [named(v.copy(), f"v{i}") for i, v in enumerate(values)],
         named_table(changes.stage, "s"),
-        *_flag_conditions(changes.begins, "s"),
+        *flag_conditions(changes.begins, "s"),
         *_needs_parent_conditions(changes, values, reference),
     )
     shown = shown_values(_shown_columns(len(values), "s"))
@@ -222,11 +267,11 @@ def _needs_parent_conditions(
     changes: ChangeSet, values: Sequence[exp.Expr], reference: Reference
 ) -> list[exp.Expr]:
     """The conditions under which a row that begins needs a parent."""
-    found = _not_null_conditions(values)
+    found = not_null_conditions(values)
     if changes.ends is False or changes.anew:
         return found
     differs: list[exp.Expr] = [
-        exp.NullSafeNEQ(this=_old_value(changes, c, "s"), expression=v.copy())
+        exp.NullSafeNEQ(this=staged_old_value(changes, c, "s"), expression=v.copy())
         for c, v in zip(reference.key.columns, values, strict=True)
     ]
     if isinstance(changes.ends, str):
@@ -241,12 +286,12 @@ def _without_ended(present: exp.Query, changes: Sequence[ChangeSet]) -> exp.Quer
             continue
         alias = f"e{number}"
         key = changed.table.key
-        same = _equal_conditions(
-            [column(k, "c") for k in key], [_old_value(changed, k, alias) for k in key]
+        same = equal_conditions(
+            [column(k, "c") for k in key], [staged_old_value(changed, k, alias) for k in key]
         )
         kept = select([exp.Star()], relation(present, "c"))
         kept.append(
-            "joins", _anti_join(changed.stage, alias, same + _flag_conditions(changed.ends, alias))
+            "joins", anti_join(changed.stage, alias, same + flag_conditions(changed.ends, alias))
         )
         present = kept
     return present
@@ -254,45 +299,12 @@ def _without_ended(present: exp.Query, changes: Sequence[ChangeSet]) -> exp.Quer
 
 def _join_missing_parents(present: exp.Query, key: ForeignKey, alias: str) -> exp.Join:
     theirs = [column(c, alias) for c in key.parent_columns]
-    same = _equal_conditions(theirs, _shown_columns(len(theirs), "s"))
+    same = equal_conditions(theirs, _shown_columns(len(theirs), "s"))
     return exp.Join(this=relation(present, alias), kind="ANTI", on=all_of(*same))
-
-
-def _anti_join(stage: str, alias: str, conditions: Sequence[exp.Expr]) -> exp.Join:
-    return exp.Join(this=named_table(stage, alias), kind="ANTI", on=all_of(*conditions))
-
-
-def _equal_conditions(left: Sequence[exp.Expr], right: Sequence[exp.Expr]) -> list[exp.Expr]:
-    return [exp.EQ(this=a, expression=b) for a, b in zip(left, right, strict=True)]
 
 
 def _shown_columns(count: int, alias: str) -> list[exp.Expr]:
     return [column(f"v{i}", alias) for i in range(count)]
-
-
-def _flag_conditions(which: bool | str, alias: str) -> list[exp.Expr]:
-    return [column(which, alias)] if isinstance(which, str) else []
-
-
-def _not_null_conditions(values: Sequence[exp.Expr]) -> list[exp.Expr]:
-    return [exp.Not(this=exp.Is(this=v.copy(), expression=exp.Null())) for v in values]
-
-
-def _new_values(changes: ChangeSet, columns: Sequence[str], alias: str) -> list[exp.Expr]:
-    places = _places(changes.table)
-    stored = changes.table.stored
-    found = [exp.Paren(this=changes.new_value(places[c], stored[places[c]])) for c in columns]
-    for used in [node for value in found for node in value.find_all(exp.Column)]:
-        used.set("table", exp.to_identifier(alias))
-    return [value.this for value in found]
-
-
-def _old_value(changes: ChangeSet, physical: str, alias: str) -> exp.Column:
-    return column(old_name(_places(changes.table)[physical]), alias)
-
-
-def _places(table: Table) -> dict[str, int]:
-    return {c.physical: i for i, c in enumerate(table.stored)}
 
 
 def _guard(rows: exp.Select, why: Refusal) -> Guard:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from sqlglot import exp
 
@@ -16,6 +17,7 @@ from journal.model.refusal import Refusal
 from journal.model.schema import Table
 from journal.sql.sql import named_table, select
 from rewriter.reading.read_rewriter import SETTLED, Reads
+from rewriter.writing.cascades import Cascades, cascades_of
 from rewriter.writing.changes import ChangeSet, append_step, fused_query, per_change
 from rewriter.writing.guards import guard_steps, refused_rows, taken_key, unchecked_constraints
 from rewriter.writing.references import are_key_lookups, reference_guards, violated_references
@@ -148,13 +150,27 @@ def plan_of(
 ) -> StatementPlan:
     """The plan of a statement's parts: all look first, then all write."""
     steps: list[Step] = [s for p in parts for s in p.steps]
-    steps += reference_guards(reads, [p.changes for p in parts if p.changes is not None])
+    roots = [p.changes for p in parts if p.changes is not None]
+    further = cascades_of(reads, roots) if tag != "TRUNCATE" else Cascades()
+    reached = {c.table.id: c for c in further.changes}
+    steps += further.steps
+    for changes in further.changes:
+        steps += guard_steps(changes, partial(physical_rows, reads, changes.table))
+    kept = [c for c in roots if c.table.id not in reached]
+    written = None if tag == "TRUNCATE" else frozenset(c.table.id for c in roots)
+    steps += reference_guards(reads, [*kept, *further.changes], written)
     if result is not None:
         steps.append(Fetch(result))
-    steps += [p.append for p in parts]
+    steps += [append_step(c) for c in further.changes]
+    steps += [p.append for p in parts if p.table.id not in reached]
+    last = parts[-1].changes
+    if count is None and last is not None and last.table.id in reached:
+        rows = select([exp.Count(this=exp.Star())], named_table(last.stage))
+        count = Count(Query.of(rows))
     if count is not None:
         steps.append(count)
     bounded = len(parts) == 1 and parts[0].bounded
     plan = reads.plan(StatementKind.WRITE, steps, parts[-1].table, tag, bounded=bounded)
     refusals = parts[0].refusals if bounded else ()
-    return replace(plan, writes=frozenset(p.table.name for p in parts), refusals=refusals)
+    writes = {*(p.table.name for p in parts), *(c.table.name for c in further.changes)}
+    return replace(plan, writes=frozenset(writes), refusals=refusals)

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from journal.model.errors import PalimpsestError
+from journal.model.foreign_key import ForeignKey
 from journal.model.plan import STORE_SCHEMA
-from journal.model.schema import CatalogSnapshot, Column, ForeignKey, Identity, Index, Table, fold
+from journal.model.schema import CatalogSnapshot, Column, Identity, Index, Table, fold
 from journal.sql import dialects
 from journal.sql.relations import ident
 from journal.sql.unique_keys import index_parameters
@@ -202,6 +203,7 @@ def _reference(plain: PlainTable, key: ForeignKey, catalog: CatalogSnapshot) -> 
         f" FOREIGN KEY ({_list(table, key.columns)})"
         f" REFERENCES {PlainTable(parent).place} ({_list(parent, key.parent_columns)})"
     )
+    sql = " ".join([sql, *key.options])
     if parent is table:
         return TableClause(what, sql)
     why = f"since {parent.name} is a view while it is in the gateway's care"
