@@ -54,6 +54,7 @@ from rewriter.statement import (
     Statement,
     Undrop,
 )
+from rewriter.writing.collations import without_collations
 from rewriter.writing.sequence_numbers import with_numbers
 from rewriter.writing_statements import has_modifying_ctes, rewrite_parts
 
@@ -143,6 +144,11 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
     return plan
 
 
+def _finished(plan: StatementPlan, context: RewriteContext) -> StatementPlan:
+    """A rule's plan with what no rule knows of."""
+    return without_collations(with_numbers(plan, context), context)
+
+
 def rewrite(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     """The plan of a statement; raises NOT_SUPPORTED for what no rule takes.
 
@@ -155,12 +161,12 @@ def rewrite(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     if kind != "VIEW":
         expand_types(ast, context)
     if has_modifying_ctes(ast):
-        plan = with_numbers(rewrite_parts(ast, context), context)
+        plan = _finished(rewrite_parts(ast, context), context)
         check_plan(plan, context)
         return plan
     for node_type, wanted, rule in RULES:
         if isinstance(ast, node_type) and wanted == kind:
-            plan = with_numbers(rule(ast, context), context)
+            plan = _finished(rule(ast, context), context)
             check_plan(plan, context)
             return plan
     name = " ".join([ast.key.upper(), kind]).strip()

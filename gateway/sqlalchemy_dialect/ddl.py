@@ -168,7 +168,7 @@ class PalimpsestTypeCompiler(compiler.GenericTypeCompiler):
     visit_BINARY = visit_VARBINARY = visit_BLOB = visit_large_binary  # noqa: N815
 
     def visit_TEXT(self, type_: Any, **kw: Any) -> str:  # noqa: N802
-        """Text has no length here; the gateway refuses a collation."""
+        """Text has no length here; a collation is one of the store's."""
         return f'VARCHAR COLLATE "{type_.collation}"' if type_.collation else "VARCHAR"
 
     visit_CLOB = visit_TEXT  # noqa: N815

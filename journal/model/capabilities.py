@@ -16,6 +16,7 @@ class Capabilities:
     - ``expands_lists``: SQL looks into the lists of a value.
     - ``exports_files``: COPY .. TO writes files of this machine.
     - ``folder``: the one of this machine that holds the journals, None where a server holds them.
+    - ``collations``: texts compare and sort by other orders than that of their bytes.
     - ``enums``: columns and casts of a type with values in an order.
     - ``column_name``: what journals call a new column; the same, unless the store lacks the name.
     """
@@ -23,6 +24,7 @@ class Capabilities:
     raises_in_sql: bool = True
     foreign_keys: bool = True
     expands_lists: bool = True
+    collations: bool = False
     enums: bool = False
     exports_files: bool = False
     folder: Path | None = None

@@ -93,8 +93,9 @@ def change_to_json(change: CatalogChange) -> dict[str, Any]:
                     # Earlier versions read tables that have none.
                     del raw[later]
             for column in raw["columns"] if kind == "table" else ():
-                if column["declared"] is None:
-                    del column["declared"]
+                for later in ("declared", "collation"):
+                    if column[later] is None:
+                        del column[later]
             return {"action": f"put-{kind}", "relation": raw, "instead_of": old}
         case DropRelation(name):
             return {"action": "drop-relation", "name": asdict(name)}

@@ -46,6 +46,7 @@ class Column:
     ``initial`` is the value (SQL text) that rows written before the column existed show.
     ``earlier_types`` are the types it had before, oldest first; no type comes twice.
     ``declared`` is its type as it was declared, where that names a type of the user's.
+    ``collation`` (SQL text) is how its texts are compared and ordered, if not by their bytes.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Column:
     generated: str | None = None
     earlier_types: tuple[str, ...] = ()
     declared: str | None = None
+    collation: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,16 @@ def stored_outputs(table: Table) -> list[Output]:
 
 def business_outputs(columns: Sequence[Column]) -> list[Output]:
     """Business columns under their logical names."""
-    return [(column(c.physical), c.name) for c in columns]
+    return [(collated(column(c.physical), c), c.name) for c in columns]
+
+
+def collated(value: exp.Expr, stored: Column) -> exp.Expr:
+    """A column's value as it is compared; its collation goes with it through queries."""
+    if stored.collation is None:
+        return value
+    *schemas, name = stored.collation.split(".")
+    order = exp.column(name, *reversed(schemas), quoted=True) if schemas else ident(name)
+    return exp.Collate(this=value, expression=order)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from journal.model.schema import (
 )
 from journal.sql import bytea, dialects
 from journal.sql.relations import ident
+from rewriter.definitions.collations import read_collation, with_collations
 from rewriter.definitions.constraint_options import check_key_options
 from rewriter.definitions.generated_columns import (
     generated_expression,
@@ -317,6 +318,8 @@ class TableDraft:
                 value = bytea.converted(kind.this) if column.type == "BLOB" else kind.this
                 text = default_text(value, f'the DEFAULT of "{column.name}"')
                 self.columns[-1] = replace(column, default=text)
+            case exp.CollateColumnConstraint() as kind:
+                self.columns[-1] = replace(column, collation=read_collation(kind.this, column))
             case exp.UniqueColumnConstraint():
                 self.add_unique([column.name], node.name or None, node)
             case exp.CheckColumnConstraint() as kind:
@@ -397,6 +400,7 @@ class TableDraft:
             self._column_names,
             lambda name, used: self.physical_names([name], used)[0],
         )
+        bare = with_collations(bare, self.columns)
         number = len(self.checks) + 1
         base, taken = f"{self.name.name}_check", {c.name for c in self.checks}
         while name is None and f"{base}{number}" in taken:

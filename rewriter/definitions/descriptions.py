@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from journal.model.schema import CatalogSnapshot, Column, Identity, Index, Reference, Table, View
 from journal.sql import dialects
-from journal.sql.relations import ident
+from journal.sql.relations import collated, ident
 from journal.sql.sql import expression
 from journal.sql.unique_keys import index_parameters
 
@@ -178,6 +178,9 @@ def _column(table: Table, column: Column) -> exp.ColumnDef:
     if made is not None:
         value = exp.paren(expression(made))
         found.append(exp.ComputedColumnConstraint(this=value))
+    if column.collation is not None:
+        order = collated(exp.Null(), column).args["expression"]
+        found.append(exp.CollateColumnConstraint(this=order))
     if column.identity is not None:
         found.append(_identity(column.identity))
     elif column.not_null:

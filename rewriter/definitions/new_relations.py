@@ -11,7 +11,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Guard, Query, StatementKind, StatementPlan, Step
 from journal.model.schema import Table, TableName, View, fold
 from journal.sql import dialects
-from journal.sql.relations import ident
+from journal.sql.relations import collated, ident
 from journal.sql.sql import cast, expression
 from rewriter.context import RewriteContext
 from rewriter.definitions.sequences import without_calls
@@ -108,7 +108,10 @@ def validation_guard(table: Table) -> Guard:
     Defaults are computed once, so that one that does not fit its column is found now.
     """
     empty = exp.select(
-        *[exp.alias_(cast(exp.Null(), c.type), ident(c.physical)) for c in table.columns]
+        *[
+            exp.alias_(collated(cast(exp.Null(), c.type), c), ident(c.physical))
+            for c in table.columns
+        ]
     ).where(exp.false())
     conditions = [exp.paren(dialects.stored(c.expression)) for c in table.checks]
     for c in table.columns:

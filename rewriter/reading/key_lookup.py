@@ -52,7 +52,9 @@ def _values_demanded(node: exp.Table, table: Table, columns: Iterable[str]) -> K
     if _matters_beside_others(node, select):
         return {}
     alone = not select.args.get("joins") and not select.args.get("laterals")
-    wanted = {fold(table.by_physical(p).name): p for p in columns}
+    # Equal by a collation are other texts, too.
+    plain = [c for c in map(table.by_physical, columns) if c.collation is None]
+    wanted = {fold(c.name): c.physical for c in plain}
     return _values_in(where.this, wanted, node.alias_or_name, alone=alone)
 
 
@@ -72,7 +74,7 @@ def _matters_beside_others(node: exp.Table, select: exp.Select) -> bool:
 
 def keys_in(condition: exp.Expr, table: Table, alias: str, *, alone: bool) -> Keys | None:
     """The key values a condition demands of ``alias``; ``alone``: bare names mean it too."""
-    if table.hidden_key:
+    if table.hidden_key or any(table.by_physical(p).collation for p in table.key):
         return None
     wanted = {fold(table.by_physical(p).name): p for p in table.key}
     found = _values_in(condition, wanted, alias, alone=alone)

@@ -114,6 +114,9 @@ def _split_table(sources: _Sources, context: RewriteContext) -> tuple[exp.Table,
         scan = context.scan_info(table.id)
         if scan.pinned or Tier.BASE not in scan.tiers or pinned_keys(node, table) is not None:
             continue
+        if any(c.collation is not None for c in table.columns):
+            # What stands for a group of equal texts may be a row that is gone.
+            continue
         if not Reader(table, scan.tiers).is_plain():
             return node, table
     return None

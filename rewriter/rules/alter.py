@@ -36,6 +36,7 @@ from journal.sql.sql import cast
 from journal.sql.unique_keys import UniqueKey, further_keys, unique_keys
 from rewriter.context import RewriteContext
 from rewriter.definitions.alteration import Alteration, changed_layout, columns_of
+from rewriter.definitions.collations import check_collations, read_collation
 from rewriter.definitions.foreign_keys import check_still_fits, with_foreign_keys
 from rewriter.definitions.generated_values import columns_read as reads_of
 from rewriter.definitions.generated_values import with_generated
@@ -84,6 +85,7 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
         layout=table.layout,
     )
     altered = with_named_defaults(with_foreign_keys(change.draft, altered, context), context)
+    check_collations(altered, context, node)
     check_still_fits(table, altered, context.catalog)
     check_zones(altered)
     check_properties(altered, table, context)
@@ -184,10 +186,11 @@ def _key_name(change: Alteration) -> str:
 def _alter_column(change: Alteration, action: exp.AlterColumn) -> None:
     name = action.name
     given = action.args
-    if given.get("collate") or given.get("visible") or given.get("rename_to"):
+    if given.get("visible") or given.get("rename_to"):
         raise _unknown_action(action)
     if given.get("dtype") is not None:
         change.change_type(name, given["dtype"], given.get("using") or None, action)
+        _set_collation(change, name, given.get("collate"), action)
     elif given.get("default") is not None:
         change.set_default(name, given["default"], action)
     elif given.get("allow_null") is not None:
@@ -198,6 +201,14 @@ def _alter_column(change: Alteration, action: exp.AlterColumn) -> None:
         change.set_default(name, None, action)
     else:
         raise _unknown_action(action)
+
+
+def _set_collation(change: Alteration, name: str, node: exp.Expr | None, action: exp.Expr) -> None:
+    """The collation that a type is given with; a type without one takes it away."""
+    index = change.column_index(name, action)
+    stored = change.draft.columns[index]
+    order = read_collation(node, stored) if node else None
+    change.draft.columns[index] = replace(stored, collation=order)
 
 
 def _modify_column(change: Alteration, action: exp.ModifyColumn) -> None:

@@ -33,6 +33,7 @@ from journal.model.schema import ROW_ID, Column, Relation, Table, fold
 from journal.model.trees import copy_tree
 from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
+from rewriter.definitions.collations import check_collations
 from rewriter.definitions.definition import LIKE_PARTS, TableDraft, type_text
 from rewriter.definitions.foreign_keys import check_unreferenced, with_foreign_keys
 from rewriter.definitions.generated_checks import settle_generated
@@ -123,6 +124,7 @@ def _like_parts(node: exp.LikeProperty) -> Collection[str]:
 
 def _finish_table(draft: TableDraft, options: TableOptions, context: RewriteContext) -> Table:
     table = with_named_defaults(draft.table(context.new_table_id), context)
+    check_collations(table, context, ident(table.name.name))
     table = with_foreign_keys(draft, table, context)
     table = with_index_names(table, context)
     _check_shape(table, options)

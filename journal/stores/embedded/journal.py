@@ -66,7 +66,9 @@ class Journal:
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
         self.root = root
-        self.capabilities = Capabilities(exports_files=True, enums=True, folder=root)
+        self.capabilities = Capabilities(
+            exports_files=True, collations=True, enums=True, folder=root
+        )
         self.store = DuckDBStore(root / DATABASE_FILE, settings or {}, modes)
         self.warehouse = Warehouse(root, new_id)
         self.checker = SegmentChecker(root)

@@ -168,9 +168,19 @@ def _settle(node: exp.Expr, parameters: list[str]) -> None:
         TYPES.change(node)
 
 
+def _names_collation(node: exp.Identifier) -> bool:
+    """True for the name of a collation in quotes, which has capitals in PostgreSQL."""
+    order = node.parent if isinstance(node.parent, exp.Column) else node
+    return (
+        bool(node.args.get("quoted"))
+        and isinstance(order.parent, exp.Collate)
+        and order is order.parent.expression
+    )
+
+
 def _fold(node: exp.Identifier) -> None:
     name = str(node.this)
-    if not node.meta.get(EXACT):
+    if not node.meta.get(EXACT) and not _names_collation(node):
         name = fold(name)
     node.set("this", shortened(name))
     node.set("quoted", True)

@@ -106,7 +106,9 @@ class Rewriting:
             new_table_id=max(ids, default=0) + 1,
             form=form,
             capabilities=Capabilities(
-                foreign_keys=self.store.foreign_keys, enums=self.store.dialect == "duckdb"
+                foreign_keys=self.store.foreign_keys,
+                enums=self.store.dialect == "duckdb",
+                collations=self.store.dialect != "spark",
             ),
         )
 
