@@ -15,7 +15,7 @@ from sqlglot import exp
 from journal.model.capabilities import Capabilities
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import PointRequest
-from journal.model.schema import DEFAULT_SCHEMA, CatalogSnapshot, Table, TableName, fold
+from journal.model.schema import DEFAULT_SCHEMA, CatalogSnapshot, Reference, Table, TableName, fold
 from journal.model.segment import Tier
 from journal.model.version import Version
 from rewriter.dialect_semantics import DEFAULT_QUERY_SETTINGS, QuerySettings
@@ -148,6 +148,7 @@ class RewriteContext:
     ``form`` is that of the plan. ``capabilities`` are those of the store. ``job_kinds`` names the
     jobs a policy may schedule; where it names none, any is taken. ``query_settings`` say what a
     query of the session means, ``settings`` what ``current_setting`` shows.
+    ``deferred`` are foreign keys, each by its table's id and its name, that COMMIT checks.
     """
 
     catalog: CatalogSnapshot
@@ -168,6 +169,7 @@ class RewriteContext:
     limits: Limits = DEFAULT_LIMITS
     query_settings: QuerySettings = DEFAULT_QUERY_SETTINGS
     settings: SettingValues = no_settings
+    deferred: frozenset[tuple[int, str]] = frozenset()
 
     def __post_init__(self) -> None:
         if self.path:
@@ -183,6 +185,10 @@ class RewriteContext:
     def from_cache(self) -> bool:
         """True for plans that are given the rows they look up."""
         return self.form is PlanForm.FROM_CACHE
+
+    def is_deferred(self, reference: Reference) -> bool:
+        """True for a foreign key that the transaction has checked when it commits."""
+        return bool(self.deferred) and (reference.child.id, reference.key.name) in self.deferred
 
     def in_schema(self, schema: str) -> RewriteContext:
         """The same where names that give no schema are of this one, as in a view."""

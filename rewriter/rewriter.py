@@ -43,6 +43,7 @@ from rewriter.rules import (
 from rewriter.statement import (
     AlterSequence,
     AlterType,
+    CheckReferences,
     CreateSequence,
     CreateType,
     DropSequences,
@@ -55,6 +56,7 @@ from rewriter.statement import (
     Undrop,
 )
 from rewriter.writing.collations import without_collations
+from rewriter.writing.deferred_references import rewrite_check_references
 from rewriter.writing.sequence_numbers import with_numbers
 from rewriter.writing_statements import has_modifying_ctes, rewrite_parts
 
@@ -138,6 +140,8 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
             plan = user_type.rewrite_alter_type(statement, context)
         case DropTypes():
             plan = user_type.rewrite_drop_types(statement, context)
+        case CheckReferences():
+            plan = rewrite_check_references(statement, context)
         case _:
             raise AssertionError(statement)
     check_plan(plan, context)

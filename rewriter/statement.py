@@ -64,6 +64,21 @@ class SetSetting:
 
 
 @dataclass(frozen=True, slots=True)
+class SetConstraints:
+    """SET CONSTRAINTS: names of foreign keys, each with its schema if it has one; None: ALL."""
+
+    names: tuple[tuple[str | None, str], ...] | None
+    deferred: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReferences:
+    """The foreign keys, by the id of their table and their name, that are to be checked now."""
+
+    keys: frozenset[tuple[int, str]]
+
+
+@dataclass(frozen=True, slots=True)
 class ShowSetting:
     """SHOW name."""
 
@@ -266,7 +281,7 @@ class Explain:
     analyze: bool = False
 
 
-Setting = SetSetting | ShowSetting
+Setting = SetSetting | ShowSetting | SetConstraints | CheckReferences
 Prepared = Prepare | Execute | Deallocate
 Boundary = Begin | Commit | Rollback | Savepoint | Release
 SessionStatement = Boundary | Setting | Prepared | Call | Erase

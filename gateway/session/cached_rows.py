@@ -58,7 +58,7 @@ class CachedRows:
     def is_likely(self, transaction: Transaction, request: StatementRequest) -> bool:
         """True if the rows that a statement looked up the last time may be in memory."""
         keyed = self.planner.cache.key_lookups(
-            plan_key(request.in_form(self.usual), transaction.plans)
+            plan_key(request.in_form(self.usual), transaction.plan_scope)
         )
         if self.cache.is_complete:
             # Which segments a transaction reads is known once a statement of it has begun.

@@ -37,7 +37,7 @@ class Planner:
         transaction = statement.transaction
         seen: dict[int, TableScanInfo] = {}
         scan_info = scan_info_of(statement, seen)
-        key = plan_key(request, transaction.plans)
+        key = plan_key(request, transaction.plan_scope)
         find = times.of(statement)
         plan = self.cache.cached_plan(key, transaction.catalog, scan_info, find, settings.text_of)
         if plan is not None:
@@ -65,6 +65,7 @@ class Planner:
             limits=settings.limits,
             query_settings=settings.query_settings,
             settings=setting,
+            deferred=transaction.deferred,
         )
         plan = rewrite_statement(parsed.statement, context)
         if plan.kind is not StatementKind.DDL:

@@ -22,6 +22,7 @@ from gateway.config import Settings
 from gateway.session.cancellation import Cancellation
 from gateway.session.client_folder import in_folder
 from gateway.session.commit_names import CommitNames
+from gateway.session.constraint_checks import check_deferred, set_constraints
 from gateway.session.execute_many import execute_many
 from gateway.session.executor import Executor
 from gateway.session.file_copies import reads_remote_file, with_local_file
@@ -32,10 +33,12 @@ from gateway.session.prepared import run_prepared
 from gateway.session.request import StatementRequest
 from gateway.session.results import StreamedRows
 from gateway.session.retries import RetryPolicy
+from gateway.session.savepoints import run_savepoint
 from gateway.session.setting_statements import LocalSettings, show_setting
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import P_USER
 from journal.model.schema import CatalogSnapshot
+from journal.transactions.constraint_timing import ConstraintTiming
 from journal.transactions.protocol import OpenJournal
 from journal.transactions.temporary import Temporary
 from journal.transactions.transaction import Status, Transaction
@@ -52,6 +55,7 @@ from rewriter.statement import (
     Release,
     Rollback,
     Savepoint,
+    SetConstraints,
     SetSetting,
     ShowSetting,
 )
@@ -262,7 +266,7 @@ class Session:
         if self.transaction is None and self.autocommit:
             return self._autocommit(request)
         if self.transaction is None:
-            self.transaction = self.new_transaction()
+            self.transaction = self._client_transaction()
         try:
             return self.executor.run(self.transaction, request, self.cancellation)
         except BaseException:
@@ -342,31 +346,18 @@ class Session:
                 self.rollback()
                 return StatementOutcome("ROLLBACK")
             case Rollback(str()) | Savepoint() | Release():
-                return self._savepoint(parsed.statement)
+                return run_savepoint(self, parsed.statement)
             case SetSetting():
                 outcome = self.local_settings.change(self, parsed.statement)
                 if self.transaction is not None and self.settings.is_read_only:
                     self.transaction.read_only = True
                 return outcome
+            case SetConstraints():
+                return set_constraints(self, parsed.statement)
             case ShowSetting(name):
                 return show_setting(self, name)
             case _:
                 return None
-
-    def _savepoint(self, statement: Rollback | Savepoint | Release) -> StatementOutcome:
-        tag = type(statement).__name__.upper()
-        try:
-            match statement:
-                case Rollback(str() as name):
-                    self._in_transaction("ROLLBACK TO").rollback_to(name)
-                case Savepoint(name):
-                    self._in_transaction(tag).savepoint(name)
-                case Release(name):
-                    self._in_transaction(tag).release(name)
-        except PalimpsestError:
-            self._mark_failed()
-            raise
-        return StatementOutcome(tag)
 
     def begin(self, *, read_only: bool = False) -> None:
         """Start an explicit transaction."""
@@ -379,7 +370,7 @@ class Session:
             )
         if self.transaction is not None:
             self._undo(self.transaction)
-        self.transaction = self.new_transaction(read_only=read_only, explicit=True)
+        self.transaction = self._client_transaction(read_only=read_only, explicit=True)
 
     def new_transaction(self, *, read_only: bool = False, explicit: bool = False) -> Transaction:
         """A transaction that has begun, and sees what the session sees."""
@@ -388,6 +379,14 @@ class Session:
             read_only=read_only or self.settings.is_read_only, explicit=explicit, message=message
         )
         return self.temporary.show(found)
+
+    def _client_transaction(
+        self, *, read_only: bool = False, explicit: bool = False
+    ) -> Transaction:
+        """A transaction that the client ends, so that constraints may wait for its COMMIT."""
+        found = self.new_transaction(read_only=read_only, explicit=explicit)
+        found.timing = ConstraintTiming()
+        return found
 
     def _check_writable(self) -> None:
         """Raise READ_ONLY in a session that writes nothing."""
@@ -410,6 +409,11 @@ class Session:
         if self._rows_committed(author) is not None:
             self._undo(transaction)
             return
+        try:
+            check_deferred(self, transaction, transaction.deferred)
+        except BaseException:
+            self._undo(transaction)
+            raise
         self._commit(transaction, author)
 
     def rollback(self) -> None:
@@ -431,17 +435,7 @@ class Session:
     def begin_implicitly(self) -> None:
         """Begin a transaction where the next statement would begin one."""
         if self.transaction is None and not self.autocommit:
-            self.transaction = self.new_transaction()
-
-    def _in_transaction(self, what: str) -> Transaction:
-        self.begin_implicitly()
-        if self.transaction is None:
-            raise PalimpsestError(
-                Code.NO_TRANSACTION,
-                f"{what} needs a transaction",
-                advice="start one with BEGIN",
-            )
-        return self.transaction
+            self.transaction = self._client_transaction()
 
     def close(self) -> None:
         """Roll back and let go."""

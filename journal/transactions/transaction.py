@@ -21,6 +21,7 @@ from journal.model.schema import CatalogSnapshot, Table, fold
 from journal.model.segment import Manifest, SegmentFile, Tier
 from journal.model.store_session import RowSet, StagedRows
 from journal.model.version import Version
+from journal.transactions.constraint_timing import ConstraintKey, ConstraintTiming
 from journal.transactions.session_numbers import SessionNumbers
 from journal.transactions.state import JournalState
 
@@ -86,11 +87,30 @@ class Transaction:
     """The numbers that its session has taken."""
     plans: object = None
     """Under what plans are kept that know temporary relations; None where there are none."""
+    timing: ConstraintTiming | None = None
+    """When deferrable foreign keys are checked; None: at the end of each statement."""
+    _deferred: tuple[CatalogSnapshot, ConstraintTiming, frozenset[ConstraintKey]] | None = None
     _savepoints: list[_Savepoint] = field(default_factory=list)
     _buffered: dict[int, list[RowSet]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.catalog = self.snapshot.catalog
+
+    @property
+    def deferred(self) -> frozenset[ConstraintKey]:
+        """The foreign keys that are checked when it commits."""
+        if self.timing is None or not self.catalog.references:
+            return frozenset()
+        known = self._deferred
+        if known is None or known[0] is not self.catalog or known[1] is not self.timing:
+            known = (self.catalog, self.timing, self.timing.deferred(self.catalog))
+            self._deferred = known
+        return known[2]
+
+    @property
+    def plan_scope(self) -> object:
+        """Under what plans are kept that others might not share; None: all share them."""
+        return (self.plans, self.deferred) if self.deferred else self.plans
 
     def begin_at(self, committed: JournalState) -> None:
         """Read what is committed now, if this is the first statement of a fresh one."""

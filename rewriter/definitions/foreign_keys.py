@@ -164,17 +164,7 @@ def _resolve_key(wanted: WantedKey, table: Table, context: RewriteContext) -> Fo
             "refer to columns that are, or add a UNIQUE constraint to the parent",
             wanted,
         )
-    for mine, theirs in zip(wanted.columns, columns, strict=True):
-        mine_column, their_column = table.by_physical(mine), parent.by_physical(theirs)
-        if not _are_alike(mine_column.type, their_column.type):
-            raise PalimpsestError(
-                Code.TYPE_MISMATCH,
-                f'column "{mine_column.name}" is {shown_type(mine_column.type)}, but refers to'
-                f' "{their_column.name}" of {parent.name}, which is'
-                f" {shown_type(their_column.type)}",
-                advice="give both columns the same type",
-                position=where,
-            )
+    _check_types(wanted, table, parent, columns)
     name = wanted.name or _free_name(table, wanted.columns)
     check_actions(table, wanted.columns, wanted)
     return ForeignKey(
@@ -187,6 +177,21 @@ def _resolve_key(wanted: WantedKey, table: Table, context: RewriteContext) -> Fo
         options.match_full,
         options.deferral,
     )
+
+
+def _check_types(wanted: WantedKey, table: Table, parent: Table, columns: Sequence[str]) -> None:
+    """Raise TYPE_MISMATCH if columns refer to some of another type."""
+    for mine, theirs in zip(wanted.columns, columns, strict=True):
+        mine_column, their_column = table.by_physical(mine), parent.by_physical(theirs)
+        if not _are_alike(mine_column.type, their_column.type):
+            raise PalimpsestError(
+                Code.TYPE_MISMATCH,
+                f'column "{mine_column.name}" is {shown_type(mine_column.type)}, but refers to'
+                f' "{their_column.name}" of {parent.name}, which is'
+                f" {shown_type(their_column.type)}",
+                advice="give both columns the same type",
+                position=position_of(wanted.node),
+            )
 
 
 def _is_itself(target: exp.Table, table: Table, context: RewriteContext) -> bool:

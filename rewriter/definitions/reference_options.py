@@ -13,10 +13,10 @@ from rewriter.name_resolution import position_of
 
 _ADVICE = {
     "MATCH": "leave it out: a NULL in any of the columns refers to nothing",
-    "DEFERRABLE": "leave it out: foreign keys are checked at the end of each statement",
-    "INITIALLY": "leave it out: foreign keys are checked at the end of each statement",
 }
-_DEFERRALS = frozenset({"NOT DEFERRABLE", "INITIALLY IMMEDIATE"})
+_DEFERRALS = frozenset(
+    {"DEFERRABLE", "NOT DEFERRABLE", "INITIALLY IMMEDIATE", "INITIALLY DEFERRED"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +37,29 @@ def read_options(wanted: WantedKey) -> ReferenceOptions:
         words = option.split()
         if words[0] == "ON" and " ".join(words[2:]) in set(ReferenceAction):
             actions[words[1]] = ReferenceAction(" ".join(words[2:]))
-        elif option != "MATCH SIMPLE" and option not in _DEFERRALS:
+        elif option not in _DEFERRALS and option not in {"MATCH SIMPLE", "MATCH FULL"}:
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
                 f"a foreign key with {option} is not supported",
                 advice=_ADVICE.get(words[0], "leave it out"),
                 position=position_of(wanted.node),
             )
-    return ReferenceOptions(actions["DELETE"], actions["UPDATE"])
+    return ReferenceOptions(
+        actions["DELETE"], actions["UPDATE"], "MATCH FULL" in given, _deferral(given, wanted)
+    )
+
+
+def _deferral(given: Sequence[str], wanted: WantedKey) -> Deferral:
+    if "INITIALLY DEFERRED" in given:
+        if "NOT DEFERRABLE" in given:
+            raise PalimpsestError(
+                Code.SYNTAX,
+                "a foreign key that is INITIALLY DEFERRED must be DEFERRABLE",
+                advice="leave out NOT DEFERRABLE, or INITIALLY DEFERRED",
+                position=position_of(wanted.node),
+            )
+        return Deferral.INITIALLY
+    return Deferral.ON_REQUEST if "DEFERRABLE" in given else Deferral.NEVER
 
 
 def check_actions(table: Table, columns: Sequence[str], wanted: WantedKey) -> None:

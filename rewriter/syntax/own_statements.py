@@ -28,6 +28,7 @@ from rewriter.statement import (
 from rewriter.syntax import show, upkeep
 from rewriter.syntax.alter import recognise_alter
 from rewriter.syntax.clause_order import aliases_last
+from rewriter.syntax.constraints import set_constraints
 from rewriter.syntax.erase import recognise_erase
 from rewriter.syntax.prepared import deallocate, execute, parsed_arguments
 from rewriter.syntax.sequence import recognise_sequence
@@ -150,6 +151,8 @@ def _set(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     while rest and rest[0].text.upper() in {"SESSION", "LOCAL", "GLOBAL"} and len(rest) > 2:
         rest = rest[1:]
     words = _words(rest)
+    if words[:1] == ["CONSTRAINTS"] and len(words) > 2:
+        return set_constraints(rest)
     if "TRANSACTION" in words[:3] and words[0] in {"TRANSACTION", "CHARACTERISTICS"}:
         return _set_transaction(tokens, rest)
     if words[:2] == ["TIME", "ZONE"] and len(rest) == 3:

@@ -25,6 +25,7 @@ from rewriter.limits import Limits
 from rewriter.query_settings import keep_marks, mark_last
 from rewriter.statement import Prepare, SqlStatement, Statement
 from rewriter.syntax import own_statements
+from rewriter.syntax.constraints import without_not_deferrable
 from rewriter.syntax.generated import spell_out_generated
 from rewriter.syntax.index import set_index, spell_out_index
 from rewriter.syntax.insert import set_marks, without_marks
@@ -126,6 +127,7 @@ def _statement(
             )
         return found[0]
 
+    renamed = without_not_deferrable(renamed)
     recognised = own_statements.recognise(renamed, parse_tokens)
     if recognised is not None:
         return Parsed(recognised, own_text, parameters)

@@ -15,7 +15,7 @@ from journal.model.errors import Code
 from journal.model.foreign_key import ForeignKey, ReferenceAction
 from journal.model.plan import Guard, Query
 from journal.model.refusal import Refusal, RefusedRows
-from journal.model.schema import CatalogSnapshot, Reference, Table
+from journal.model.schema import Reference, Table
 from journal.sql.relations import column, union_all
 from journal.sql.sql import (
     all_of,
@@ -28,6 +28,7 @@ from journal.sql.sql import (
     select,
     where,
 )
+from rewriter.context import RewriteContext
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import ChangeSet
 from rewriter.writing.guards import escape_format, shown_values
@@ -52,32 +53,31 @@ def reference_guards(
     ``cascaded``: actions of foreign keys are among the changes, besides those that the statement
     itself makes to these tables.
     """
-    catalog = reads.context.catalog
+    context = reads.context
     found: list[Guard] = []
     for changed in changes:
         found += [
-            _has_parents(reads, changed, r, changes) for r in _new_references(catalog, changed)
+            _has_parents(reads, changed, r, changes) for r in _new_references(context, changed)
         ]
     for changed in changes:
         found += [
             _has_no_children(reads, changed, r, changes)
-            for r in _removed_references(catalog, changed)
+            for r in _removed_references(context, changed)
             if not _has_acted(r, changed, cascaded)
         ]
     return found
 
 
-def are_key_lookups(catalog: CatalogSnapshot, changes: ChangeSet) -> bool:
+def are_key_lookups(context: RewriteContext, changes: ChangeSet) -> bool:
     """True if the guards of a change set find all their rows by key."""
-    by_key = all(is_by_key(r, changes) for r in _new_references(catalog, changes))
-    return by_key and not _removed_references(catalog, changes)
+    by_key = all(is_by_key(r, changes) for r in _new_references(context, changes))
+    return by_key and not _parent_references(context, changes)
 
 
 def violated_references(reads: Reads, changes: ChangeSet) -> list[RefusedRows] | None:
     """Rows that must not begin, where looking parents up by key tells all; else None."""
-    catalog = reads.context.catalog
-    brought = _new_references(catalog, changes)
-    if not are_key_lookups(catalog, changes) or (brought and not reads.context.optimistic):
+    brought = _new_references(reads.context, changes)
+    if not are_key_lookups(reads.context, changes) or (brought and not reads.context.optimistic):
         return None
     if any(r.child.id == r.parent.id for r in brought):
         # The row itself may be the parent.
@@ -114,36 +114,70 @@ def dangling_guard(reference: Reference, rows: exp.Query, present: exp.Query) ->
     """A guard that ``rows`` of the child all have a parent among those ``present`` shows."""
     values: list[exp.Expr] = [column(c, "c") for c in reference.key.columns]
     outputs = [named(v.copy(), f"v{i}") for i, v in enumerate(values)]
-    referring = select(outputs, relation(rows, "c"), *not_null_conditions(values))
-    shown = shown_values(_shown_columns(len(values), "s"))
+    referring = select(outputs, relation(rows, "c"), *referring_conditions(reference.key, values))
+    return parent_guard(reference, referring, present)
+
+
+def referring_conditions(key: ForeignKey, values: Sequence[exp.Expr]) -> list[exp.Expr]:
+    """The conditions under which values refer to something: none is NULL, or not all are."""
+    filled = not_null_conditions(values)
+    return [exp.Paren(this=any_of(*filled))] if key.match_full and len(filled) > 1 else filled
+
+
+def parent_guard(reference: Reference, referring: exp.Query, present: exp.Query) -> Guard:
+    """A guard that values ``v0..`` of rows all are among those of the parents ``present``."""
+    shown = shown_values(_shown_columns(len(reference.key.columns), "s"))
     found = select([named(shown, "shown")], relation(referring, "s"))
     found.append("joins", _join_missing_parents(present, reference.key, "p"))
     return _guard(found, _without_parent(reference))
 
 
-def _new_references(catalog: CatalogSnapshot, changes: ChangeSet) -> list[Reference]:
+def child_guard(reference: Reference, gone: exp.Query, referring: exp.Query) -> Guard:
+    """A guard that none of the values ``v0..`` that went is among those of ``referring`` rows."""
+    count = len(reference.key.columns)
+    same = equal_conditions(_shown_columns(count, "c"), _shown_columns(count, "s"))
+    joined = exp.Join(this=relation(referring, "c"), kind="SEMI", on=all_of(*same))
+    rows = select([named(shown_values(_shown_columns(count, "s")), "shown")], relation(gone, "s"))
+    rows.append("joins", joined)
+    return _guard(rows, _with_children(reference))
+
+
+def _new_references(context: RewriteContext, changes: ChangeSet) -> list[Reference]:
     """The references that rows of a change set may newly have."""
     table = changes.table
     if changes.begins is False:
         return []
     return [
         r
-        for r in catalog.references.get(table.id, ())
+        for r in context.catalog.references.get(table.id, ())
         if r.child.id == table.id
+        and not context.is_deferred(r)
         and (changes.ends is not True or set(r.key.columns) & changes.written)
     ]
 
 
-def _removed_references(catalog: CatalogSnapshot, changes: ChangeSet) -> list[Reference]:
+def _parent_references(context: RewriteContext, changes: ChangeSet) -> list[Reference]:
     """The references whose parents a change set may take away."""
     table = changes.table
     if changes.ends is False:
         return []
     return [
         r
-        for r in catalog.references.get(table.id, ())
+        for r in context.catalog.references.get(table.id, ())
         if r.parent.id == table.id and _changes_columns(changes, r.key.parent_columns)
     ]
+
+
+def _removed_references(context: RewriteContext, changes: ChangeSet) -> list[Reference]:
+    """Those of them that the statement has to answer for; RESTRICT does not wait for COMMIT."""
+    found = []
+    for reference in _parent_references(context, changes):
+        key = reference.key
+        actions = [key.on_delete] if changes.begins is not True else []
+        actions += [key.on_update] if changes.begins is not False else []
+        if ReferenceAction.RESTRICT in actions or not context.is_deferred(reference):
+            found.append(reference)
+    return found
 
 
 def _has_acted(reference: Reference, changes: ChangeSet, cascaded: Collection[int] | None) -> bool:
@@ -243,11 +277,7 @@ def _has_no_children(
             outputs = [named(v, f"v{i}") for i, v in enumerate(begun)]
             stage = named_table(other.stage, "n")
             referring.append(select(outputs, stage, *flag_conditions(other.begins, "n")))
-    same = equal_conditions(_shown_columns(count, "c"), _shown_columns(count, "s"))
-    joined = exp.Join(this=relation(union_all(referring), "c"), kind="SEMI", on=all_of(*same))
-    rows = select([named(shown_values(_shown_columns(count, "s")), "shown")], relation(source, "s"))
-    rows.append("joins", joined)
-    return _guard(rows, _with_children(reference))
+    return child_guard(reference, source, union_all(referring))
 
 
 def _referring(changes: ChangeSet, reference: Reference) -> exp.Select:
@@ -267,7 +297,7 @@ def _needs_parent_conditions(
     changes: ChangeSet, values: Sequence[exp.Expr], reference: Reference
 ) -> list[exp.Expr]:
     """The conditions under which a row that begins needs a parent."""
-    found = not_null_conditions(values)
+    found = referring_conditions(reference.key, values)
     if changes.ends is False or changes.anew:
         return found
     differs: list[exp.Expr] = [

@@ -97,7 +97,7 @@ def finish_part(
         if result.only is not None:
             rows = rows.where(exp.column(result.only), copy=False)
         count = Count(Query.of(rows))
-    bounded = bounded and are_key_lookups(reads.context.catalog, changes)
+    bounded = bounded and are_key_lookups(reads.context, changes)
     append = append_step(changes)
     return StatementPart(
         changes.table, tag, tuple(steps), append, query, count, bounded, changes=changes

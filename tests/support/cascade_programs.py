@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 TABLES = 4
 ACTIONS = ("", "RESTRICT", "CASCADE", "CASCADE", "SET NULL", "SET DEFAULT", "NO ACTION")
+DEFERRALS = ("", "", " DEFERRABLE", " DEFERRABLE INITIALLY DEFERRED")
 KEYS = 6
 
 
@@ -28,7 +29,7 @@ def schema(rng: random.Random) -> list[str]:
             null = rng.choice([" NOT NULL", "", "", "", "", ""]) if parent != number else ""
             columns.append(
                 f"r{parent} INTEGER{default}{null} REFERENCES t{parent} ({rng.choice('kku')})"
-                f"{_actions(rng)}"
+                f"{_actions(rng)}{rng.choice(DEFERRALS)}"
             )
         statements.append(f"CREATE TABLE t{number} ({', '.join(columns)})")
     return statements
@@ -43,7 +44,15 @@ def _actions(rng: random.Random) -> str:
 def statements(rng: random.Random, created: list[str], count: int) -> Iterator[str]:
     """Statements over the tables of such a schema."""
     references = [[p for p in range(TABLES) if f"r{p} " in text] for text in created]
+    inside = False
     for _ in range(count):
+        if rng.random() < 0.15:
+            yield "COMMIT" if inside else "BEGIN"
+            inside = not inside
+            continue
+        if inside and rng.random() < 0.1:
+            yield f"SET CONSTRAINTS ALL {rng.choice(['DEFERRED', 'DEFERRED', 'IMMEDIATE'])}"
+            continue
         number = rng.randrange(TABLES)
         columns = ["k", "u", "n", *(f"r{p}" for p in references[number])]
         key = rng.randrange(KEYS)
