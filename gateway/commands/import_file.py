@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sys
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -20,8 +25,14 @@ from journal.files.object_storage import local_copy_of
 
 
 @click.command("import")
-@click.argument("file", type=Place(exists=True))
+@click.argument("file", type=Place(exists=True, allow_dash=True))
 @click.argument("table")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["csv", "json", "parquet"]),
+    help="What standard input holds, with -; default: csv.",
+)
 @click.option("--create", is_flag=True, help="Make the table from the file's columns.")
 @click.option("--key", metavar="COL,..", help="Columns of the primary key, with --create.")
 @click.option("--delimiter", metavar="CHAR", help="The character between the values of a CSV file.")
@@ -42,6 +53,7 @@ from journal.files.object_storage import local_copy_of
 def command(
     file: str,
     table: str,
+    form: str | None,
     create: bool,
     key: str | None,
     delimiter: str | None,
@@ -51,9 +63,10 @@ def command(
     as_json: bool,
     access: Access,
 ) -> None:
-    """Append the rows of a CSV or Parquet FILE to TABLE: all of them, or none.
+    """Append the rows of a CSV, JSON or Parquet FILE to TABLE: all of them, or none.
 
-    FILE may be a URL of any file system that fsspec knows: s3://bucket/planes.csv.
+    FILE may be a URL of any file system that fsspec knows, s3://bucket/planes.csv, or - for
+    standard input. A value that its column cannot take is named with its line.
 
     The command matches columns by name. Imported rows obey keys and constraints like any others.
 
@@ -62,7 +75,10 @@ def command(
       palimpsest import planes.csv planes --create --key tailnum
       palimpsest import more.parquet hr.depts
       palimpsest import old.csv hr.depts --delimiter ';' --null NA
+      palimpsest import - hr.depts --format json < new.ndjson
     """
+    if form is not None and file != "-":
+        raise click.UsageError("--format goes with -; a file's name says what it holds")
     if key and not create:
         raise click.UsageError("--key goes with --create")
     keys = column_names(key)
@@ -76,7 +92,7 @@ def command(
             exit_on_error(as_json=as_json),
             show_progress(f"importing {Path(file).name}", quiet=as_json) as advance,
             mapping(),
-            local_copy_of(file) as path,
+            _file_of(file, form) as path,
         ):
             done = import_file(
                 connection,
@@ -86,6 +102,7 @@ def command(
                 key=keys,
                 options=options,
                 advance=advance,
+                shown="STDIN" if file == "-" else file,
             )
     seconds = time.monotonic() - started
     if as_json:
@@ -107,3 +124,17 @@ def command(
     if done.skipped:
         rows += f" ({counted(done.skipped, 'suppressed row')} skipped)"
     click.echo(f"{made} {done.table}: {rows} in {seconds:.1f} s.")
+
+
+@contextmanager
+def _file_of(file: str, form: str | None) -> Iterator[Path]:
+    """A file of this machine with the rows: what comes by standard input only this user reads."""
+    if file != "-":
+        with local_copy_of(file) as path:
+            yield Path(path)
+        return
+    with tempfile.TemporaryDirectory(prefix="palimpsest-import-") as folder:
+        made = Path(folder) / f"stdin.{form or 'csv'}"
+        with made.open("wb") as written:
+            shutil.copyfileobj(sys.stdin.buffer, written)
+        yield made

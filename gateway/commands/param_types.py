@@ -16,12 +16,13 @@ class Place(click.ParamType[str]):
 
     name = "file"
 
-    def __init__(self, *, exists: bool = False) -> None:
+    def __init__(self, *, exists: bool = False, allow_dash: bool = False) -> None:
         self._path = click.Path(exists=exists, dir_okay=False, path_type=Path)
+        self._allow_dash = allow_dash
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The place as text; fails for paths that cannot be meant."""
-        if not is_elsewhere(value):
+        if not is_elsewhere(value) and not (self._allow_dash and value == "-"):
             self._path.convert(str(local_path(value)), param, ctx)
         return value
 

@@ -16,6 +16,7 @@ from gateway.commands.connecting import JSON_OPTION, Access, access_options, ope
 from gateway.commands.failure import exit_on_error
 from gateway.commands.progress import show_progress
 from gateway.dbapi.connection import Connection
+from gateway.shell.copy_streams import copies_in, copies_out, copy_in, copy_out
 from gateway.shell.formats import FORMATS, write_envelope, write_result
 from gateway.shell.result import ShownResult
 from gateway.shell.running import run_cancellable
@@ -123,6 +124,14 @@ def _run(
     as_json: bool,
     quiet: bool,
 ) -> None:
+    if copies_in(piece.text):
+        said = copy_in(connection, piece.text, sys.stdin)
+        if not quiet:
+            click.echo(said, err=True)
+        return
+    if copies_out(piece.text):
+        copy_out(connection, piece.text, out)
+        return
     cursor = connection.cursor()
     with show_progress("running"):
         run_cancellable(connection, lambda: cursor.execute(piece.text, parameters))

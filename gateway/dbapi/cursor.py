@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from gateway.dbapi.connection import Connection
+    from gateway.dbapi.copying import Copy
     from gateway.session.client_session import ClientSession
 
 Description = tuple[str, str, None, None, int | None, int | None, None]
@@ -123,6 +124,23 @@ class Cursor:
             session = self.connection.client_session
             self._take(session.execute_many(_checked_text(sql), _row_list(rows)))
         return self
+
+    def copy(self, sql: str) -> Copy:
+        """A COPY .. FROM STDIN or TO STDOUT, as a context manager to write to or read from.
+
+        Formats are text, which it is unless you say another, and csv, as in PostgreSQL. The rows of
+        a COPY FROM are loaded at the block's end, all or none; an error in the block loads nothing.
+        Raises ``InterfaceError`` for other statements (PAL-605), otherwise what ``execute`` raises.
+        """
+        from gateway.dbapi.copying import Copy
+
+        with mapping(), self.connection.lock:
+            self._reset()
+        return Copy(self, sql)
+
+    def take_outcome(self, outcome: StatementOutcome) -> None:
+        """Hold the result of a statement that was run for this cursor."""
+        self._take(outcome)
 
     def callproc(self, procname: str, parameters: Sequence[Any] = ()) -> Sequence[Any]:
         """CALL a procedure with positional parameters, and return these unchanged.

@@ -92,6 +92,10 @@ def is_unexplained(error: PalimpsestError, plan: StatementPlan) -> bool:
 def _in_clients_terms(error: PalimpsestError) -> tuple[str, str]:
     first, *rest = [line.strip() for line in error.message.splitlines() if line.strip()]
     advice = error.advice
+    if first.startswith("CSV Error on Line: "):
+        # The line itself may hold what nobody else may read; the reason names the value.
+        why = next((line for line in rest if not line.startswith("Original Line: ")), "")
+        first = f"line {first.removeprefix('CSV Error on Line: ')} of the file: {why}"
     for line in rest:
         match = _CANDIDATES.match(line)
         if match is None:

@@ -6,23 +6,41 @@ Paths of this machine are left to the store.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from sqlglot import exp
 
+from gateway.session.bad_values import naming_bad_values
 from journal.files.object_storage import local_copy_of, local_file_for
 from journal.model.errors import Code, PalimpsestError
 from journal.model.places import is_elsewhere, local_path
 from journal.model.plan import Export
+from journal.model.schema import CatalogSnapshot
 from journal.transactions.protocol import OpenJournal, OpenStatement
 from journal.transactions.statement_run import StatementRun
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
 
 
-def reads_remote_file(parsed: Parsed) -> bool:
-    """True for a COPY .. FROM one file that has a URL."""
+def is_copy(parsed: Parsed) -> bool:
+    """True for a COPY .. FROM."""
+    statement = parsed.statement
+    ast = statement.ast if isinstance(statement, SqlStatement) else None
+    return isinstance(ast, exp.Copy) and bool(ast.args.get("kind"))
+
+
+@contextmanager
+def copied_from(parsed: Parsed, catalog: CatalogSnapshot, schema: str) -> Iterator[Parsed]:
+    """The COPY .. FROM to run for one, in the block, whose errors say where a value is wrong."""
+    with ExitStack() as stack:
+        if _reads_remote_file(parsed):
+            parsed = stack.enter_context(_with_local_file(parsed))
+        stack.enter_context(naming_bad_values(parsed, catalog, schema))
+        yield parsed
+
+
+def _reads_remote_file(parsed: Parsed) -> bool:
     ast = parsed.statement.ast if isinstance(parsed.statement, SqlStatement) else None
     if not isinstance(ast, exp.Copy) or not ast.args.get("kind"):
         return False
@@ -31,7 +49,7 @@ def reads_remote_file(parsed: Parsed) -> bool:
 
 
 @contextmanager
-def with_local_file(parsed: Parsed) -> Iterator[Parsed]:
+def _with_local_file(parsed: Parsed) -> Iterator[Parsed]:
     """Download the file of a COPY; yields the COPY of that copy, which the block's end removes."""
     assert isinstance(parsed.statement, SqlStatement)
     ast = parsed.statement.ast.copy()

@@ -25,7 +25,7 @@ from gateway.session.commit_names import CommitNames
 from gateway.session.constraint_checks import check_deferred, set_constraints
 from gateway.session.execute_many import execute_many
 from gateway.session.executor import Executor
-from gateway.session.file_copies import reads_remote_file, with_local_file
+from gateway.session.file_copies import copied_from, is_copy
 from gateway.session.operations import Advance, Operation, P, T, no_progress
 from gateway.session.outcome import ResultRows, StatementOutcome
 from gateway.session.parameters import bind, refuse_placeholders
@@ -221,8 +221,8 @@ class Session:
                 return run_maintenance(self, parsed, parsed.statement, bound)
             case Prepare() | Execute() | Deallocate():
                 return self._run_prepared(parsed, bound)
-            case _ if reads_remote_file(parsed):
-                with with_local_file(parsed) as copied:
+            case _ if is_copy(parsed):
+                with copied_from(parsed, self.catalog, self.settings.schema) as copied:
                     return self.run_bound(copied, bound, batch)
             case _:
                 return self.run_bound(parsed, bound, batch)

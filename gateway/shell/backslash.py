@@ -162,7 +162,9 @@ def _output(shell: Shell, text: str) -> None:
 
 
 def _copy(shell: Shell, text: str) -> None:
-    shell.write_message(copy_command(shell.connection, text))
+    said = copy_command(shell.connection, text, shell.data, shell.out)
+    if said:
+        shell.write_message(said)
 
 
 def _preview(shell: Shell, text: str) -> None:

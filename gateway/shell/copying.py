@@ -3,10 +3,14 @@ r"""``\copy``: a file into a table, or a table's or query's rows into a file."""
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TextIO
 
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
+from gateway.shell.copy_streams import copies_in, copies_out, copy_in, copy_out
 from gateway.shell.files import FileOptions, export_rows, import_file
 from gateway.wording import counted
 from journal.files.object_storage import local_copy_of, local_file_for
@@ -20,14 +24,27 @@ _FORM = re.compile(
 _CREATE = re.compile(r"create(?:\s+key\s*\(?(?P<key>[^)]*)\)?)?", re.IGNORECASE)
 
 
-def copy_command(connection: Connection, text: str) -> str:
-    """Run the copy that ``text`` describes; returns what to say about it."""
+def copy_command(
+    connection: Connection, text: str, data: Iterable[str] = (), out: TextIO = sys.stdout
+) -> str:
+    """Run the copy that ``text`` describes; returns what to say about it, if anything.
+
+    ``data`` are the lines of stdin, ``out`` is stdout.
+    """
     found = _FORM.fullmatch(text.strip().rstrip(";").strip())
     if found is None:
         raise _copy_error()
     file = found["file"]
     if file.startswith("'"):
         file = file[1:-1].replace("''", "'")
+    if file.lower() in {"stdin", "pstdin", "stdout", "pstdout"}:
+        stream = f"COPY {found['source']} {found['way']} {file.lower().lstrip('p')} {found['rest']}"
+        if copies_in(stream):
+            return copy_in(connection, stream, data)
+        if copies_out(stream):
+            copy_out(connection, stream, out)
+            return ""
+        raise _copy_error()
     place = file if "://" in file else str(Path(file).expanduser())
     rest = found["rest"].strip()
     if found["way"].lower() == "to":

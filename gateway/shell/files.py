@@ -7,6 +7,7 @@ all rows of the file are; a file appears only when it is whole.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,7 +31,12 @@ from journal.model.places import local_path
 from journal.model.schema import Table, TableName, fold
 from rewriter.statement import SqlStatement
 
-READERS = {".parquet": "read_parquet", ".csv": "read_csv", ".tsv": "read_csv", ".txt": "read_csv"}
+READERS = {
+    ".parquet": "read_parquet",
+    **dict.fromkeys((".csv", ".tsv", ".txt"), "read_csv"),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), "read_json"),
+}
+_CSV_ERROR = re.compile(r"line (\d+) of the file: (.*)", re.DOTALL)
 WRITERS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".md": "markdown"}
 _COMPRESSED = (".gz", ".zst")
 
@@ -65,7 +71,7 @@ def reader_of(path: str) -> str:
         raise PalimpsestError(
             Code.FILE_ACCESS,
             f"{path} is not a kind of file that can be imported",
-            advice="name it .csv, .tsv, .txt (also .gz or .zst) or .parquet",
+            advice="name it .csv, .tsv, .txt, .json, .ndjson (also .gz or .zst) or .parquet",
         )
     return reader
 
@@ -79,8 +85,12 @@ def import_file(
     key: Sequence[str] = (),
     options: FileOptions = FileOptions(),
     advance: Advance | None = None,
+    shown: str = "",
 ) -> Imported:
-    """Append a file's rows to a table, all or none; with ``create`` the table is made of them."""
+    """Append a file's rows to a table, all or none; with ``create`` the table is made of them.
+
+    Errors call the file ``shown``.
+    """
     with mapping():
         reader = reader_of(path)
         target = table_name(connection, name)
@@ -98,8 +108,23 @@ def import_file(
                 )
             columns = _match_columns(found, columns, path)
             definition = None
-        rows, skipped = _append(connection, source, target, columns, definition, advance)
+        try:
+            rows, skipped = _append(connection, source, target, columns, definition, advance)
+        except PalimpsestError as error:
+            raise _with_line(error, shown or path) from error
     return Imported(str(target), rows, tuple(n for n, _ in columns), create, skipped)
+
+
+def _with_line(error: PalimpsestError, path: str) -> PalimpsestError:
+    """An error about a value of a CSV file that says in one line where the value is."""
+    found = _CSV_ERROR.match(error.message)
+    if found is None:
+        return error
+    return PalimpsestError(
+        error.code,
+        f"{path}, line {found[1]}: {found[2]}",
+        advice="correct the value, and import the file again; nothing was imported",
+    )
 
 
 def _append(

@@ -5,16 +5,18 @@ It knows nothing of the terminal's editing (``prompt``); scripts and ``-c`` use 
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import TextIO
 
 from gateway import errors
 from gateway.dbapi.connection import Connection
 from gateway.shell import backslash
+from gateway.shell.copy_streams import copies_in, copies_out, copy_in, copy_out
 from gateway.shell.formats import write_result
 from gateway.shell.options import Options, WrongOption
 from gateway.shell.render_error import render_error
@@ -46,6 +48,8 @@ class Shell:
         self.out: TextIO = self.screen
         self.depth = 0
         self.failures = 0
+        self.data: Iterable[str] = sys.stdin
+        """What a COPY .. FROM STDIN reads: the lines behind it in a script."""
 
     def run_input(self, text: str) -> None:
         """Run one input: a backslash command, or statements and what follows them."""
@@ -58,9 +62,18 @@ class Shell:
 
     def run_script(self, text: str) -> None:
         """Run a script: statements, with backslash commands on lines of their own between them."""
+        outer = self.data
+        lines = enumerate(line.rstrip("\r\n") for line in io.StringIO(text))
+        self.data = (line for _, line in lines)
+        try:
+            self._run_lines(lines)
+        finally:
+            self.data = outer
+
+    def _run_lines(self, lines: Iterator[tuple[int, str]]) -> None:
         pending: list[str] = []
         first = 0
-        for number, line in enumerate(text.splitlines()):
+        for number, line in lines:
             starts = not pending or not "".join(pending).strip()
             if starts and line.lstrip().startswith("\\"):
                 self.run_backslash(line.strip())
@@ -114,6 +127,12 @@ class Shell:
     def run_statement(self, piece: SplitStatement) -> None:
         """Run one statement and show its result."""
         started = time.perf_counter()
+        if copies_in(piece.text):
+            self.write_message(copy_in(self.connection, piece.text, self.data))
+            return
+        if copies_out(piece.text):
+            copy_out(self.connection, piece.text, self.out)
+            return
         parameters = self._parameters(piece.text)
         cursor = self.connection.cursor()
         try:

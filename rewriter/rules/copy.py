@@ -70,7 +70,7 @@ def _file(ast: exp.Copy) -> exp.Literal:
     if named in {"STDIN", "STDOUT", "PROGRAM"}:
         raise _refusal(
             f"COPY with {named} is not supported",
-            r"name a file, or use \copy of the shell, `palimpsest import` or `palimpsest export`",
+            "use cursor.copy, the shell, or `palimpsest query`, which have streams; or name a file",
             ast,
         )
     raise _refusal("COPY needs one named file", "write COPY t FROM 'file' or COPY t TO 'file'", ast)

@@ -55,6 +55,8 @@ def normalise(tokens: list[Token]) -> list[Token]:
     """Spellings sqlglot does not know, put into ones it does: FOR SYSTEM_VERSION -> FOR VERSION."""
     if tokens[0].text.upper() == "COMMENT" and tokens[-1].token_type is TokenType.NULL:
         tokens = [*tokens[:-1], _token_like(tokens[-1], TokenType.STRING, "")]
+    if tokens[0].text.upper() == "COPY":
+        tokens = _with_text_format(tokens)
     travels = False
     for token in tokens:
         if token.text[:7].upper() == "SYSTEM_":
@@ -69,6 +71,19 @@ def normalise(tokens: list[Token]) -> list[Token]:
         else token
         for i, token in enumerate(tokens)
     ]
+
+
+def _with_text_format(tokens: list[Token]) -> list[Token]:
+    """FORMAT text, whose word would be taken for a type; STDIN (..), which would be a call."""
+    found: list[Token] = []
+    for token in tokens:
+        before = found[-1].text.upper() if found else ""
+        if token.text == "(" and before in {"STDIN", "STDOUT"}:
+            found.append(_token_like(token, TokenType.WITH, "WITH"))
+        if token.text.upper() == "TEXT" and before == "FORMAT":
+            token = _token_like(token, TokenType.VAR, "text")
+        found.append(token)
+    return found
 
 
 def _words(tokens: Sequence[Token]) -> list[str]:

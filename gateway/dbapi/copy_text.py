@@ -1,0 +1,188 @@
+"""The formats of COPY with a stream: PostgreSQL's text, and CSV. Pure but for reading lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+from rewriter.writing.copy_options import given_options
+
+_ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_ESCAPED = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
+_ENDS = ("\\.", "\\.\n")
+
+
+@dataclass(frozen=True, slots=True)
+class CopyFormat:
+    """What the options of a COPY say; ``others`` are those that only the store knows."""
+
+    is_csv: bool = False
+    delimiter: str = "\t"
+    null: str = "\\N"
+    header: bool = False
+    quote: str = '"'
+    escape: str = '"'
+    suppressed: str | None = None
+
+    def options(self, null: str) -> list[exp.Expr]:
+        """Options for a COPY of the file: of the CSV given, or of one made of text."""
+        said: dict[str, exp.Expr] = {
+            "FORMAT": exp.var("csv"),
+            "HEADER": exp.Boolean(this=self.header and self.is_csv),
+            "DELIMITER": exp.Literal.string(self.delimiter if self.is_csv else ","),
+            "NULL": exp.Literal.string(self.null if self.is_csv else null),
+            "QUOTE": exp.Literal.string(self.quote),
+            "ESCAPE": exp.Literal.string(self.escape),
+        }
+        if self.suppressed is not None:
+            said["SUPPRESSED"] = exp.var(self.suppressed)
+        return [exp.CopyParameter(this=exp.var(n), expression=v) for n, v in said.items()]
+
+
+def read_format(ast: exp.Copy, *, loads: bool) -> CopyFormat:
+    """The format that a COPY says; text unless it says another."""
+    given = given_options(ast)
+    kind = "text"
+    found = given.pop("format", None)
+    if found is not None:
+        kind = found.name.lower()
+    if kind not in {"text", "csv"}:
+        raise _wrong_option(f"FORMAT {kind} of a stream", "use text or csv, or a file")
+    form = CopyFormat() if kind == "text" else CopyFormat(True, ",", "")
+    said: dict[str, object] = {}
+    for name, value in given.items():
+        known = {"delim": "delimiter", "sep": "delimiter", "nullstr": "null"}.get(name, name)
+        word = "" if value is None else value.name
+        if known == "header":
+            said[known] = value is None or _is_on(value)
+        elif (
+            (known in {"delimiter", "quote", "escape"} and len(word) == 1)
+            or known == "null"
+            or (known == "suppressed" and loads)
+        ):
+            said[known] = word
+        elif known == "encoding" and word.lower().replace("-", "") == "utf8":
+            continue
+        else:
+            raise _wrong_option(f"the COPY option {name.upper()} with a stream", "leave it out")
+    return replace(form, **said)  # type: ignore[arg-type]
+
+
+def rows_of_text(lines: Iterable[bytes], form: CopyFormat) -> Iterator[list[str | None]]:
+    """The rows of PostgreSQL's text format, up to its end mark."""
+    skips, width = form.header, 0
+    for number, raw in enumerate(lines, 1):
+        try:
+            line = raw.decode()
+        except UnicodeDecodeError as error:
+            raise PalimpsestError(
+                Code.DATA, f"line {number} is not UTF-8", advice="convert it first"
+            ) from error
+        if line in _ENDS:
+            return
+        if skips:
+            skips = False
+            continue
+        fields = _fields(line.removesuffix("\n").removesuffix("\r"), form)
+        width = width or len(fields)
+        if len(fields) != width:
+            raise PalimpsestError(
+                Code.COLUMN_COUNT,
+                f"STDIN, line {number}: {len(fields)} values, where there were {width} before",
+                advice="write one value for each column; a tab in a text is \\t",
+            )
+        yield fields
+
+
+def text_line(values: Sequence[str | None], form: CopyFormat) -> str:
+    """One line of PostgreSQL's text format."""
+    marks = {**_ESCAPED, form.delimiter: "\\" + form.delimiter} if form.delimiter != "\t" else None
+    table = str.maketrans(marks or _ESCAPED)
+    cells = (form.null if v is None else v.translate(table) for v in values)
+    return form.delimiter.join(cells) + "\n"
+
+
+def csv_line(values: Sequence[str | None], form: CopyFormat) -> str:
+    """One line of CSV; a text that reads as NULL stands in quotes."""
+    return form.delimiter.join(_csv_cell(v, form) for v in values) + "\n"
+
+
+def _csv_cell(value: str | None, form: CopyFormat) -> str:
+    if value is None:
+        return form.null
+    odd = (form.delimiter, form.quote, "\n", "\r")
+    if value == form.null or value == "\\." or any(mark in value for mark in odd):
+        doubled = value
+        if form.escape != form.quote:
+            doubled = doubled.replace(form.escape, form.escape * 2)
+        return form.quote + doubled.replace(form.quote, form.escape + form.quote) + form.quote
+    return value
+
+
+def _fields(line: str, form: CopyFormat) -> list[str | None]:
+    if "\\" not in line:
+        return [None if f == form.null else f for f in line.split(form.delimiter)]
+    fields: list[str] = [""]
+    place = 0
+    while place < len(line):
+        letter = line[place]
+        if letter == "\\" and place + 1 < len(line):
+            fields[-1] += line[place : place + 2]
+            place += 2
+            continue
+        if letter == form.delimiter:
+            fields.append("")
+        else:
+            fields[-1] += letter
+        place += 1
+    return [None if f == form.null else _unescaped(f) for f in fields]
+
+
+def _unescaped(field: str) -> str:
+    if "\\" not in field:
+        return field
+    found, place = "", 0
+    while place < len(field):
+        letter = field[place]
+        if letter != "\\" or place + 1 == len(field):
+            found += letter
+            place += 1
+            continue
+        code, width = _escape_at(field, place + 1)
+        found += code
+        place += 1 + width
+    return found
+
+
+def _escape_at(field: str, place: int) -> tuple[str, int]:
+    """What stands behind a backslash, and how wide it is."""
+    letter = field[place]
+    octal = ""
+    for digit in field[place : place + 3]:
+        if digit not in "01234567":
+            break
+        octal += digit
+    if octal:
+        return chr(int(octal, 8) & 0xFF), len(octal)
+    if letter == "x":
+        digits = ""
+        for digit in field[place + 1 : place + 3]:
+            if digit not in "0123456789abcdefABCDEF":
+                break
+            digits += digit
+        if digits:
+            return chr(int(digits, 16)), 1 + len(digits)
+    return _ESCAPES.get(letter, letter), 1
+
+
+def _is_on(value: exp.Expr) -> bool:
+    if isinstance(value, exp.Boolean):
+        return bool(value.this)
+    return value.name.lower() in {"true", "on", "1", "match"}
+
+
+def _wrong_option(what: str, advice: str) -> PalimpsestError:
+    return PalimpsestError(Code.NOT_SUPPORTED, f"{what} is not supported", advice=advice)

@@ -1,0 +1,56 @@
+"""Where a CSV file has a value that its column cannot take, found by reading it once more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import duckdb
+from sqlglot import exp
+
+from journal.sql.relations import column
+
+_FOUND = "SELECT line, column_name, error_message FROM reject_errors ORDER BY line LIMIT 1"
+
+
+@dataclass(frozen=True, slots=True)
+class BadValue:
+    """The line of a file, counted from one, its column, and what is wrong there."""
+
+    line: int
+    column: str
+    message: str
+
+
+def first_bad_value(
+    path: str, options: Mapping[str, object], columns: Sequence[tuple[str, str]]
+) -> BadValue | None:
+    """The first value of a file that is none of its column's type; None where all are.
+
+    ``options`` are those of ``read_csv``, ``columns`` the names and types in the file's order.
+    """
+    pairs = [
+        exp.PropertyEQ(this=exp.Literal.string(n), expression=exp.Literal.string(k))
+        for n, k in columns
+    ]
+    given: dict[str, exp.Expr] = {
+        "columns": exp.Struct(expressions=pairs),
+        "store_rejects": exp.true(),
+        **{name: exp.convert(value) for name, value in options.items()},
+    }
+    arguments: list[exp.Expr] = [exp.Literal.string(path)]
+    arguments += [exp.EQ(this=exp.column(n), expression=v) for n, v in given.items()]
+    # Every column is looked at, else none would be converted.
+    looked = [exp.Count(this=column(name)) for name, _ in columns]
+    source = exp.Table(this=exp.Anonymous(this="read_csv", expressions=arguments))
+    query = exp.select(*looked).from_(source).sql(dialect="duckdb")
+    with duckdb.connect() as session:
+        try:
+            session.execute(query).fetchall()
+            found = session.execute(_FOUND).fetchall()
+        except duckdb.Error:
+            return None
+    if not found:
+        return None
+    line, name, message = found[0]
+    return BadValue(int(line), str(name or ""), " ".join(str(message).split()))
