@@ -43,7 +43,7 @@ SUMMARIES = {
     "init": "Make a warehouse in a directory (./warehouse unless you name another).",
     "query": "Run SQL statements and write their results.",
     "preview": "Show what a statement becomes: the rewritten SQL, step by step.",
-    "import": "Append the rows of a CSV or Parquet FILE to TABLE: all of them, or none.",
+    "import": "Append the rows of a CSV, JSON or Parquet FILE to TABLE: all of them, or none.",
     "export": "Write the current rows of TABLE, or the rows of QUERY, to FILE.",
     "log": "List the commits, the latest first, or those that changed TABLE.",
     "flush": "Seal the head of TABLE (of every table, if none is named) into a Parquet segment.",

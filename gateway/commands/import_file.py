@@ -19,7 +19,7 @@ from gateway.commands.param_types import Place
 from gateway.commands.progress import show_progress
 from gateway.errors import mapping
 from gateway.session.typed_names import column_names
-from gateway.shell.files import FileOptions, import_file
+from gateway.shell.files import FileOptions, Imported, import_file
 from gateway.wording import counted
 from journal.files.object_storage import local_copy_of
 
@@ -105,6 +105,10 @@ def command(
                 shown="STDIN" if file == "-" else file,
             )
     seconds = time.monotonic() - started
+    _report(done, seconds, as_json=as_json)
+
+
+def _report(done: Imported, seconds: float, *, as_json: bool) -> None:
     if as_json:
         click.echo(
             json.dumps(

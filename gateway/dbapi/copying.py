@@ -9,21 +9,22 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Self
+from typing import IO, TYPE_CHECKING, Any, Protocol, Self
 
 from sqlglot import exp
 
 from gateway.dbapi.copy_text import CopyFormat, csv_line, read_format, rows_of_text, text_line
 from gateway.errors import mapping
 from gateway.session.bad_values import STREAM_PREFIX
-from gateway.session.outcome import StatementOutcome
+from gateway.session.outcome import Row, StatementOutcome
 from journal.model.errors import Code, PalimpsestError
 from rewriter.statement import SqlStatement
 
 if TYPE_CHECKING:
-    from gateway.dbapi.cursor import Cursor
+    from gateway.session.client_session import ClientSession
 
 STREAMS = frozenset({"STDIN", "STDOUT"})
 _ROWS = 4096
@@ -36,6 +37,32 @@ def stream_of(ast: exp.Expr) -> str | None:
     name = files[0].name.upper() if len(files) == 1 else ""
     is_word = bool(files) and not isinstance(files[0], exp.Literal)
     return name if is_word and name in STREAMS else None
+
+
+class CopyConnection(Protocol):
+    """What a COPY needs of its connection."""
+
+    @property
+    def lock(self) -> AbstractContextManager[Any]:
+        """Held while a statement runs."""
+
+    @property
+    def client_session(self) -> ClientSession:
+        """What runs statements."""
+
+
+class CopyCursor(Protocol):
+    """What a COPY needs of the cursor it runs for."""
+
+    @property
+    def connection(self) -> CopyConnection:
+        """The cursor's connection."""
+
+    def take_outcome(self, outcome: StatementOutcome) -> None:
+        """Hold the result of a statement."""
+
+    def fetchmany(self, size: int | None = None) -> list[Row]:
+        """The next rows of the result."""
 
 
 class Copy:
@@ -53,7 +80,7 @@ class Copy:
     b'1\\tx\\n2\\ty\\n'
     """
 
-    def __init__(self, cursor: Cursor, sql: str) -> None:
+    def __init__(self, cursor: CopyCursor, sql: str) -> None:
         self._cursor = cursor
         with mapping():
             statements = cursor.connection.client_session.parse(sql)
@@ -142,7 +169,7 @@ class Copy:
         ast.set("params", options)
         session = self._cursor.connection.client_session
         if file.seek(0, os.SEEK_END) == 0:
-            return session.run_text(_nothing(ast).sql(dialect="duckdb"))
+            return session.run_text(_no_rows(ast).sql(dialect="duckdb"))
         ast.set("files", [exp.Literal.string(str(self._path))])
         return session.run_text(ast.sql(dialect="duckdb"))
 
@@ -181,7 +208,7 @@ def _as_csv(file: IO[bytes], form: CopyFormat) -> None:
     file.flush()
 
 
-def _nothing(ast: exp.Expr) -> exp.Insert:
+def _no_rows(ast: exp.Expr) -> exp.Insert:
     """What loads no rows, and fails as a COPY of some would."""
     target = ast.this
     table = target.this if isinstance(target, exp.Schema) else target
