@@ -30,9 +30,12 @@ class DialectSemantics:
     ``indexes_are_relations``: an index has a name of its own among tables and views, and goes with
     a column that it is over.
     ``types_hold``: a type cannot go while columns are declared with it.
+    ``upserts_first``: of rows of one INSERT with the same key the first counts, where a conflict
+    changes the present row; elsewhere they are an error.
     """
 
     short_rows: bool = False
+    upserts_first: bool = False
     stars_by_name: bool = False
     null_generates: bool = False
     indexes_are_relations: bool = False
@@ -42,6 +45,7 @@ class DialectSemantics:
 _STRICT = DialectSemantics()
 _POSTGRES = DialectSemantics(short_rows=True, indexes_are_relations=True, types_hold=True)
 _SEMANTICS = {
+    "duckdb": DialectSemantics(upserts_first=True),
     "postgres": _POSTGRES,
     "postgresql": _POSTGRES,
     "mysql": DialectSemantics(null_generates=True),

@@ -67,12 +67,7 @@ def table_name(table: exp.Expr, context: RewriteContext) -> TableName:
     Raises SYNTAX for what is no table.
     """
     if not isinstance(table, exp.Table):
-        raise PalimpsestError(
-            Code.SYNTAX,
-            "the name of a table was expected",
-            advice="write schema.table",
-            position=position_of(table),
-        )
+        raise _no_name(table)
     own = context.catalog.own
     if own is not None:
         name = TableName(own, table.name)
@@ -96,8 +91,22 @@ def is_database(name: str, catalog: CatalogSnapshot) -> bool:
     return fold(name) in {*_DATABASES, fold(catalog.database)}
 
 
-def check_database(node: exp.Table, catalog: CatalogSnapshot) -> None:
-    """Raise UNKNOWN_TABLE for a name in another database than the one there is."""
+def _no_name(node: exp.Expr) -> PalimpsestError:
+    return PalimpsestError(
+        Code.SYNTAX,
+        "the name of a table or schema was expected",
+        advice="write schema.table",
+        position=position_of(node),
+    )
+
+
+def check_database(node: exp.Expr, catalog: CatalogSnapshot) -> None:
+    """Raise UNKNOWN_TABLE for a name in another database than the one there is.
+
+    Raises SYNTAX for what is no name.
+    """
+    if not isinstance(node, exp.Table):
+        raise _no_name(node)
     if node.catalog and not is_database(node.catalog, catalog):
         raise PalimpsestError(
             Code.UNKNOWN_TABLE,

@@ -36,6 +36,7 @@ from rewriter.rules import (
     select,
     sequence,
     show,
+    store_upkeep,
     undrop,
     user_type,
     view,
@@ -53,6 +54,7 @@ from rewriter.statement import (
     Show,
     SqlStatement,
     Statement,
+    StoreUpkeep,
     Undrop,
 )
 from rewriter.writing.collations import without_collations
@@ -126,6 +128,8 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
             plan = show.rewrite_show(statement, context)
         case Restore():
             plan = restore.rewrite_restore(statement, context)
+        case StoreUpkeep():
+            plan = store_upkeep.rewrite_store_upkeep(statement, context)
         case Undrop():
             plan = undrop.rewrite_undrop(statement, context)
         case CreateSequence():

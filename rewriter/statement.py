@@ -274,6 +274,18 @@ class Show:
 
 
 @dataclass(frozen=True, slots=True)
+class StoreUpkeep:
+    """CHECKPOINT, ANALYZE or VACUUM ANALYZE, which change nothing here; ``tag`` is the first word.
+
+    ``table`` and ``database`` are what it names, and must be there.
+    """
+
+    tag: str
+    table: exp.Table | None = None
+    database: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Explain:
     """EXPLAIN statement; with ``analyze`` its query runs and is measured."""
 
@@ -288,4 +300,5 @@ SessionStatement = Boundary | Setting | Prepared | Call | Erase
 OfSequence = CreateSequence | AlterSequence | DropSequences
 OfType = CreateType | AlterType | DropTypes
 OfDefinition = OfSequence | OfType
-Statement = SqlStatement | SessionStatement | Restore | Undrop | Show | Explain | OfDefinition
+OfStore = Restore | Undrop | Show | Explain | StoreUpkeep
+Statement = SqlStatement | SessionStatement | OfStore | OfDefinition

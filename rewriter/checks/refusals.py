@@ -14,10 +14,8 @@ _NO_CARE = "leave it out: the store looks after itself"
 _INDEX_CLAUSES = "write CREATE [UNIQUE] INDEX name ON t (columns) [WHERE ..]; NULLs are distinct"
 _NO_FILES = "one connection reads one warehouse; load other data with COPY .. FROM"
 _ADVICE = {
-    "ANALYZE": _NO_CARE,
     "ATTACH": _NO_FILES,
     "CACHE": _NO_CARE,
-    "CHECKPOINT": "CALL system.flush() seals what is in the heads",
     "CLUSTER": _NO_CARE,
     "CREATE DATABASE": "palimpsest init makes a warehouse; CREATE SCHEMA makes a schema in it",
     "CREATE FUNCTION": "write the expression out, or put it into a view",

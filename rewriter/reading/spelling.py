@@ -11,7 +11,10 @@ from collections.abc import Callable
 from typing import Any
 
 from sqlglot import exp
+from sqlglot.errors import UnsupportedError
 
+from journal.model.errors import Code, PalimpsestError
+from journal.sql import dialects
 from rewriter.reading.keywords import KEYWORDS
 
 
@@ -29,7 +32,16 @@ Spell = Callable[[Any], str]
 
 
 def _sql(node: exp.Expr | None) -> str:
-    return "" if node is None else node.sql(dialect="duckdb", normalize_functions="lower")
+    if node is None:
+        return ""
+    try:
+        return dialects.generated(lambda: node.sql(dialect="duckdb", normalize_functions="lower"))
+    except UnsupportedError as error:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"the expression cannot be read: {str(error).rstrip('.')}",
+            advice="check the arguments of its functions",
+        ) from error
 
 
 def _binary(operator: str) -> Spell:

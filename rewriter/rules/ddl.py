@@ -29,13 +29,16 @@ def rewrite_create_schema(ast: exp.Create, context: RewriteContext) -> Statement
     check_database(ast.this, context.catalog)
     name = ast.this.db or ast.this.name
     properties = ast.args.get("properties")
-    if ast.args.get("replace") or (properties is not None and properties.expressions):
+    if properties is not None and properties.expressions:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             "CREATE SCHEMA takes a name only",
-            advice="leave options out; DROP SCHEMA .. CASCADE first to start afresh",
+            advice="leave options out",
             position=position_of(ast.this),
         )
+    if ast.args.get("replace") and fold(name) in context.catalog.schemas:
+        _check_droppable(name, ast.this, False, context)
+        return ddl_plan([], "CREATE SCHEMA")
     if fold(name) in context.catalog.schemas:
         if ast.args.get("exists"):
             return ddl_plan([], "CREATE SCHEMA")
@@ -106,37 +109,10 @@ def rewrite_drop_schema(ast: exp.Drop, context: RewriteContext) -> StatementPlan
                 advice="check the spelling",
                 position=position_of(node),
             )
-        if fold(name) == context.catalog.home:
-            raise PalimpsestError(
-                Code.RESERVED_NAME,
-                f"schema {name} is the default one and cannot be dropped",
-                advice="drop its tables",
-                position=position_of(node),
-            )
+        _check_droppable(name, node, bool(ast.args.get("cascade")), context)
         inside = [r for r in context.catalog.relations.values() if r.name.key[0] == fold(name)]
-        if inside and not ast.args.get("cascade"):
-            raise PalimpsestError(
-                Code.DEPENDENT_OBJECTS,
-                f"schema {name} is not empty: it holds {inside[0].name}",
-                advice="drop what it holds first, or use CASCADE",
-                position=position_of(node),
-            )
         sequences = [s for s in context.catalog.sequences.values() if s.name.key[0] == fold(name)]
-        if sequences and not inside and not ast.args.get("cascade"):
-            raise PalimpsestError(
-                Code.DEPENDENT_OBJECTS,
-                f"schema {name} is not empty: it holds sequence {sequences[0].name}",
-                advice="drop what it holds first, or use CASCADE",
-                position=position_of(node),
-            )
         inner = [d for d in context.catalog.definitions.values() if d.name.key[0] == fold(name)]
-        if inner and not inside and not sequences and not ast.args.get("cascade"):
-            raise PalimpsestError(
-                Code.DEPENDENT_OBJECTS,
-                f"schema {name} is not empty: it holds {kind_of(inner[0])} {inner[0].name}",
-                advice="drop what it holds first, or use CASCADE",
-                position=position_of(node),
-            )
         types = [found for found in inner if isinstance(found, UserType)]
         steps += without_types(types, context)
         steps += [Change(DropDefinition(found)) for found in inner]
@@ -146,3 +122,34 @@ def rewrite_drop_schema(ast: exp.Drop, context: RewriteContext) -> StatementPlan
         steps.append(Change(DropSchema(name)))
     check_unreferenced(context.catalog, gone, ast)
     return ddl_plan(steps, "DROP SCHEMA")
+
+
+def _check_droppable(name: str, node: exp.Expr, cascade: bool, context: RewriteContext) -> None:
+    """Raise RESERVED_NAME for the default schema, DEPENDENT_OBJECTS for one that holds something.
+
+    With ``cascade`` a schema may hold what it likes.
+    """
+    catalog = context.catalog
+    if fold(name) == catalog.home:
+        raise PalimpsestError(
+            Code.RESERVED_NAME,
+            f"schema {name} is the default one and cannot be dropped",
+            advice="drop its tables",
+            position=position_of(node),
+        )
+    held = [str(r.name) for r in catalog.relations.values() if r.name.key[0] == fold(name)]
+    held += [
+        f"sequence {s.name}" for s in catalog.sequences.values() if s.name.key[0] == fold(name)
+    ]
+    held += [
+        f"{kind_of(d)} {d.name}"
+        for d in catalog.definitions.values()
+        if d.name.key[0] == fold(name)
+    ]
+    if held and not cascade:
+        raise PalimpsestError(
+            Code.DEPENDENT_OBJECTS,
+            f"schema {name} is not empty: it holds {held[0]}",
+            advice="drop what it holds first, or use CASCADE",
+            position=position_of(node),
+        )

@@ -18,7 +18,7 @@ from journal.sql.sql import all_of, cast, limited, named, relation, select
 from rewriter.name_resolution import VERSION, find_table, position_of
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
-from rewriter.writing.merge_actions import Actions, MergeClause, read_actions
+from rewriter.writing.merge_actions import JOINED, Actions, MergeClause, read_actions
 from rewriter.writing.qualified import without_schema
 from rewriter.writing.returning import ACTION, ReturningClause
 from rewriter.writing.statement_part import PartNames, StatementPart, finish_part, staged_relation
@@ -72,6 +72,9 @@ def write_merge(ast: exp.Merge, reads: Reads, part: PartNames) -> StatementPart:
 def _source(ast: exp.Merge) -> tuple[exp.Expr, str]:
     """The source with a column that says a row came from it, and its alias."""
     using = ast.args["using"].copy()
+    joined = using.this if isinstance(using, exp.Subquery) and not using.alias else None
+    if isinstance(joined, exp.Table) and joined.args.get("joins"):
+        return _joined_source(joined), JOINED
     alias = using.alias_or_name
     if not alias:
         raise _refusal("the source of a MERGE needs an alias", ast.args["using"])
@@ -81,6 +84,14 @@ def _source(ast: exp.Merge) -> tuple[exp.Expr, str]:
     return exp.Subquery(this=marked, alias=exp.TableAlias(this=ident(alias))), alias
 
 
+def _joined_source(first: exp.Table) -> exp.Expr:
+    """Joined relations, which keep their names, beside a row that says one came from there."""
+    mark = exp.Select(expressions=[named(exp.true(), _SOURCE)])
+    row = exp.Subquery(this=mark, alias=exp.TableAlias(this=ident(JOINED)))
+    first.append("joins", exp.Join(this=row, kind="CROSS"))
+    return exp.Subquery(this=first)
+
+
 def _condition(ast: exp.Merge, target: AliasedTable, alias: str) -> exp.Expr:
     on = ast.args.get("on")
     if isinstance(on, exp.Expr):
@@ -88,6 +99,8 @@ def _condition(ast: exp.Merge, target: AliasedTable, alias: str) -> exp.Expr:
     columns = ast.args.get("using_cond") or []
     if not columns:
         raise _refusal("MERGE needs ON or USING (columns)", ast)
+    if alias == JOINED:
+        raise _refusal("a MERGE over a join needs ON", ast)
     names = [c.name for c in (columns if isinstance(columns, list) else columns.expressions)]
     return all_of(
         *[exp.EQ(this=column(n, target.alias), expression=column(n, alias)) for n in names]

@@ -19,7 +19,7 @@ ParseTokens = Callable[[list[Token]], exp.Expr]
 
 _CONSTRAINTS = frozenset({"CONSTRAINT", "CHECK", "UNIQUE", "PRIMARY", "FOREIGN"})
 _DROPPED = frozenset(
-    {"COLUMN", "CONSTRAINT", "PRIMARY", "FOREIGN", "CHECK", "PARTITION", "IF", "COLUMNS", "INDEX"}
+    {"COLUMN", "CONSTRAINT", "PRIMARY", "FOREIGN", "CHECK", "PARTITION", "COLUMNS", "INDEX"}
 )
 _ACTIONS = frozenset(
     {"ADD", "DROP", "ALTER", "RENAME", "SET", "MODIFY", "CHANGE", "UNSET", "RESET"}
@@ -85,7 +85,8 @@ def _with_column(part: list[Token]) -> list[Token]:
     """``RENAME a TO b`` and ``DROP a`` with the word COLUMN, which sqlglot wants."""
     words = [t.text.upper() if t.token_type is not TokenType.IDENTIFIER else "" for t in part]
     renames = len(part) == 4 and words[0] == "RENAME" and words[2] == "TO"
-    drops = words[0] == "DROP" and len(part) > 1 and words[1] not in _DROPPED
+    named = words[3:] if words[1:3] == ["IF", "EXISTS"] else words[1:]
+    drops = words[0] == "DROP" and bool(named) and named[0] not in _DROPPED
     if renames or drops:
         column = Token(TokenType.COLUMN, "COLUMN", part[0].line, part[0].col)
         return [part[0], column, *part[1:]]

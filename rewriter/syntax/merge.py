@@ -1,7 +1,7 @@
-"""Actions of MERGE that sqlglot does not parse: ERROR, and UPDATE and INSERT BY NAME.
+"""What sqlglot does not parse of MERGE: ERROR, UPDATE and INSERT BY NAME, and a join as the source.
 
-They are DuckDB's. Their words are taken out of the tokens before parsing and set on the WHEN
-clauses afterwards. Pure.
+The actions are DuckDB's. Their words are taken out of the tokens before parsing and set on the WHEN
+clauses afterwards. A join gets brackets. Pure.
 """
 
 from __future__ import annotations
@@ -23,6 +23,41 @@ class ActionMarks:
 
     by_name: bool | None = None
     error: list[Token] | None = None
+
+
+def bracket_source(tokens: list[Token]) -> list[Token]:
+    """The tokens with ``USING a JOIN b ON ..`` of a MERGE in brackets: the last ON is the MERGE's.
+
+    Its condition is the last one before the first WHEN.
+    """
+    words = [t.text.upper() if t.token_type is not TokenType.IDENTIFIER else "" for t in tokens]
+    if "MERGE" not in words or "JOIN" not in words:
+        return tokens
+    whens = _clauses(words)
+    if not whens:
+        return tokens
+    start, ons, is_join, depth = 0, [0], False, 0
+    for place in range(words.index("MERGE"), whens[0]):
+        word = words[place]
+        depth += (word in {"(", "CASE"}) - (word in {")", "END"})
+        if depth:
+            continue
+        if not start:
+            start = place + 1 if word == "USING" else 0
+        elif word == "JOIN":
+            is_join = True
+        elif word == "ON":
+            ons.append(place)
+    if not is_join or not ons[-1]:
+        return tokens
+    opened, closed = tokens[start], tokens[ons[-1] - 1]
+    return [
+        *tokens[:start],
+        _like(opened, TokenType.L_PAREN, "("),
+        *tokens[start : ons[-1]],
+        _like(closed, TokenType.R_PAREN, ")"),
+        *tokens[ons[-1] :],
+    ]
 
 
 def spell_out_actions(tokens: list[Token]) -> tuple[list[Token], list[ActionMarks]]:

@@ -313,7 +313,6 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "SHOW": show.show,
     "DESCRIBE": show.describe,
     "DESC": show.describe,
-    "EXPLAIN": show.explain,
     "CALL": _call,
     "EXECUTE": execute,
     "DEALLOCATE": deallocate,
@@ -327,5 +326,9 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "ERASE": recognise_erase,
     "OPTIMIZE": upkeep.optimize,
     "VACUUM": upkeep.vacuum,
+    "CHECKPOINT": upkeep.checkpoint,
+    "FORCE": upkeep.checkpoint,
+    "ANALYZE": upkeep.analyze,
+    "ANALYSE": upkeep.analyze,
     "PLACE": upkeep.place_hold,
 }

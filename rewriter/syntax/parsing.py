@@ -23,20 +23,22 @@ from rewriter.checks.refusals import refusal
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.limits import Limits
 from rewriter.query_settings import keep_marks, mark_last
-from rewriter.statement import Prepare, SqlStatement, Statement
+from rewriter.statement import Explain, Prepare, SqlStatement, Statement
 from rewriter.syntax import own_statements
 from rewriter.syntax.constraints import without_not_deferrable
 from rewriter.syntax.generated import spell_out_generated
 from rewriter.syntax.index import set_index, spell_out_index
 from rewriter.syntax.insert import set_marks, without_marks
-from rewriter.syntax.merge import set_actions, spell_out_actions
+from rewriter.syntax.merge import bracket_source, set_actions, spell_out_actions
 from rewriter.syntax.nesting import check_nesting, too_deep
 from rewriter.syntax.prepared import head_of_prepare
 from rewriter.syntax.recursive_view import spell_out_recursive_view
 from rewriter.syntax.select_into import into_as_table
 from rewriter.syntax.sequence import spell_next_value
+from rewriter.syntax.show import explained
 from rewriter.syntax.temporary import set_on_commit, without_on_commit
 from rewriter.syntax.tokens import tokenize
+from rewriter.syntax.values import bracket_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,8 @@ def _statement(
     own_text = text[tokens[0].start : tokens[-1].end + 1]
     if tokens[0].text.upper() == "PREPARE":
         return Parsed(_prepare(text, tokens, dialect, limits), own_text, ())
+    if tokens[0].text.upper() == "EXPLAIN":
+        return _explain(text, tokens, dialect, limits, placeholders)
     renamed, parameters = _rename(tokens, dialect) if placeholders else (tokens, ())
 
     def parse_tokens(part: list[Token], into: type[exp.Expr] | None = None) -> exp.Expr:
@@ -137,7 +141,7 @@ def _statement(
     normal, drops = without_on_commit(spell_out_generated(normal))
     normal, is_marked = mark_last(normal)
     normal, indexes = spell_out_index(normal)
-    normal, actions = spell_out_actions(normal)
+    normal, actions = spell_out_actions(bracket_source(bracket_values(normal)))
     try:
         ast = set_marks(parse_tokens(normal), marks, tokens[0])
         if is_marked:
@@ -161,6 +165,23 @@ def _statement(
         # Here, so that it comes before anything the state of the transaction has to say.
         check_some(ast.expressions, ast.this)
     return Parsed(SqlStatement(ast), own_text, parameters)
+
+
+def _explain(
+    text: str, tokens: list[Token], dialect: str, limits: Limits, placeholders: bool
+) -> Parsed:
+    """EXPLAIN and its statement, which is read as it would be without."""
+    rest, analyze = explained(tokens)
+    found = _statement(text, rest, dialect, limits, placeholders)
+    if not isinstance(found.statement, SqlStatement):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"EXPLAIN {rest[0].text.upper()} is not supported",
+            advice="EXPLAIN takes queries, and statements that change rows or tables",
+            position=position_of(rest[0]),
+        )
+    own_text = text[tokens[0].start : tokens[-1].end + 1]
+    return Parsed(Explain(found.statement, analyze), own_text, found.parameters)
 
 
 def _prepare(text: str, tokens: list[Token], dialect: str, limits: Limits) -> Prepare:

@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from journal.model.errors import Code, PalimpsestError, Position
-from rewriter.statement import Explain, Show, ShowSetting, SqlStatement
+from rewriter.statement import Show, ShowSetting
 
 Parse = Callable[..., exp.Expr]
 _FROM = frozenset({"FROM", "IN"})
@@ -77,8 +77,8 @@ def _of_schema(tokens: Sequence[Token]) -> list[Token]:
     return list(tokens[:end])
 
 
-def explain(tokens: list[Token], parse: Parse) -> Explain:
-    """The statement to be explained."""
+def explained(tokens: list[Token]) -> tuple[list[Token], bool]:
+    """The tokens of the statement that is to be explained, and whether it runs and is measured."""
     rest, analyze = _options(tokens)
     if [t.text.upper() for t in rest[:2]] == ["PLAN", "FOR"]:
         rest = rest[2:]
@@ -89,7 +89,7 @@ def explain(tokens: list[Token], parse: Parse) -> Explain:
             advice="write a query, or a statement that writes, behind it",
             position=_position(tokens[0]),
         )
-    return Explain(SqlStatement(parse(rest)), analyze)
+    return rest, analyze
 
 
 def _options(tokens: list[Token]) -> tuple[list[Token], bool]:

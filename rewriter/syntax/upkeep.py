@@ -2,6 +2,8 @@
 
     OPTIMIZE [TABLE] t [FULL]                          system.compact
     VACUUM [[TABLE] t] [RETAIN 7 DAYS] [DRY RUN]       system.vacuum
+    VACUUM ANALYZE|FULL|FREEZE|VERBOSE|(..) [t]        nothing, as CHECKPOINT [database] and
+    ANALYZE [VERBOSE] [TABLE] [t [(columns)]]          nothing
     PLACE HOLD ON t [WHERE ..] REASON '..'             system.hold
     PLACE HOLD [ON t] FOR SUBJECT email = '..' REASON '..'
     RELEASE HOLD 'id'                                  system.release
@@ -17,7 +19,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
-from rewriter.statement import Call
+from rewriter.statement import Call, StoreUpkeep
 
 Parse = Callable[..., exp.Expr]
 
@@ -32,9 +34,55 @@ def optimize(tokens: list[Token], parse: Parse) -> Call:
     return _call("system.compact", {"table": _table(rest, tokens[0], parse), **arguments})
 
 
-def vacuum(tokens: list[Token], parse: Parse) -> Call:
+def checkpoint(tokens: list[Token], parse: Parse) -> StoreUpkeep | None:
+    """[FORCE] CHECKPOINT [database]; None for anything else that begins with FORCE."""
+    rest = tokens[1:]
+    if tokens[0].text.upper() == "FORCE":
+        if not rest or rest[0].text.upper() != "CHECKPOINT":
+            return None
+        rest = rest[1:]
+    if len(rest) > 1:
+        raise _syntax_error(rest[1], "CHECKPOINT takes one database")
+    return StoreUpkeep("CHECKPOINT", database=rest[0].text if rest else None)
+
+
+def analyze(tokens: list[Token], parse: Parse) -> StoreUpkeep:
+    """ANALYZE, with or without a table; statistics of some columns only are as much as none."""
+    rest = _after_options(tokens[1:])
+    if rest[:1] and rest[0].text.upper() == "TABLE" and len(rest) > 1:
+        rest = rest[1:]
+    words = [t.text.upper() for t in rest]
+    # What statistics, in Hive's and Spark's words.
+    ends = (words.index(word) for word in ("(", "COMPUTE", "PARTITION") if word in words)
+    rest = rest[: min(ends, default=len(rest))]
+    return StoreUpkeep(tokens[0].text.upper(), _named_table(rest, parse) if rest else None)
+
+
+def _named_table(tokens: list[Token], parse: Parse) -> exp.Table:
+    found = parse(tokens, exp.Table)
+    if not isinstance(found, exp.Table) or set(found.args) - {"this", "db", "catalog"}:
+        raise _syntax_error(tokens[-1], "one table was expected")
+    return found
+
+
+_OPTIONS = frozenset({"ANALYZE", "ANALYSE", "FULL", "FREEZE", "VERBOSE"})
+
+
+def _after_options(tokens: list[Token]) -> list[Token]:
+    """What stands behind the options of VACUUM and ANALYZE, which PostgreSQL puts in brackets."""
+    if tokens and tokens[0].text == "(":
+        end = next((i for i, t in enumerate(tokens) if t.text == ")"), len(tokens) - 1)
+        return tokens[end + 1 :]
+    while tokens and tokens[0].text.upper() in _OPTIONS:
+        tokens = tokens[1:]
+    return tokens
+
+
+def vacuum(tokens: list[Token], parse: Parse) -> Call | StoreUpkeep:
     """Removal of retired segments that are older than the time to retain them."""
     rest = list(tokens[1:])
+    if _after_options(rest) != rest:
+        return analyze(tokens, parse)
     arguments: dict[str, exp.Expr] = {}
     words = [t.text.upper() for t in rest]
     if words[-2:] == ["DRY", "RUN"]:

@@ -26,6 +26,9 @@ from rewriter.writing.target import (
     is_default,
 )
 
+JOINED = "_palimpsest_joined"
+"""The alias of a source that is a join without one, whose relations keep their own names."""
+
 
 @dataclass(frozen=True, slots=True)
 class MergeClause:
@@ -131,7 +134,8 @@ def _scoped_columns(node: exp.Expr, table: Table, alias: str, hidden: str) -> ex
                 advice=f"use columns of {alias}",
                 position=position_of(used),
             )
-        if not used.table and not is_nested(used, holder) and table.find(used.name) is not None:
+        is_bare = not used.table and not is_nested(used, holder)
+        if is_bare and alias != JOINED and table.find(used.name) is not None:
             used.set("table", ident(alias))
     found: exp.Expr = holder.this
     return found
@@ -227,6 +231,8 @@ class _Source:
     def row(self, table: Table) -> dict[str, exp.Expr]:
         """A value for every column of the table, taken from the source."""
         columns = writable_columns(table.columns)
+        if self.alias == JOINED:
+            raise _refusal("a star in a MERGE over a join is not supported", self._node)
         if self._by_name:
             return {c.physical: convert_value(column(c.name, self.alias), c) for c in columns}
         names = self._names()
@@ -245,6 +251,8 @@ class _Source:
 
     def named_row(self, table: Table) -> dict[str, exp.Expr]:
         """The source's columns by the names of the table's; raises UNKNOWN_COLUMN for others."""
+        if self.alias == JOINED:
+            raise _refusal("BY NAME in a MERGE over a join is not supported", self._node)
         nodes: list[exp.Expr] = [exp.column(ident(name)) for name in self._names()]
         return {
             c.physical: convert_value(exp.column(ident(n.name), table=ident(self.alias)), c)

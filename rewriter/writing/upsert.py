@@ -17,7 +17,6 @@ from journal.model.schema import Table, fold
 from journal.sql.unique_keys import UniqueKey, logical_text, unique_keys
 from rewriter.definitions.index_terms import same_conditions, term_of
 from rewriter.name_resolution import position_of
-from rewriter.writing.target import distinct_columns
 
 
 class ConflictAction(Enum):
@@ -130,8 +129,6 @@ def _arbiters(conflict: exp.OnConflict, table: Table) -> list[UniqueKey] | None:
     if not nodes:
         return None
     wanted = {term_of(table, n.this if isinstance(n, exp.Ordered) else n).text for n in nodes}
-    if len(wanted) < len(nodes):
-        distinct_columns(table, [n.this if isinstance(n, exp.Ordered) else n for n in nodes])
     part = conflict.args.get("index_predicate")
     found = [k for k in constraints if _texts(k) == wanted and _is_meant(k, part, table)]
     if not found:

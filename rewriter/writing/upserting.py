@@ -16,6 +16,7 @@ from journal.model.schema import fold
 from journal.sql.relations import column, ident
 from journal.sql.sql import all_of, any_of, limited, named, select
 from journal.sql.unique_keys import UniqueKey
+from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import INTERNAL, VERSION, is_nested
 from rewriter.reading.key_lookup import Keys
 from rewriter.reading.read_rewriter import Reads
@@ -76,6 +77,10 @@ class _Builder:
         ]
         self._places = target.places()
         self._all = frozenset(self._places)
+
+    @property
+    def _takes_first(self) -> bool:
+        return semantics_of(self._reads.context.dialect).upserts_first
 
     def do_nothing_part(self, result: ReturningClause) -> StatementPart:
         """New rows whose keys are free, the first of each key."""
@@ -187,7 +192,8 @@ class _Builder:
         fused = self._fused_part(changes, holder.this, result, checked)
         if fused is not None:
             return fused
-        self._refuse_doubles(key)
+        if not self._takes_first:
+            self._refuse_doubles(key)
         self._steps.append(Stage(self._stage, Query.of(holder.this)))
         return finish_part(self._reads, changes, self._steps, "INSERT", result, checked=checked)
 
@@ -222,8 +228,9 @@ class _Builder:
     def _in_scope(self, node: exp.Expr) -> exp.Expr:
         """Bare columns mean the present row; VALUES(c) and the new row's names mean the new one."""
         for call in list(node.find_all(exp.Anonymous)):
-            if call.name.upper() == "VALUES" and len(call.expressions) == 1:
-                call.replace(self._excluded_value(call.expressions[0].name))
+            match call.expressions:
+                case [exp.Expr() as written] if call.name.upper() == "VALUES":
+                    call.replace(self._excluded_value(written.name))
         renamed = dict(
             zip(
                 (fold(c) for c in self._upsert.excluded_columns),
@@ -245,10 +252,12 @@ class _Builder:
     def _join_present(self, outputs: list[exp.Expr], key: UniqueKey) -> exp.Select:
         """New rows, each with the present row of the same key if there is one."""
         fields = [
-            exp.Alias(this=column(new_name(i)), alias=ident(c.name))
+            exp.Alias(this=column(new_name(i), "r"), alias=ident(c.name))
             for i, c in enumerate(self._table.stored)
         ]
-        new = select(fields, staged_relation(self._source))
+        new = select(fields, staged_relation(self._source, "r"))
+        if self._takes_first and self._rows.row_count != 1:
+            new = new.where(self._no_earlier(key, None), copy=False)
         same = _equal(self._present_values(key), self._logical_values(key, self._upsert.excluded))
         present = self._target.relation(self._reads, self._keys(key), self._upsert.where)
         join = exp.Join(this=mark_rewritten(present), on=all_of(*same), side="LEFT")

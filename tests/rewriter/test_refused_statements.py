@@ -17,9 +17,7 @@ LIMITS = Limits(16_000_000, 100, 100_000)
     [
         "LOCK TABLE t",
         "LOCK TABLE t IN EXCLUSIVE MODE",
-        "CHECKPOINT x",
         "REINDEX TABLE t",
-        "CHECKPOINT",
         "LISTEN x",
         "EXPORT DATABASE 'x'",
     ],

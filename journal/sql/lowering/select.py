@@ -49,7 +49,8 @@ def _name_sources(holder: exp.Expr) -> None:
     """Names for subqueries, which PostgreSQL before 16 wants, and the canonical ones of columns."""
     number = 0
     for node in holder.find_all(exp.Subquery):
-        source = isinstance(node.parent, exp.From | exp.Join)
+        # Joined relations in brackets keep their own names, which an alias would hide.
+        source = isinstance(node.parent, exp.From | exp.Join) and not node.this.args.get("joins")
         if source and not node.alias and node.arg_key == "this":
             number += 1
             node.set("alias", exp.TableAlias(this=exp.to_identifier(f"unnamed_{number}")))

@@ -20,15 +20,7 @@ FROM (
     (CAST(1 AS INT), CAST(11 AS INT), CAST('n' AS TEXT)),
     (CAST(9 AS INT), CAST(90 AS INT), CAST('n' AS TEXT))) AS v(_palimpsest_c0, _palimpsest_c1, _palimpsest_c2)
 ) AS r;
--- 2. check: PAL-304 (21000) if it returns a row: two rows of the source have the same (k) = (..), so the row would
--- change twice
-SELECT CONCAT_WS(', ', CAST("_palimpsest_n0" AS TEXT))
-FROM p_rows AS p_rows
-WHERE NOT "_palimpsest_n0" IS NULL
-GROUP BY "_palimpsest_n0"
-HAVING COUNT(*) > 1
-LIMIT 1;
--- 3. keep as "p_changed"
+-- 2. keep as "p_changed"
 SELECT
   t."k" AS _palimpsest_o0,
   t."a" AS _palimpsest_o1,
@@ -41,8 +33,14 @@ SELECT
   CASE WHEN NOT t."_palimpsest_version" IS NULL THEN excluded."b" ELSE excluded."b"
   END AS _palimpsest_n2
 FROM (
-  SELECT "_palimpsest_n0" AS "k", "_palimpsest_n1" AS "a", "_palimpsest_n2" AS "b"
-  FROM p_rows AS p_rows
+  SELECT r."_palimpsest_n0" AS "k", r."_palimpsest_n1" AS "a", r."_palimpsest_n2" AS "b"
+  FROM p_rows AS r
+  WHERE
+    NOT EXISTS(
+      SELECT 1
+      FROM (SELECT "_palimpsest_n0", MIN("rn") AS rn FROM p_rows AS p_rows GROUP BY "_palimpsest_n0") AS g
+      WHERE g."_palimpsest_n0" = r."_palimpsest_n0" AND g."rn" < r."rn"
+    )
 ) AS "excluded"
 LEFT JOIN (
   SELECT o."k", o."a", o."b", o."version_number" AS "_palimpsest_version"
@@ -68,12 +66,12 @@ LEFT JOIN (
     ON (c."k" = o."k" AND c."version_number" = o."version_number")
     AND c."subsequent_version_number" > c."version_number"
 ) AS "t" ON t."k" = excluded."k";
--- 4. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
+-- 3. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
 SELECT CASE WHEN s."_palimpsest_n0" IS NULL THEN 'k' END AS found
 FROM p_changed AS s
 WHERE s."_palimpsest_n0" IS NULL
 LIMIT 1;
--- 5. append to main.t_journal
+-- 4. append to main.t_journal
 SELECT
   s."_palimpsest_o0" AS "k",
   s."_palimpsest_o1" AS "a",
@@ -99,7 +97,7 @@ SELECT
   CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "version_number",
   CAST(NULL AS TIMESTAMPTZ) AS "subsequent_version_number"
 FROM p_changed AS s;
--- 6. row count
+-- 5. row count
 SELECT COUNT(*)
 FROM p_changed;
 -- plan: postgresql
@@ -115,15 +113,7 @@ FROM (
     (CAST(1 AS INT), CAST(11 AS INT), CAST('n' AS TEXT)),
     (CAST(9 AS INT), CAST(90 AS INT), CAST('n' AS TEXT))) AS "v"("_palimpsest_c0", "_palimpsest_c1", "_palimpsest_c2")
 ) AS "r";
--- 2. check: PAL-304 (21000) if it returns a row: two rows of the source have the same (k) = (..), so the row would
--- change twice
-SELECT CONCAT_WS(', ', CAST("_palimpsest_n0" AS TEXT))
-FROM "p_rows" AS "p_rows"
-WHERE NOT "_palimpsest_n0" IS NULL
-GROUP BY "_palimpsest_n0"
-HAVING COUNT(*) > 1
-LIMIT 1;
--- 3. keep as "p_changed"
+-- 2. keep as "p_changed"
 SELECT
   "t"."k" AS "_palimpsest_o0",
   "t"."a" AS "_palimpsest_o1",
@@ -136,8 +126,14 @@ SELECT
   CASE WHEN NOT "t"."_palimpsest_version" IS NULL THEN "excluded"."b" ELSE "excluded"."b"
   END AS "_palimpsest_n2"
 FROM (
-  SELECT "_palimpsest_n0" AS "k", "_palimpsest_n1" AS "a", "_palimpsest_n2" AS "b"
-  FROM "p_rows" AS "p_rows"
+  SELECT "r"."_palimpsest_n0" AS "k", "r"."_palimpsest_n1" AS "a", "r"."_palimpsest_n2" AS "b"
+  FROM "p_rows" AS "r"
+  WHERE
+    NOT EXISTS(
+      SELECT 1
+      FROM (SELECT "_palimpsest_n0", MIN("rn") AS "rn" FROM "p_rows" AS "p_rows" GROUP BY "_palimpsest_n0") AS "g"
+      WHERE "g"."_palimpsest_n0" = "r"."_palimpsest_n0" AND "g"."rn" < "r"."rn"
+    )
 ) AS "excluded"
 LEFT JOIN (
   SELECT "o"."k", "o"."a", "o"."b", "o"."version_number" AS "_palimpsest_version"
@@ -168,12 +164,12 @@ LEFT JOIN (
         AND "c"."subsequent_version_number" > "c"."version_number"
     )
 ) AS "t" ON "t"."k" = "excluded"."k";
--- 4. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
+-- 3. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
 SELECT CASE WHEN "s"."_palimpsest_n0" IS NULL THEN 'k' END AS "found"
 FROM "p_changed" AS "s"
 WHERE "s"."_palimpsest_n0" IS NULL
 LIMIT 1;
--- 5. append to main.t_journal
+-- 4. append to main.t_journal
 SELECT
   "s"."_palimpsest_o0" AS "k",
   "s"."_palimpsest_o1" AS "a",
@@ -207,7 +203,7 @@ SELECT
   ) AS TIMESTAMPTZ) AS "version_number",
   CAST(NULL AS TIMESTAMPTZ) AS "subsequent_version_number"
 FROM "p_changed" AS "s";
--- 6. row count
+-- 5. row count
 SELECT COUNT(*)
 FROM "p_changed";
 -- plan: hive
@@ -224,15 +220,7 @@ FROM (
     (CAST(9 AS INT), CAST(90 AS INT), CAST('n' AS STRING)) AS `v`(`_palimpsest_c0`, `_palimpsest_c1`,
       `_palimpsest_c2`)
 ) AS `r`;
--- 2. check: PAL-304 (21000) if it returns a row: two rows of the source have the same (k) = (..), so the row would
--- change twice
-SELECT CONCAT_WS(', ', CAST(`_palimpsest_n0` AS STRING))
-FROM `p_rows` AS `p_rows`
-WHERE NOT `_palimpsest_n0` IS NULL
-GROUP BY `_palimpsest_n0`
-HAVING COUNT(*) > 1
-LIMIT 1;
--- 3. keep as "p_changed"
+-- 2. keep as "p_changed"
 SELECT
   `t`.`k` AS `_palimpsest_o0`,
   `t`.`a` AS `_palimpsest_o1`,
@@ -245,8 +233,14 @@ SELECT
   CASE WHEN NOT `t`.`_palimpsest_version` IS NULL THEN `excluded`.`b` ELSE `excluded`.`b`
   END AS `_palimpsest_n2`
 FROM (
-  SELECT `_palimpsest_n0` AS `k`, `_palimpsest_n1` AS `a`, `_palimpsest_n2` AS `b`
-  FROM `p_rows` AS `p_rows`
+  SELECT `r`.`_palimpsest_n0` AS `k`, `r`.`_palimpsest_n1` AS `a`, `r`.`_palimpsest_n2` AS `b`
+  FROM `p_rows` AS `r`
+  WHERE
+    NOT EXISTS(
+      SELECT 1
+      FROM (SELECT `_palimpsest_n0`, MIN(`rn`) AS `rn` FROM `p_rows` AS `p_rows` GROUP BY `_palimpsest_n0`) AS `g`
+      WHERE `g`.`_palimpsest_n0` = `r`.`_palimpsest_n0` AND `g`.`rn` < `r`.`rn`
+    )
 ) AS `excluded`
 LEFT JOIN (
   SELECT `o`.`k`, `o`.`a`, `o`.`b`, `o`.`version_number` AS `_palimpsest_version`
@@ -272,12 +266,12 @@ LEFT JOIN (
     ON (`c`.`k` = `o`.`k` AND `c`.`version_number` = `o`.`version_number`)
     AND `c`.`subsequent_version_number` > `c`.`version_number`
 ) AS `t` ON `t`.`k` = `excluded`.`k`;
--- 4. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
+-- 3. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
 SELECT CASE WHEN `s`.`_palimpsest_n0` IS NULL THEN 'k' END AS `found`
 FROM `p_changed` AS `s`
 WHERE `s`.`_palimpsest_n0` IS NULL
 LIMIT 1;
--- 5. append to main.t_journal
+-- 4. append to main.t_journal
 SELECT
   `s`.`_palimpsest_o0` AS `k`,
   `s`.`_palimpsest_o1` AS `a`,
@@ -303,6 +297,6 @@ SELECT
   CAST(TIMESTAMP_MICROS(:p_version) AS TIMESTAMP) AS `version_number`,
   CAST(NULL AS TIMESTAMP) AS `subsequent_version_number`
 FROM `p_changed` AS `s`;
--- 6. row count
+-- 5. row count
 SELECT COUNT(*)
 FROM `p_changed`;

@@ -31,8 +31,8 @@ WITH p_rows AS MATERIALIZED (
     END AS _palimpsest_n1,
     CASE WHEN NOT t."_palimpsest_version" IS NULL THEN t."b" ELSE excluded."b" END AS _palimpsest_n2
   FROM (
-    SELECT "_palimpsest_n0" AS "k", "_palimpsest_n1" AS "a", "_palimpsest_n2" AS "b"
-    FROM p_rows AS p_rows
+    SELECT r."_palimpsest_n0" AS "k", r."_palimpsest_n1" AS "a", r."_palimpsest_n2" AS "b"
+    FROM p_rows AS r
   ) AS "excluded"
   LEFT JOIN (
     SELECT "k", "a", "b", "version_number" AS "_palimpsest_version"
@@ -95,8 +95,8 @@ WITH p_rows AS MATERIALIZED (
     END AS _palimpsest_n1,
     CASE WHEN NOT t."_palimpsest_version" IS NULL THEN t."b" ELSE excluded."b" END AS _palimpsest_n2
   FROM (
-    SELECT "_palimpsest_n0" AS "k", "_palimpsest_n1" AS "a", "_palimpsest_n2" AS "b"
-    FROM p_rows AS p_rows
+    SELECT r."_palimpsest_n0" AS "k", r."_palimpsest_n1" AS "a", r."_palimpsest_n2" AS "b"
+    FROM p_rows AS r
   ) AS "excluded"
   LEFT JOIN (
     SELECT "k", "a", "b", "version_number" AS "_palimpsest_version"
@@ -171,8 +171,8 @@ SELECT
   END AS _palimpsest_n1,
   CASE WHEN NOT t."_palimpsest_version" IS NULL THEN t."b" ELSE excluded."b" END AS _palimpsest_n2
 FROM (
-  SELECT "_palimpsest_n0" AS "k", "_palimpsest_n1" AS "a", "_palimpsest_n2" AS "b"
-  FROM p_rows AS p_rows
+  SELECT r."_palimpsest_n0" AS "k", r."_palimpsest_n1" AS "a", r."_palimpsest_n2" AS "b"
+  FROM p_rows AS r
 ) AS "excluded"
 LEFT JOIN (
   SELECT "k", "a", "b", "version_number" AS "_palimpsest_version"

@@ -35,8 +35,8 @@ SELECT
   CASE WHEN NOT t."_palimpsest_version" IS NULL THEN t."b" ELSE excluded."b" END AS _palimpsest_n2,
   CASE WHEN NOT t."_palimpsest_version" IS NULL THEN t."c" ELSE excluded."c" END AS _palimpsest_n3
 FROM (
-  SELECT "_palimpsest_n0" AS "k", "_palimpsest_n1" AS "a", "_palimpsest_n2" AS "b", "_palimpsest_n3" AS "c"
-  FROM p_rows AS p_rows
+  SELECT r."_palimpsest_n0" AS "k", r."_palimpsest_n1" AS "a", r."_palimpsest_n2" AS "b", r."_palimpsest_n3" AS "c"
+  FROM p_rows AS r
 ) AS "excluded"
 LEFT JOIN (
   SELECT o."k", o."a", o."b", o."c", o."version_number" AS "_palimpsest_version"
@@ -172,8 +172,8 @@ SELECT
   CASE WHEN NOT t."_palimpsest_version" IS NULL THEN t."b" ELSE excluded."b" END AS _palimpsest_n2,
   CASE WHEN NOT t."_palimpsest_version" IS NULL THEN t."c" ELSE excluded."c" END AS _palimpsest_n3
 FROM (
-  SELECT "_palimpsest_n0" AS "k", "_palimpsest_n1" AS "a", "_palimpsest_n2" AS "b", "_palimpsest_n3" AS "c"
-  FROM p_rows AS p_rows
+  SELECT r."_palimpsest_n0" AS "k", r."_palimpsest_n1" AS "a", r."_palimpsest_n2" AS "b", r."_palimpsest_n3" AS "c"
+  FROM p_rows AS r
 ) AS "excluded"
 LEFT JOIN (
   SELECT o."k", o."a", o."b", o."c", o."version_number" AS "_palimpsest_version"
