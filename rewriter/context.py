@@ -149,6 +149,7 @@ class RewriteContext:
     jobs a policy may schedule; where it names none, any is taken. ``query_settings`` say what a
     query of the session means, ``settings`` what ``current_setting`` shows.
     ``deferred`` are foreign keys, each by its table's id and its name, that COMMIT checks.
+    ``claims``: the client ends the transaction, so that rows can be claimed until then.
     """
 
     catalog: CatalogSnapshot
@@ -170,6 +171,7 @@ class RewriteContext:
     query_settings: QuerySettings = DEFAULT_QUERY_SETTINGS
     settings: SettingValues = no_settings
     deferred: frozenset[tuple[int, str]] = frozenset()
+    claims: bool = False
 
     def __post_init__(self) -> None:
         if self.path:

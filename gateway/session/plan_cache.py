@@ -129,6 +129,12 @@ def plan_key(request: StatementRequest, own: object) -> Hashable:
     return (text, dialect, meant, how, settings.limits)
 
 
+def has_locks(parsed: Parsed) -> bool:
+    """True for SELECT .. FOR UPDATE and its kin."""
+    statement = parsed.statement
+    return isinstance(statement, SqlStatement) and bool(statement.ast.args.get("locks"))
+
+
 def may_create_ids(parsed: Parsed) -> bool:
     """True for statements that may need a new id, for a table or a layout."""
     statement = parsed.statement

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gateway.session.definitions import describer, dropped_tables
-from gateway.session.plan_cache import CachedPlan, PlanCache, may_create_ids, plan_key
+from gateway.session.plan_cache import CachedPlan, PlanCache, has_locks, may_create_ids, plan_key
 from gateway.session.request import StatementRequest
 from gateway.session.scan_info import scan_info_of
 from gateway.session.time_points import TimePoints
@@ -37,7 +37,9 @@ class Planner:
         transaction = statement.transaction
         seen: dict[int, TableScanInfo] = {}
         scan_info = scan_info_of(statement, seen)
-        key = plan_key(request, transaction.plan_scope)
+        claims = transaction.timing is not None and not request.explains and has_locks(parsed)
+        scope = transaction.plan_scope
+        key = plan_key(request, (scope, "claims") if claims else scope)
         find = times.of(statement)
         plan = self.cache.cached_plan(key, transaction.catalog, scan_info, find, settings.text_of)
         if plan is not None:
@@ -66,6 +68,7 @@ class Planner:
             query_settings=settings.query_settings,
             settings=setting,
             deferred=transaction.deferred,
+            claims=claims,
         )
         plan = rewrite_statement(parsed.statement, context)
         if plan.kind is not StatementKind.DDL:

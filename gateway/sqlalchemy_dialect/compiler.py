@@ -77,10 +77,6 @@ class PalimpsestCompiler(PGCompiler):
             text += f"\n OFFSET {self.process(select._offset_clause, **kw)}"
         return text
 
-    def for_update_clause(self, select: Any, **kw: Any) -> str:
-        """Nothing: rows are not locked, a conflict shows at commit (SQLSTATE 40001)."""
-        return ""
-
     def format_from_hint_text(self, sqltext: str, table: Any, hint: str, iscrud: bool) -> str:
         """A hint is a time-travel clause; it stands between the name and its alias."""
         if isinstance(table, sql.expression.Alias):

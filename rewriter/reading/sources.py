@@ -19,6 +19,9 @@ _FILES = {
 }
 
 
+_ELSEWHERE = {"into": "SELECT INTO", "locks": "FOR UPDATE inside of a query"}
+
+
 def check_shape(nodes: Nodes) -> bool:
     """Refuse what would change the answer if it were left out, and calls that reach outside.
 
@@ -27,10 +30,13 @@ def check_shape(nodes: Nodes) -> bool:
     for select in nodes.all(exp.Select):
         for part in ("into", "locks"):
             if select.args.get(part):
-                raise refusal("SELECT INTO" if part == "into" else "FOR UPDATE", select)
+                raise refusal(_ELSEWHERE[part], select)
         _drop_modifiers(select)
         if select.args.get("group") is not None:
             _spell_out_rollup(select.args["group"])
+    for holder in (*nodes.all(exp.Subquery), *nodes.all(exp.SetOperation)):
+        if holder.args.get("locks"):
+            raise refusal(_ELSEWHERE["locks"], holder)
     for lateral in nodes.all(exp.Lateral):
         if not isinstance(lateral.this, exp.Subquery | exp.Query):
             check_table_function(lateral.this)

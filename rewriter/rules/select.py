@@ -9,12 +9,15 @@ from rewriter.context import RewriteContext
 from rewriter.reading.pivots import source_query
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.sources import check_pivot
+from rewriter.writing.claimed_rows import rewrite_claims
 
 _PIVOTED = "pivoted"
 
 
 def rewrite_select(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     """The plan of a query."""
+    if isinstance(ast, exp.Select) and ast.args.get("locks"):
+        return rewrite_claims(ast, context)
     reads = Reads(context)
     root = exp.Subquery(this=ast)
     reads.rewrite(root)

@@ -112,8 +112,9 @@ def _begin(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     if words[0] == "START" and words[1:2] != ["TRANSACTION"]:
         return None
     text = " ".join(rest)
+    if "ISOLATION LEVEL SERIALIZABLE" in text:
+        raise _not_serializable(tokens[-1])
     for level in (
-        "SERIALIZABLE",
         "REPEATABLE READ",
         "READ COMMITTED",
         "READ UNCOMMITTED",
@@ -200,6 +201,15 @@ def _set_transaction(tokens: list[Token], rest: list[Token]) -> Statement:
         return SetSetting(name, exp.Literal.string(value), local=not default)
     raise _syntax_error(
         tokens[-1], "SET TRANSACTION takes ISOLATION LEVEL and a level, READ ONLY or READ WRITE"
+    )
+
+
+def _not_serializable(token: Token) -> PalimpsestError:
+    return PalimpsestError(
+        Code.NOT_SUPPORTED,
+        "ISOLATION LEVEL SERIALIZABLE is not supported: transactions read a snapshot",
+        advice="use REPEATABLE READ, and claim what must stay as you read it: SELECT .. FOR UPDATE",
+        position=Position(token.line, max(1, token.col - len(token.text) + 1)),
     )
 
 

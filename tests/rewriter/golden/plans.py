@@ -105,6 +105,7 @@ class Rewriting:
             describe=query_columns,
             new_table_id=max(ids, default=0) + 1,
             form=form,
+            claims=True,
             capabilities=Capabilities(
                 foreign_keys=self.store.foreign_keys,
                 enums=self.store.dialect == "duckdb",

@@ -1,0 +1,117 @@
+"""SELECT .. FOR UPDATE on every store: what two transactions read, the second cannot act upon."""
+
+from __future__ import annotations
+
+import pytest
+import sqlalchemy as sa
+
+import gateway
+from gateway.dbapi.connection import Connection
+from tests.support.kept import rows
+from tests.support.stores.store import Store
+
+pytestmark = pytest.mark.timeout(900)
+
+
+@pytest.fixture
+def con(store: Store) -> Connection:
+    """A connection to a store with doctors on call, and one with none."""
+    con = store.connect()
+    con.execute("CREATE TABLE doctors (name VARCHAR PRIMARY KEY, on_call BOOLEAN)")
+    con.execute("CREATE TABLE shifts (id INTEGER, name VARCHAR)")
+    con.execute("INSERT INTO doctors VALUES ('a', TRUE), ('b', TRUE), ('c', FALSE)")
+    return con
+
+
+def _state(con: Connection, sql: str) -> str:
+    with pytest.raises(gateway.Error) as raised:
+        con.execute(sql)
+    return str(raised.value.sqlstate)
+
+
+def test_write_skew_is_closed(store: Store, con: Connection) -> None:
+    other = store.connect()
+    for claim, end in (("", "ok"), ("FOR UPDATE", "40001"), ("FOR SHARE", "40001")):
+        query = f"SELECT name FROM doctors WHERE on_call {claim}"
+        for who in (con, other):
+            who.execute("BEGIN")
+            assert sorted(rows(who, query)) == [("a",), ("b",)]
+        con.execute("UPDATE doctors SET on_call = FALSE WHERE name = 'a'")
+        other.execute("UPDATE doctors SET on_call = FALSE WHERE name = 'b'")
+        con.execute("COMMIT")
+        if end == "ok":
+            other.execute("COMMIT")
+        else:
+            assert _state(other, "COMMIT") == end
+        con.execute("UPDATE doctors SET on_call = TRUE WHERE name < 'c'")
+
+
+def test_a_row_that_stands_for_others(store: Store, con: Connection) -> None:
+    other = store.connect()
+    for who, number in ((con, 1), (other, 2)):
+        who.execute("BEGIN")
+        who.execute("SELECT * FROM doctors WHERE name = 'a' FOR NO KEY UPDATE").fetchall()
+        who.execute(f"INSERT INTO shifts VALUES ({number}, 'a')")
+    con.execute("COMMIT")
+    assert _state(other, "COMMIT") == "40001"
+    assert rows(con, "SELECT id FROM shifts") == [(1,)]
+
+
+@pytest.mark.also_on("hive")
+def test_claims_of_different_rows_and_tables(store: Store, con: Connection) -> None:
+    other = store.connect()
+    con.execute("INSERT INTO shifts VALUES (1, 'a'), (2, 'a'), (3, 'b')")
+    joined = "SELECT id FROM doctors AS d JOIN shifts AS s ON d.name = s.name WHERE d.name"
+    con.execute("BEGIN")
+    assert sorted(rows(con, f"{joined} = 'a' FOR UPDATE OF d")) == [(1,), (2,)]
+    other.execute("BEGIN")
+    assert rows(other, f"{joined} = 'b' FOR UPDATE") == [(3,)]
+    other.execute("UPDATE shifts SET id = 7 WHERE id = 1")
+    other.execute("COMMIT")
+    con.execute("COMMIT")
+    assert sorted(rows(con, "SELECT id FROM shifts")) == [(2,), (3,), (7,)]
+    assert sorted(rows(con, "SELECT name FROM doctors")) == [("a",), ("b",), ("c",)]
+
+
+@pytest.mark.also_on("hive")
+def test_alone_it_only_reads(con: Connection) -> None:
+    before = rows(con, "SELECT count(*) FROM doctors_journal")
+    assert len(rows(con, "SELECT * FROM doctors FOR UPDATE")) == 3
+    assert rows(con, "SELECT count(*) FROM doctors_journal") == before
+    con.execute("BEGIN")
+    assert len(rows(con, "SELECT * FROM doctors FOR UPDATE")) == 3
+    con.execute("ROLLBACK")
+    assert rows(con, "SELECT count(*) FROM doctors_journal") == before
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT * FROM doctors FOR UPDATE NOWAIT",
+        "SELECT * FROM doctors FOR SHARE SKIP LOCKED",
+        "SELECT count(*) FROM doctors FOR UPDATE",
+        "SELECT DISTINCT name FROM doctors FOR UPDATE",
+        "SELECT * FROM doctors d LEFT JOIN shifts s ON d.name = s.name FOR UPDATE",
+        "SELECT * FROM (SELECT * FROM doctors) q FOR UPDATE",
+        "WITH q AS (SELECT * FROM doctors) SELECT * FROM q FOR UPDATE",
+        "BEGIN ISOLATION LEVEL SERIALIZABLE",
+    ],
+)
+def test_what_is_refused(con: Connection, sql: str) -> None:
+    assert _state(con, sql) == "0A000"
+
+
+@pytest.mark.drifts(toy="SQLAlchemy has no dialect for its URL")
+@pytest.mark.also_on("hive")
+def test_models_claim(store: Store, con: Connection) -> None:
+    engine = sa.create_engine(store.url)
+    doctors = sa.table("doctors", sa.column("name"), sa.column("on_call"))
+    query = sa.select(doctors.c.name).where(doctors.c.on_call)
+    with engine.connect() as connection:
+        connection.execute(query.with_for_update(of=doctors)).fetchall()
+        con.execute("UPDATE doctors SET on_call = FALSE WHERE name = 'a'")
+        with pytest.raises(sa.exc.OperationalError) as raised:
+            connection.commit()
+    assert getattr(raised.value.orig, "sqlstate", "") == "40001"
+    engine.dispose()
