@@ -1,7 +1,7 @@
 """Writing statements in parts: data-modifying CTEs, then the statement, or several inserts at once.
 
 Every part sees the state before the statement, because all parts read before any part writes.
-Each part changes its table once. Pure: AST in, plan out.
+Pure: AST in, plan out.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Any
 
 from sqlglot import exp
 
-from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Count, Query, Stage, StatementPlan, Step
 from rewriter.context import RewriteContext
 from rewriter.reading.read_rewriter import Reads
@@ -21,6 +20,7 @@ from rewriter.rules.merge import write_merge
 from rewriter.rules.multi_insert import branches_of
 from rewriter.rules.update import write_update
 from rewriter.writing.changes import BEGINS
+from rewriter.writing.shared_tables import with_shared_tables
 from rewriter.writing.statement_part import PartNames, StatementPart, plan_of, staged_relation
 
 Writer = Callable[[Any, Reads, PartNames], StatementPart]
@@ -50,11 +50,11 @@ def rewrite_parts(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     if writer is None:
         holder = exp.Subquery(this=ast)
         reads.rewrite(holder)
-        _check_distinct(parts)
-        return plan_of(reads, parts, Query.of(holder.this), None, "SELECT")
+        return plan_of(
+            reads, with_shared_tables(reads, parts), Query.of(holder.this), None, "SELECT"
+        )
     written = writer(ast, reads, number)
-    parts.append(written)
-    _check_distinct(parts)
+    parts = with_shared_tables(reads, [*parts, written])
     return plan_of(reads, parts, written.result, written.count, written.tag)
 
 
@@ -113,20 +113,8 @@ def _multi_insert_plan(
         if insert.args.get("overwrite"):
             rows = rows.where(exp.column(BEGINS))
         total.append(exp.paren(rows.subquery()))
-    _check_distinct(parts)
+    parts = with_shared_tables(reads, parts)
     summed = total[0]
     for one in total[1:]:
         summed = exp.Add(this=summed, expression=one)
     return plan_of(reads, parts, None, Count(Query.of(exp.select(summed))), "INSERT")
-
-
-def _check_distinct(parts: list[StatementPart]) -> None:
-    seen: set[int] = set()
-    for part in parts:
-        if part.table.id in seen:
-            raise PalimpsestError(
-                Code.NOT_SUPPORTED,
-                f"one statement changes {part.table.name} twice",
-                advice="use two statements in one transaction",
-            )
-        seen.add(part.table.id)

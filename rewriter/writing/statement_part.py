@@ -119,14 +119,14 @@ def fuse_part(
     ``taken`` is the condition that a new row's key is there already; ``checked`` names the unique
     constraints that it or the stages see to.
     """
-    if unchecked_constraints(changes, checked):
+    if reads.several or unchecked_constraints(changes, checked):
+        # Other parts of the statement look at what is staged.
         return None
     refused = refused_rows(changes)
     if taken is not None:
         refused.append(taken_key(changes, taken))
     if changes.table.id in reads.context.catalog.references:
-        # Other parts of the statement look at what is staged here.
-        missing = None if reads.several else violated_references(reads, changes)
+        missing = violated_references(reads, changes)
         if missing is None:
             return None
         refused += missing
