@@ -34,7 +34,11 @@ FILE_FUNCTIONS = frozenset(
 ) | {"glob"}
 """Functions whose first argument names files, in lower case and without underscores."""
 _KNOWN = frozenset(name.replace("_", "") for name in TABLE_FUNCTIONS)
-CATALOG_FUNCTIONS = {"duckdb_indexes": "info_indexes", "duckdb_types": "info_types"}
+CATALOG_FUNCTIONS = {
+    "duckdb_functions": "info_functions",
+    "duckdb_indexes": "info_indexes",
+    "duckdb_types": "info_types",
+}
 """Table functions of DuckDB whose rows the gateway supplies, and the relations that hold them."""
 _REACHING_OUT = frozenset(
     {

@@ -262,3 +262,13 @@ def unknown_column(name: str, table: Table | View, node: exp.Expr | None) -> Pal
         advice=advice,
         position=position_of(node),
     )
+
+
+def homeless_column(node: exp.Column) -> PalimpsestError:
+    """The error for a column where there is no table."""
+    return PalimpsestError(
+        Code.UNKNOWN_COLUMN,
+        f'column "{node.sql()}" does not exist: there is no FROM',
+        advice="name a parameter, or write a query",
+        position=position_of(node),
+    )

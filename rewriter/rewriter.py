@@ -19,6 +19,7 @@ from rewriter.checks.allowed import check_allowed
 from rewriter.checks.invariants import check_plan
 from rewriter.checks.refusals import advice_for
 from rewriter.context import RewriteContext
+from rewriter.definitions.macros import expand_macros
 from rewriter.definitions.sequences import name_owned
 from rewriter.definitions.user_types import expand_types
 from rewriter.name_resolution import position_of
@@ -32,6 +33,7 @@ from rewriter.rules import (
     ddl,
     delete,
     index,
+    macro,
     restore,
     select,
     sequence,
@@ -45,8 +47,10 @@ from rewriter.statement import (
     AlterSequence,
     AlterType,
     CheckReferences,
+    CreateMacro,
     CreateSequence,
     CreateType,
+    DropMacro,
     DropSequences,
     DropTypes,
     Explain,
@@ -146,6 +150,10 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
             plan = user_type.rewrite_drop_types(statement, context)
         case CheckReferences():
             plan = rewrite_check_references(statement, context)
+        case CreateMacro():
+            plan = macro.rewrite_create_macro(statement, context)
+        case DropMacro():
+            plan = macro.rewrite_drop_macro(statement, context)
         case _:
             raise AssertionError(statement)
     check_plan(plan, context)
@@ -162,6 +170,7 @@ def rewrite(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
 
     ``ast`` is used up: rules may take it apart.
     """
+    expand_macros(ast, context)
     check_allowed(ast, context.limits)
     apply_settings(ast, context.query_settings)
     name_owned(ast, context)

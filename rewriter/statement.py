@@ -265,6 +265,35 @@ class DropTypes:
 
 
 @dataclass(frozen=True, slots=True)
+class MacroForm:
+    """Parameters of a macro with their defaults, and its body: an expression, or a query."""
+
+    parameters: tuple[tuple[str, exp.Expr | None], ...]
+    body: exp.Expr
+    is_table: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CreateMacro:
+    """CREATE [OR REPLACE] [TEMP] MACRO [IF NOT EXISTS] name (..) AS [TABLE] .."""
+
+    name: exp.Table
+    forms: tuple[MacroForm, ...]
+    temporary: bool = False
+    exists: bool = False
+    replace: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DropMacro:
+    """DROP MACRO [TABLE] [IF EXISTS] name."""
+
+    name: exp.Table
+    is_table: bool = False
+    exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Show:
     """SHOW of tables, schemas, columns, definitions; ``what`` says which."""
 
@@ -299,6 +328,7 @@ Boundary = Begin | Commit | Rollback | Savepoint | Release
 SessionStatement = Boundary | Setting | Prepared | Call | Erase
 OfSequence = CreateSequence | AlterSequence | DropSequences
 OfType = CreateType | AlterType | DropTypes
-OfDefinition = OfSequence | OfType
+OfMacro = CreateMacro | DropMacro
+OfDefinition = OfSequence | OfType | OfMacro
 OfStore = Restore | Undrop | Show | Explain | StoreUpkeep
 Statement = SqlStatement | SessionStatement | OfStore | OfDefinition

@@ -1,13 +1,14 @@
-"""Rows about types of users: for ``system.types`` and ``duckdb_types()``. Pure."""
+"""Rows about types and macros of users: for ``system`` and the functions of DuckDB. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from journal.model.named_definitions import ENUM, STRUCT, UserType
+from journal.model.named_definitions import ENUM, STRUCT, Macro, UserType
 from journal.model.schema import CatalogSnapshot
 from rewriter.definitions.descriptions import shown_type
+from rewriter.definitions.macros import shown_form
 from rewriter.definitions.user_types import labels_of
 
 Row = tuple[Any, ...]
@@ -40,3 +41,30 @@ def _types(catalog: CatalogSnapshot) -> list[UserType]:
 
 def _labels(found: UserType) -> list[str] | None:
     return labels_of(found.type) if found.kind == ENUM else None
+
+
+def macro_rows(catalog: CatalogSnapshot) -> Iterator[Row]:
+    """Schema, name, kind, how it is called, and what it stands for, of each form of a macro."""
+    for found in _macros(catalog):
+        for form in found.bodies:
+            kind = "table" if found.is_table else "scalar"
+            yield (
+                *(found.name.schema, found.name.name, kind, shown_form(found, form)),
+                *([name for name, _ in form.parameters], form.body),
+            )
+
+
+def duckdb_function_rows(catalog: CatalogSnapshot) -> Iterator[Row]:
+    """As DuckDB's ``duckdb_functions()`` has macros; its other functions are not listed."""
+    for found in _macros(catalog):
+        for form in found.bodies:
+            kind = "table_macro" if found.is_table else "macro"
+            yield (
+                *(catalog.database, found.name.schema, found.name.name, kind, None, None),
+                *([name for name, _ in form.parameters], form.body, False),
+            )
+
+
+def _macros(catalog: CatalogSnapshot) -> list[Macro]:
+    every = (d for d in catalog.definitions.values() if isinstance(d, Macro))
+    return sorted(every, key=lambda found: found.name.key)

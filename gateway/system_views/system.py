@@ -13,7 +13,12 @@ from typing import Any
 import pyarrow as pa
 
 from gateway.config import Settings
-from gateway.system_views.definition_rows import duckdb_type_rows, type_rows
+from gateway.system_views.definition_rows import (
+    duckdb_function_rows,
+    duckdb_type_rows,
+    macro_rows,
+    type_rows,
+)
 from journal.model import policy
 from journal.model.foreign_key import Deferral
 from journal.model.schema import CatalogSnapshot, Column, Index, Table, View
@@ -374,6 +379,19 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
             lists=["labels"],
         ),
         lambda seen: duckdb_type_rows(seen.catalog),
+    ),
+    "sys_macros": (
+        _arrow_schema("schema name kind form parameters body", lists=["parameters"]),
+        lambda seen: macro_rows(seen.catalog),
+    ),
+    "info_functions": (
+        _arrow_schema(
+            "database_name schema_name function_name function_type return_type description"
+            " parameters macro_definition internal",
+            flags=["internal"],
+            lists=["parameters"],
+        ),
+        lambda seen: duckdb_function_rows(seen.catalog),
     ),
     "sys_policies": (_arrow_schema("schema table policy value"), _policies),
     "sys_settings": (_arrow_schema("name value description"), _settings),

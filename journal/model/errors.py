@@ -54,7 +54,7 @@ class Code(Enum):
     UNKNOWN_PREPARED = CodeInfo("PAL-223", "26000", "unknown prepared statement")
     DUPLICATE_PREPARED = CodeInfo("PAL-224", "42P05", "prepared statement exists already")
     SEQUENCE_UNUSED = CodeInfo("PAL-225", "55000", "no number taken in this session yet")
-    UNKNOWN_TYPE = CodeInfo("PAL-226", "42704", "unknown type, macro or collation")
+    UNKNOWN_TYPE = CodeInfo("PAL-226", "42704", "unknown type or collation")
     DUPLICATE_TYPE = CodeInfo("PAL-227", "42710", "type or macro exists already")
     UNKNOWN_CONSTRAINT = CodeInfo("PAL-229", "42704", "unknown constraint")
     TIME_POINT = CodeInfo("PAL-230", "22007", "invalid point in time")

@@ -20,6 +20,7 @@ SUPPLIED = {
     ("system", "segments"): "sys_segments",
     ("system", "sequences"): "sys_sequences",
     ("system", "types"): "sys_types",
+    ("system", "macros"): "sys_macros",
     ("system", "settings"): "sys_settings",
     ("system", "policies"): "sys_policies",
     ("system", "indexes"): "sys_indexes",

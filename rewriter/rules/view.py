@@ -7,8 +7,6 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Change, PutRelation, StatementPlan
 from journal.model.schema import View
-from journal.model.trees import Nodes
-from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.new_relations import already_exists, ddl_plan, new_name, wrong_kind
 from rewriter.definitions.sequences import sequence_calls
@@ -19,9 +17,9 @@ from rewriter.definitions.temporary import (
     reads_temporary,
 )
 from rewriter.definitions.user_types import name_types
-from rewriter.name_resolution import position_of, table_name
+from rewriter.name_resolution import position_of
+from rewriter.reading.qualified_names import qualify
 from rewriter.reading.read_rewriter import Reads
-from rewriter.reading.scopes import Scopes, is_named
 
 
 def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPlan:
@@ -34,7 +32,7 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
     if isinstance(query, exp.Values):
         query = exp.select("*").from_(query)
     if isinstance(query, exp.Query):
-        _qualify(query, context)
+        qualify(query, context)
         name_types(query, context)
         # As in PostgreSQL: what it reads is gone with the session, and so is the view.
         temporary = temporary or (not node.db and reads_temporary(query, context))
@@ -107,17 +105,3 @@ def _check_options(ast: exp.Create) -> None:
             advice="write the values, or give them in the queries on the view",
             position=position_of(placeholder),
         )
-
-
-def _qualify(query: exp.Query, context: RewriteContext) -> None:
-    """Put the schema on every name that means something in the catalog."""
-    scopes = Scopes.of(Nodes.of(query), context)
-    for table in scopes.tables:
-        if not is_named(table) or id(table) in scopes.ctes or table.args.get("db") is not None:
-            continue
-        name = table_name(table, context)
-        known = context.catalog.get(name) or context.catalog.by_journal(name)
-        if known is not None:
-            if not table.alias:
-                table.set("alias", exp.TableAlias(this=ident(table.name)))
-            table.set("db", ident(name.schema))

@@ -30,6 +30,7 @@ from rewriter.syntax.alter import recognise_alter
 from rewriter.syntax.clause_order import aliases_last
 from rewriter.syntax.constraints import set_constraints
 from rewriter.syntax.erase import recognise_erase
+from rewriter.syntax.macro import recognise_macro
 from rewriter.syntax.prepared import deallocate, execute, parsed_arguments
 from rewriter.syntax.sequence import recognise_sequence
 from rewriter.syntax.user_types import recognise_type
@@ -265,7 +266,8 @@ def _alter(tokens: list[Token], parse: ParseTokens) -> Statement | None:
 
 
 def _definition(tokens: list[Token], parse: ParseTokens) -> Statement | None:
-    return recognise_sequence(tokens, parse) or recognise_type(tokens, parse)
+    found = recognise_sequence(tokens, parse) or recognise_type(tokens, parse)
+    return found or recognise_macro(tokens, parse)
 
 
 def _restore(tokens: list[Token], parse: ParseTokens) -> Statement | None:

@@ -34,6 +34,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     (r"Prepared statement .* does not exist", "26000"),
     (r"Parameter argument/count mismatch", "07001"),
     (r"Values were not provided for the following parameters", "07001"),
+    (r"(Type|Macro Function) with name \S+ already exists", "42710"),
     (r"Function with name \S+ does not exist", "42883"),
     (r"No function matches", "42883"),
     (r"Column with name \S+ already exists", "42701"),

@@ -1,0 +1,184 @@
+"""Macros: their bodies in the place of their calls, so that no store needs them. Pure."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+from journal.model.named_definitions import Macro, MacroBody
+from journal.model.schema import fold
+from journal.model.trees import copy_tree
+from journal.sql import dialects
+from journal.sql.relations import ident
+from rewriter.context import RewriteContext
+from rewriter.functions import function_name
+from rewriter.name_resolution import position_of
+
+_DEPTH_MAX = 32
+_CALLS_MAX, _NODES_MAX = 1_000, 20_000
+_PLACES = ("line", "col", "start", "end")
+
+
+def expand_macros(tree: exp.Expr, context: RewriteContext) -> None:
+    """Put the bodies of macros in the place of their calls, in place.
+
+    Raises BIND for arguments that fit no form of a macro, NESTING_TOO_DEEP for macros that call
+    themselves.
+    """
+    if not any(isinstance(d, Macro) for d in context.catalog.definitions.values()):
+        return
+    written = 0
+    for _ in range(_DEPTH_MAX):
+        calls = [
+            (call, found)
+            for call in tree.find_all(exp.Anonymous)
+            if (found := _macro_of(call, context)) is not None
+        ]
+        if not calls:
+            return
+        written = written or len(calls)
+        if len(calls) > max(_CALLS_MAX, 4 * written):
+            break
+        _keep_names([call for call, _ in calls])
+        # Inner calls first: they are arguments of the outer ones.
+        for call, found in reversed(calls):
+            _replace(call, found, context)
+    raise PalimpsestError(
+        Code.NESTING_TOO_DEEP,
+        f"macros call each other more than {_DEPTH_MAX} deep: {calls[0][1].name}",
+        advice="a macro cannot call itself",
+        position=position_of(calls[0][0]),
+    )
+
+
+def named_macro(node: exp.Table, context: RewriteContext, *, is_table: bool) -> Macro | None:
+    """The macro that a name means."""
+    return _look_up([part.name for part in node.parts], context, is_table=is_table)
+
+
+def _macro_of(call: exp.Anonymous, context: RewriteContext) -> Macro | None:
+    return _look_up([*_schema_before(call), str(call.name)], context, is_table=_is_source(call))
+
+
+def _look_up(parts: list[str], context: RewriteContext, *, is_table: bool) -> Macro | None:
+    kind, own = "table macro" if is_table else "macro", context.catalog.own
+    if len(parts) > 1:
+        schemas = [own if own is not None and fold(parts[-2]) == "temp" else parts[-2]]
+    else:
+        schemas = [*([own] if own is not None else []), *context.path, context.default_schema]
+        schemas.append(context.catalog.home)
+    for schema in schemas:
+        found = context.catalog.definitions.get((kind, fold(schema), fold(parts[-1])))
+        if isinstance(found, Macro):
+            return found
+    return None
+
+
+def _is_source(call: exp.Anonymous) -> bool:
+    """True for a call in FROM."""
+    return isinstance(call.parent, exp.Table) and call.parent.this is call
+
+
+def _schema_before(call: exp.Anonymous) -> list[str]:
+    parent = call.parent
+    if isinstance(parent, exp.Table):
+        return [parent.db] if parent.db else []
+    if isinstance(parent, exp.Dot) and parent.expression is call:
+        return (
+            [parent.this.parts[-1].name] if isinstance(parent.this, exp.Dot) else [parent.this.name]
+        )
+    return []
+
+
+def _keep_names(calls: list[exp.Anonymous]) -> None:
+    """Give results of queries the names that they have with the calls in them."""
+    for call in calls:
+        whole: exp.Expr = call
+        while whole.parent is not None and not isinstance(whole.parent, exp.Select | exp.Table):
+            whole = whole.parent
+        if isinstance(whole.parent, exp.Select) and whole.arg_key == "expressions":
+            if not isinstance(whole, exp.Alias | exp.Aliases):
+                name = whole.sql(dialect="duckdb", normalize_functions=False)
+                whole.replace(exp.alias_(copy_tree(whole), ident(name)))
+
+
+def _replace(call: exp.Anonymous, found: Macro, context: RewriteContext) -> None:
+    form, values = _form_for(call, found)
+    holder = exp.Paren(this=dialects.stored(form.body))
+    for part in holder.find_all(exp.Identifier):
+        for place in _PLACES:
+            part.meta.pop(place, None)
+    for used in list(holder.find_all(exp.Column)):
+        value = None if used.table else values.get(fold(used.name))
+        if value is not None:
+            used.replace(exp.paren(copy_tree(value), copy=False))
+    _check_size(holder, found, call)
+    if _is_source(call):
+        table = call.parent
+        assert isinstance(table, exp.Table)
+        alias = table.args.get("alias") or exp.TableAlias(this=ident(found.name.name))
+        subquery = exp.Subquery(this=holder.this, alias=alias)
+        for arg in ("joins", "laterals", "pivots", "sample"):
+            if table.args.get(arg):
+                subquery.set(arg, table.args[arg])
+        table.replace(subquery)
+        return
+    whole = call.parent if isinstance(call.parent, exp.Dot) else call
+    body = holder.this
+    whole.replace(body if isinstance(body, exp.Subquery) else exp.paren(body, copy=False))
+
+
+def _check_size(body: exp.Expr, found: Macro, call: exp.Anonymous) -> None:
+    """Raise NESTING_TOO_DEEP for a body that has grown with its arguments beyond measure."""
+    if sum(1 for _ in islice(body.walk(), _NODES_MAX)) == _NODES_MAX:
+        raise PalimpsestError(
+            Code.NESTING_TOO_DEEP,
+            f"what the macro {found.name} stands for here is too long",
+            advice="macros that name a parameter twice double what they are given; use a subquery",
+            position=position_of(call),
+        )
+
+
+def _form_for(call: exp.Anonymous, found: Macro) -> tuple[MacroBody, dict[str, exp.Expr]]:
+    """The form that a call's arguments fit, and the values of its parameters."""
+    given: list[exp.Expr] = []
+    named: dict[str, exp.Expr] = {}
+    for argument in call.expressions:
+        if isinstance(argument, exp.PropertyEQ | exp.Kwarg):
+            named[fold(argument.this.name)] = argument.expression
+        elif named:
+            raise _no_fit(found, call, "a positional argument follows a named one")
+        else:
+            given.append(argument)
+    for form in found.bodies:
+        names = [fold(name) for name, _ in form.parameters]
+        values = dict(zip(names, given, strict=False))
+        if len(given) > len(names) or values.keys() & named.keys() or named.keys() - set(names):
+            continue
+        values |= named
+        for name, default in form.parameters:
+            if default is not None and fold(name) not in values:
+                values[fold(name)] = dialects.stored(default)
+        if len(values) == len(names):
+            return form, values
+    raise _no_fit(found, call, "the arguments fit none of its forms")
+
+
+def _no_fit(found: Macro, call: exp.Anonymous, why: str) -> PalimpsestError:
+    forms = "; ".join(shown_form(found, form) for form in found.bodies)
+    return PalimpsestError(
+        Code.BIND,
+        f"the macro {function_name(call)} cannot be called so: {why}",
+        advice=f"call {forms}",
+        position=position_of(call),
+    )
+
+
+def shown_form(found: Macro, form: MacroBody) -> str:
+    """How a form is called: ``f(a, b := 1)``."""
+    shown = [
+        name if default is None else f"{name} := {default}" for name, default in form.parameters
+    ]
+    return f"{found.name.name}({', '.join(shown)})"

@@ -1,0 +1,119 @@
+"""CREATE and DROP MACRO: they change the catalog; calls are replaced before any rule."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+from journal.model.named_definitions import (
+    DropDefinition,
+    Macro,
+    MacroBody,
+    PutDefinition,
+    definition_key,
+)
+from journal.model.plan import Change, StatementPlan, Step
+from journal.model.schema import TableName, fold
+from rewriter.context import RewriteContext
+from rewriter.definitions.definition import canonical_text
+from rewriter.definitions.macros import expand_macros, named_macro
+from rewriter.definitions.new_relations import ddl_plan, resolve_schema
+from rewriter.definitions.temporary import check_has_temporary, new_temporary_name
+from rewriter.definitions.user_types import expand_types
+from rewriter.name_resolution import check_database, find_relation, homeless_column, position_of
+from rewriter.reading.qualified_names import qualify
+from rewriter.reading.scopes import is_named
+from rewriter.statement import CreateMacro, DropMacro, MacroForm
+
+
+def rewrite_create_macro(ast: CreateMacro, context: RewriteContext) -> StatementPlan:
+    """CREATE MACRO."""
+    node = ast.name
+    if ast.temporary:
+        check_has_temporary(node, context)
+        name = new_temporary_name(node, context)
+    else:
+        check_database(node, context.catalog)
+        given = TableName(node.db or context.default_schema, node.name)
+        name = resolve_schema(given, node, context)
+    kinds = {form.is_table for form in ast.forms}
+    if len(kinds) > 1:
+        raise _invalid(f"the forms of {name} are values and tables", "make two macros", node)
+    if node.name.upper() in exp.FUNCTION_BY_NAME:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{node.name} is a function of SQL, which no macro can hide",
+            advice="use another name",
+            position=position_of(node),
+        )
+    bodies = tuple(_body(form, node, context) for form in ast.forms)
+    made = Macro(name, kinds == {True}, bodies)
+    known = context.catalog.definitions.get(definition_key(made))
+    steps: list[Step] = []
+    if known is not None and ast.exists:
+        return ddl_plan([], "CREATE MACRO")
+    if known is not None and not ast.replace:
+        raise PalimpsestError(
+            Code.DUPLICATE_TYPE,
+            f"macro {name} exists already",
+            advice="use OR REPLACE or IF NOT EXISTS, or another name",
+            position=position_of(node),
+        )
+    return ddl_plan([*steps, Change(PutDefinition(made, known))], "CREATE MACRO")
+
+
+def rewrite_drop_macro(ast: DropMacro, context: RewriteContext) -> StatementPlan:
+    """DROP MACRO: of that name the one for values goes, or else the one for tables."""
+    kinds = [True] if ast.is_table else [False, True]
+    every = (named_macro(ast.name, context, is_table=kind) for kind in kinds)
+    found = next((macro for macro in every if macro is not None), None)
+    if found is not None:
+        return ddl_plan([Change(DropDefinition(found))], "DROP MACRO")
+    if ast.exists:
+        return ddl_plan([], "DROP MACRO")
+    raise PalimpsestError(
+        Code.UNKNOWN_FUNCTION,
+        f"macro {ast.name.name} does not exist",
+        advice="check the spelling; system.macros lists macros",
+        position=position_of(ast.name),
+    )
+
+
+def _body(form: MacroForm, node: exp.Table, context: RewriteContext) -> MacroBody:
+    names = [fold(name) for name, _ in form.parameters]
+    if len(set(names)) < len(names):
+        raise _invalid("a parameter is named twice", "name each once", node)
+    defaults = [default is not None for _, default in form.parameters]
+    if defaults != sorted(defaults):
+        raise _invalid("a parameter without default follows one with", "put it first", node)
+    for part in form.body.find_all(exp.Placeholder, exp.Parameter):
+        raise _invalid("a macro cannot have placeholders", "make it a parameter", part)
+    holder = exp.Paren(this=form.body)
+    # Expanded once to see that it can be; what is kept goes on naming macros.
+    expanded = holder.copy()
+    expand_macros(expanded, context)
+    _check_columns(expanded, set(names))
+    expand_types(holder, context)
+    qualify(holder, context)
+    for table in expanded.find_all(exp.Table):
+        if is_named(table) and table.db:
+            find_relation(table, context)
+    parameters = tuple(
+        (name, None if default is None else canonical_text(default))
+        for name, default in form.parameters
+    )
+    return MacroBody(parameters, canonical_text(holder.this))
+
+
+def _check_columns(holder: exp.Expr, names: set[str]) -> None:
+    """Raise UNKNOWN_COLUMN for a column of nowhere: of no query, and no parameter."""
+    for used in holder.find_all(exp.Column):
+        inside = used.find_ancestor(exp.Query, exp.Lambda)
+        if inside is None and (used.table or fold(used.name) not in names):
+            raise homeless_column(used)
+
+
+def _invalid(message: str, advice: str, node: exp.Expr) -> PalimpsestError:
+    return PalimpsestError(
+        Code.INVALID_DEFINITION, message, advice=advice, position=position_of(node)
+    )
