@@ -37,6 +37,7 @@ COMMANDS = {
     "access": "gateway.commands.access",
     "audit": "gateway.commands.audit",
     "shell": "gateway.commands.shell",
+    "serve": "gateway.commands.serve",
     "demo": "gateway.commands.demo",
 }
 SUMMARIES = {
@@ -57,6 +58,7 @@ SUMMARIES = {
     "access": "Write all that tables hold about a person as an encrypted package that expires.",
     "audit": "Show and verify the audit log of erasures and access packages, and their outcome.",
     "shell": "Open a SQL shell on a warehouse; make the warehouse if there is none.",
+    "serve": "Serve a warehouse to programs that speak the PostgreSQL protocol, until interrupted.",
     "demo": "Load 336,776 real flights, replay the year's operations, and read the past.",
 }
 """What the list of commands says of each, as its own help begins. No command is loaded for it."""

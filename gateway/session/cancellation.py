@@ -31,6 +31,11 @@ class Cancellation:
         self._store: StoreSession | None = None
         self.tracks_progress = False
 
+    @property
+    def is_running(self) -> bool:
+        """True while a call of the client is under way."""
+        return self._depth > 0
+
     @contextmanager
     def running(self) -> Iterator[None]:
         """Marks a call of the client as running for the block; calls may nest."""

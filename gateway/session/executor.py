@@ -16,6 +16,7 @@ import pyarrow as pa
 from gateway.jobs import kind_names
 from gateway.session.cached_rows import CachedForm, CachedRows
 from gateway.session.cancellation import Cancellation
+from gateway.session.describe_form import DescribeForm
 from gateway.session.diagnosis import with_position
 from gateway.session.explain import ExplainForm
 from gateway.session.forms import Form, InlineForm, Opened, StatementCall, StoreForm
@@ -27,6 +28,7 @@ from gateway.session.results import StreamedRows, table_outcome
 from gateway.session.time_points import TimePoints, check_present
 from journal.model.errors import PalimpsestError
 from journal.model.plan import StatementKind, StatementPlan
+from journal.model.result_column import ResultColumn
 from journal.transactions.protocol import OpenJournal, OpenStatement, Upkeep
 from journal.transactions.temporary import Temporary
 from journal.transactions.transaction import Transaction
@@ -98,6 +100,14 @@ class Executor:
         with self.journal.statement(transaction) as statement:
             times = TimePoints(self.journal, request.parameters)
             return self.planner.plan(statement, request, times)
+
+    def describe(
+        self, transaction: Transaction, request: StatementRequest, cancellation: Cancellation
+    ) -> list[ResultColumn] | None:
+        """The columns of the rows that a statement would give; nothing runs."""
+        form = DescribeForm(self.journal, self.planner, transaction)
+        outcome = self._attempt(form, self._call(request, cancellation))
+        return None if outcome is None else outcome.columns
 
     def table_outcome(self, tag: str, table: pa.Table) -> StatementOutcome:
         """An outcome whose rows the gateway itself has made."""

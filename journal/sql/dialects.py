@@ -6,6 +6,7 @@ time. Knows no SQL of its own; pure.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from functools import cache
@@ -15,7 +16,7 @@ from sqlglot import ErrorLevel, exp
 from sqlglot.errors import ParseError, UnsupportedError
 from sqlglot.generator import Generator
 from sqlglot.parser import Parser
-from sqlglot.tokenizer_core import Token
+from sqlglot.tokenizer_core import Token, TokenType
 from sqlglot.tokens import Tokenizer
 
 from journal.model.errors import Code, PalimpsestError
@@ -45,6 +46,11 @@ _LEFT_WHOLE: frozenset[type[exp.Expr]] = frozenset(
     }
 )
 """Nodes that sqlglot's generator writes down as they are; for others it may change the tree."""
+_LIKE_A_TAG = re.compile(r"\$\d[^\s$]*[^\s\d$][^\s$]*\$")
+"""What sqlglot takes for the beginning of a dollar-quoted text: ``$1,$`` of ``VALUES ($1,$2)``."""
+_PARAMETER = re.compile(r"(?<![\w$])\$(?=\d)")
+_MARK = "\ue000"
+"""Stands for the dollar of a parameter meanwhile, a sign that has no meaning."""
 
 
 _FAILURES = (AssertionError, AttributeError, LookupError, TypeError, ValueError)
@@ -59,7 +65,16 @@ def tokens(sql: str, dialect: str) -> list[Token]:
     found = _KEPT.tokenizers.get(dialect)
     if found is None:
         found = _KEPT.tokenizers[dialect] = _tokenizer(dialect)(dialect=dialect)
-    return found.tokenize(sql)
+    if _LIKE_A_TAG.search(sql) is None or _MARK in sql:
+        return found.tokenize(sql)
+    return [_with_dollar(token) for token in found.tokenize(_PARAMETER.sub(_MARK, sql))]
+
+
+def _with_dollar(token: Token) -> Token:
+    if _MARK in token.text:
+        token.text = token.text.replace(_MARK, "$")
+    token.comments[:] = [comment.replace(_MARK, "$") for comment in token.comments]
+    return token
 
 
 def parsed(
@@ -133,4 +148,8 @@ def _dialect(name: str) -> sqlglot.Dialect:
 @cache
 def _tokenizer(dialect: str) -> type[Tokenizer]:
     base = _dialect(dialect).tokenizer_class
-    return type(base.__name__, (base,), {"COMMANDS": set(), "__module__": __name__})
+    changed = {"COMMANDS": set(), "__module__": __name__}
+    if TokenType.HEREDOC_STRING in {kind for _, kind in base._FORMAT_STRINGS.values()}:
+        # Nothing else in the language begins with the mark.
+        changed["SINGLE_TOKENS"] = {**base.SINGLE_TOKENS, _MARK: TokenType.PARAMETER}
+    return type(base.__name__, (base,), changed)

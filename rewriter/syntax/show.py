@@ -20,6 +20,13 @@ from rewriter.statement import Show, ShowSetting
 Parse = Callable[..., exp.Expr]
 _FROM = frozenset({"FROM", "IN"})
 
+_SPELLED_OUT = {
+    "TRANSACTION ISOLATION LEVEL": "transaction_isolation",
+    "TIME ZONE": "timezone",
+    "SESSION AUTHORIZATION": "session_authorization",
+}
+"""Settings that SHOW names in several words."""
+
 
 def show(tokens: list[Token], parse: Parse) -> Show | ShowSetting:
     """The parsed SHOW; any other word is the name of a setting."""
@@ -60,7 +67,8 @@ def show(tokens: list[Token], parse: Parse) -> Show | ShowSetting:
                 position=_position(tokens[0]),
             )
         case _:
-            return ShowSetting("".join(t.text for t in tokens[1:]))
+            spelled = _SPELLED_OUT.get(" ".join(words[1:]))
+            return ShowSetting(spelled or "".join(t.text for t in tokens[1:]))
 
 
 def describe(tokens: list[Token], parse: Parse) -> Show | None:

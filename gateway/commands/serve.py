@@ -1,0 +1,191 @@
+"""``palimpsest serve``: a warehouse for programs that speak the PostgreSQL protocol."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from types import FrameType
+
+import click
+
+from gateway.commands.connecting import WAREHOUSE_OPTION, url_of
+from gateway.commands.failure import exit_on_error
+from gateway.config import Settings
+from gateway.errors import mapping
+from gateway.opening.open_warehouse import OpenWarehouse
+from gateway.opening.warehouses import WAREHOUSES, TakenElsewhere
+from gateway.servers.addresses import Address, parse_address, tcp_listener
+from gateway.servers.pgwire.server import PostgresServer, ServerLimits, socket_path, unix_listener
+from gateway.session.session import Session
+from journal.model.errors import Code, PalimpsestError
+
+PORT = 5433
+_OURS = frozenset(
+    {"client_encoding", "datestyle", "timezone", "extra_float_digits", "geqo", "application_name"}
+)
+"""Parameters that drivers always send; one that we do not know is no reason to refuse them."""
+
+
+@click.command("serve")
+@click.argument("url", required=False, metavar="[PATH|URL]")
+@click.option(
+    "--postgres",
+    "address",
+    default=f"127.0.0.1:{PORT}",
+    show_default=True,
+    metavar="HOST:PORT",
+    help="Where to speak the PostgreSQL protocol.",
+)
+@click.option(
+    "--socket-dir",
+    type=click.Path(file_okay=False, exists=True, path_type=Path),
+    help="The folder of the Unix socket; default: the warehouse's, or the current one.",
+)
+@click.option(
+    "--trust-loopback",
+    is_flag=True,
+    help="Also listen at the TCP port, and let in everybody on this machine.",
+)
+@click.option(
+    "--max-connections",
+    type=click.IntRange(1, 100_000),
+    default=ServerLimits.__dataclass_fields__["connections"].default,
+    show_default=True,
+    help="How many clients may be connected.",
+)
+@click.option(
+    "--drain",
+    type=click.FloatRange(0, 86_400),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="How long statements may still run when the server is told to end.",
+)
+@WAREHOUSE_OPTION
+def command(
+    url: str | None,
+    address: str,
+    socket_dir: Path | None,
+    trust_loopback: bool,
+    max_connections: int,
+    drain: float,
+    warehouse: str,
+) -> None:
+    """Serve a warehouse to programs that speak the PostgreSQL protocol, until interrupted.
+
+    The server listens at a Unix socket, which only the user who owns the warehouse can use: psql,
+    psycopg, JDBC drivers with a socket factory. With --trust-loopback it listens at the port, too;
+    there are no logins yet, so everybody on this machine may then read and write.
+
+    SIGTERM and Ctrl-C end it: no new clients are let in, statements that run may finish, and
+    transactions that are still open after --drain seconds are rolled back.
+
+    \b
+    Examples:
+      palimpsest serve
+      psql -h ./warehouse -p 5433
+      palimpsest serve palimpsest+postgresql://me@localhost/company --socket-dir /run/user/1000
+      palimpsest serve --trust-loopback --postgres 127.0.0.1:6000
+    """
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
+    with exit_on_error(as_json=False), mapping():
+        place = parse_address(address, PORT)
+        if trust_loopback and not place.is_loopback:
+            raise PalimpsestError(
+                Code.SETTING_VALUE,
+                f"{place} can be reached from other machines, and there are no logins",
+                advice="listen at 127.0.0.1, and let others in through a tunnel of ssh",
+            )
+        target = url_of(url or warehouse)
+        opened = _acquire(target)
+        try:
+            _serve(opened, place, socket_dir, trust_loopback, ServerLimits(max_connections), drain)
+        finally:
+            WAREHOUSES.release(opened)
+
+
+def _acquire(url: str) -> OpenWarehouse:
+    try:
+        return WAREHOUSES.acquire(url)
+    except TakenElsewhere as taken:
+        taken.peer.close()
+        raise PalimpsestError(
+            Code.NOT_SHARED,
+            f"another program has the warehouse {taken.root} open",
+            advice="end it first: the server must be the one that has it open",
+        ) from taken
+
+
+def _serve(
+    opened: OpenWarehouse,
+    place: Address,
+    socket_dir: Path | None,
+    trust_loopback: bool,
+    limits: ServerLimits,
+    drain_s: float,
+) -> None:
+    root = Path(opened.journal.place)
+    folder = socket_dir or (root if root.is_dir() else Path.cwd())
+    server = PostgresServer(
+        lambda user, application, given: _session(opened, user, application, given),
+        limits,
+        os.getuid(),
+    )
+    listeners = [tcp_listener(place)] if trust_loopback else []
+    port = listeners[0].getsockname()[1] if listeners else place.port
+    try:
+        listeners.append(unix_listener(folder, port))
+        shown = [f"postgresql:///palimpsest?host={folder.resolve()}&port={port}"]
+        if trust_loopback:
+            shown.append(f"postgresql://{Address(place.host, port)}/palimpsest")
+            click.echo(
+                f"WARNING: everybody on this machine may read and write through port {port}",
+                err=True,
+            )
+        over = _until_told()
+        for listener in listeners:
+            server.listen(listener)
+        for line in shown:
+            click.echo(line)
+        sys.stdout.flush()
+        over.wait()
+    finally:
+        server.close(drain_s)
+        if len(listeners) > trust_loopback:
+            socket_path(folder, port).unlink(missing_ok=True)
+
+
+def _session(
+    opened: OpenWarehouse, user: str | None, application: str | None, given: Mapping[str, str]
+) -> Session:
+    """A session of the PostgreSQL dialect, with the settings that its client starts with."""
+    session = opened.session(Settings(), dialect="postgres", autocommit=True, user=user)
+    settings = session.settings
+    for name, value in given.items():
+        try:
+            settings = settings.with_setting(name, value)
+        except PalimpsestError:
+            if name.lower() not in _OURS:
+                raise
+    if application:
+        settings = settings.with_setting("application", application)
+    if settings.timezone is None:
+        settings = settings.with_setting("timezone", "UTC")
+    session.settings = session.settings_at_start = settings
+    return session
+
+
+def _until_told() -> threading.Event:
+    over = threading.Event()
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        over.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
+    return over

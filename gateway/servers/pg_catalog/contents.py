@@ -1,0 +1,262 @@
+"""What the relations of ``pg_catalog`` hold, from the catalog of a warehouse. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from gateway.servers.pg_catalog import numbering
+from gateway.servers.pg_catalog.definitions import (
+    check_definition,
+    foreign_key_definition,
+    index_definition,
+    key_definition,
+)
+from gateway.servers.pg_catalog.relations import builtin_types
+from gateway.servers.pgwire.types import field_of
+from journal.model.foreign_key import Deferral, ReferenceAction
+from journal.model.result_column import ResultColumn
+from journal.model.schema import CatalogSnapshot, Column, Table, View
+
+Row = dict[str, Any]
+ViewColumns = Callable[[View], Sequence[ResultColumn]]
+_ALIVE = {"relpersistence": "p", "relowner": numbering.OWNER, "relreplident": "d"}
+_ACTION_CODES = {
+    ReferenceAction.NO_ACTION: "a", ReferenceAction.RESTRICT: "r", ReferenceAction.CASCADE: "c",
+    ReferenceAction.SET_NULL: "n", ReferenceAction.SET_DEFAULT: "d",
+}  # fmt: skip
+
+
+class CatalogContents:
+    """Rows by relation, gathered table by table."""
+
+    def __init__(self, catalog: CatalogSnapshot, view_columns: ViewColumns, user: str) -> None:
+        self.rows: dict[str, list[Row]] = {}
+        self._catalog = catalog
+        self._view_columns = view_columns
+        self._parents = {
+            key.parent
+            for relation in catalog.relations.values()
+            if isinstance(relation, Table)
+            for key in relation.foreign_keys
+        }
+        self._add_fixed(user)
+        for name in dict.fromkeys((*catalog.schemas.values(), catalog.home)):
+            oid = numbering.schema_oid(name, catalog)
+            self._add("pg_namespace", oid=oid, nspname=name, nspowner=numbering.OWNER)
+        for relation in catalog.relations.values():
+            if isinstance(relation, Table):
+                self._add_table(relation)
+            else:
+                self._add_view(relation)
+        for sequence in catalog.sequences.values():
+            self._add_sequence(sequence.name.schema, sequence.name.name, sequence)
+
+    def _add(self, relation: str, **row: Any) -> None:
+        self.rows.setdefault(relation, []).append(row)
+
+    def _add_fixed(self, user: str) -> None:
+        for oid, name in ((numbering.PG_CATALOG, "pg_catalog"), (13_000, "information_schema")):
+            self._add("pg_namespace", oid=oid, nspname=name, nspowner=numbering.OWNER)
+        for kind in builtin_types():
+            shown = {k: v for k, v in kind.items() if k != "shown"}
+            self._add(
+                "pg_type", **shown, typnamespace=numbering.PG_CATALOG, typowner=numbering.OWNER,
+                typnotnull=False, typbasetype=0, typtypmod=-1, typndims=0, typrelid=0,
+                typisdefined=True, typcollation=100 if kind["typcategory"] == "S" else 0,
+            )  # fmt: skip
+            self._add("shown_types", oid=kind["oid"], shown=kind["shown"])
+        role = {
+            "rolsuper": True, "rolinherit": True, "rolcreaterole": True, "rolcreatedb": True,
+            "rolcanlogin": True, "rolreplication": False, "rolbypassrls": True, "rolconnlimit": -1,
+        }  # fmt: skip
+        self._add("pg_roles", oid=numbering.OWNER, rolname=user, **role)
+        self._add("pg_authid", oid=numbering.OWNER, rolname=user, **role)
+        self._add("pg_user", usename=user, usesysid=numbering.OWNER, usesuper=True)
+        self._add(
+            "pg_database", oid=numbering.DATABASE, datname=self._catalog.database, encoding=6,
+            datdba=numbering.OWNER, datcollate="C", datctype="C", datallowconn=True,
+            datistemplate=False, datconnlimit=-1, datlocprovider="c", dattablespace=1663,
+        )  # fmt: skip
+        self._add("pg_am", oid=2, amname="heap", amtype="t", amhandler="heap_tableam_handler")
+        self._add("pg_am", oid=403, amname="btree", amtype="i", amhandler="bthandler")
+        self._add("pg_tablespace", oid=1663, spcname="pg_default", spcowner=numbering.OWNER)
+        for oid, name in ((100, "default"), (950, "C")):
+            self._add("pg_collation", oid=oid, collname=name, collnamespace=numbering.PG_CATALOG)
+
+    def _add_relation(self, relation: Table | View, kind: str, columns: int, **more: Any) -> int:
+        oid = numbering.relation_oid(relation)
+        schema = numbering.schema_oid(relation.name.schema, self._catalog)
+        row = {
+            "oid": oid, "relname": relation.name.name, "relnamespace": schema, "relkind": kind,
+            "relnatts": columns, "relam": 2 if kind == "r" else 0, "reltuples": -1.0,
+            "reltype": 0, "relispopulated": True, **_ALIVE, **_NO_FLAGS, **more,
+        }  # fmt: skip
+        self._add("pg_class", **row)
+        self._describe(oid, "pg_class", 0, relation.comment)
+        return oid
+
+    def _describe(self, oid: int, of: str, place: int, comment: str | None) -> None:
+        if comment is not None:
+            classoid = {"pg_class": 1259, "pg_constraint": 2606}[of]
+            self._add(
+                "pg_description", objoid=oid, classoid=classoid, objsubid=place, description=comment
+            )
+
+    def _add_table(self, table: Table) -> None:
+        checks = len(table.checks)
+        has_index = bool(table.uniques or table.indexes or not table.hidden_key)
+        oid = self._add_relation(
+            table, "r", len(table.columns), relhasindex=has_index, relchecks=checks,
+            relhastriggers=bool(table.foreign_keys) or table.id in self._parents,
+        )  # fmt: skip
+        places = {column.physical: n for n, column in enumerate(table.columns, 1)}
+        next_part = iter(range(255))
+        for place, column in enumerate(table.columns, 1):
+            self._add_column(oid, place, ResultColumn(column.name, column.type), column)
+            text = column.generated or column.default
+            if text is not None:
+                self._add(
+                    "pg_attrdef", oid=numbering.part_oid(table, next(next_part)), adrelid=oid,
+                    adnum=place, adbin=text,
+                )  # fmt: skip
+        names = {column.physical: column.name for column in table.columns}
+        keys = [(table.key_name or f"{table.name.name}_pkey", table.key, True)]
+        keys = [] if table.hidden_key else keys
+        keys += [(u.name, u.columns, u.primary) for u in table.uniques]
+        for name, columns, is_primary in keys:
+            index = numbering.part_oid(table, next(next_part))
+            numbers = [places[c] for c in columns]
+            shown = [names[c] for c in columns]
+            self._add_index(table, index, name, numbers, is_unique=True, is_primary=is_primary)
+            text = index_definition(table.name, name, shown, unique=True)
+            self._add("index_definitions", oid=index, place=0, definition=text)
+            self._add_constraint(
+                table, numbering.part_oid(table, next(next_part)), name, "p" if is_primary else "u",
+                key_definition(shown, primary=is_primary), conkey=numbers, conindid=index,
+            )  # fmt: skip
+        for found in table.indexes:
+            index = numbering.part_oid(table, next(next_part))
+            numbers = [places.get(t.text, 0) if t.is_column else 0 for t in found.terms]
+            self._add_index(table, index, found.name, numbers, is_unique=found.unique)
+            shown = [
+                names.get(t.text, t.text) if t.is_column else f"({t.text})" for t in found.terms
+            ]
+            text = index_definition(
+                table.name, found.name, shown, unique=found.unique, predicate=found.predicate
+            )
+            self._add("index_definitions", oid=index, place=0, definition=text)
+            self._describe(index, "pg_class", 0, found.comment)
+        for check in table.checks:
+            part = numbering.part_oid(table, next(next_part))
+            self._add_constraint(table, part, check.name, "c", check_definition(check.expression))
+        for key in table.foreign_keys:
+            parent = self._catalog.by_id(key.parent)
+            if not isinstance(parent, Table):
+                continue
+            part = numbering.part_oid(table, next(next_part))
+            theirs = {c.physical: n for n, c in enumerate(parent.columns, 1)}
+            self._add_constraint(
+                table, part, key.name, "f", foreign_key_definition(key, table, parent),
+                conkey=[places[c] for c in key.columns],
+                confrelid=numbering.relation_oid(parent),
+                confkey=[theirs[c] for c in key.parent_columns],
+                confupdtype=_ACTION_CODES[key.on_update], confdeltype=_ACTION_CODES[key.on_delete],
+                confmatchtype="f" if key.match_full else "s", condeferrable=key.is_deferrable,
+                condeferred=key.deferral is Deferral.INITIALLY,
+            )  # fmt: skip
+
+    def _add_column(
+        self, oid: int, place: int, shown: ResultColumn, column: Column | None = None
+    ) -> None:
+        field = field_of(shown)
+        identity = "" if column is None or column.identity is None else "d"
+        if column is not None and column.identity is not None and _is_always(column):
+            identity = "a"
+        generated = "s" if column is not None and column.generated else ""
+        has_default = bool(column and (column.default or column.generated))
+        self._add(
+            "pg_attribute", attrelid=oid, attname=shown.name, atttypid=field.oid, attlen=field.size,
+            attnum=place, attndims=1 if shown.type.endswith("]") else 0, attcacheoff=-1,
+            atttypmod=field.modifier, attbyval=field.size > 0, attalign="i", attstorage="p",
+            attcompression="", attnotnull=bool(column and column.not_null), atthasdef=has_default,
+            atthasmissing=False, attidentity=identity, attgenerated=generated, attisdropped=False,
+            attislocal=True, attinhcount=0, attstattarget=-1,
+            attcollation=100 if field.oid == _TEXT else 0,
+        )  # fmt: skip
+        if column is not None:
+            self._describe(oid, "pg_class", place, column.comment)
+
+    def _add_index(
+        self, table: Table, oid: int, name: str, numbers: list[int], *, is_unique: bool,
+        is_primary: bool = False,
+    ) -> None:  # fmt: skip
+        schema = numbering.schema_oid(table.name.schema, self._catalog)
+        row = {
+            "oid": oid, "relname": name, "relnamespace": schema, "relkind": "i", "relam": 403,
+            "relnatts": len(numbers), "reltuples": -1.0, "relispopulated": True, **_ALIVE,
+            **_NO_FLAGS,
+        }  # fmt: skip
+        self._add("pg_class", **row)
+        self._add(
+            "pg_index", indexrelid=oid, indrelid=numbering.relation_oid(table),
+            indnatts=len(numbers), indnkeyatts=len(numbers), indisunique=is_unique,
+            indisprimary=is_primary, indisexclusion=False, indimmediate=True,
+            indisclustered=False, indisvalid=True, indcheckxmin=False, indisready=True,
+            indislive=True, indisreplident=False, indkey=numbers, indnullsnotdistinct=False,
+            indcollation=[0] * len(numbers), indclass=[0] * len(numbers),
+            indoption=[0] * len(numbers),
+        )  # fmt: skip
+        for place, number in enumerate(numbers, 1):
+            named = table.columns[number - 1] if number else None
+            shown = ResultColumn(
+                named.name if named else "expr", named.type if named else "VARCHAR"
+            )
+            self._add_column(oid, place, shown)
+
+    def _add_constraint(
+        self, table: Table, oid: int, name: str, kind: str, text: str, **more: Any
+    ) -> None:
+        row = {
+            "oid": oid, "conname": name, "contype": kind, "condeferrable": False,
+            "connamespace": numbering.schema_oid(table.name.schema, self._catalog),
+            "condeferred": False, "convalidated": True, "conrelid": numbering.relation_oid(table),
+            "contypid": 0, "conindid": 0, "conparentid": 0, "confrelid": 0, "conislocal": True,
+            "coninhcount": 0, "connoinherit": True, **more,
+        }  # fmt: skip
+        self._add("pg_constraint", **row)
+        self._add("constraint_definitions", oid=oid, definition=text)
+
+    def _add_view(self, view: View) -> None:
+        columns = self._view_columns(view)
+        oid = self._add_relation(view, "v", len(columns), relhasrules=True)
+        for place, column in enumerate(columns, 1):
+            self._add_column(oid, place, column)
+        self._add("view_definitions", oid=oid, definition=f" {view.query};")
+
+    def _add_sequence(self, schema: str, name: str, sequence: Any) -> None:
+        oid = numbering.sequence_oid(schema, name)
+        row = {
+            "oid": oid, "relname": name, "relkind": "S", "relnatts": 3, "reltuples": 1.0,
+            "relnamespace": numbering.schema_oid(schema, self._catalog), "relispopulated": True,
+            **_ALIVE, **_NO_FLAGS,
+        }  # fmt: skip
+        self._add("pg_class", **row)
+        self._add(
+            "pg_sequence", seqrelid=oid, seqtypid=field_of(ResultColumn("", sequence.type)).oid,
+            seqstart=sequence.start, seqincrement=sequence.increment, seqmax=sequence.maximum,
+            seqmin=sequence.minimum, seqcache=sequence.cache, seqcycle=sequence.cycles,
+        )  # fmt: skip
+
+
+def _is_always(column: Column) -> bool:
+    return bool(getattr(column.identity, "always", False))
+
+
+_TEXT = 25
+_NO_FLAGS = {
+    "relpages": 0, "relhasindex": False, "relisshared": False, "relchecks": 0,
+    "relhasrules": False, "relhastriggers": False, "relhassubclass": False,
+    "relrowsecurity": False, "relforcerowsecurity": False, "relispartition": False,
+    "reltablespace": 0, "reloftype": 0, "reltoastrelid": 0, "relfilenode": 0, "relrewrite": 0,
+}  # fmt: skip

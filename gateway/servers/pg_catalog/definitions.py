@@ -1,0 +1,57 @@
+"""Definitions of indexes and constraints as PostgreSQL writes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from journal.model.foreign_key import ForeignKey
+from journal.model.schema import Table, TableName
+
+_PLAIN = re.compile(r"[a-z_][a-z0-9_]*")
+
+
+def quote_name(name: str) -> str:
+    """A name, in quotes where it needs them."""
+    return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+
+
+def key_definition(columns: Sequence[str], *, primary: bool) -> str:
+    """``PRIMARY KEY (a, b)``."""
+    return f"{'PRIMARY KEY' if primary else 'UNIQUE'} ({_names(columns)})"
+
+
+def check_definition(expression: str) -> str:
+    """``CHECK ((a > 0))``."""
+    return f"CHECK (({expression}))"
+
+
+def foreign_key_definition(key: ForeignKey, table: Table, parent: Table) -> str:
+    """``FOREIGN KEY (a) REFERENCES p(b) ON DELETE CASCADE``."""
+    ours = {c.physical: c.name for c in table.columns}
+    theirs = {c.physical: c.name for c in parent.columns}
+    columns = _names([ours[c] for c in key.columns])
+    parents = _names([theirs[c] for c in key.parent_columns])
+    key_text = f"FOREIGN KEY ({columns}) REFERENCES {quote_name(parent.name.name)}({parents})"
+    return " ".join([key_text, *key.options])
+
+
+def index_definition(
+    table: TableName,
+    name: str,
+    terms: Sequence[str],
+    *,
+    unique: bool,
+    predicate: str | None = None,
+) -> str:
+    """``CREATE UNIQUE INDEX i ON main.t USING btree (a)``; terms are names or bracketed text."""
+    shown = ", ".join(term if term.startswith("(") else quote_name(term) for term in terms)
+    where = f" WHERE ({predicate})" if predicate else ""
+    return (
+        f"CREATE {'UNIQUE ' if unique else ''}INDEX {quote_name(name)} ON"
+        f" {quote_name(table.schema)}.{quote_name(table.name)} USING btree ({shown}){where}"
+    )
+
+
+def _names(columns: Sequence[str]) -> str:
+    return ", ".join(map(quote_name, columns))

@@ -1,0 +1,148 @@
+"""PostgreSQL's functions on its catalog, as macros over the relations of schema ``pgc``.
+
+Each is called ``pgc_<name>`` here, so that none of the engine's own is taken for it. A macro that
+PostgreSQL overloads takes its optional arguments in further definitions.
+"""
+
+from __future__ import annotations
+
+MACROS: dict[str, tuple[str, ...]] = {
+    "array_lower": ("(a, d) AS CASE WHEN len(a) > 0 THEN 1 END",),
+    "array_upper": ("(a, d) AS nullif(len(a), 0)",),
+    "col_description": (
+        ("(o, n) AS (SELECT any_value(description) FROM pgc.pg_description"
+        " WHERE objoid = o AND objsubid = n)"),
+    ),
+    "current_database": ("() AS getvariable('pgc_database')",),
+    "current_schema": ("() AS getvariable('pgc_path')[1]",),
+    "current_schemas": (
+        ("(x) AS CASE WHEN x THEN list_prepend('pg_catalog', getvariable('pgc_path'))"
+        " ELSE getvariable('pgc_path') END"),
+    ),
+    "current_setting": (
+        "(n) AS (SELECT any_value(setting) FROM pgc.pg_settings WHERE lower(name) = lower(n))",
+        "(n, m) AS (SELECT any_value(setting) FROM pgc.pg_settings WHERE lower(name) = lower(n))",
+    ),
+    "current_user": ("() AS getvariable('pgc_user')",),
+    "format_type": (
+        ("(o, m) AS (SELECT any_value(CASE"
+        " WHEN o = 1700 AND m > 3 THEN 'numeric(' || ((m - 4) >> 16) || ',' || ((m - 4) & 65535)"
+        " || ')' ELSE shown END) FROM pgc.shown_types WHERE oid = o)"),
+    ),
+    "has_any_column_privilege": ("(a, b) AS true", "(a, b, c) AS true"),
+    "has_column_privilege": ("(a, b, c) AS true", "(a, b, c, d) AS true"),
+    "has_database_privilege": ("(a, b) AS true", "(a, b, c) AS true"),
+    "has_function_privilege": ("(a, b) AS true", "(a, b, c) AS true"),
+    "has_schema_privilege": ("(a, b) AS true", "(a, b, c) AS true"),
+    "has_sequence_privilege": ("(a, b) AS true", "(a, b, c) AS true"),
+    "has_table_privilege": ("(a, b) AS true", "(a, b, c) AS true"),
+    "inet_server_addr": ("() AS NULL::VARCHAR",),
+    "inet_server_port": ("() AS NULL::INTEGER",),
+    "obj_description": (
+        ("(o) AS (SELECT any_value(description) FROM pgc.pg_description"
+        " WHERE objoid = o AND objsubid = 0)"),
+        ("(o, c) AS (SELECT any_value(description) FROM pgc.pg_description"
+        " WHERE objoid = o AND objsubid = 0)"),
+    ),
+    "pg_backend_pid": ("() AS getvariable('pgc_pid')",),
+    "pg_char_to_encoding": ("(n) AS 6",),
+    "pg_database_size": ("(n) AS 0::BIGINT",),
+    "pg_encoding_to_char": ("(n) AS 'UTF8'",),
+    "pg_get_constraintdef": tuple(
+        f"({arguments}) AS (SELECT any_value(definition) FROM pgc.constraint_definitions"  # noqa: S608
+        " WHERE oid = o)"
+        for arguments in ("o", "o, p")
+    ),
+    "pg_get_expr": ("(e, r) AS e", "(e, r, p) AS e"),
+    "pg_get_function_arguments": ("(o) AS NULL::VARCHAR",),
+    "pg_get_function_identity_arguments": ("(o) AS NULL::VARCHAR",),
+    "pg_get_function_result": ("(o) AS NULL::VARCHAR",),
+    "pg_get_functiondef": ("(o) AS NULL::VARCHAR",),
+    "pg_get_indexdef": (
+        "(o) AS (SELECT any_value(definition) FROM pgc.index_definitions WHERE oid = o)",
+        ("(o, n, p) AS CASE WHEN n = 0 THEN (SELECT any_value(definition) FROM"
+        " pgc.index_definitions WHERE oid = o) ELSE (SELECT any_value(attname) FROM"
+        " pgc.pg_attribute WHERE attrelid = o AND attnum = n) END"),
+    ),
+    "pg_get_partition_constraintdef": ("(o) AS NULL::VARCHAR",),
+    "pg_get_partkeydef": ("(o) AS NULL::VARCHAR",),
+    "pg_get_ruledef": ("(o) AS NULL::VARCHAR", "(o, p) AS NULL::VARCHAR"),
+    "pg_get_serial_sequence": ("(t, c) AS NULL::VARCHAR",),
+    "pg_get_statisticsobjdef_columns": ("(o) AS NULL::VARCHAR",),
+    "pg_get_triggerdef": ("(o) AS NULL::VARCHAR", "(o, p) AS NULL::VARCHAR"),
+    "pg_get_userbyid": ("(o) AS getvariable('pgc_user')",),
+    "pg_get_viewdef": tuple(
+        f"({arguments}) AS (SELECT any_value(definition) FROM pgc.view_definitions"  # noqa: S608
+        " WHERE oid = o)"
+        for arguments in ("o", "o, p")
+    ),
+    "pg_has_role": ("(a, b) AS true", "(a, b, c) AS true"),
+    "pg_indexes_size": ("(o) AS 0::BIGINT",),
+    "pg_is_in_recovery": ("() AS false",),
+    "pg_is_other_temp_schema": ("(o) AS false",),
+    "pg_my_temp_schema": ("() AS 0::UINTEGER",),
+    "pg_partition_ancestors": ("(o) AS o::BIGINT",),
+    "pg_partition_root": ("(o) AS o::BIGINT",),
+    "pg_postmaster_start_time": ("() AS getvariable('pgc_started')",),
+    "pg_relation_is_publishable": ("(o) AS false",),
+    "pg_relation_size": ("(o) AS 0::BIGINT", "(o, f) AS 0::BIGINT"),
+    "pg_size_pretty": ("(n) AS format_bytes(n)",),
+    "pg_table_is_visible": (
+        ("(o) AS coalesce((SELECT any_value(list_contains(getvariable('pgc_path'), n.nspname) OR"
+        " n.oid = 11) FROM pgc.pg_class c JOIN pgc.pg_namespace n ON n.oid = c.relnamespace"
+        " WHERE c.oid = o), false)"),
+    ),
+    "pg_table_size": ("(o) AS 0::BIGINT",),
+    "pg_tablespace_location": ("(o) AS ''",),
+    "pg_total_relation_size": ("(o) AS 0::BIGINT",),
+    "pg_type_is_visible": ("(o) AS true",),
+    "pg_function_is_visible": ("(o) AS true",),
+    "pg_opclass_is_visible": ("(o) AS true",),
+    "pg_operator_is_visible": ("(o) AS true",),
+    "pg_collation_is_visible": ("(o) AS true",),
+    "pg_statistics_obj_is_visible": ("(o) AS true",),
+    "quote_ident": (
+        ("(n) AS CASE WHEN regexp_full_match(n, '[a-z_][a-z0-9_]*') THEN n"
+        " ELSE '\"' || replace(n, '\"', '\"\"') || '\"' END"),
+    ),
+    "row_security_active": ("(o) AS false",),
+    "session_user": ("() AS getvariable('pgc_user')",),
+    "set_config": ("(n, v, l) AS v",),
+    "shobj_description": ("(o, c) AS NULL::VARCHAR",),
+    "to_regclass": (
+        ("(n) AS (SELECT any_value(c.oid) FROM pgc.pg_class c JOIN pgc.pg_namespace s"
+        " ON s.oid = c.relnamespace WHERE CASE WHEN contains(n, '.') THEN"
+        " s.nspname || '.' || c.relname = replace(n, '\"', '') ELSE c.relname ="
+        " replace(n, '\"', '') AND (s.oid = 11 OR list_contains(getvariable('pgc_path'),"
+        " s.nspname)) END)"),
+    ),
+    "to_regtype": (
+        ("(n) AS (SELECT any_value(t.oid) FROM pgc.pg_type t JOIN pgc.shown_types s USING (oid)"
+        " WHERE t.typname = replace(lower(n), 'pg_catalog.', '') OR s.shown = lower(n))"),
+    ),
+    "txid_current": ("() AS 1::BIGINT",),
+    "user": ("() AS getvariable('pgc_user')",),
+    "version": ("() AS getvariable('pgc_version')",),
+    "_pg_expandarray": (
+        "(a) AS unnest(list_transform(a, lambda v, i: {'x': v, 'n': i}))",
+    ),
+    # What a cast gives that names an object by its number.
+    "as_regclass": (
+        "(o) AS coalesce((SELECT any_value(relname) FROM pgc.pg_class WHERE oid = o), o::VARCHAR)",
+    ),
+    "as_regtype": (
+        "(o) AS coalesce((SELECT any_value(shown) FROM pgc.shown_types WHERE oid = o), o::VARCHAR)",
+    ),
+    "as_regnamespace": (
+        ("(o) AS coalesce((SELECT any_value(nspname) FROM pgc.pg_namespace WHERE oid = o),"
+        " o::VARCHAR)"),
+    ),
+    "as_regrole": ("(o) AS getvariable('pgc_user')",),
+}  # fmt: skip
+
+
+def macro_statements() -> list[str]:
+    """The statements that define all macros."""
+    return [
+        f"CREATE MACRO pgc_{name}{', '.join(definitions)}" for name, definitions in MACROS.items()
+    ]

@@ -1,0 +1,42 @@
+"""Object ids: PostgreSQL's own for what it has itself, others made of ids and names that stay."""
+
+from __future__ import annotations
+
+from zlib import crc32
+
+from journal.model.schema import CatalogSnapshot, Table, View
+
+PG_CATALOG = 11
+HOME = 2200
+"""The schema that names without one lie in, as PostgreSQL numbers ``public``."""
+OWNER = 10
+DATABASE = 16_000
+_FIRST_TABLE = 16_384
+_PER_TABLE = 256
+_NAMED = 2_500_000_000
+
+
+def schema_oid(name: str, catalog: CatalogSnapshot) -> int:
+    """The number of a schema."""
+    return HOME if name.lower() == catalog.home.lower() else _by_name("schema", name.lower())
+
+
+def relation_oid(relation: Table | View) -> int:
+    """The number of a table, which it keeps when it is renamed, or of a view, by its name."""
+    if isinstance(relation, Table):
+        return _FIRST_TABLE + relation.id * _PER_TABLE
+    return _by_name("view", f"{relation.name.schema}.{relation.name.name}".lower())
+
+
+def part_oid(table: Table, place: int) -> int:
+    """The number of a constraint, an index or a default of a table, by its place among them."""
+    return relation_oid(table) + 1 + place % (_PER_TABLE - 1)
+
+
+def sequence_oid(schema: str, name: str) -> int:
+    """The number of a sequence."""
+    return _by_name("sequence", f"{schema}.{name}".lower())
+
+
+def _by_name(kind: str, name: str) -> int:
+    return _NAMED + crc32(f"{kind} {name}".encode()) % 1_500_000_000

@@ -1,0 +1,158 @@
+"""Answers statements on PostgreSQL's catalog, in a small database of the server's own.
+
+The database holds what the catalog of the warehouse was when it was last read, and is filled anew
+when that has changed. Nothing here touches the store.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from gateway.servers.pg_catalog.contents import CatalogContents
+from gateway.servers.pg_catalog.functions import macro_statements
+from gateway.servers.pg_catalog.relations import relation_columns
+from gateway.servers.pg_catalog.translation import translated
+from gateway.session.description import describe
+from gateway.session.outcome import StatementOutcome
+from gateway.session.results import BufferedRows
+from gateway.session.session import Session
+from journal.local_engine.memory_database import MemoryDatabase
+from journal.model.errors import Code, PalimpsestError
+from journal.model.result_column import ResultColumn
+from journal.model.schema import View
+
+_EXAMPLES: dict[int, Any] = {16: True, 20: 0, 21: 0, 23: 0, 26: 0, 1009: [""], 1028: [0]}
+"""Values by types; a NULL is no name, for one."""
+_EXTRA = {
+    "shown_types": {"oid": "UINTEGER", "shown": "VARCHAR"},
+    "index_definitions": {"oid": "UINTEGER", "place": "INTEGER", "definition": "VARCHAR"},
+    "constraint_definitions": {"oid": "UINTEGER", "definition": "VARCHAR"},
+    "view_definitions": {"oid": "UINTEGER", "definition": "VARCHAR"},
+}
+_VECTORS = {"USMALLINT[]": "INT2VECTOR", "UBIGINT[]": "OIDVECTOR"}
+_STARTED = datetime.now(UTC)
+
+
+class CatalogReader:
+    """The catalog as one session sees it; ``version`` is what ``version()`` gives."""
+
+    def __init__(self, session: Session, version: str, pid: int) -> None:
+        self._session = session
+        self._version = version
+        self._pid = pid
+        self._lock = threading.Lock()
+        self._engine: MemoryDatabase | None = None
+        self._seen: object = None
+
+    def run(self, query: exp.Expr, values: Sequence[Any]) -> StatementOutcome:
+        """The rows of a statement; raises NOT_SUPPORTED for one that the engine cannot answer."""
+        with self._lock:
+            engine = self._filled()
+            try:
+                found, table = engine.query(translated(query), values)
+            except PalimpsestError as error:
+                raise _failure(error) from error
+        columns = [ResultColumn(column.name, _kind(column.type)) for column in found]
+        return StatementOutcome("SELECT", table.num_rows, columns, BufferedRows(table, _no_rows))
+
+    def describe(self, query: exp.Expr, oids: Sequence[int]) -> list[ResultColumn]:
+        """The columns of a statement's rows; ``oids`` are the types of its parameters."""
+        outcome = self.run(query, [_EXAMPLES.get(oid, "") for oid in oids])
+        return outcome.columns or []
+
+    def close(self) -> None:
+        """Let go of the database."""
+        if self._engine is not None:
+            self._engine.close()
+            self._engine = None
+
+    def _filled(self) -> MemoryDatabase:
+        """The database, as the catalog is now."""
+        session = self._session
+        catalog = session.catalog
+        seen = (catalog.generation, id(catalog), session.settings)
+        if self._engine is None:
+            self._engine = MemoryDatabase()
+        elif seen == self._seen:
+            return self._engine
+        engine, user = self._engine, session.user or "palimpsest"
+        engine.run("BEGIN")
+        engine.run("DROP SCHEMA IF EXISTS pgc CASCADE")
+        engine.run("CREATE SCHEMA pgc")
+        contents = CatalogContents(catalog, self._view_columns, user)
+        settings = [{"name": n, "setting": v, "short_desc": d} for n, v, d in self._settings()]
+        rows = {**contents.rows, "pg_settings": settings}
+        for name, columns in {**relation_columns(), **_EXTRA}.items():
+            engine.run(
+                f"CREATE TABLE pgc.{name} ("
+                + ", ".join(f'"{column}" {kind}' for column, kind in columns.items())
+                + ")"
+            )
+            _insert(engine, name, columns, rows.get(name, ()))
+        for statement in macro_statements():
+            engine.run(statement.replace("CREATE MACRO", "CREATE OR REPLACE MACRO", 1))
+        for name, value in (
+            ("user", user),
+            ("database", catalog.database),
+            ("version", self._version),
+            ("pid", self._pid),
+            ("started", _STARTED),
+            ("path", list(session.settings.search_path)),
+        ):
+            engine.run(f"SET VARIABLE pgc_{name} = $1", [value])
+        engine.run("COMMIT")
+        self._seen = seen
+        return engine
+
+    def _settings(self) -> list[tuple[str, str | None, str]]:
+        known = {name: (value, about) for name, value, about in self._session.settings.rows()}
+        known["server_version"] = (self._version.split()[1], "version of the dialect")
+        known["server_version_num"] = (f"{int(float(self._version.split()[1]))}0000", "as a number")
+        known["search_path"] = (", ".join(self._session.settings.search_path), "schemas")
+        known["jit"] = ("off", "not here")
+        return [(name, value, about) for name, (value, about) in known.items()]
+
+    def _view_columns(self, view: View) -> Sequence[ResultColumn]:
+        name = exp.table_(view.name.name, db=view.name.schema, quoted=True)
+        text = exp.select("*").from_(name).sql(dialect="postgres")
+        try:
+            found = describe(self._session, self._session.parse(text)[0]).columns
+        except PalimpsestError:
+            found = None
+        return found or [ResultColumn(column, "VARCHAR") for column in view.columns]
+
+
+def _insert(
+    engine: MemoryDatabase,
+    name: str,
+    columns: dict[str, str],
+    rows: Sequence[dict[str, Any]],
+) -> None:
+    if not rows:
+        return
+    used = [column for column in columns if any(column in row for row in rows)]
+    table = pa.table({column: pa.array([row.get(column) for row in rows]) for column in used})
+    engine.insert(f"pgc.{name}", table)
+
+
+def _kind(name: str) -> str:
+    """Numbers of objects, and vectors of numbers, are of types of their own."""
+    return _VECTORS.get(name) or name.replace("UINTEGER", "OID")
+
+
+def _no_rows(_table: pa.Table) -> list[Any]:
+    return []
+
+
+def _failure(error: PalimpsestError) -> PalimpsestError:
+    return PalimpsestError(
+        Code.NOT_SUPPORTED,
+        f"the catalog cannot answer this: {error.message}",
+        advice="read information_schema, or system.tables and system.columns",
+    )

@@ -1,0 +1,210 @@
+"""Statements on PostgreSQL's catalog, told from others and put into the engine's SQL. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import cast
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from gateway.servers.pg_catalog.functions import MACROS
+from gateway.servers.pg_catalog.relations import builtin_types, relation_columns
+
+_HINT = re.compile(
+    r"\bpg_|\bversion\s*\(|current_setting|set_config|current_schema|\bto_reg|has_\w+_privilege"
+    r"|current_database|current_catalog|session_user|_description\s*\(|format_type|quote_ident",
+    re.IGNORECASE,
+)
+_OIDS = "pgc_oid_list"
+_OID_LISTS = re.compile(
+    r"(::\s*|\bAS\s+)(?:pg_catalog\.)?(?:oid|regtype|regclass)\s*\[\]", re.IGNORECASE
+)
+"""Casts to lists of types that sqlglot takes for names of objects, and of these it knows none."""
+_ALONE = frozenset(MACROS) - {"quote_ident", "user", "current_user", "session_user"}
+"""Functions that make a statement without tables one on the catalog."""
+_SPOKEN = {"current_version": "version", "current_schema": "current_schema"}
+_OBJECT_TYPES = {"regclass", "regtype", "regnamespace", "regrole", "regproc", "regprocedure"}
+_TEXT_TYPES = {"name", "text", "char", "cstring", "information_schema.sql_identifier", "aclitem"}
+_TEXT = 25
+_NUMBER_TYPES = {"oid", "xid", "int2vector", "oidvector"}
+
+
+def catalog_queries(text: str) -> list[exp.Expr] | None:
+    """The statements of a text if each of them reads the catalog alone, else None."""
+    if _HINT.search(text) is None:
+        return None
+    try:
+        ready = _OID_LISTS.sub(rf"\1{_OIDS}", text)
+        found = [ast for ast in sqlglot.parse(ready, dialect="postgres") if ast is not None]
+    except SqlglotError:
+        return None
+    return found if found and all(_is_on_catalog(ast) for ast in found) else None
+
+
+def catalog_parameters(query: exp.Expr, given: Sequence[int]) -> tuple[int, ...]:
+    """The types of parameters: those that a client gave, else those they are cast to, else text."""
+    found: dict[int, int] = {}
+    for node in query.find_all(exp.Parameter, exp.Placeholder):
+        place = int(node.name or node.this.name) - 1
+        parent = node.parent
+        name = "text"
+        if isinstance(parent, exp.Cast):
+            name = parent.to.sql(dialect="postgres").lower()
+        name = "oid[]" if name == _OIDS else name
+        base, is_list = name.removesuffix("[]"), name.endswith("[]")
+        known = next((t for t in builtin_types() if base in (t["typname"], t["shown"])), None)
+        number = int(known["typarray" if is_list else "oid"]) if known else _TEXT
+        found[place] = (
+            max(found.get(place, 0), number) if name != "text" else found.get(place, number)
+        )
+    known_oids = [found.get(place, _TEXT) for place in range(max(found, default=-1) + 1)]
+    known_oids[: len(given)] = [
+        oid or known_oids[i] for i, oid in enumerate(given[: len(known_oids)])
+    ]
+    return tuple(known_oids)
+
+
+def _is_on_catalog(ast: exp.Expr) -> bool:
+    if not isinstance(ast, exp.Query):
+        return False
+    ctes = {cte.alias for cte in ast.find_all(exp.CTE)}
+    tables = [t for t in ast.find_all(exp.Table) if isinstance(t.this, exp.Identifier)]
+    named = [t for t in tables if t.db or t.name not in ctes]
+    if named:
+        return all(_is_relation(table) for table in named)
+    return any(name in _ALONE for name in _function_names(ast))
+
+
+def _is_relation(table: exp.Table) -> bool:
+    return table.db.lower() in {"", "pg_catalog"} and table.name.lower() in relation_columns()
+
+
+def _function_names(ast: exp.Expr) -> list[str]:
+    found = [node.name.lower() for node in ast.find_all(exp.Anonymous)]
+    named = [node.sql_name().lower() for node in ast.find_all(exp.Func)]
+    return found + [_SPOKEN.get(name, name) for name in named]
+
+
+def translated(ast: exp.Expr) -> str:
+    """The statement in the engine's SQL, over the relations of schema ``pgc``."""
+    found = ast.copy()
+    for node in list(found.walk()):
+        changed = _changed(node)
+        if changed is not node:
+            node.replace(changed)
+    return str(found.sql(dialect="duckdb"))
+
+
+def _changed(node: exp.Expr) -> exp.Expr:
+    match node:
+        case exp.Table() if isinstance(node.this, exp.Identifier) and _is_relation(node):
+            node.set("db", exp.to_identifier("pgc"))
+            node.set("this", exp.to_identifier(node.name.lower()))
+        case exp.Table() if isinstance(node.this, exp.Func) and node.db.lower() == "pg_catalog":
+            return _table_function(node)
+        case exp.Column() if node.name.lower() == "tableoid":
+            return exp.Literal.number(0)
+        case exp.Column() if node.db.lower() == "pg_catalog":
+            node.set("db", exp.to_identifier("pgc"))
+        case exp.Dot() if _is_call_of(node):
+            return cast("exp.Expr", node.expression)
+        case exp.Anonymous():
+            return _call(node.name.lower(), node)
+        case exp.CurrentUser() | exp.SessionUser() | exp.CurrentDatabase() | exp.CurrentCatalog():
+            name = "current_user" if "User" in type(node).__name__ else "current_database"
+            return exp.Anonymous(this=f"pgc_{name}", expressions=[])
+        case exp.CurrentVersion():
+            return exp.Anonymous(this="pgc_version", expressions=[])
+        case exp.CurrentSchema():
+            return exp.Anonymous(this="pgc_current_schema", expressions=[])
+        case exp.Collate():
+            return cast("exp.Expr", node.this)
+        case exp.Operator():
+            return _operator(node)
+        case exp.Cast():
+            return _cast(node)
+        case exp.Func() if node.sql_name().lower() in MACROS:
+            arguments = list(node.iter_expressions())
+            return exp.Anonymous(this=f"pgc_{node.sql_name().lower()}", expressions=arguments)
+    return node
+
+
+def _table_function(node: exp.Table) -> exp.Expr:
+    """A function among tables; a macro gives one row there."""
+    call = node.this
+    if not isinstance(call, exp.Anonymous) or call.name.lower() not in MACROS:
+        node.set("db", None)
+        return node
+    alias = node.alias or call.name.lower()
+    given = node.args.get("alias")
+    names = [column.name for column in given.columns] if given else []
+    call.set("this", f"pgc_{call.name.lower()}")
+    columns = [exp.alias_(call, names[0] if names else alias, copy=False)]
+    if names[1:]:
+        columns.append(exp.alias_(exp.Literal.number(1), names[1]))
+    return exp.select(*columns, copy=False).subquery(alias, copy=False)
+
+
+def _is_call_of(node: exp.Dot) -> bool:
+    schema = node.this.name.lower() if isinstance(node.this, exp.Identifier | exp.Column) else ""
+    return schema in {"pg_catalog", "information_schema"} and isinstance(node.expression, exp.Func)
+
+
+def _call(name: str, node: exp.Anonymous) -> exp.Expr:
+    if name in MACROS:
+        node.set("this", f"pgc_{name}")
+    elif name in {"json_build_object", "jsonb_build_object"}:
+        node.set("this", "json_object")
+    return node
+
+
+def _operator(node: exp.Operator) -> exp.Expr:
+    """``a OPERATOR(pg_catalog.~) b``."""
+    sign = str(node.args["operator"]).rsplit(".", 1)[-1].strip("() ")
+    match sign:
+        case "~":
+            return exp.RegexpLike(this=node.this, expression=node.expression)
+        case "!~":
+            return exp.Not(this=exp.RegexpLike(this=node.this, expression=node.expression))
+        case "=":
+            return exp.EQ(this=node.this, expression=node.expression)
+        case "~~":
+            return exp.Like(this=node.this, expression=node.expression)
+        case _:
+            return node
+
+
+def _cast(node: exp.Cast) -> exp.Expr:
+    name = node.to.sql(dialect="postgres").lower().replace("pg_catalog.", "").replace('"', "")
+    if name == _OIDS:
+        name = "oid[]"
+    is_list = name.endswith("[]")
+    name = name.removesuffix("[]")
+    if name in _OBJECT_TYPES and not is_list:
+        return _object_cast(node, name)
+    if name in _TEXT_TYPES or name in _OBJECT_TYPES:
+        node.set("to", exp.DataType.build("VARCHAR[]" if is_list else "VARCHAR"))
+    elif name in _NUMBER_TYPES:
+        node.set("to", exp.DataType.build("BIGINT[]" if is_list else "BIGINT"))
+    elif "pg_catalog." in node.to.sql(dialect="postgres").lower():
+        kind = name + ("[]" if is_list else "")
+        node.set("to", exp.DataType.build(kind, dialect="postgres"))
+    return node
+
+
+def _object_cast(node: exp.Cast, name: str) -> exp.Expr:
+    """A name becomes its number; a number is shown as its name."""
+    given = node.this
+    is_name = isinstance(given, exp.Literal) and given.is_string and not given.name.isdigit()
+    if isinstance(given, exp.Literal) and given.name.isdigit():
+        return exp.Literal.number(given.name)
+    if name == "regclass" and (is_name or isinstance(given, exp.Placeholder | exp.Parameter)):
+        return exp.Anonymous(this="pgc_to_regclass", expressions=[given])
+    if name == "regtype" and is_name:
+        return exp.Anonymous(this="pgc_to_regtype", expressions=[given])
+    if f"as_{name}" in MACROS:
+        return exp.Anonymous(this=f"pgc_as_{name}", expressions=[given])
+    return exp.cast(given, "VARCHAR")

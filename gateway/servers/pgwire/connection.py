@@ -1,0 +1,409 @@
+"""One client's connection after its login: messages in, answers out, over a session.
+
+    simple query      each statement of a text in turn; several are one transaction
+    extended query    Parse, Bind, Describe, Execute, up to Sync, which are one transaction
+    after an error    everything up to Sync is passed over
+
+A statement whose Execute is followed by Sync commits by itself, so that the session can run it
+again when another one came first; others begin a transaction, which Sync ends.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from gateway.errors import TOO_DEEP
+from gateway.servers.pg_catalog.reader import CatalogReader
+from gateway.servers.pgwire import messages
+from gateway.servers.pgwire.cursors import (
+    CloseCursor,
+    CursorCommand,
+    DeclareCursor,
+    FetchCursor,
+)
+from gateway.servers.pgwire.messages import Bind, BodyReader, protocol_error
+from gateway.servers.pgwire.parameters import value_of
+from gateway.servers.pgwire.portals import (
+    Portal,
+    RowStream,
+    fields_of,
+)
+from gateway.servers.pgwire.rows import data_rows
+from gateway.servers.pgwire.statement_store import StatementStore
+from gateway.servers.pgwire.stream import MessageStream
+from gateway.servers.pgwire.tags import command_tag, error_fields
+from gateway.session.outcome import StatementOutcome
+from gateway.session.results import BufferedRows
+from gateway.session.session import Session
+from journal.model.errors import Code, PalimpsestError
+from journal.model.failures import failures
+from journal.model.result_column import ResultColumn
+from rewriter.statement import Begin, Call, Commit, Rollback, SqlStatement
+from rewriter.syntax.parsing import Parsed
+
+_LOG = logging.getLogger("palimpsest.pgwire")
+_STATUS = {"idle": "I", "transaction": "T", "failed": "E"}
+
+
+class ClientConnection:
+    """Answers the messages of one client with what its session does."""
+
+    def __init__(self, stream: MessageStream, session: Session, catalog: CatalogReader) -> None:
+        self._stream = stream
+        self._session = session
+        self._catalog = catalog
+        self._statements = StatementStore(session, catalog, self._cursor_columns)
+        self._portals: dict[str, Portal] = {}
+        self._is_implicit = False
+        """The transaction is that of messages up to Sync, or of one text."""
+        self._skips = False
+        self._text = ""
+        self._handlers: dict[bytes, Callable[[bytes], None]] = {
+            b"Q": self._query,
+            b"P": self._parse,
+            b"B": self._bind,
+            b"D": self._describe,
+            b"E": self._execute,
+            b"C": self._close,
+            b"S": self._sync,
+            b"H": self._flush,
+        }
+
+    def serve(self) -> None:
+        """Answer messages until the client says goodbye; raises ClientGone, PROTOCOL."""
+        self._ready()
+        while True:
+            if not self._stream.is_buffering:
+                self._stream.flush()
+            kind, body = self._stream.read()
+            if kind == b"X":
+                return
+            if self._skips and kind != b"S":
+                continue
+            handler = self._handlers.get(kind)
+            if handler is None and kind in (b"d", b"c", b"f"):
+                continue  # What is left of a COPY that has failed.
+            if handler is None:
+                raise protocol_error(f"there is no message of type {kind!r}")
+            self._guarded(kind, partial(handler, body))
+
+    def close(self) -> None:
+        """Let go of all results."""
+        for portal in self._portals.values():
+            portal.close()
+        self._portals.clear()
+        self._catalog.close()
+
+    def _guarded(self, kind: bytes, act: Callable[[], None]) -> None:
+        """Handle a message; its error is answered, and up to Sync nothing else happens."""
+        try:
+            with failures():
+                act()
+            return
+        except PalimpsestError as error:
+            if error.code is Code.PROTOCOL:
+                raise
+            found = error
+        except RecursionError:
+            found = TOO_DEEP
+        except (OSError, ConnectionError):
+            raise
+        except Exception as error:
+            if type(error).__name__ == "ClientGone":
+                raise
+            _LOG.exception("a statement failed")
+            found = PalimpsestError(
+                Code.INVARIANT, f"{type(error).__name__}: {error}", advice="report it"
+            )
+        self._stream.write(messages.error_response(error_fields(found, self._text)))
+        if self._is_implicit:
+            self._session.rollback()
+            self._is_implicit = False
+        if kind == b"Q":
+            self._drop_unnamed()
+            self._ready()
+        else:
+            self._skips = True
+
+    def _ready(self) -> None:
+        self._stream.write(messages.ready(_STATUS[self._session.status]))
+        self._stream.flush()
+
+    def _query(self, body: bytes) -> None:
+        """A text of any number of statements, answered in text format."""
+        self._text = text = BodyReader(body).text()
+        self._statements.forget("")
+        self._drop_unnamed()
+        found = self._statements.split(text)
+        if not found:
+            self._stream.write(messages.EMPTY_QUERY)
+        for place, statement in enumerate(found):
+            if statement.parsed is not None:
+                self._begin_implicitly(statement.parsed, is_last=len(found) == 1)
+            portal = Portal(statement, (), ())
+            self._start(portal)
+            if portal.outcome is not None and portal.outcome.columns is not None:
+                self._describe_rows(portal, portal.outcome.columns)
+            self._run(portal, 0)
+            if place == len(found) - 1:
+                self._end_implicitly()
+        self._drop_unnamed()
+        self._ready()
+
+    def _parse(self, body: bytes) -> None:
+        message = messages.read_parse(body)
+        self._text = message.text
+        self._statements.prepare(message)
+        self._stream.write(messages.PARSE_COMPLETE)
+
+    def _bind(self, body: bytes) -> None:
+        message = messages.read_bind(body)
+        statement = self._statements.get(message.statement)
+        self._text = statement.text
+        oids = self._statements.parameter_oids(statement)
+        values = self._values(message, oids)
+        self._drop_portal(message.portal)
+        self._portals[message.portal] = Portal(statement, values, message.result_formats)
+        self._stream.write(messages.BIND_COMPLETE)
+
+    def _values(self, message: Bind, oids: Sequence[int]) -> list[Any]:
+        if len(message.values) != len(oids):
+            raise protocol_error(
+                f"Bind gives {len(message.values)} values to a statement that takes {len(oids)}"
+            )
+        formats = message.formats
+        if len(formats) <= 1:
+            formats = (formats[0] if formats else messages.TEXT,) * len(oids)
+        return [
+            value_of(value, oid, form)
+            for value, oid, form in zip(message.values, oids, formats, strict=True)
+        ]
+
+    def _describe(self, body: bytes) -> None:
+        kind, name = messages.read_named(body)
+        if kind == "S":
+            statement = self._statements.get(name)
+            oids = self._statements.parameter_oids(statement)
+            self._stream.write(messages.parameter_description(oids))
+            columns = self._statements.columns(statement)
+            if columns is None:
+                self._stream.write(messages.NO_DATA)
+            else:
+                fields = fields_of(statement.named(columns))
+                self._stream.write(messages.row_description(fields, [messages.TEXT] * len(fields)))
+            return
+        portal = self._portal(name)
+        statement = portal.statement
+        shown: Sequence[ResultColumn] | None = self._statements.columns(statement)
+        if portal.is_cursor and portal.outcome is not None:
+            shown = portal.outcome.columns
+        if shown is None and statement.parsed and isinstance(statement.parsed.statement, Call):
+            # What a procedure gives is known when it has run; psycopg asks just before.
+            self._start(portal)
+            shown = portal.outcome.columns if portal.outcome else None
+        if shown is None:
+            self._stream.write(messages.NO_DATA)
+        else:
+            self._describe_rows(portal, shown)
+
+    def _describe_rows(self, portal: Portal, columns: Sequence[ResultColumn]) -> None:
+        formats = portal.result_formats(columns)
+        fields = fields_of(portal.statement.named(columns))
+        self._stream.write(messages.row_description(fields, formats))
+
+    def _execute(self, body: bytes) -> None:
+        reader = BodyReader(body)
+        name, limit = reader.text(), max(0, reader.int32())
+        portal = self._portal(name)
+        self._text = portal.statement.text
+        parsed = portal.statement.parsed
+        if portal.statement.is_empty:
+            self._stream.write(messages.EMPTY_QUERY)
+            return
+        if parsed is None:
+            self._start(portal)
+        elif portal.outcome is None and not portal.is_complete:
+            # A portal that may be left half-read needs a transaction, too.
+            is_last = limit == 0 and self._stream.next_kind() == b"S"
+            self._begin_implicitly(parsed, is_last=is_last)
+            self._start(portal)
+        self._run(portal, limit)
+
+    def _close(self, body: bytes) -> None:
+        kind, name = messages.read_named(body)
+        if kind == "S":
+            self._statements.forget(name)
+        else:
+            self._drop_portal(name)
+        self._stream.write(messages.CLOSE_COMPLETE)
+
+    def _sync(self, body: bytes) -> None:
+        del body
+        self._skips = False
+        self._end_implicitly()
+        if not self._session.in_transaction:
+            self._drop_portals()
+        self._ready()
+
+    def _flush(self, body: bytes) -> None:
+        del body
+        self._stream.flush()
+
+    def _begin_implicitly(self, parsed: Parsed, *, is_last: bool) -> None:
+        """Begin the transaction of several statements, unless a client begins its own."""
+        if self._is_implicit and isinstance(parsed.statement, Begin):
+            # As in PostgreSQL, what came before in the same text belongs to it.
+            self._is_implicit = False
+            return
+        runs_alone = not isinstance(parsed.statement, SqlStatement) or self._is_implicit
+        if is_last or runs_alone or self._session.in_transaction:
+            return
+        self._session.begin()
+        self._is_implicit = True
+
+    def _end_implicitly(self) -> None:
+        if self._is_implicit:
+            self._is_implicit = False
+            self._session.commit()
+
+    def _start(self, portal: Portal) -> None:
+        """Run the statement of a portal, up to its first row."""
+        if portal.outcome is not None:
+            return
+        if portal.statement.catalog is not None:
+            self._read_catalog(portal, portal.statement.catalog)
+            return
+        if portal.statement.cursor is not None:
+            self._run_cursor(portal, portal.statement.cursor)
+            return
+        parsed = portal.statement.parsed
+        assert parsed is not None
+        match parsed.statement:
+            case Begin() if self._session.in_transaction:
+                portal.outcome = StatementOutcome("BEGIN")
+                return
+            case Commit() if self._session.status == "failed":
+                self._session.rollback()
+                portal.outcome = StatementOutcome("ROLLBACK")
+            case Commit() | Rollback(None) if not self._session.in_transaction:
+                portal.outcome = StatementOutcome(parsed.text.split(None, 1)[0].upper())
+            case _:
+                portal.outcome = self._session.run(parsed, portal.values)
+        if isinstance(parsed.statement, Commit | Rollback):
+            self._is_implicit = False
+        outcome = portal.outcome
+        if outcome.rows is not None and outcome.columns is not None:
+            with self._session.fetching(outcome.rows):
+                portal.stream = RowStream(outcome)
+
+    def _read_catalog(self, portal: Portal, query: exp.Expr) -> None:
+        if self._session.transaction is not None:
+            self._session.transaction.check_open()
+        portal.outcome = self._catalog.run(query, portal.values)
+        portal.stream = RowStream(portal.outcome)
+
+    def _run_cursor(self, portal: Portal, command: CursorCommand) -> None:
+        """DECLARE starts a portal of that name; FETCH takes its next rows as a result."""
+        match command:
+            case DeclareCursor(name, query):
+                if not self._session.in_transaction:
+                    raise PalimpsestError(
+                        Code.NO_TRANSACTION,
+                        "DECLARE CURSOR needs a transaction",
+                        advice="start one with BEGIN",
+                    )
+                (statement,) = self._statements.split(query)
+                opened = Portal(statement, (), (), is_cursor=True)
+                self._start(opened)
+                self._drop_portal(name)
+                self._portals[name] = opened
+                portal.outcome = StatementOutcome("DECLARE CURSOR")
+            case FetchCursor(name, limit, is_move):
+                source = self._portal(name)
+                taken = [] if source.stream is None else self._next_batches(source, limit)
+                count = sum(batch.num_rows for batch in taken)
+                if is_move:
+                    portal.outcome = StatementOutcome("MOVE", count)
+                    return
+                assert source.outcome is not None
+                columns = source.statement.named(source.outcome.columns or ())
+                rows = BufferedRows(pa.Table.from_batches(taken) if taken else pa.table({}), list)
+                portal.outcome = StatementOutcome("FETCH", count, columns, rows)
+                portal.stream = RowStream(portal.outcome)
+            case CloseCursor(str(name)):
+                self._portal(name)
+                self._drop_portal(name)
+                portal.outcome = StatementOutcome("CLOSE CURSOR")
+            case CloseCursor():
+                for cursor in [name for name, p in self._portals.items() if p.is_cursor]:
+                    self._drop_portal(cursor)
+                portal.outcome = StatementOutcome("CLOSE CURSOR ALL")
+
+    def _cursor_columns(self, name: str) -> Sequence[ResultColumn]:
+        source = self._portal(name)
+        columns = source.outcome.columns if source.outcome else None
+        return source.statement.named(columns or ())
+
+    def _next_batches(self, source: Portal, limit: int) -> list[pa.RecordBatch]:
+        assert source.stream is not None
+        assert source.outcome is not None
+        assert source.outcome.rows is not None
+        with self._session.fetching(source.outcome.rows):
+            return list(source.stream.take(limit))
+
+    def _run(self, portal: Portal, limit: int) -> None:
+        """Send rows of a portal, and how its statement ended or that there are more."""
+        outcome = portal.outcome
+        assert outcome is not None
+        if portal.stream is None:
+            count = 0 if portal.is_complete else outcome.row_count
+            self._stream.write(messages.command_complete(command_tag(outcome.tag, count)))
+            portal.is_complete = True
+            return
+        assert outcome.columns is not None
+        assert outcome.rows is not None
+        names = [column.type for column in outcome.columns]
+        formats = portal.result_formats(outcome.columns)
+        zone = self._session.settings.timezone or "UTC"
+        with self._session.fetching(outcome.rows):
+            for batch in portal.stream.take(limit):
+                self._stream.write(data_rows(batch, names, formats, zone))
+            is_done = portal.stream.is_done
+        if not is_done:
+            self._stream.write(messages.PORTAL_SUSPENDED)
+            return
+        sent = portal.stream.sent
+        portal.close()
+        portal.is_complete = True
+        count = outcome.row_count if outcome.row_count >= 0 else sent
+        self._stream.write(messages.command_complete(command_tag(outcome.tag, count)))
+
+    def _portal(self, name: str) -> Portal:
+        found = self._portals.get(name)
+        if found is None:
+            raise PalimpsestError(
+                Code.NO_CURSOR, f'there is no portal "{name}"', advice="bind it first"
+            )
+        return found
+
+    def _drop_portal(self, name: str) -> None:
+        portal = self._portals.pop(name, None)
+        if portal is not None:
+            portal.close()
+
+    def _drop_portals(self) -> None:
+        for name in list(self._portals):
+            self._drop_portal(name)
+
+    def _drop_unnamed(self) -> None:
+        """A simple query ends the unnamed portal; cursors stay until their transaction ends."""
+        if not self._session.in_transaction:
+            self._drop_portals()
+        else:
+            self._drop_portal("")

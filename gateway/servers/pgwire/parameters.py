@@ -1,0 +1,170 @@
+"""Values of parameters as clients send them, text or binary, as Python values."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import struct
+import uuid
+from collections.abc import Callable
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from gateway.servers.pgwire import types
+from gateway.servers.pgwire.array_text import parse_array
+from gateway.servers.pgwire.messages import BINARY, protocol_error
+from gateway.servers.pgwire.values_binary import numeric_from
+from journal.model.errors import Code, PalimpsestError
+
+_DAY_ZERO = dt.date(2000, 1, 1)
+_MOMENT_ZERO = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - of no zone
+_TRUE = frozenset({"t", "true", "y", "yes", "on", "1"})
+_FALSE = frozenset({"f", "false", "n", "no", "off", "0"})
+
+
+def value_of(data: bytes | None, oid: int, form: int) -> Any:
+    """The value of a parameter; raises CONVERSION where the bytes are none of that type."""
+    if data is None:
+        return None
+    kind = types.BY_OID.get(oid)
+    element = types.ELEMENTS.get(oid)
+    if kind is None and element is None and oid not in types.OTHER_TEXT and form == BINARY:
+        raise protocol_error(f"a parameter has the type {oid}, whose binary format is unknown here")
+    name = "text" if kind is None else kind.name
+    try:
+        if form == BINARY:
+            return _array(data) if element is not None else _FROM_BINARY[name](data)
+        text = data.decode()
+        if element is not None:
+            return parse_array(text, _FROM_TEXT[element.name])
+        return _FROM_TEXT[name](text)
+    except (ValueError, InvalidOperation, struct.error, IndexError) as error:
+        shown = (types.ELEMENTS[oid].name + "[]") if element is not None else name
+        raise PalimpsestError(
+            Code.CONVERSION,
+            f"a parameter is no {shown}: {error}",
+            advice="send a value of that type",
+        ) from error
+
+
+def _boolean(text: str) -> bool:
+    word = text.strip().lower()
+    if word not in _TRUE | _FALSE:
+        raise ValueError(f"{text!r} is neither true nor false")
+    return word in _TRUE
+
+
+def _bytes(text: str) -> bytes:
+    if text.startswith("\\x"):
+        return bytes.fromhex(text[2:])
+    return text.encode("latin-1").decode("unicode_escape").encode("latin-1")
+
+
+def _as_text(text: str) -> str:
+    """Moments and intervals: the store reads their many spellings."""
+    return text
+
+
+def _number(text: str) -> int | Decimal | float:
+    return Decimal(text.strip())
+
+
+def _json(text: str) -> str:
+    json.loads(text)
+    return text
+
+
+_FROM_TEXT: dict[str, Callable[[str], Any]] = {
+    "bool": _boolean,
+    "bytea": _bytes,
+    "int2": int,
+    "int4": int,
+    "int8": int,
+    "oid": int,
+    "float4": float,
+    "float8": float,
+    "numeric": _number,
+    "text": _as_text,
+    "json": _json,
+    "uuid": uuid.UUID,
+    "date": _as_text,
+    "time": _as_text,
+    "timetz": _as_text,
+    "timestamp": _as_text,
+    "timestamptz": _as_text,
+    "interval": _as_text,
+}
+
+
+def _integer(data: bytes) -> int:
+    return int.from_bytes(data, "big", signed=True)
+
+
+def _float(data: bytes) -> float:
+    return float(struct.unpack("!f" if len(data) == 4 else "!d", data)[0])
+
+
+def _date(data: bytes) -> dt.date:
+    return _DAY_ZERO + dt.timedelta(days=_integer(data))
+
+
+def _time(data: bytes) -> dt.time:
+    return (_MOMENT_ZERO + dt.timedelta(microseconds=_integer(data))).time()
+
+
+def _timetz(data: bytes) -> dt.time:
+    zone = dt.timezone(dt.timedelta(seconds=-_integer(data[8:])))
+    return _time(data[:8]).replace(tzinfo=zone)
+
+
+def _timestamp(data: bytes) -> dt.datetime:
+    return _MOMENT_ZERO + dt.timedelta(microseconds=_integer(data))
+
+
+def _timestamptz(data: bytes) -> dt.datetime:
+    return _timestamp(data).replace(tzinfo=dt.UTC)
+
+
+def _interval(data: bytes) -> str:
+    micros, days, months = struct.unpack("!qii", data)
+    return f"{months} months {days} days {micros} microseconds"
+
+
+def _array(data: bytes) -> list[Any]:
+    dimensions, _, oid = struct.unpack_from("!iiI", data)
+    if dimensions == 0:
+        return []
+    if not 1 <= dimensions <= 6:
+        raise ValueError(f"{dimensions} dimensions")
+    sizes = [struct.unpack_from("!i", data, 12 + 8 * i)[0] for i in range(dimensions)]
+    at, items = 12 + 8 * dimensions, []
+    while at < len(data):
+        (size,) = struct.unpack_from("!i", data, at)
+        at += 4
+        items.append(None if size < 0 else value_of(data[at : at + size], oid, BINARY))
+        at += max(size, 0)
+    for size in reversed(sizes[1:]):
+        items = [items[i : i + size] for i in range(0, len(items), size)]
+    return items
+
+
+_FROM_BINARY: dict[str, Callable[[bytes], Any]] = {
+    "bool": lambda data: data != b"\x00",
+    "bytea": bytes,
+    "int2": _integer,
+    "int4": _integer,
+    "int8": _integer,
+    "oid": lambda data: int.from_bytes(data, "big"),
+    "float4": _float,
+    "float8": _float,
+    "numeric": numeric_from,
+    "text": bytes.decode,
+    "json": bytes.decode,
+    "uuid": lambda data: uuid.UUID(bytes=data),
+    "date": _date,
+    "time": _time,
+    "timetz": _timetz,
+    "timestamp": _timestamp,
+    "timestamptz": _timestamptz,
+    "interval": _interval,
+}

@@ -1,0 +1,120 @@
+"""Prepared statements and portals of one client, and the rows that portals give bit by bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from sqlglot import exp
+
+from gateway.servers.pgwire.column_names import postgres_names
+from gateway.servers.pgwire.cursors import CursorCommand
+from gateway.servers.pgwire.messages import TEXT, Field, protocol_error
+from gateway.servers.pgwire.types import field_of
+from gateway.session.outcome import StatementOutcome
+from journal.model.result_column import ResultColumn
+from rewriter.syntax.parsing import Parsed
+
+BATCH_ROWS = 1 << 14
+
+
+@dataclass(slots=True)
+class PreparedStatement:
+    """A statement under a name; ``parsed`` is None for an empty one.
+
+    ``oids`` are the types that the client gave, 0 for those it left open; ``columns`` and ``known``
+    what a description has found, None before. ``catalog`` is a statement on PostgreSQL's catalog,
+    ``cursor`` a command on a cursor.
+    """
+
+    text: str
+    parsed: Parsed | None
+    oids: tuple[int, ...] = ()
+    catalog: exp.Expr | None = None
+    cursor: CursorCommand | None = None
+    columns: tuple[ResultColumn, ...] | None = None
+    known: tuple[int, ...] | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """True for a text without a statement."""
+        return self.parsed is None and self.catalog is None and self.cursor is None
+
+    def named(self, columns: Sequence[ResultColumn]) -> list[ResultColumn]:
+        """Columns of its rows under the names that PostgreSQL gives them."""
+        return postgres_names(self.parsed, columns)
+
+
+class RowStream:
+    """The rows of a result in Arrow batches, as many at a time as a client asks for."""
+
+    def __init__(self, outcome: StatementOutcome) -> None:
+        assert outcome.rows is not None
+        self._rows = outcome.rows
+        self._batches: Iterator[pa.RecordBatch] = outcome.rows.batches(BATCH_ROWS)
+        self._ahead: pa.RecordBatch | None = None
+        self.sent = 0
+
+    def take(self, limit: int) -> Iterator[pa.RecordBatch]:
+        """Batches of at most ``limit`` rows in all, 0 for all that are left."""
+        left = limit
+        while limit == 0 or left > 0:
+            batch = self._ahead if self._ahead is not None else next(self._batches, None)
+            self._ahead = None
+            if batch is None:
+                return
+            if limit and batch.num_rows > left:
+                batch, self._ahead = batch.slice(0, left), batch.slice(left)
+            left -= batch.num_rows
+            self.sent += batch.num_rows
+            if batch.num_rows:
+                yield batch
+
+    @property
+    def is_done(self) -> bool:
+        """True when no row is left; may read ahead."""
+        while self._ahead is None or not self._ahead.num_rows:
+            self._ahead = next(self._batches, None)
+            if self._ahead is None:
+                return True
+        return False
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        self._rows.close()
+
+
+@dataclass(slots=True)
+class Portal:
+    """A statement with its values; ``outcome`` and ``stream`` stand while it gives rows."""
+
+    statement: PreparedStatement
+    values: Sequence[Any]
+    formats: tuple[int, ...]
+    outcome: StatementOutcome | None = None
+    stream: RowStream | None = None
+    is_complete: bool = False
+    is_cursor: bool = False
+
+    def result_formats(self, columns: Sequence[ResultColumn]) -> list[int]:
+        """The format of each column: none given is text, one given is that of all."""
+        if len(self.formats) <= 1:
+            return [self.formats[0] if self.formats else TEXT] * len(columns)
+        if len(self.formats) != len(columns):
+            raise protocol_error(
+                f"Bind gives {len(self.formats)} formats for {len(columns)} columns"
+            )
+        return list(self.formats)
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        if self.stream is not None:
+            self.stream.close()
+            self.stream = None
+
+
+def fields_of(columns: Sequence[ResultColumn]) -> list[Field]:
+    """Columns as the protocol describes them."""
+    return [field_of(column) for column in columns]

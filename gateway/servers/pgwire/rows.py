@@ -1,0 +1,61 @@
+"""Rows of an Arrow batch as DataRow messages, all of them in one buffer.
+
+Each column becomes values with their lengths before them; Arrow joins them row by row, and the data
+of the joined column are the bytes to send.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gateway.servers.pgwire.messages import BINARY
+from gateway.servers.pgwire.values_binary import binary_column
+from gateway.servers.pgwire.values_text import text_column
+
+_LENGTH = 4
+_HEAD = np.dtype([("kind", "S1"), ("size", ">i4"), ("columns", ">i2")])
+
+
+def data_rows(
+    batch: pa.RecordBatch, names: Sequence[str], formats: Sequence[int], zone: str
+) -> memoryview:
+    """The messages of all rows; ``names`` are the types of the columns, ``zone`` the session's."""
+    if batch.num_rows == 0:
+        return memoryview(b"")
+    parts: list[pa.Array] = []
+    sizes = np.full(batch.num_rows, _HEAD.itemsize - 1, np.int64)
+    for column, name, form in zip(batch.columns, names, formats, strict=True):
+        values = _values(column, name, form, zone).cast(pa.binary())
+        lengths = pc.binary_length(values).fill_null(-1).to_numpy(zero_copy_only=False)
+        sizes += np.maximum(lengths, 0) + _LENGTH
+        parts += [_fixed(lengths.astype(">i4")), values.fill_null(b"")]
+    heads = np.empty(batch.num_rows, _HEAD)
+    heads["kind"], heads["size"], heads["columns"] = b"D", sizes, batch.num_columns
+    return _joined([_fixed(heads), *parts], int(sizes.sum()) + batch.num_rows)
+
+
+def _values(column: pa.Array, name: str, form: int, zone: str) -> pa.Array:
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    if isinstance(column, pa.DictionaryArray):
+        column = column.dictionary_decode()
+    return binary_column(column, name) if form == BINARY else text_column(column, name, zone)
+
+
+def _fixed(values: np.ndarray) -> pa.Array:
+    """Values of one size as bytes."""
+    size = values.dtype.itemsize
+    offsets = np.arange(0, (len(values) + 1) * size, size, dtype=np.int32)
+    data = np.ascontiguousarray(values)
+    return pa.Array.from_buffers(
+        pa.binary(), len(values), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    )
+
+
+def _joined(parts: list[pa.Array], size: int) -> memoryview:
+    joined = pc.binary_join_element_wise(*parts, pa.scalar(b"", pa.binary()))
+    return memoryview(joined.buffers()[2])[:size]

@@ -1,0 +1,290 @@
+"""Listens for clients of the PostgreSQL protocol, and gives each a thread and a session.
+
+On a Unix socket the peer must be the user that owns the warehouse; on a TCP port of the loopback,
+where the operator has said so, anybody on the machine gets in.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import secrets
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway.servers.pg_catalog.reader import CatalogReader
+from gateway.servers.pgwire import messages
+from gateway.servers.pgwire.connection import ClientConnection
+from gateway.servers.pgwire.startup import CancelRequest, Greeting, greeting
+from gateway.servers.pgwire.stream import ClientGone, MessageStream
+from gateway.servers.pgwire.tags import error_fields
+from gateway.session.session import Session
+from gateway.version import VERSION
+from journal.model.errors import Code, PalimpsestError
+
+_LOG = logging.getLogger("palimpsest.pgwire")
+SERVER_VERSION = "15.0"
+"""The version of PostgreSQL whose dialect is spoken; drivers look at it."""
+_PEER = struct.Struct("3i")
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLimits:
+    """What one server allows: connections at once, bytes of a message, seconds up to the login."""
+
+    connections: int = 500
+    message_bytes: int = 256 << 20
+    login_s: float = 10.0
+
+
+@dataclass(slots=True)
+class _Client:
+    peer: socket.socket
+    session: Session | None = None
+    pid: int = 0
+    secret: bytes = b""
+
+
+OpenSession = Callable[[str | None, str | None, Mapping[str, str]], Session]
+"""From user, application and settings to a session of theirs."""
+
+
+class PostgresServer:
+    """Serves a warehouse on sockets that listen already; ``close`` ends all connections."""
+
+    def __init__(self, open_session: OpenSession, limits: ServerLimits, owner: int | None) -> None:
+        """``owner`` is the user id that peers on Unix sockets must have, None for any."""
+        self._open_session = open_session
+        self._limits = limits
+        self._owner = owner
+        self._listeners: list[socket.socket] = []
+        self._clients: dict[int, _Client] = {}
+        self._lock = threading.Lock()
+        self._last_pid = 0
+        self._closes = False
+
+    @property
+    def connections(self) -> int:
+        """How many clients there are."""
+        with self._lock:
+            return len(self._clients)
+
+    def listen(self, listener: socket.socket) -> None:
+        """Take clients of a socket from now on."""
+        self._listeners.append(listener)
+        name = f"palimpsest-pgwire-{len(self._listeners)}"
+        threading.Thread(target=self._accept, args=(listener,), name=name, daemon=True).start()
+
+    def close(self, drain_s: float) -> None:
+        """Take no new clients; statements may run for so many seconds more, then they stop."""
+        self._closes = True
+        for listener in self._listeners:
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+        end = time.monotonic() + drain_s
+        while self._busy() and time.monotonic() < end:
+            time.sleep(_POLL_S)
+        for client in self._all():
+            if client.session is not None:
+                client.session.cancel()
+            with suppress(OSError):
+                client.peer.shutdown(socket.SHUT_RDWR)
+        while self.connections and time.monotonic() < end + self._limits.login_s:
+            time.sleep(_POLL_S)
+
+    def _busy(self) -> bool:
+        sessions = [client.session for client in self._all()]
+        return any(
+            s is not None and (s.in_transaction or s.cancellation.is_running) for s in sessions
+        )
+
+    def _all(self) -> list[_Client]:
+        with self._lock:
+            return list(self._clients.values())
+
+    def _accept(self, listener: socket.socket) -> None:
+        while True:
+            try:
+                peer, _ = listener.accept()
+            except OSError:
+                if self._closes:
+                    return
+                time.sleep(_POLL_S)
+                continue
+            with self._lock:
+                self._last_pid += 1
+                client = _Client(peer, pid=self._last_pid)
+                is_full = len(self._clients) >= self._limits.connections
+                self._clients[client.pid] = client
+            thread = threading.Thread(
+                target=self._serve, args=(client, is_full), name="palimpsest-client", daemon=True
+            )
+            thread.start()
+
+    def _serve(self, client: _Client, is_full: bool) -> None:
+        stream = MessageStream(client.peer, self._limits.message_bytes)
+        try:
+            self._talk(client, stream, is_full)
+        except PalimpsestError as error:
+            with suppress(ClientGone):
+                stream.write(messages.error_response(error_fields(error, severity="FATAL")))
+                stream.flush()
+        except ClientGone:
+            pass
+        except Exception:  # noqa: BLE001 - one client must not end the server
+            _LOG.exception("a connection failed")
+        finally:
+            try:
+                if client.session is not None:
+                    client.session.close()
+            finally:
+                with self._lock:
+                    del self._clients[client.pid]
+                client.peer.close()
+
+    def _talk(self, client: _Client, stream: MessageStream, is_full: bool) -> None:
+        client.peer.settimeout(self._limits.login_s)
+        begun = greeting(stream)
+        if isinstance(begun, CancelRequest):
+            self._cancel(begun)
+            return
+        if is_full:
+            raise PalimpsestError(
+                Code.TOO_MANY_CONNECTIONS,
+                f"{self._limits.connections} clients are connected already",
+                advice="close some, or raise max_connections of the server",
+            )
+        self._check_peer(client.peer)
+        client.session = self._session(begun)
+        client.secret = secrets.token_bytes(begun.secret_bytes)
+        client.peer.settimeout(None)
+        stream.write(messages.AUTHENTICATION_OK)
+        for name, value in self._parameter_statuses(begun, client.session).items():
+            stream.write(messages.parameter_status(name, value))
+        stream.write(messages.backend_key(client.pid, client.secret))
+        version = f"PostgreSQL {SERVER_VERSION} (Palimpsest {VERSION})"
+        catalog = CatalogReader(client.session, version, client.pid)
+        connection = ClientConnection(stream, client.session, catalog)
+        try:
+            connection.serve()
+        finally:
+            connection.close()
+
+    def _session(self, begun: Greeting) -> Session:
+        given = {
+            name: value
+            for name, value in begun.parameters.items()
+            if name not in {"user", "database", "options", "replication", "application_name"}
+            and not name.startswith("_pq_.")
+        }
+        given |= _options(begun.parameters.get("options", ""))
+        if begun.parameters.get("replication", "false") not in {"false", "off", "no", "0"}:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED, "there is no replication protocol", advice="connect without it"
+            )
+        application = begun.parameters.get("application_name")
+        return self._open_session(begun.parameters.get("user"), application, given)
+
+    def _parameter_statuses(self, begun: Greeting, session: Session) -> dict[str, str]:
+        return {
+            "server_version": f"{SERVER_VERSION} (Palimpsest {VERSION})",
+            "server_encoding": "UTF8",
+            "client_encoding": "UTF8",
+            "application_name": begun.parameters.get("application_name", ""),
+            "DateStyle": "ISO, YMD",
+            "IntervalStyle": "postgres",
+            "TimeZone": session.settings.timezone or "UTC",
+            "integer_datetimes": "on",
+            "standard_conforming_strings": "on",
+            "default_transaction_read_only": session.settings.default_transaction_read_only,
+            "in_hot_standby": "off",
+            "is_superuser": "on",
+            "session_authorization": begun.parameters.get("user", ""),
+        }
+
+    def _check_peer(self, peer: socket.socket) -> None:
+        if peer.family != socket.AF_UNIX or self._owner is None:
+            return
+        raw = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
+        _, user, _ = _PEER.unpack(raw)
+        if user not in (self._owner, 0):
+            raise PalimpsestError(
+                Code.LOGIN,
+                f"the user with the id {user} does not own the warehouse",
+                advice=f"connect as the user with the id {self._owner}",
+            )
+
+    def _cancel(self, request: CancelRequest) -> None:
+        with self._lock:
+            client = self._clients.get(request.pid)
+        if client is not None and client.session is not None:
+            if secrets.compare_digest(client.secret, request.secret):
+                client.session.cancel()
+
+
+def _options(text: str) -> dict[str, str]:
+    """The settings of ``options``, as drivers spell them: ``-c name=value --name=value``."""
+    words = text.replace("\\ ", "\0").split()
+    found: dict[str, str] = {}
+    while words:
+        word = words.pop(0).replace("\0", " ")
+        if word == "-c" and words:
+            word = words.pop(0).replace("\0", " ")
+        word = word.removeprefix("-c").removeprefix("--")
+        name, sign, value = word.partition("=")
+        if not sign:
+            raise PalimpsestError(
+                Code.SETTING_VALUE,
+                f"the option {word} has no value",
+                advice="write options as -c name=value",
+            )
+        found[name.replace("-", "_")] = value
+    return found
+
+
+def unix_listener(folder: Path, port: int) -> socket.socket:
+    """A socket that psql finds with ``-h folder -p port``, for this user alone.
+
+    Raises NOT_SHARED if another server listens there, or for a folder whose path is too long.
+    """
+    path = socket_path(folder, port)
+    found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+            other.connect(str(path))
+            raise PalimpsestError(
+                Code.NOT_SHARED,
+                f"a server listens at {path} already",
+                advice="choose another port, or end that server",
+            )
+        path.unlink(missing_ok=True)
+        before = os.umask(0o177)
+        try:
+            found.bind(str(path))
+        finally:
+            os.umask(before)
+        found.listen(128)
+    except OSError as error:
+        found.close()
+        raise PalimpsestError(
+            Code.NOT_SHARED,
+            f"{path} cannot be listened at: {error.strerror or error}",
+            advice="name another folder with --socket-dir, one with a short path",
+        ) from error
+    except BaseException:
+        found.close()
+        raise
+    return found
+
+
+def socket_path(folder: Path, port: int) -> Path:
+    """Where PostgreSQL's clients look for the socket of a port."""
+    return folder / f".s.PGSQL.{port}"

@@ -1,0 +1,67 @@
+"""How a connection begins: an offer of encryption, a cancel request, or a client's greeting."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from gateway.servers.pgwire import messages
+from gateway.servers.pgwire.messages import BodyReader, protocol_error
+from gateway.servers.pgwire.stream import MessageStream
+
+_CANCEL, _SSL, _GSSENC = 80_877_102, 80_877_103, 80_877_104
+_MAJOR, _NEWEST_MINOR = 3, 2
+_SECRET_V30, _SECRET_V32 = 4, 32
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequest:
+    """A client wants what another connection of its runs to stop."""
+
+    pid: int
+    secret: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Greeting:
+    """What a client says at its start: the minor version it speaks, and its parameters."""
+
+    minor: int
+    parameters: dict[str, str]
+
+    @property
+    def secret_bytes(self) -> int:
+        """How long the secret of its cancel key is."""
+        return _SECRET_V32 if self.minor >= 2 else _SECRET_V30
+
+
+def greeting(stream: MessageStream) -> Greeting | CancelRequest:
+    """Read up to the greeting; offers of encryption are declined. Raises PROTOCOL."""
+    for _ in range(3):
+        body = stream.read_startup()
+        (code,) = struct.unpack_from("!i", body)
+        if code in (_SSL, _GSSENC):
+            if stream.is_buffering:
+                raise protocol_error("something came before the answer about encryption")
+            stream.write(b"N")
+            stream.flush()
+            continue
+        if code == _CANCEL:
+            return CancelRequest(struct.unpack_from("!i", body, 4)[0], body[8:])
+        return _greeting(stream, code, body[4:])
+    raise protocol_error("encryption was asked for again and again")
+
+
+def _greeting(stream: MessageStream, code: int, body: bytes) -> Greeting:
+    major, minor = code >> 16, code & 0xFFFF
+    if major != _MAJOR:
+        raise protocol_error(f"version {major}.{minor} of the protocol is not spoken here")
+    reader = BodyReader(body)
+    parameters: dict[str, str] = {}
+    while name := reader.text():
+        parameters[name] = reader.text()
+    unknown = [name for name in parameters if name.startswith("_pq_.")]
+    if minor > _NEWEST_MINOR or minor == 1 or unknown:
+        minor = min(minor, _NEWEST_MINOR) if minor != 1 else 0
+        stream.write(messages.negotiate_version(minor, unknown))
+    return Greeting(minor, parameters)

@@ -1,0 +1,118 @@
+"""Texts to statements, the prepared ones by name, and what each takes and gives before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gateway.servers.pg_catalog.reader import CatalogReader
+from gateway.servers.pg_catalog.translation import catalog_parameters, catalog_queries
+from gateway.servers.pgwire.cursors import FetchCursor, cursor_command, split_at_cursors
+from gateway.servers.pgwire.messages import Parse
+from gateway.servers.pgwire.portals import PreparedStatement
+from gateway.servers.pgwire.types import field_of
+from gateway.session.description import describe
+from gateway.session.session import Session
+from journal.model.errors import Code, PalimpsestError
+from journal.model.result_column import ResultColumn
+from rewriter.statement import Explain, ShowSetting, SqlStatement
+
+CursorColumns = Callable[[str], Sequence[ResultColumn]]
+
+
+class StatementStore:
+    """The statements of one client."""
+
+    def __init__(
+        self, session: Session, catalog: CatalogReader, cursor_columns: CursorColumns
+    ) -> None:
+        """``cursor_columns`` finds the columns of an open cursor by its name."""
+        self._session = session
+        self._catalog = catalog
+        self._cursor_columns = cursor_columns
+        self._named: dict[str, PreparedStatement] = {}
+
+    def split(self, text: str, *, placeholders: bool = False) -> list[PreparedStatement]:
+        """The statements of a text: on PostgreSQL's catalog, about cursors, or the session's."""
+        pieces = split_at_cursors(text)
+        if len(pieces) > 1:
+            return [part for piece in pieces for part in self.split(piece)]
+        command = cursor_command(text)
+        if command is not None:
+            return [PreparedStatement(text, None, cursor=command)]
+        queries = catalog_queries(text)
+        if queries is not None:
+            return [PreparedStatement(text, None, catalog=query) for query in queries]
+        found = self._session.parse(text, placeholders)
+        return [PreparedStatement(parsed.text, parsed) for parsed in found]
+
+    def prepare(self, message: Parse) -> None:
+        """Keep a statement under its name; raises DUPLICATE_PREPARED, and SYNTAX for several."""
+        if message.name and message.name in self._named:
+            raise PalimpsestError(
+                Code.DUPLICATE_PREPARED,
+                f'the prepared statement "{message.name}" exists already',
+                advice="close it first, or use another name",
+            )
+        found = self.split(message.text, placeholders="$" in message.text)
+        if len(found) > 1:
+            raise PalimpsestError(
+                Code.SYNTAX,
+                "a prepared statement holds one statement",
+                advice="prepare each by itself, or send them as a simple query",
+            )
+        statement = found[0] if found else PreparedStatement(message.text, None)
+        statement.oids = message.oids
+        self._named[message.name] = statement
+
+    def get(self, name: str) -> PreparedStatement:
+        """The statement of a name; raises UNKNOWN_PREPARED."""
+        found = self._named.get(name)
+        if found is None:
+            raise PalimpsestError(
+                Code.UNKNOWN_PREPARED,
+                f'there is no prepared statement "{name}"',
+                advice="prepare it first, in this connection",
+            )
+        return found
+
+    def forget(self, name: str) -> None:
+        """Forget a statement, if there is one of that name."""
+        self._named.pop(name, None)
+
+    def parameter_oids(self, statement: PreparedStatement) -> tuple[int, ...]:
+        """The types of parameters: those that the client gave, else those of their places."""
+        if statement.known is None:
+            self._learn(statement)
+        assert statement.known is not None
+        return statement.known
+
+    def columns(self, statement: PreparedStatement) -> tuple[ResultColumn, ...] | None:
+        """The columns of the rows that a statement gives; None if it gives none."""
+        if statement.known is None:
+            self._learn(statement)
+        return statement.columns
+
+    def _learn(self, statement: PreparedStatement) -> None:
+        """Find out what a statement takes and gives, once."""
+        parsed, given = statement.parsed, statement.oids
+        if statement.catalog is not None:
+            statement.known = catalog_parameters(statement.catalog, given)
+            found = self._catalog.describe(statement.catalog, statement.known)
+            statement.columns = tuple(found)
+            return
+        if isinstance(statement.cursor, FetchCursor) and not statement.cursor.is_move:
+            statement.columns = tuple(self._cursor_columns(statement.cursor.name))
+        places = [p for p in parsed.parameters if isinstance(p, int)] if parsed else []
+        count = max(places, default=-1) + 1
+        types: tuple[str | None, ...] = (None,) * count
+        if parsed is not None and isinstance(parsed.statement, SqlStatement):
+            described = describe(self._session, parsed)
+            types, statement.columns = described.parameters, described.columns
+        elif parsed is not None and isinstance(parsed.statement, ShowSetting | Explain):
+            # They give rows and change nothing, though they are no queries.
+            outcome = self._session.run(parsed)
+            statement.columns = tuple(outcome.columns or ()) or None
+            outcome.close()
+        known = [field_of(ResultColumn("", kind or "VARCHAR")).oid for kind in types]
+        known[: len(given)] = [oid or known[i] for i, oid in enumerate(given[:count])]
+        statement.known = tuple(known)

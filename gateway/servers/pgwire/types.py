@@ -1,0 +1,93 @@
+"""Types of results as PostgreSQL numbers them, from the gateway's names of types.
+
+Numbers, lengths and modifiers are those of PostgreSQL's ``pg_type`` and ``atttypmod``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from gateway.servers.pgwire.messages import Field
+from journal.model.result_column import ResultColumn
+
+
+@dataclass(frozen=True, slots=True)
+class PgType:
+    """A type: its number, its name, its length in bytes (-1: varies), and that of its arrays."""
+
+    oid: int
+    name: str
+    size: int
+    array: int
+
+
+BOOL = PgType(16, "bool", 1, 1000)
+BYTEA = PgType(17, "bytea", -1, 1001)
+INT8 = PgType(20, "int8", 8, 1016)
+INT2 = PgType(21, "int2", 2, 1005)
+INT4 = PgType(23, "int4", 4, 1007)
+TEXT = PgType(25, "text", -1, 1009)
+INT2VECTOR = PgType(22, "int2vector", -1, 1006)
+OIDVECTOR = PgType(30, "oidvector", -1, 1013)
+OID = PgType(26, "oid", 4, 1028)
+JSON = PgType(114, "json", -1, 199)
+FLOAT4 = PgType(700, "float4", 4, 1021)
+FLOAT8 = PgType(701, "float8", 8, 1022)
+DATE = PgType(1082, "date", 4, 1182)
+TIME = PgType(1083, "time", 8, 1183)
+TIMESTAMP = PgType(1114, "timestamp", 8, 1115)
+TIMESTAMPTZ = PgType(1184, "timestamptz", 8, 1185)
+INTERVAL = PgType(1186, "interval", 16, 1187)
+TIMETZ = PgType(1266, "timetz", 12, 1270)
+NUMERIC = PgType(1700, "numeric", -1, 1231)
+UUID = PgType(2950, "uuid", 16, 2951)
+
+_NAMED = {
+    "BOOLEAN": BOOL, "TINYINT": INT2, "SMALLINT": INT2, "INTEGER": INT4,
+    "USMALLINT": INT4, "BIGINT": INT8, "UINTEGER": INT8, "UBIGINT": NUMERIC, "HUGEINT": NUMERIC,
+    "UHUGEINT": NUMERIC, "FLOAT": FLOAT4, "DOUBLE": FLOAT8, "BLOB": BYTEA, "DATE": DATE,
+    "TIME": TIME, "TIME WITH TIME ZONE": TIMETZ, "TIMESTAMP": TIMESTAMP, "TIMESTAMP_S": TIMESTAMP,
+    "TIMESTAMP_MS": TIMESTAMP, "TIMESTAMP_NS": TIMESTAMP, "TIMESTAMP WITH TIME ZONE": TIMESTAMPTZ,
+    "INTERVAL": INTERVAL, "UUID": UUID, "JSON": JSON, "OID": OID,
+    "INT2VECTOR": INT2VECTOR, "OIDVECTOR": OIDVECTOR,
+    "INT": INT4, "REAL": FLOAT4, "TIMESTAMPTZ": TIMESTAMPTZ, "TIMETZ": TIMETZ, "BYTEA": BYTEA,
+    "UTINYINT": INT2, "INT128": NUMERIC, "UINT128": NUMERIC, "VARBINARY": BYTEA,
+}  # fmt: skip
+_DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
+_NESTED = ("STRUCT(", "MAP(", "UNION(")
+_HEADER = 4
+"""PostgreSQL adds the length of a value's header to modifiers."""
+BY_OID = {t.oid: t for t in (*_NAMED.values(), TEXT)}
+ELEMENTS = {t.array: t for t in BY_OID.values()}
+"""The types of elements by the numbers of array types."""
+OTHER_TEXT = frozenset({18, 19, 705, 1042, 1043, 0})
+"""char, name, unknown, bpchar, varchar, and no type at all: their values are text."""
+
+
+def pg_type(name: str) -> PgType:
+    """The type of values of a type of the gateway's; text for one that PostgreSQL lacks."""
+    if name.startswith("DECIMAL"):
+        return NUMERIC
+    if name.startswith(_NESTED):
+        return JSON
+    return _NAMED.get(name, TEXT)
+
+
+def element_type(name: str) -> str | None:
+    """The type of a list's elements, None for what is no list: ``INTEGER[3]`` as ``INTEGER[]``."""
+    return name[: name.rindex("[")] if name.endswith("]") else None
+
+
+def field_of(column: ResultColumn) -> Field:
+    """A column as the protocol describes it; lists of lists are arrays of their last elements."""
+    inner, is_list = column.type, False
+    while (element := element_type(inner)) is not None:
+        inner, is_list = element, True
+    found = pg_type(inner)
+    modifier = -1
+    if decimal := _DECIMAL.fullmatch(inner):
+        modifier = (int(decimal[1]) << 16 | int(decimal[2])) + _HEADER
+    if is_list:
+        return Field(column.name, found.array, -1, modifier)
+    return Field(column.name, found.oid, found.size, modifier)

@@ -1,0 +1,180 @@
+"""Values of a column in PostgreSQL's binary format: numbers by numpy, the rest one by one.
+
+Source: the send and receive functions of PostgreSQL's types (``numeric_send`` and its kin).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import struct
+import uuid
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from gateway.servers.pgwire.types import (
+    BOOL,
+    DATE,
+    FLOAT4,
+    FLOAT8,
+    INT2,
+    INT4,
+    INT8,
+    OID,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    UUID,
+    PgType,
+    element_type,
+    pg_type,
+)
+
+_EPOCH_DAYS = 10_957
+"""From 1970 to 2000, where PostgreSQL's count begins."""
+_EPOCH_US = _EPOCH_DAYS * 86_400_000_000
+_NUMBERS: dict[int, tuple[str, pa.DataType]] = {
+    INT2.oid: (">i2", pa.int16()),
+    INT4.oid: (">i4", pa.int32()),
+    INT8.oid: (">i8", pa.int64()),
+    OID.oid: (">u4", pa.uint32()),
+    FLOAT4.oid: (">f4", pa.float32()),
+    FLOAT8.oid: (">f8", pa.float64()),
+    DATE.oid: (">i4", pa.int32()),
+    TIME.oid: (">i8", pa.int64()),
+    TIMESTAMP.oid: (">i8", pa.int64()),
+    TIMESTAMPTZ.oid: (">i8", pa.int64()),
+}
+_NUMERIC_HEAD = struct.Struct("!hhHH")
+_BASE = 10_000
+
+
+def binary_column(column: pa.Array, name: str) -> pa.Array:
+    """The values of a column in the binary format of its type, NULL for NULL."""
+    kind = pg_type(name)
+    if element_type(name) is None and kind.oid in _NUMBERS:
+        return _numbers(column, kind)
+    found = [None if v is None else binary_of(v, name) for v in column.to_pylist()]
+    return pa.array(found, pa.binary())
+
+
+def binary_of(value: Any, name: str) -> bytes:
+    """One value in binary format."""
+    inner = element_type(name)
+    if inner is not None:
+        return _array(value, inner)
+    kind = pg_type(name)
+    if kind is BOOL:
+        return b"\x01" if value else b"\x00"
+    if kind.oid in _NUMBERS:
+        return bytes(_numbers(pa.array([value], _arrow(name)), kind)[0].as_py())
+    if kind is UUID:
+        return value if isinstance(value, bytes) else uuid.UUID(str(value)).bytes
+    match value:
+        case Decimal() | int() as number:
+            return _numeric(Decimal(number))
+        case bytes():
+            return value
+        case pa.MonthDayNano():
+            return struct.pack("!qii", value.nanoseconds // 1000, value.days, value.months)
+        case dt.time():
+            offset = value.utcoffset() or dt.timedelta()
+            return struct.pack("!qi", _micros(value), -int(offset.total_seconds()))
+        case _:
+            from gateway.servers.pgwire.values_text import text_of
+
+            return text_of(value, name, "UTC").encode()
+
+
+def _arrow(name: str) -> pa.DataType | None:
+    return pa.timestamp("us") if pg_type(name) is TIMESTAMP else None
+
+
+def _numbers(column: pa.Array, kind: PgType) -> pa.Array:
+    spelling, arrow = _NUMBERS[kind.oid]
+    if kind is TIMESTAMP or kind is TIMESTAMPTZ:
+        column = column.cast(pa.timestamp("us", column.type.tz)).cast(pa.int64())
+    elif kind is TIME:
+        column = column.cast(pa.time64("us")).cast(pa.int64())
+    else:
+        column = column.cast(arrow)
+    values = column.fill_null(0).to_numpy(zero_copy_only=False)
+    if kind is TIMESTAMP or kind is TIMESTAMPTZ:
+        values = values - _EPOCH_US
+    elif kind is DATE:
+        values = values - _EPOCH_DAYS
+    data = np.ascontiguousarray(values, spelling)
+    size = data.dtype.itemsize
+    offsets = np.arange(0, (len(data) + 1) * size, size, dtype=np.int32)
+    found = pa.Array.from_buffers(
+        pa.binary(), len(data), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    )
+    if column.null_count:
+        return pa.compute.if_else(column.is_valid(), found, pa.scalar(None, pa.binary()))
+    return found
+
+
+def _micros(value: dt.time) -> int:
+    seconds = value.hour * 3600 + value.minute * 60 + value.second
+    return seconds * 1_000_000 + value.microsecond
+
+
+def _numeric(value: Decimal) -> bytes:
+    """Digits to base 10,000, the power of the first, a sign and the digits after the point."""
+    if not value.is_finite():
+        return _NUMERIC_HEAD.pack(0, 0, 0xC000 if value.is_nan() else 0xD000, 0)
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    scale = max(0, -exponent)
+    text = ("".join(map(str, digits)) + "0" * max(0, exponent)).rjust(scale, "0")
+    whole, part = text[: len(text) - scale], text[len(text) - scale :].rjust(scale, "0")
+    whole = whole.rjust(-(-len(whole) // 4) * 4, "0")
+    part = part.ljust(-(-len(part) // 4) * 4, "0")
+    groups = [int((whole + part)[i : i + 4]) for i in range(0, len(whole) + len(part), 4)]
+    weight = len(whole) // 4 - 1
+    while groups and groups[0] == 0:
+        groups.pop(0)
+        weight -= 1
+    while groups and groups[-1] == 0:
+        groups.pop()
+    head = _NUMERIC_HEAD.pack(len(groups), weight if groups else 0, 0x4000 * sign, scale)
+    return head + struct.pack(f"!{len(groups)}H", *groups)
+
+
+def numeric_from(data: bytes) -> Decimal:
+    """The number of such bytes."""
+    count, weight, sign, scale = _NUMERIC_HEAD.unpack_from(data)
+    if sign in (0xC000, 0xD000, 0xF000):
+        return Decimal({0xC000: "NaN", 0xD000: "Infinity", 0xF000: "-Infinity"}[sign])
+    groups = struct.unpack_from(f"!{count}H", data, _NUMERIC_HEAD.size)
+    number = 0
+    for group in groups:
+        number = number * _BASE + group
+    found = Decimal(number).scaleb(4 * (weight - count + 1)) if count else Decimal(0)
+    return (-found if sign == 0x4000 else found).quantize(Decimal(1).scaleb(-scale))
+
+
+def _array(values: list[Any], inner: str) -> bytes:
+    """Dimensions, whether there are NULLs, the type of elements, and the elements."""
+    sizes: list[int] = []
+    items: list[Any] = values
+    depth: Any = values
+    while isinstance(depth, list) and depth:
+        sizes.append(len(depth))
+        depth = depth[0]
+    for _ in sizes[1:]:
+        items = [item for part in items for item in part]
+        inner = element_type(inner) or inner
+    has_null = any(item is None for item in items)
+    head = struct.pack("!iiI", len(sizes), has_null, pg_type(inner).oid)
+    dimensions = b"".join(struct.pack("!ii", size, 1) for size in sizes)
+    return head + dimensions + b"".join(_counted(item, inner) for item in items)
+
+
+def _counted(value: Any, name: str) -> bytes:
+    if value is None:
+        return b"\xff\xff\xff\xff"
+    data = binary_of(value, name)
+    return struct.pack("!i", len(data)) + data

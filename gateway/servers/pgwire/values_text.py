@@ -1,0 +1,206 @@
+"""Values of a column as PostgreSQL writes them in text, a column at a time where Arrow can."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import uuid
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from gateway.servers.pgwire.types import (
+    BOOL,
+    BYTEA,
+    FLOAT4,
+    FLOAT8,
+    INT2VECTOR,
+    INTERVAL,
+    JSON,
+    NUMERIC,
+    OIDVECTOR,
+    TIME,
+    TIMESTAMP,
+    TIMESTAMPTZ,
+    TIMETZ,
+    UUID,
+    element_type,
+    pg_type,
+)
+
+_QUOTED = frozenset('{}",\\ \t\n\r\v\f')
+
+
+def text_column(column: pa.Array, name: str, zone: str) -> pa.Array:
+    """The values of a column as UTF-8 bytes; ``name`` is its type, ``zone`` the session's."""
+    if element_type(name) is None:
+        kind = pg_type(name)
+        if kind is BOOL:
+            return pc.if_else(column.cast(pa.bool_()), "t", "f").cast(pa.binary())
+        if kind in (FLOAT4, FLOAT8):
+            return _floats(column).cast(pa.binary())
+        if kind is TIMESTAMP or kind is TIME:
+            return _without_zeros(column).cast(pa.binary())
+        if kind in (INT2VECTOR, OIDVECTOR):
+            return _one_by_one(column, name, zone)
+        if kind in (TIMESTAMPTZ, TIMETZ, INTERVAL, JSON, BYTEA, UUID) or not _is_castable(
+            column.type
+        ):
+            return _one_by_one(column, name, zone)
+        if kind is NUMERIC and pa.types.is_decimal(column.type) and column.type.scale > 6:
+            return _one_by_one(column, name, zone)
+        return column.cast(pa.string()).cast(pa.binary())
+    return _one_by_one(column, name, zone)
+
+
+def text_of(value: Any, name: str, zone: str) -> str:
+    """One value as PostgreSQL writes it."""
+    inner = element_type(name)
+    if inner is not None:
+        return "{" + ",".join(_element(item, inner, zone) for item in value) + "}"
+    return _WRITERS.get(type(value), _any)(value, name, zone)
+
+
+def _is_castable(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_integer(kind)
+        or pa.types.is_decimal(kind)
+        or pa.types.is_date(kind)
+        or pa.types.is_string(kind)
+        or pa.types.is_large_string(kind)
+    )
+
+
+def _floats(column: pa.Array) -> pa.Array:
+    found = column.cast(pa.string())
+    found = pc.replace_substring_regex(found, r"e([+-])(\d)$", r"e\10\2")
+    found = pc.replace_substring_regex(found, r"inf$", "Infinity")
+    return pc.replace_substring(found, "nan", "NaN")
+
+
+def _without_zeros(column: pa.Array) -> pa.Array:
+    """Moments without the zeros at the end of their fractions."""
+    unit = pa.time64("us") if pa.types.is_time(column.type) else pa.timestamp("us")
+    return pc.replace_substring_regex(column.cast(unit).cast(pa.string()), r"\.?0+$", "")
+
+
+def _one_by_one(column: pa.Array, name: str, zone: str) -> pa.Array:
+    values = (_python(scalar) for scalar in column)
+    found = [None if v is None else text_of(v, name, zone).encode() for v in values]
+    return pa.array(found, pa.binary())
+
+
+def _python(scalar: pa.Scalar) -> Any:
+    found = scalar.as_py()
+    if isinstance(scalar, pa.MonthDayNanoIntervalScalar) and found is not None:
+        return (found.months, found.days, found.nanoseconds // 1000)
+    return found
+
+
+def _element(value: Any, name: str, zone: str) -> str:
+    if value is None:
+        return "NULL"
+    text = text_of(value, name, zone)
+    if isinstance(value, list):
+        return text
+    if not text or text.upper() == "NULL" or not _QUOTED.isdisjoint(text):
+        return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return text
+
+
+def _any(value: Any, name: str, zone: str) -> str:
+    del name, zone
+    return str(value)
+
+
+def _float(value: float, name: str, zone: str) -> str:
+    del zone
+    kind = pa.float32() if pg_type(name) is FLOAT4 else pa.float64()
+    return str(_floats(pa.array([value], kind))[0].as_py())
+
+
+def _moment(value: dt.datetime, name: str, zone: str) -> str:
+    del name
+    fraction = f".{value.microsecond:06}".rstrip("0") if value.microsecond else ""
+    if value.tzinfo is None:
+        return f"{value:%Y-%m-%d %H:%M:%S}".zfill(19) + fraction
+    local = value.astimezone(ZoneInfo(zone))
+    return f"{local:%Y-%m-%d %H:%M:%S}".zfill(19) + fraction + _offset(local.utcoffset())
+
+
+def _time(value: dt.time, name: str, zone: str) -> str:
+    del name, zone
+    fraction = f".{value.microsecond:06}".rstrip("0") if value.microsecond else ""
+    return f"{value:%H:%M:%S}{fraction}{_offset(value.utcoffset()) if value.tzinfo else ''}"
+
+
+def _offset(offset: dt.timedelta | None) -> str:
+    seconds = int((offset or dt.timedelta()).total_seconds())
+    sign, seconds = "-" if seconds < 0 else "+", abs(seconds)
+    found = f"{sign}{seconds // 3600:02}"
+    if seconds % 3600:
+        found += f":{seconds % 3600 // 60:02}"
+    return found + (f":{seconds % 60:02}" if seconds % 60 else "")
+
+
+def _interval(value: tuple[int, int, int], name: str, zone: str) -> str:
+    """Months, days and microseconds as PostgreSQL's style ``postgres`` has them."""
+    del name, zone
+    months, days, micros = value
+    # Both parts of the months have their sign.
+    years, months = (abs(months) // 12, abs(months) % 12) if months >= 0 else (
+        -(abs(months) // 12), -(abs(months) % 12)
+    )  # fmt: skip
+    parts: list[str] = []
+    for amount, unit in ((years, "year"), (months, "mon"), (days, "day")):
+        if amount:
+            sign = "+" if amount > 0 and parts and parts[-1].startswith("-") else ""
+            parts.append(f"{sign}{amount} {unit}{'' if amount == 1 else 's'}")
+    if micros or not parts:
+        sign = "-" if micros < 0 else "+" if parts and parts[-1].startswith("-") else ""
+        seconds, micros = divmod(abs(micros), 1_000_000)
+        fraction = f".{micros:06}".rstrip("0") if micros else ""
+        clock = f"{seconds // 3600:02}:{seconds % 3600 // 60:02}:{seconds % 60:02}"
+        parts.append(f"{sign}{clock}{fraction}")
+    return " ".join(parts)
+
+
+def _boolean(value: bool, name: str, zone: str) -> str:
+    del name, zone
+    return "t" if value else "f"
+
+
+def _decimal(value: Decimal, name: str, zone: str) -> str:
+    del name, zone
+    return f"{value:f}"
+
+
+def _bytes(value: bytes, name: str, zone: str) -> str:
+    del zone
+    if pg_type(name) is UUID:
+        return str(uuid.UUID(bytes=value))
+    return "\\x" + value.hex()
+
+
+def _json(value: Any, name: str, zone: str) -> str:
+    del zone
+    if name in ("INT2VECTOR", "OIDVECTOR"):
+        return " ".join(map(str, value))
+    return json.dumps(value, default=str, ensure_ascii=False)
+
+
+_WRITERS: dict[type, Callable[[Any, str, str], str]] = {
+    bool: _boolean,
+    float: _float,
+    Decimal: _decimal,
+    bytes: _bytes,
+    dt.datetime: _moment,
+    dt.time: _time,
+    tuple: _interval,
+    dict: _json,
+    list: _json,
+}

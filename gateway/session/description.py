@@ -1,0 +1,74 @@
+"""What a statement takes and gives, without running it: types of parameters, columns of the answer.
+
+Network protocols tell clients both before a statement runs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from gateway.session.request import StatementRequest
+from gateway.session.session import Session
+from journal.model.plan import USER_PARAMETER
+from journal.model.result_column import ResultColumn
+from rewriter.context import RewriteContext
+from rewriter.preview.synthetic_catalog import plain_scan_info
+from rewriter.reading.parameter_types import parameter_types
+from rewriter.statement import SqlStatement
+from rewriter.syntax.parsing import Parsed
+
+
+@dataclass(frozen=True, slots=True)
+class StatementDescription:
+    """The types of parameters in their order, None for unknown ones; the columns, None for none."""
+
+    parameters: tuple[str | None, ...]
+    columns: tuple[ResultColumn, ...] | None
+
+
+def describe(session: Session, parsed: Parsed) -> StatementDescription:
+    """What a statement of SQL takes and gives, as tables are now; raises what is wrong with it."""
+    assert isinstance(parsed.statement, SqlStatement)
+    transaction = session.transaction or session.new_transaction()
+    try:
+        transaction.check_open()
+        context = RewriteContext(
+            transaction.catalog, plain_scan_info, path=session.settings.search_path
+        )
+        known = parameter_types(parsed.statement.ast, context)
+        query = _rows_query(parsed)
+        columns = None
+        if query is not None:
+            nothing = {f"{USER_PARAMETER}{place}": None for place in query.parameters}
+            request = StatementRequest(query, nothing, session.settings, session.dialect)
+            columns = session.executor.describe(transaction, request, session.cancellation)
+    finally:
+        if transaction is not session.transaction:
+            transaction.rollback()
+    places = sorted({p for p in parsed.parameters if isinstance(p, int)})
+    count = places[-1] + 1 if places else 0
+    types = tuple(known.get(f"{USER_PARAMETER}{place}") for place in range(count))
+    return StatementDescription(types, None if columns is None else tuple(columns))
+
+
+def _rows_query(parsed: Parsed) -> Parsed | None:
+    """A query with the columns of a statement: itself, or what RETURNING reads of its tables."""
+    assert isinstance(parsed.statement, SqlStatement)
+    ast = parsed.statement.ast
+    if isinstance(ast, exp.Query | exp.Values | exp.Summarize | exp.Describe | exp.Pivot):
+        return parsed
+    returning = ast.args.get("returning")
+    if returning is None:
+        return None if isinstance(ast, exp.DML | exp.DDL) else parsed
+    target = ast.this.this if isinstance(ast.this, exp.Schema) else ast.this
+    query = exp.select(*(node.copy() for node in returning.expressions)).from_(target.copy())
+    for node in (ast.args.get("from_"), ast.args.get("using")):
+        for table in [node.this] if isinstance(node, exp.From) else node or []:
+            if isinstance(table, exp.Expr):
+                query = query.join(table.copy(), join_type="cross")
+    names = {n.name for n in query.find_all(exp.Placeholder)}
+    used = tuple(p for p in parsed.parameters if f"{USER_PARAMETER}{p}" in names)
+    statement = replace(parsed.statement, ast=query)
+    return Parsed(statement, f"{parsed.text} -- returning", used)

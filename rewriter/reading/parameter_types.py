@@ -1,0 +1,106 @@
+"""What types a statement's parameters have, as far as their places in it tell.
+
+A parameter has the type of what it is compared or computed with, of the column that it is put into,
+or the one it is cast to. A client that sends text for a parameter of no stated type is understood
+by it, as PostgreSQL understands it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from journal.model.schema import Table, fold
+from rewriter.context import RewriteContext
+from rewriter.name_resolution import table_name
+
+_SIBLINGS = (exp.Binary, exp.Between, exp.In, exp.Coalesce, exp.Tuple, exp.Case, exp.If)
+
+
+def parameter_types(statement: exp.Expr, context: RewriteContext) -> Mapping[str, str]:
+    """The types by the names of parameters, in the gateway's names; unknown ones are left out."""
+    tables = _tables(statement, context)
+    found: dict[str, str] = {}
+    for node in statement.find_all(exp.Placeholder):
+        kind = _type_by_place(node, statement, tables)
+        if kind is not None:
+            found.setdefault(node.name, kind)
+    return found
+
+
+def _tables(statement: exp.Expr, context: RewriteContext) -> list[tuple[str, Table]]:
+    """The tables that a statement names, each by what it is called there."""
+    found: list[tuple[str, Table]] = []
+    for node in statement.find_all(exp.Table):
+        if not isinstance(node.this, exp.Identifier):
+            continue
+        relation = context.catalog.get(table_name(node, context))
+        if isinstance(relation, Table):
+            found.append((fold(node.alias_or_name), relation))
+    return found
+
+
+def _type_by_place(
+    node: exp.Expr, statement: exp.Expr, tables: list[tuple[str, Table]]
+) -> str | None:
+    parent = node.parent
+    while isinstance(parent, exp.Paren | exp.Neg):
+        node, parent = parent, parent.parent
+    match parent:
+        case exp.Cast():
+            return str(parent.to.sql(dialect="duckdb"))
+        case exp.Limit() | exp.Offset():
+            return "BIGINT"
+        case exp.Tuple() if isinstance(parent.parent, exp.Values):
+            return _inserted(parent.expressions.index(node), statement, tables)
+        case exp.Like() | exp.ILike() | exp.DPipe() | exp.Lower() | exp.Upper():
+            return "VARCHAR"
+        case exp.Boolean() | exp.Not() | exp.And() | exp.Or() | exp.Where():
+            return "BOOLEAN"
+    if isinstance(parent, _SIBLINGS):
+        for other in parent.iter_expressions():
+            kind = None if other is node else _type_of(other, tables)
+            if kind is not None:
+                return kind
+    return None
+
+
+def _inserted(place: int, statement: exp.Expr, tables: list[tuple[str, Table]]) -> str | None:
+    """The type of the column that the value at a place of VALUES is put into."""
+    insert = statement if isinstance(statement, exp.Insert) else statement.find(exp.Insert)
+    if insert is None:
+        return None
+    target = insert.this
+    named = [c.name for c in target.expressions] if isinstance(target, exp.Schema) else []
+    node = target.this if isinstance(target, exp.Schema) else target
+    table = next((t for name, t in tables if name == fold(node.alias_or_name)), None)
+    if table is None:
+        return None
+    names = named or [c.name for c in table.columns]
+    return _column_type(table, names[place]) if place < len(names) else None
+
+
+def _type_of(node: exp.Expr, tables: list[tuple[str, Table]]) -> str | None:
+    match node:
+        case exp.Column():
+            of = fold(node.table) if node.table else None
+            kinds = {_column_type(t, node.name) for name, t in tables if of in (None, name)}
+            kinds.discard(None)
+            return kinds.pop() if len(kinds) == 1 else None
+        case exp.Cast():
+            return str(node.to.sql(dialect="duckdb"))
+        case exp.Literal():
+            if node.is_string:
+                return None
+            return "INTEGER" if node.is_int else "DOUBLE"
+        case exp.Paren() | exp.Neg() | exp.Binary():
+            inner = (_type_of(child, tables) for child in node.iter_expressions())
+            return next((kind for kind in inner if kind is not None), None)
+        case exp.Count() | exp.Length():
+            return "BIGINT"
+    return None
+
+
+def _column_type(table: Table, name: str) -> str | None:
+    return next((c.type for c in table.columns if fold(c.name) == fold(name)), None)

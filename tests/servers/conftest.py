@@ -1,0 +1,61 @@
+"""A server in a process of its own, on an embedded warehouse."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+_START_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A running server: its process, the folder of its socket, and its port."""
+
+    process: subprocess.Popen[str]
+    folder: Path
+    port: int
+
+    @property
+    def dsn(self) -> str:
+        """How drivers of libpq connect over TCP."""
+        return f"host=127.0.0.1 port={self.port} user=me dbname=palimpsest"
+
+    def end(self) -> str:
+        """Tell it to end; what it has written to standard error."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.communicate(timeout=60)[1]
+
+
+def launch(folder: Path, *options: str) -> Server:
+    """Start a server on a new warehouse in a folder, on a port that the system chooses."""
+    command = [sys.executable, "-m", "gateway.cli", "serve", str(folder / "w")]
+    process = subprocess.Popen(
+        [*command, "--postgres", "127.0.0.1:0", "--trust-loopback", *options],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        found = re.fullmatch(r"postgresql://127\.0\.0\.1:(\d+)/palimpsest\n", line)
+        if found:
+            return Server(process, folder / "w", int(found[1]))
+    raise AssertionError(process.communicate(timeout=_START_S)[1])
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for all tests that leave it as it is."""
+    found = launch(tmp_path_factory.mktemp("server"))
+    yield found
+    found.end()

@@ -1,0 +1,176 @@
+"""Drivers of Python over the PostgreSQL protocol: types, transactions, cursors, cancel."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime as dt
+import threading
+import time
+import uuid
+from decimal import Decimal
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.servers.conftest import Server
+
+asyncpg = pytest.importorskip("asyncpg")
+psycopg2 = pytest.importorskip("psycopg2")
+pg8000 = pytest.importorskip("pg8000.dbapi")
+
+TYPES = (
+    "a INTEGER PRIMARY KEY, b TEXT, c NUMERIC(12,3), d TIMESTAMPTZ, e DATE, f BOOLEAN,"
+    " g DOUBLE PRECISION, h BYTEA, i UUID, j INTEGER[], k TEXT[], m TIMESTAMP, n TIME,"
+    " o INTERVAL, q BIGINT"
+)
+VALUES: tuple[Any, ...] = (
+    1, "x", Decimal("-1.500"), dt.datetime(2020, 1, 1, tzinfo=dt.UTC), dt.date(2020, 1, 2), True,
+    1.25, b"\0a", uuid.UUID(int=5), [1, None, 2], ["a", "b c", None, ""],
+    dt.datetime(2020, 1, 1, 1, 2, 3, 4),  # noqa: DTZ001 - of no zone
+    dt.time(1, 2, 3), dt.timedelta(days=1, seconds=5), 2**40,
+)  # fmt: skip
+
+
+@pytest.fixture
+def table(server: Server, request: pytest.FixtureRequest) -> str:
+    name = "t_" + uuid.uuid4().hex[:8]
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.execute(f"CREATE TABLE {name} ({TYPES})")
+        marks = ", ".join(["%s"] * len(VALUES))
+        connection.execute(f"INSERT INTO {name} VALUES ({marks})", VALUES)
+    return name
+
+
+@pytest.mark.parametrize("binary", [False, True])
+def test_values_of_every_type_come_back(server: Server, table: str, binary: bool) -> None:
+    with psycopg.connect(server.dsn) as connection, connection.cursor(binary=binary) as cursor:
+        assert cursor.execute(f"SELECT * FROM {table} WHERE a = %s", (1,)).fetchone() == VALUES
+        empty = f"INSERT INTO {table}(a) VALUES (%s) RETURNING *"
+        assert cursor.execute(empty, (2,)).fetchone() == (2, *[None] * (len(VALUES) - 1))
+
+
+def test_asyncpg(server: Server, table: str) -> None:
+    async def run() -> None:
+        connection = await asyncpg.connect(
+            host="127.0.0.1", port=server.port, user="me", database="palimpsest"
+        )
+        row = await connection.fetchrow(f"SELECT * FROM {table} WHERE a = $1", 1)
+        assert tuple(row) == VALUES
+        marks = ",".join(f"${n}" for n in range(1, len(VALUES) + 1))
+        await connection.execute(f"INSERT INTO {table} VALUES ({marks})", 2, *VALUES[1:])
+        again = await connection.fetchrow(f"SELECT * FROM {table} WHERE a = $1", 2)
+        assert tuple(again)[1:] == VALUES[1:]
+        async with connection.transaction():
+            rows = [r async for r in connection.cursor("SELECT x FROM range(120) AS r(x)")]
+        assert len(rows) == 120
+        with pytest.raises(asyncpg.UniqueViolationError):
+            await connection.execute(f"INSERT INTO {table}(a) VALUES (1)")
+        await connection.close()
+
+    asyncio.run(run())
+
+
+def test_pg8000(server: Server, table: str) -> None:
+    connection = pg8000.connect(
+        user="me", host="127.0.0.1", port=server.port, database="palimpsest"
+    )
+    cursor = connection.cursor()
+    cursor.execute(f"SELECT a, b, c, d, e, f, g, j, q FROM {table} WHERE a = %s", (1,))
+    (row,) = cursor.fetchall()
+    assert tuple(row) == tuple(VALUES[i] for i in (0, 1, 2, 3, 4, 5, 6, 9, 14))
+    cursor.execute(f"UPDATE {table} SET b = %s WHERE a = %s", ("y", 1))
+    assert cursor.rowcount == 1
+    connection.rollback()
+    connection.close()
+
+
+def test_psycopg2(server: Server, table: str) -> None:
+    connection = psycopg2.connect(server.dsn)
+    with connection, connection.cursor() as cursor:
+        cursor.execute(f"SELECT a, b, c, j FROM {table} WHERE a = %s", (1,))
+        assert cursor.fetchall() == [(1, "x", Decimal("-1.500"), [1, None, 2])]
+        cursor.execute(f"DELETE FROM {table} WHERE a = ANY(%s)", ([1, 7],))
+        assert cursor.rowcount == 1
+    connection.close()
+
+
+def test_a_failed_transaction_is_left_by_rollback_alone(server: Server, table: str) -> None:
+    with psycopg.connect(server.dsn) as connection:
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            connection.execute(f"INSERT INTO {table}(a) VALUES (1)")
+        with pytest.raises(psycopg.errors.InFailedSqlTransaction):
+            connection.execute("SELECT 1")
+        connection.rollback()
+        with connection.transaction():
+            connection.execute(f"INSERT INTO {table}(a) VALUES (3)")
+            with pytest.raises(psycopg.errors.UniqueViolation), connection.transaction():
+                connection.execute(f"INSERT INTO {table}(a) VALUES (3)")
+        found = connection.execute(f"SELECT a FROM {table} ORDER BY a").fetchall()
+        assert found == [(1,), (3,)]
+
+
+def test_messages_up_to_sync_are_one_transaction(server: Server, table: str) -> None:
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        sql = f"INSERT INTO {table}(a) VALUES (%s)"
+        with pytest.raises(psycopg.errors.UniqueViolation), connection.pipeline():
+            connection.cursor().executemany(sql, [(10,), (1,)])
+        with connection.pipeline():
+            connection.execute(f"INSERT INTO {table}(a) VALUES (11)")
+            cursor = connection.execute(f"SELECT a FROM {table} ORDER BY a")
+        assert cursor.fetchall() == [(1,), (11,)]
+
+
+def test_a_text_of_several_statements_is_one_transaction(server: Server, table: str) -> None:
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            connection.execute(
+                f"INSERT INTO {table}(a) VALUES (20); INSERT INTO {table}(a) VALUES (1)"
+            )
+        assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (1,)
+
+
+def test_cursors_of_the_server_give_rows_piece_by_piece(server: Server) -> None:
+    with psycopg.connect(server.dsn) as connection:
+        with connection.cursor("c") as cursor:
+            cursor.execute("SELECT x FROM range(100000) AS r(x)")
+            assert cursor.fetchmany(3) == [(0,), (1,), (2,)]
+            assert len(cursor.fetchall()) == 99_997
+
+
+def test_a_statement_is_prepared_once_and_told_its_types(server: Server, table: str) -> None:
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        for _ in range(8):
+            sql = f"SELECT b FROM {table} WHERE a = %s AND c < %s"
+            assert connection.execute(sql, (1, Decimal(2)), prepare=True).fetchone() == ("x",)
+
+
+def test_cancel_stops_what_runs_and_nothing_else(server: Server) -> None:
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        timer = threading.Timer(0.3, connection.cancel)
+        timer.start()
+        began = time.monotonic()
+        with pytest.raises(psycopg.errors.QueryCanceled):
+            connection.execute(
+                "SELECT sum(hash(a.x + b.x)) FROM range(1000000) a(x), range(1000000) b(x)"
+            )
+        assert time.monotonic() - began < 30
+        timer.join()
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_session_reads_the_past_by_an_option(server: Server, table: str) -> None:
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        now = connection.execute("SELECT max(version) FROM system.transactions").fetchone()
+        assert now is not None
+        connection.execute(f"DELETE FROM {table}")
+        with psycopg.connect(server.dsn, options=f"-c as_of={now[0]}") as before:
+            assert before.execute(f"SELECT count(*) FROM {table}").fetchone() == (1,)
+
+
+def test_errors_carry_sqlstate_position_and_hint(server: Server) -> None:
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        with pytest.raises(psycopg.errors.UndefinedTable) as caught:
+            connection.execute("SELECT *\nFROM nothing")
+        assert caught.value.diag.statement_position == "15"
+        assert caught.value.diag.message_hint

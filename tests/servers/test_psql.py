@@ -1,0 +1,80 @@
+"""psql: what it prints, its commands on the catalog, transactions in a script."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+
+from tests.servers.conftest import Server
+
+pytestmark = pytest.mark.skipif(shutil.which("psql") is None, reason="psql is not installed")
+DESCRIBE = (
+    r"\d \dt \dt+ \dv \di \ds \dn \dn+ \du \l \df \dT \dp \conninfo \dC \dD \dF \db \des \dx \dy"
+    r" \dO \dc \dL \dm \dE \dconfig"
+).split(" ")
+
+
+def psql(server: Server, *commands: str, over_socket: bool = True) -> str:
+    host = str(server.folder) if over_socket else "127.0.0.1"
+    words = [word for command in commands for word in ("-c", command)]
+    done = subprocess.run(
+        ["psql", "-X", "-h", host, "-p", str(server.port), "-U", "me", "palimpsest", *words],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert "connection to server" not in done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def tables(server: Server) -> None:
+    psql(
+        server,
+        "CREATE TABLE parent (id INTEGER PRIMARY KEY, name VARCHAR, n NUMERIC(8,2) DEFAULT 0)",
+        "CREATE TABLE child (a INTEGER REFERENCES parent, b INTEGER CHECK (b > 0),"
+        " c INTEGER NOT NULL UNIQUE)",
+        "CREATE INDEX child_b ON child (b)",
+        "CREATE VIEW names AS SELECT id, name FROM parent",
+        "COMMENT ON TABLE parent IS 'of children'",
+    )
+
+
+@pytest.mark.parametrize("command", DESCRIBE)
+def test_commands_on_the_catalog_answer(server: Server, tables: None, command: str) -> None:
+    assert "ERROR" not in psql(server, command)
+
+
+def test_describing_a_table_shows_all_of_it(server: Server, tables: None) -> None:
+    shown = psql(server, r"\d child")
+    for part in ("not null", "child_b", "UNIQUE CONSTRAINT", "CHECK", "FOREIGN KEY (a) REFERENCES"):
+        assert part in shown
+    assert 'TABLE "child" CONSTRAINT' in psql(server, r"\d parent")
+    assert "numeric(8,2)" in psql(server, r"\d+ parent")
+    assert "of children" in psql(server, r"\dt+ parent")
+    assert "SELECT" in psql(server, r"\d+ names")
+
+
+def test_columns_have_postgresqls_names(server: Server) -> None:
+    shown = psql(server, "SELECT count(*), 1 + 1, 'a' || 'b' AS c, 2::bigint, upper('x')")
+    names = [name.strip() for name in shown.split("\n")[0].split("|")]
+    assert names == ["count", "?column?", "c", "int8", "upper"]
+
+
+def test_a_script_with_a_transaction(server: Server) -> None:
+    shown = psql(
+        server,
+        "BEGIN; CREATE TABLE gone (a INTEGER); INSERT INTO gone VALUES (1); ROLLBACK",
+        "SELECT * FROM gone",
+        "BEGIN; DECLARE c CURSOR FOR SELECT * FROM range(5) AS r(x); FETCH 2 FROM c; COMMIT",
+    )
+    assert "relation" in shown or "does not exist" in shown
+    assert "(2 rows)" in shown
+
+
+def test_nobody_else_reads_the_socket(server: Server) -> None:
+    path = next(server.folder.glob(".s.PGSQL.*"))
+    assert path.stat().st_mode & 0o077 == 0

@@ -1,0 +1,48 @@
+"""SQLAlchemy's own PostgreSQL dialect reads the catalog of the server."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from tests.servers.conftest import Server
+
+
+def test_tables_are_reflected(server: Server) -> None:
+    engine = sa.create_engine(f"postgresql+psycopg://me@127.0.0.1:{server.port}/palimpsest")
+    metadata = sa.MetaData()
+    parent = sa.Table(
+        "r_parent",
+        metadata,
+        sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("name", sa.Text, nullable=False),
+    )
+    sa.Table(
+        "r_child",
+        metadata,
+        sa.Column("id", sa.BigInteger, primary_key=True, autoincrement=False),
+        sa.Column("parent", sa.ForeignKey("r_parent.id", name="to_parent")),
+        sa.Column("amount", sa.Numeric(10, 2), sa.CheckConstraint("amount > 0", name="positive")),
+        sa.UniqueConstraint("parent", "amount", name="once"),
+    )
+    metadata.create_all(engine)
+    try:
+        with engine.begin() as connection:
+            connection.execute(sa.insert(parent), [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}])
+            assert connection.scalar(sa.select(sa.func.count()).select_from(parent)) == 2
+        found = sa.MetaData()
+        found.reflect(engine, only=["r_parent", "r_child"])
+        child = found.tables["r_child"]
+        assert [c.name for c in child.primary_key] == ["id"]
+        assert isinstance(child.c.id.type, sa.BigInteger)
+        assert (child.c.amount.type.precision, child.c.amount.type.scale) == (10, 2)
+        assert not found.tables["r_parent"].c.name.nullable
+        (key,) = child.foreign_key_constraints
+        assert (key.name, key.referred_table.name) == ("to_parent", "r_parent")
+        names = {c.name for c in child.constraints}
+        assert {"once", "positive"} <= names
+        inspector = sa.inspect(engine)
+        assert inspector.has_table("r_child")
+        assert not inspector.has_table("nothing")
+    finally:
+        metadata.drop_all(engine)
+        engine.dispose()

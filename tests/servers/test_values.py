@@ -1,0 +1,66 @@
+"""Values as bytes, in text and in binary: those that PostgreSQL itself sends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+from psycopg import Connection
+
+from tests.servers.conftest import Server
+from tests.support.postgres import running
+
+EXPRESSIONS = (
+    "1::smallint", "(-2147483648)::integer", "9223372036854775807::bigint", "true", "false",
+    "0.1::real", "1e20::double precision", "'-Infinity'::double precision",
+    "'NaN'::double precision", "1e-7::double precision", "-0.0::double precision",
+    "123.45::numeric(10,2)", "0::numeric(5,0)", "-0.00001::numeric(12,10)",
+    "99999999999999999999.5::numeric(38,4)", "10000::numeric(8,0)", "0.5::numeric(4,4)",
+    "'text with ''quotes'''::text", "''::text", "'grün'::varchar", "'\\x00ff'::bytea",
+    "DATE '2020-02-29'", "DATE '1900-01-01'", "TIME '23:59:59.999999'", "TIME '12:00:00'",
+    "TIMESTAMP '2020-01-01 00:00:00'", "TIMESTAMP '1969-12-31 23:59:59.5'",
+    "TIMESTAMPTZ '2020-07-01 12:00:00+02'", "INTERVAL '1 year 2 months 3 days 04:05:06.5'",
+    "INTERVAL '-1 day'", "INTERVAL '0 seconds'", "INTERVAL '-01:02:03'",
+    "'00000000-0000-0000-0000-0000000000ff'::uuid", "ARRAY[1, NULL, 3]::integer[]",
+    "ARRAY['a', 'b c', '', NULL, 'NULL', 'x\"y', 'a,b']::text[]", "ARRAY[true, false]::boolean[]",
+    "ARRAY[ARRAY[1, 2], ARRAY[3, 4]]", "ARRAY[1.5, 2]::double precision[]",
+    "NULL::integer", "NULL::text", "ARRAY[DATE '2020-01-01']::date[]",
+)  # fmt: skip
+
+
+def _connected(where: str) -> Connection:
+    return psycopg.connect(where, autocommit=True)
+
+
+@pytest.fixture(scope="module")
+def postgres() -> Iterator[Connection]:
+    with running() as cluster, _connected(cluster.conninfo("postgres")) as connection:
+        connection.execute("SET TIME ZONE 'Europe/Berlin'")
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def gateway(server: Server) -> Iterator[Connection]:
+    with _connected(server.dsn) as connection:
+        connection.execute("SET TIME ZONE 'Europe/Berlin'")
+        yield connection
+
+
+def sent(connection: Connection, expression: str, *, binary: bool) -> tuple[int, int, bytes | None]:
+    """The number of a value's type, its modifier, and its bytes."""
+    with connection.cursor(binary=binary) as cursor:
+        cursor.execute(f"SELECT {expression} AS v")
+        result = cursor.pgresult
+        assert result is not None
+        return result.ftype(0), result.fmod(0), result.get_value(0, 0)
+
+
+@pytest.mark.parametrize("binary", [False, True], ids=["text", "binary"])
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_bytes_are_postgresqls(
+    gateway: Connection, postgres: Connection, expression: str, binary: bool
+) -> None:
+    found, wanted = (sent(c, expression, binary=binary) for c in (gateway, postgres))
+    assert found[2] == wanted[2]
+    assert {found[0], wanted[0]} in ({found[0]}, {25, 1043})
