@@ -266,7 +266,10 @@ def _unique_positions(seen: SystemViewSource, table: Table, name: str) -> Sequen
     """For each column of a foreign key, which one of the unique constraint it refers to."""
     for reference in seen.catalog.references.get(table.id, ()):
         if reference.child.id == table.id and reference.key.name == name:
-            _, _, columns = referred_constraint(reference)
+            found = referred_constraint(reference)
+            if found is None:
+                return ()
+            _, _, columns = found
             parent = reference.parent
             names = [parent.by_physical(p).name for p in reference.key.parent_columns]
             return [list(columns).index(n) + 1 for n in names]
@@ -277,7 +280,8 @@ def _info_references(seen: SystemViewSource) -> Iterator[Row]:
     for table in _base_tables(seen):
         for reference in seen.catalog.references.get(table.id, ()):
             if reference.child.id == table.id:
-                _, unique, _ = referred_constraint(reference)
+                found = referred_constraint(reference)
+                unique = None if found is None else found[1]
                 yield (
                     *(seen.catalog.database, table.name.schema, reference.key.name),
                     *(seen.catalog.database, reference.parent.name.schema, unique),

@@ -196,8 +196,13 @@ class Table:
         return found.union(*(index.columns for index in self.unique_indexes))
 
     def has_unique(self, columns: Iterable[str]) -> bool:
-        """True if a primary key or a UNIQUE constraint is over just these physical columns."""
-        keys = (self.key, *(u.columns for u in self.uniques))
+        """True if just these physical columns are a key: primary, UNIQUE, or a unique index's.
+
+        An index over expressions or a part of the rows is none.
+        """
+        whole = [i for i in self.unique_indexes if i.predicate is None]
+        indexes = [i.columns for i in whole if all(t.is_column for t in i.terms)]
+        keys = (self.key, *(u.columns for u in self.uniques), *indexes)
         return any(set(key) == set(columns) for key in keys)
 
     def find(self, name: str) -> Column | None:

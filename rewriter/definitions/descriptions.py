@@ -51,12 +51,12 @@ def constraint_rows(table: Table) -> Iterator[Constraint]:
         yield "FOREIGN KEY", key.name, [names[p] for p in key.columns]
 
 
-def referred_constraint(reference: Reference) -> Constraint:
-    """What makes the columns unique that a foreign key refers to."""
+def referred_constraint(reference: Reference) -> Constraint | None:
+    """What makes the columns unique that a foreign key refers to; None: a unique index does."""
     parent = reference.parent
     wanted = {parent.by_physical(p).name for p in reference.key.parent_columns}
     unique = (c for c in constraint_rows(parent) if c[0] in {"PRIMARY KEY", "UNIQUE"})
-    return next(c for c in unique if set(c[2]) == wanted)
+    return next((c for c in unique if set(c[2]) == wanted), None)
 
 
 def key_name(table: Table) -> str:

@@ -98,7 +98,7 @@ def check_still_fits(old: Table, new: Table, catalog: CatalogSnapshot) -> None:
             if not new.has_unique(key.parent_columns):
                 raise PalimpsestError(
                     Code.DEPENDENT_OBJECTS,
-                    f'"{key.name}" of {child.name} needs the constraint that would go',
+                    f'"{key.name}" of {child.name} needs the constraint or index that would go',
                     advice=f'ALTER TABLE {child.name} DROP CONSTRAINT "{key.name}" first',
                 )
 
@@ -161,7 +161,7 @@ def _resolve_key(wanted: WantedKey, table: Table, context: RewriteContext) -> Fo
         shown = ", ".join(parent.by_physical(c).name for c in columns)
         raise _foreign_key_error(
             f"({shown}) of {parent.name} is neither its primary key nor UNIQUE",
-            "refer to columns that are, or add a UNIQUE constraint to the parent",
+            "refer to columns that are, or add a UNIQUE constraint or index to the parent",
             wanted,
         )
     _check_types(wanted, table, parent, columns)

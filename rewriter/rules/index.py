@@ -17,6 +17,7 @@ from journal.sql.relations import column
 from journal.sql.sql import relation
 from journal.sql.unique_keys import index_key
 from rewriter.context import RewriteContext
+from rewriter.definitions.foreign_keys import check_still_fits
 from rewriter.definitions.index_names import (
     check_index_name,
     find_index,
@@ -79,7 +80,7 @@ def _indexed_table(node: exp.Index, context: RewriteContext) -> Table:
 
 
 def rewrite_drop_index(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
-    """The plan of a DROP INDEX. Nothing depends on one, so CASCADE and RESTRICT say nothing."""
+    """The plan of a DROP INDEX; only a foreign key can depend on one, and holds it."""
     _check_clauses(
         ast, {"tables", "kind", "exists", "cascade", "restrict", "concurrently", "cluster"}
     )
@@ -94,6 +95,7 @@ def rewrite_drop_index(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
         now = changed.get(table.id, table)
         left = tuple(other for other in now.indexes if other is not index)
         changed[table.id] = replace(now, indexes=left)
+        check_still_fits(table, changed[table.id], context.catalog)
     return ddl_plan([Change(PutRelation(t)) for t in changed.values()], "DROP INDEX")
 
 

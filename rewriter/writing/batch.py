@@ -13,9 +13,11 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import BATCH, USER_PARAMETER, Guard, Query, Stage, Step
-from journal.model.schema import fold
+from journal.model.schema import Table, fold
 from journal.sql.relations import column
 from journal.sql.sql import limited, named_table, select
+from rewriter.definitions.cascade_order import cascade_turns
+from rewriter.definitions.generated_values import with_generated
 from rewriter.reading.key_lookup import keys_in
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import ChangeSet, old_name
@@ -68,10 +70,19 @@ def _is_independent(ast: exp.Expr, reads: Reads, target: AliasedTable, changes: 
     references = reads.context.catalog.references.get(table.id, ())
     if any(r.child.id == r.parent.id for r in references):
         return False
+    if changes.begins is False and _comes_back(reads, table):
+        return False
     if changes.begins is not False and table.unique_columns & changes.written:
         return False
     keys = keys_in(where.this, table, target.alias, alone=True)
     return keys is not None and any(v.find(exp.Placeholder) for v in keys.values())
+
+
+def _comes_back(reads: Reads, table: Table) -> bool:
+    """True if actions of foreign keys may change further rows of the table itself."""
+    references = reads.context.catalog.references
+    turns = cascade_turns(references, {table.id}, {}, with_generated) if references else []
+    return any(turn.child.id == table.id for turn in turns)
 
 
 def _named_twice(changes: ChangeSet) -> Guard:

@@ -19,9 +19,16 @@ class Run(Protocol):
 SETUP = (
     "CREATE TABLE p (a INTEGER, b INTEGER, n INTEGER DEFAULT 0, PRIMARY KEY (a, b))",
     "CREATE TABLE u (id INTEGER, code VARCHAR UNIQUE)",
-    "CREATE TABLE c (k INT PRIMARY KEY, x INT, y INT, code TEXT REFERENCES u (code))",
-    "ALTER TABLE c ADD FOREIGN KEY (x, y) REFERENCES p",
-    "CREATE TABLE t (id INTEGER PRIMARY KEY, up INTEGER REFERENCES t)",
+    "CREATE TABLE c (k INT PRIMARY KEY, x INT, y INT, code TEXT REFERENCES u (code) {0})",
+    "ALTER TABLE c ADD FOREIGN KEY (x, y) REFERENCES p {1}",
+    "CREATE TABLE t (id INTEGER PRIMARY KEY, up INTEGER REFERENCES t {2})",
+)
+ACTIONS = (
+    "",
+    "ON DELETE CASCADE ON UPDATE CASCADE",
+    "ON DELETE SET NULL ON UPDATE CASCADE",
+    "ON DELETE CASCADE DEFERRABLE INITIALLY DEFERRED",
+    "DEFERRABLE INITIALLY DEFERRED",
 )
 DANGLING = (
     "SELECT * FROM c ANTI JOIN p ON p.a = c.x AND p.b = c.y WHERE x + y IS NOT NULL",
@@ -66,8 +73,10 @@ def check_references_at_random(connect: Callable[[], Run], seed: int, home: str)
     """Run transactions against each other, and look at every reference after each statement."""
     rng = random.Random(seed)
     reader = connect()
+    actions = [rng.choice(ACTIONS) if seed else "" for _ in range(3)]
+    waits = any("DEFERRED" in action for action in actions)
     for statement in SETUP:
-        reader(statement)
+        reader(statement.format(*actions))
     clients = [connect() for _ in range(CONNECTIONS)]
     for client in clients:
         # Some statements are written as files at once, the others are held in memory.
@@ -100,7 +109,7 @@ def check_references_at_random(connect: Callable[[], Run], seed: int, home: str)
                 reader(f"CALL system.flush('{home}.{table}')")
         for query in DANGLING:
             assert reader(query) == [], (turn, statement)
-            if inside[who]:
+            if inside[who] and not waits:
                 assert run(query) == [], (turn, statement)
     assert ends["ok"] > 5
-    assert ends["40001"] > 0
+    assert ends.get("40001", 0) + ends.get("23503", 0) > 0

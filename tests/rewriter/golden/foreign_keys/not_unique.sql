@@ -10,4 +10,4 @@ INSERT INTO main.tree VALUES (1, NULL);
 CREATE TABLE main.d (n VARCHAR REFERENCES main.p (n));
 -- refused PAL-211 (42P16)
 -- (n) of main.p is neither its primary key nor UNIQUE
--- refer to columns that are, or add a UNIQUE constraint to the parent
+-- refer to columns that are, or add a UNIQUE constraint or index to the parent
