@@ -64,6 +64,9 @@ def read_format(ast: exp.Copy, *, loads: bool) -> CopyFormat:
             or (known == "suppressed" and loads)
         ):
             said[known] = word
+        elif loads and (known == "freeze" or (known == "on" and "freeze" in given)):
+            # How PostgreSQL keeps new rows; no answer depends on it. The parser takes ON by itself.
+            continue
         elif known == "encoding" and word.lower().replace("-", "") == "utf8":
             continue
         else:

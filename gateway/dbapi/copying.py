@@ -104,6 +104,8 @@ class Copy:
             self._format = read_format(self._ast, loads=self.loads)
         self._file: IO[bytes] | None = None
         self._lines: Iterator[bytes] | None = None
+        self.width = 0
+        """How many columns a COPY TO writes, inside of the block."""
 
     def __enter__(self) -> Self:
         if self.loads:
@@ -179,6 +181,7 @@ class Copy:
         shape = session.run_text(exp.select("*").from_(query.copy()).limit(0).sql("duckdb"))
         shape.close()
         names = [c.name for c in shape.columns or ()]
+        self.width = len(names)
         query.set("alias", _alias(len(names)))
         values = [exp.cast(exp.column(f"c{i}"), "VARCHAR") for i in range(len(names))]
         self._cursor.take_outcome(session.run_text(exp.select(*values).from_(query).sql("duckdb")))

@@ -168,6 +168,33 @@ def test_a_session_reads_the_past_by_an_option(server: Server, table: str) -> No
             assert before.execute(f"SELECT count(*) FROM {table}").fetchone() == (1,)
 
 
+def test_copy_takes_and_gives_rows(server: Server, table: str) -> None:
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        cursor = connection.cursor()
+        with cursor.copy(f"COPY {table} (a, b) FROM STDIN") as copy:
+            copy.write_row((50, "tab\tand\nline"))
+            copy.write_row((51, None))
+        assert cursor.rowcount == 2
+        with cursor.copy(
+            f"COPY (SELECT a, b FROM {table} WHERE a >= 50 ORDER BY a) TO STDOUT"
+        ) as c:
+            assert list(c.rows()) == [("50", "tab\tand\nline"), ("51", None)]
+        assert cursor.rowcount == 2
+
+        def refused(*rows: tuple[object, ...]) -> None:
+            with cursor.copy(f"COPY {table} (a) FROM STDIN") as copy:
+                for row in rows:
+                    copy.write_row(row)
+                if len(rows) == 1:
+                    raise ValueError("the program gives up")
+
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            refused((60,), (50,))
+        with pytest.raises(ValueError, match="gives up"):
+            refused((60,))
+        assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (3,)
+
+
 def test_errors_carry_sqlstate_position_and_hint(server: Server) -> None:
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         with pytest.raises(psycopg.errors.UndefinedTable) as caught:

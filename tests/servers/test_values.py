@@ -57,6 +57,18 @@ def sent(connection: Connection, expression: str, *, binary: bool) -> tuple[int,
 
 
 @pytest.mark.parametrize("binary", [False, True], ids=["text", "binary"])
+def test_sums_are_numbers(gateway: Connection, binary: bool) -> None:
+    sums = "SELECT sum(x::integer), sum(-x) FROM range(5) AS r(x)"
+    with gateway.cursor(binary=binary) as cursor:
+        assert cursor.execute(sums).fetchone() == (10, -10)
+        for sql in ("DROP TABLE IF EXISTS sums", "CREATE TABLE sums (a INTEGER PRIMARY KEY)"):
+            cursor.execute(sql)
+        cursor.execute("INSERT INTO sums VALUES (1), (-3)")
+        assert cursor.execute("SELECT sum(a), min(a) FROM sums").fetchone() == (-2, -3)
+        assert cursor.execute("SELECT (SELECT sum(a) FROM sums)").fetchone() == (-2,)
+
+
+@pytest.mark.parametrize("binary", [False, True], ids=["text", "binary"])
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_bytes_are_postgresqls(
     gateway: Connection, postgres: Connection, expression: str, binary: bool

@@ -21,6 +21,7 @@ from sqlglot import exp
 from gateway.errors import TOO_DEEP
 from gateway.servers.pg_catalog.reader import CatalogReader
 from gateway.servers.pgwire import messages
+from gateway.servers.pgwire.copying import is_copy, run_copy
 from gateway.servers.pgwire.cursors import (
     CloseCursor,
     CursorCommand,
@@ -293,6 +294,8 @@ class ClientConnection:
                 portal.outcome = StatementOutcome("ROLLBACK")
             case Commit() | Rollback(None) if not self._session.in_transaction:
                 portal.outcome = StatementOutcome(parsed.text.split(None, 1)[0].upper())
+            case _ if is_copy(parsed):
+                portal.outcome = run_copy(self._stream, self._session, parsed.text)
             case _:
                 portal.outcome = self._session.run(parsed, portal.values)
         if isinstance(parsed.statement, Commit | Rollback):

@@ -17,6 +17,8 @@ from gateway.servers.pgwire.values_binary import binary_column
 from gateway.servers.pgwire.values_text import text_column
 
 _LENGTH = 4
+_HUGE_DIGITS = 39
+_SIGNED = {"HUGEINT": True, "UHUGEINT": False, "INT128": True, "UINT128": False}
 _HEAD = np.dtype([("kind", "S1"), ("size", ">i4"), ("columns", ">i2")])
 
 
@@ -43,7 +45,15 @@ def _values(column: pa.Array, name: str, form: int, zone: str) -> pa.Array:
         column = column.storage
     if isinstance(column, pa.DictionaryArray):
         column = column.dictionary_decode()
+    if name in _SIGNED and pa.types.is_fixed_size_binary(column.type):
+        numbers = [_number(value, name) for value in column.to_pylist()]
+        column = pa.array(numbers, pa.decimal256(_HUGE_DIGITS))
     return binary_column(column, name) if form == BINARY else text_column(column, name, zone)
+
+
+def _number(value: bytes | None, name: str) -> int | None:
+    """A number of sixteen bytes, as stores may give it to Arrow."""
+    return None if value is None else int.from_bytes(value, "little", signed=_SIGNED[name])
 
 
 def _fixed(values: np.ndarray) -> pa.Array:
