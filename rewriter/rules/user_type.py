@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sqlglot import exp
+from sqlglot.errors import ParseError
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.named_definitions import (
@@ -145,7 +146,11 @@ def _user_type(ast: CreateType, name: TableName, context: RewriteContext) -> Use
     assert ast.type is not None
     base = find_type(ast.type, context)
     text, declared = expanded_text(ast.type, context)
-    type_text(exp.DataType.build(text, dialect="duckdb"))
+    try:
+        built = exp.DataType.build(text, dialect="duckdb")
+    except ParseError as error:
+        raise _invalid(f"{text} is no type", "write the name of a type", node) from error
+    type_text(built)
     kind = base.kind if base is not None and ast.kind != DOMAIN else ast.kind
     if kind != DOMAIN:
         return UserType(name, kind, text, declared=declared)

@@ -108,11 +108,17 @@ def _cte_columns(table: exp.Table, known: Known) -> list[str] | None:
     if table.db:
         return None
     node: exp.Expr | None = table
+    outer: set[int] = set()
     while node is not None:
+        outer.add(id(node))
         clause = node.args.get("with_")
+        is_recursive = clause is not None and bool(clause.args.get("recursive"))
         for cte in clause.expressions if clause is not None else ():
+            named = [c.name for c in cte.args["alias"].columns]
+            # Within itself a CTE says no more of its columns than that, if it is recursive.
+            if id(cte) in outer and not (named and is_recursive):
+                continue
             if fold(cte.alias) == fold(table.name):
-                named = [c.name for c in cte.args["alias"].columns]
                 return named or (
                     _outputs(cte.this, known) if isinstance(cte.this, exp.Query) else None
                 )

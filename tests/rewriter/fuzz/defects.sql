@@ -15,6 +15,7 @@ SELECT SORT_ARRAY(SELECT c AS c FROM t);
 SELECT t.k FROM main.t AS t ANTI JOIN main.u AS u ON (SELECT t.k FROM main.t AS t);
 PIVOT main.sales IN (2000, 2010) USING sum(amount) GROUP BY city;
 SELECT (SELECT MAKE_DATE('2020', 01));
+WITH y AS (SELECT * FROM (SELECT * FROM y AS y2) AS z CROSS JOIN SELECT * FROM y AS y2) SELECT * FROM y;
 CREATE SCHEMA UNNEST(SEQUENCE(a, UNNEST(SEQUENCE(a, b))));
 SELECT BIT_AND((SELECT FROM t)) FROM t;
 
@@ -28,10 +29,12 @@ SELECT * FROM x CROSS JOIN LATERAL (SELECT pos - 1 AS pos, ARRAY(ARRAY('val')), 
 
 -- mysql
 CREATE TABLE main VALUES t (a);
+SET VARIABLE IF JOIN main . = JOIN main . u AS u ON u . t = t . k;
 INSERT INTO main.t VALUES (1, 11, 'n') ON DUPLICATE KEY UPDATE a = VALUES();
 
 -- postgres
 SELECT 'testa 1' NOT ILIKE ALL ();
+CREATE TYPE main.mood AS IDENTITY ('sad', 'ok');
 ALTER TABLE main.main RENAME TO SELECT renamed VIEW;
 
 -- ansi
