@@ -67,6 +67,7 @@ bench: $(READY) ## The benchmarks; results land in bench/results as JSON
 
 docs: $(READY) ## Renew the pages that are made from the code
 	@$(BIN)/python -m tests.architecture.cli_reference
+	@$(BIN)/python -m tests.architecture.grammar_page
 
 docs-check: $(READY) ## Links, error codes and every block of README and docs
 	@$(BIN)/python -m pytest -q tests/docs tests/architecture/test_docs.py \

@@ -52,6 +52,11 @@ def recognise(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     return None if recogniser is None else recogniser(tokens, parse)
 
 
+def first_words() -> frozenset[str]:
+    """The words with which the statements of this module begin."""
+    return frozenset(_RECOGNISERS)
+
+
 def normalise(tokens: list[Token]) -> list[Token]:
     """Spellings sqlglot does not know, put into ones it does: FOR SYSTEM_VERSION -> FOR VERSION."""
     if tokens[0].text.upper() == "COMMENT" and tokens[-1].token_type is TokenType.NULL:
@@ -237,7 +242,7 @@ def _setting_value(
     values: list[exp.Expr] = parse([select, *value]).expressions
     if several and len(values) > 1:
         return exp.Tuple(expressions=values)
-    if len(values) > 1:
+    if len(values) != 1:
         raise _syntax_error(value[-1], "SET takes one value")
     return values[0]
 

@@ -58,7 +58,7 @@ def all_sources(folder: Path | None = None) -> list[Source]:
 def _logic_files() -> Iterator[Source]:
     for path in sorted((ROOT / "tests" / "fixtures" / "logic").glob("*.slt")):
         actions = [record.action for record in parse_file(path)]
-        yield _source(
+        yield source_of(
             path.stem, "duckdb", [a.sql for a in actions if isinstance(a, Statement | Query)]
         )
 
@@ -67,7 +67,7 @@ def _golden_files() -> Iterator[Source]:
     for case in all_cases():
         setup = [s for s in case.setup if isinstance(s, str)]
         dialect = case.options.get("client", "duckdb")
-        made = _source(case.name, "duckdb", setup)
+        made = source_of(case.name, "duckdb", setup)
         yield Source(case.name, dialect, (case.statement,), made.catalog)
         yield made
 
@@ -79,7 +79,7 @@ def _pages() -> Iterator[Source]:
         # A table of forms shows a statement between two backticks.
         texts += [t for t in re.findall(r"`([^`\n]+)`", path.read_text()) if _BEGINS.match(t)]
         if texts:
-            yield _source(path.name, "duckdb", texts)
+            yield source_of(path.name, "duckdb", texts)
 
 
 def _of_sqlalchemy() -> Iterator[Source]:
@@ -123,7 +123,7 @@ def _of_sqlalchemy() -> Iterator[Source]:
             sa.select(sa.func.row_number().over(partition_by=child.c.kind, order_by=child.c.id)),
         ]
         texts = [str(s.compile(dialect=dialect)).strip() for s in statements]
-        yield _source(f"sqlalchemy {name}", name, texts)
+        yield source_of(f"sqlalchemy {name}", name, texts)
 
 
 def _of_folder(folder: Path) -> Iterator[Source]:
@@ -142,7 +142,8 @@ def _of_folder(folder: Path) -> Iterator[Source]:
             yield Source(path.name, dialect, tuple(texts), CatalogSnapshot.empty(own=OWN_SCHEMA))
 
 
-def _source(name: str, dialect: str, texts: list[str]) -> Source:
+def source_of(name: str, dialect: str, texts: list[str]) -> Source:
+    """Texts in a dialect, over the tables that they create."""
     catalog = CatalogSnapshot.empty(own=OWN_SCHEMA)
     for number, text in enumerate(texts, 1):
         catalog = _grown(catalog, text, dialect, number)

@@ -98,26 +98,28 @@ def _judged(mutant: Mutant, store: Store, store_name: str) -> Verdict:
             outcome = "session"
             continue
         outcome = "planned"
-        catalog = _supposed(statement, mutant.source.catalog)
+        catalog = supposed_catalog(statement, mutant.source.catalog)
         forms = (PlanForm.FULL, PlanForm.OPTIMISTIC) if store.raises_in_sql else (PlanForm.FULL,)
         for form in forms:
-            plan = rewrite_statement(statement, _context(mutant, catalog, form, store))
+            plan = rewrite_statement(statement, context_of(mutant.dialect, catalog, form, store))
             problem = _problem(plan, catalog, store, store_name)
             if problem:
                 return Verdict("reaches out", problem)
     return Verdict(outcome)
 
 
-def _context(
-    mutant: Mutant, catalog: CatalogSnapshot, form: PlanForm, store: Store
+def context_of(
+    dialect: str, catalog: CatalogSnapshot, form: PlanForm, store: Store
 ) -> RewriteContext:
+    """What a rewrite for a store may know; every point in time shows the catalog."""
+
     def at(request: PointRequest) -> TimePoint:
         return TimePoint(1000, catalog)
 
     return RewriteContext(
         catalog,
         lambda _: TableScanInfo(_TIERS, pinned=False),
-        dialect=mutant.dialect,
+        dialect=dialect,
         times=at,
         describe=partial(_described, store=store),
         new_table_id=max((t.id for t in catalog.tables()), default=0) + 1,
@@ -142,7 +144,7 @@ def _described(
         return (("a", "INTEGER"), ("b", "VARCHAR"))
 
 
-def _supposed(statement: Statement, catalog: CatalogSnapshot) -> CatalogSnapshot:
+def supposed_catalog(statement: Statement, catalog: CatalogSnapshot) -> CatalogSnapshot:
     """The catalog, with the tables that a statement reads or changes and nobody has created."""
     if not isinstance(statement, SqlStatement):
         return catalog

@@ -1,0 +1,162 @@
+"""Statements that show the grammar, by the name of their form: what docs/grammar.md is made from.
+
+They speak of the tables in ``TABLES``. A test reads and rewrites each for every store, and the page
+says what comes of it, refusals too. Values only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+TABLES = (
+    "CREATE SCHEMA hr",
+    "CREATE TABLE t (k INTEGER PRIMARY KEY, a INTEGER, b VARCHAR)",
+    "CREATE TABLE s (k INTEGER, n INTEGER)",
+    "CREATE TABLE p (k INTEGER, w INTEGER)",
+    "CREATE VIEW v AS SELECT k, a FROM t",
+    "CREATE SEQUENCE ids",
+    "CREATE INDEX by_a ON t (a)",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A statement as a client of a dialect writes it."""
+
+    text: str
+    dialect: str = "duckdb"
+
+
+def _each(*texts: str, dialect: str = "duckdb") -> tuple[Example, ...]:
+    return tuple(Example(text, dialect) for text in texts)
+
+
+EXAMPLES: dict[str, tuple[Example, ...]] = {
+    "SELECT": _each(
+        "SELECT k, sum(a) AS total FROM t JOIN s USING (k) WHERE a > 1 GROUP BY k ORDER BY k",
+        "WITH x AS (SELECT 1 AS a) VALUES ((SELECT a FROM x)), (2)",
+        "SELECT k FROM t UNION ALL SELECT k FROM s",
+        "(SELECT k FROM t) ORDER BY k",
+        "FROM t",
+        "VALUES (1, 'x'), (2, 'y')",
+        "PIVOT s ON k IN (1, 2) USING sum(n) GROUP BY n",
+        "SELECT k FROM t FOR SYSTEM_TIME AS OF TIMESTAMP '2024-05-01 12:00'",
+        "SELECT k FROM t FOR SYSTEM_VERSION AS OF 1714564800000000",
+        "SELECT f(SELECT k FROM t)",
+    )
+    + _each("SELECT k INTO z FROM t", dialect="postgres"),
+    "INSERT": _each(
+        "INSERT INTO t (k, a) VALUES (1, 2), (2, DEFAULT) RETURNING k",
+        "INSERT INTO t BY NAME SELECT 1 AS a, 2 AS k",
+        "INSERT INTO t VALUES (1, 2, 'x') ON CONFLICT (k) DO UPDATE SET a = excluded.a",
+        "INSERT INTO t VALUES (1, 2, 'x') ON CONFLICT DO NOTHING",
+        "INSERT OR REPLACE INTO t VALUES (1, 2, 'x')",
+        "WITH x AS (DELETE FROM t WHERE a > 5 RETURNING k) INSERT INTO t (k) SELECT k + 9 FROM x",
+        "INSERT INTO t VALUES (1, 2)",
+    )
+    + _each("INSERT INTO t (k) VALUES (1) ON DUPLICATE KEY UPDATE a = VALUES(a)", dialect="mysql")
+    + _each(
+        "FROM s INSERT INTO t (k) SELECT k INSERT INTO p (k) SELECT k WHERE n > 1", dialect="hive"
+    ),
+    "UPDATE": _each(
+        "UPDATE t SET a = a + 1, b = 'x' WHERE k = 1 RETURNING a",
+        "UPDATE t SET a = s.n FROM s WHERE s.k = t.k",
+        "UPDATE t SET (a, b) = (1, 'x')",
+        "UPDATE v SET a = 1",
+    ),
+    "DELETE": _each(
+        "DELETE FROM t WHERE a IS NULL RETURNING k", "DELETE FROM t USING s WHERE s.k = t.k"
+    ),
+    "MERGE": _each(
+        "MERGE INTO t USING s ON t.k = s.k WHEN MATCHED THEN UPDATE SET a = s.n"
+        " WHEN NOT MATCHED THEN INSERT (k, a) VALUES (s.k, s.n)",
+        "MERGE INTO t USING s JOIN p ON s.k = p.k ON t.k = s.k WHEN MATCHED THEN DELETE",
+        "MERGE INTO t USING s ON t.k = s.k WHEN NOT MATCHED BY SOURCE THEN DELETE",
+        "MERGE INTO t USING s ON t.k = s.k WHEN MATCHED AND s.n < 0 THEN ERROR 'negative'",
+    ),
+    "TRUNCATE": _each("TRUNCATE TABLE t"),
+    "CREATE TABLE": _each(
+        "CREATE TABLE z (k INTEGER PRIMARY KEY, b VARCHAR NOT NULL DEFAULT '', CHECK (k > 0))",
+        "CREATE TABLE z (k INTEGER PRIMARY KEY, t INTEGER REFERENCES t (k))",
+        "CREATE TABLE z (k INTEGER GENERATED ALWAYS AS IDENTITY, d INTEGER AS (k * 2))",
+        "CREATE OR REPLACE TEMP TABLE z AS SELECT k, a FROM t",
+        "CREATE TABLE z (LIKE t)",
+        "CREATE UNIQUE INDEX i ON t (a) WHERE b IS NULL",
+        "CREATE TABLE z (k INTEGER, k VARCHAR)",
+    ),
+    "CREATE SEQUENCE": _each(
+        "CREATE SEQUENCE z START 10 INCREMENT 5",
+        "ALTER SEQUENCE ids RESTART",
+        "SELECT nextval('ids')",
+    ),
+    "CREATE VIEW": _each(
+        "CREATE OR REPLACE VIEW v AS SELECT k FROM t",
+        "CREATE MATERIALIZED VIEW z AS SELECT k FROM t",
+    ),
+    "CREATE SCHEMA": _each("CREATE SCHEMA IF NOT EXISTS hr", "CREATE OR REPLACE SCHEMA hr"),
+    "ALTER TABLE": _each(
+        "ALTER TABLE t ADD COLUMN c INTEGER DEFAULT 1",
+        "ALTER TABLE t DROP IF EXISTS c",
+        "ALTER TABLE t RENAME COLUMN a TO c",
+        "ALTER TABLE s ALTER COLUMN n TYPE BIGINT",
+        "ALTER TABLE t ADD CONSTRAINT one UNIQUE (b)",
+        "ALTER TABLE t RENAME TO z",
+        "ALTER VIEW v RENAME TO z",
+        "ALTER INDEX by_a RENAME TO z",
+        "ALTER TABLE t SET (note = 'x')",
+        "ALTER TABLE t DROP COLUMN k",
+    ),
+    "DROP": _each(
+        "DROP TABLE IF EXISTS t",
+        "DROP VIEW v",
+        "DROP INDEX by_a",
+        "DROP SEQUENCE ids",
+        "DROP SCHEMA hr CASCADE",
+        "DROP TABLE nowhere",
+        "DROP FUNCTION f",
+    ),
+    "BEGIN": _each(
+        "BEGIN READ ONLY",
+        "START TRANSACTION",
+        "SAVEPOINT one",
+        "ROLLBACK TO one",
+        "RELEASE one",
+        "COMMIT",
+        "END",
+        "ROLLBACK",
+        "ABORT",
+    ),
+    "RESTORE": _each("RESTORE TABLE t TO VERSION AS OF 1714564800000000 WHERE k = 1"),
+    "SET": _each(
+        "SET timezone = 'UTC'",
+        "RESET timezone",
+        "PRAGMA threads = 4",
+        "SET LOCAL max_list_items = 10",
+    ),
+    "PREPARE": _each(
+        "PREPARE one (INTEGER) AS SELECT a FROM t WHERE k = $1", "EXECUTE one (1)", "DEALLOCATE one"
+    ),
+    "UNDROP": _each("UNDROP TABLE t"),
+    "EXPLAIN": _each("EXPLAIN UPDATE t SET a = 1", "EXPLAIN ANALYZE SELECT k FROM t"),
+    "SHOW": _each("SHOW TABLES", "SHOW COLUMNS FROM t", "SHOW CREATE TABLE t", "SHOW POLICY t"),
+    "DESCRIBE": _each("DESCRIBE t", "DESC t", "SUMMARIZE t"),
+    "COMMENT": _each("COMMENT ON COLUMN t.a IS 'an amount'"),
+    "USE": _each("USE hr"),
+    "COPY": _each("COPY t TO 'rows.csv' (HEADER)", "COPY (SELECT k FROM t) TO 'k.parquet'"),
+    "SET POLICY": _each(
+        "ALTER TABLE t SET POLICY (HISTORY = 7 YEARS)", "ALTER TABLE t UNSET POLICY"
+    ),
+    "OPTIMIZE": _each("OPTIMIZE t"),
+    "VACUUM": _each(
+        "VACUUM t RETAIN 7 DAYS",
+        "VACUUM ANALYZE t",
+        "ANALYZE t",
+        "ANALYSE",
+        "CHECKPOINT",
+        "FORCE CHECKPOINT",
+    ),
+    "ERASE": _each("ERASE FROM t WHERE k = 1 REASON 'asked'"),
+    "PLACE HOLD": _each("PLACE HOLD ON t WHERE k = 1 REASON 'a case'", "RELEASE HOLD 'id'"),
+    "CALL": _each("CALL system.flush('t')"),
+}
+"""The examples of each form that ``\\h`` in the shell shows, by its name there."""
