@@ -126,12 +126,6 @@ def _replace_short(pivot: exp.Pivot) -> None:
         query = _unpivoted(pivot, source, pivot.expressions, names)
     else:
         using = [e for e in pivot.args.get("using") or () if e is not None]
-        if not pivot.expressions:
-            raise PalimpsestError(
-                Code.NOT_SUPPORTED,
-                "this store has no PIVOT without ON",
-                advice="name with ON the column whose values become columns",
-            )
         query = _pivoted(pivot, source, pivot.expressions, using)
     query.set("with_", pivot.args.get("with_"))
     pivot.replace(query)
@@ -170,6 +164,12 @@ class _Choice:
 def _pivoted(
     pivot: exp.Pivot, source: exp.Expr, ons: Sequence[exp.Expr], using: Sequence[exp.Expr]
 ) -> exp.Select:
+    if not ons:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "this store has no PIVOT without ON",
+            advice="name with ON or FOR the column whose values become columns",
+        )
     aggregates = list(using) or [exp.Count(this=exp.Star())]
     choices = [_choices(on) for on in ons]
     group = pivot.args.get("group")
