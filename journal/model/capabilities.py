@@ -17,6 +17,7 @@ class Capabilities:
     - ``exports_files``: COPY .. TO writes files of this machine.
     - ``folder``: the one of this machine that holds the journals, None where a server holds them.
     - ``collations``: texts compare and sort by other orders than that of their bytes.
+    - ``equates_texts``: a collation may call texts equal whose bytes differ.
     - ``enums``: columns and casts of a type with values in an order.
     - ``column_name``: what journals call a new column; the same, unless the store lacks the name.
     """
@@ -25,6 +26,7 @@ class Capabilities:
     foreign_keys: bool = True
     expands_lists: bool = True
     collations: bool = False
+    equates_texts: bool = False
     enums: bool = False
     exports_files: bool = False
     folder: Path | None = None

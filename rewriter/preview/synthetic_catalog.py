@@ -47,7 +47,7 @@ def catalog_of(statements: Sequence[Parsed], dialect: str) -> CatalogSnapshot:
             dialect=dialect,
             describe=query_columns,
             new_table_id=number,
-            capabilities=Capabilities(collations=True, enums=True),
+            capabilities=Capabilities(collations=True, equates_texts=True, enums=True),
         )
         if isinstance(parsed.statement, SessionStatement):
             continue

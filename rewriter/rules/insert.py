@@ -25,7 +25,7 @@ from rewriter.writing.statement_part import (
     staged_relation,
 )
 from rewriter.writing.target import AliasedTable, distinct_columns
-from rewriter.writing.upsert import wanted_upsert
+from rewriter.writing.upsert import check_arbiters, wanted_upsert
 from rewriter.writing.upserting import upsert_part
 
 _BOUNDED_ROWS = 100
@@ -46,6 +46,8 @@ def write_insert(ast: exp.Insert, reads: Reads, part: PartNames) -> StatementPar
         target = AliasedTable(table, alias.name)
     result = ReturningClause.of(ast, target)
     upsert = wanted_upsert(ast, table)
+    if upsert is not None and reads.context.capabilities.equates_texts:
+        check_arbiters(upsert, table, ast)
     rows = NewRows(reads, table, part, ast, columns)
     if ast.args.get("overwrite"):
         return _overwrite_part(reads, part, rows, target, result)

@@ -17,15 +17,18 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.collations import TEXTS
 from rewriter.writing.changes import new_name, old_name
 
-_BYTES = "C"
-
 
 def without_collations(plan: StatementPlan, context: RewriteContext) -> StatementPlan:
     """A plan whose staged rows have texts that compare by their bytes.
 
-    Plans of statements that read no column with a collation stay as they are.
+    Plans of statements that read no column with a collation stay as they are, and all of stores
+    whose collations only sort.
     """
-    if not plan.writes or not any(_has_collation(plan, context)):
+    if (
+        not context.capabilities.equates_texts
+        or not plan.writes
+        or not any(_has_collation(plan, context))
+    ):
         return plan
     catalog = context.catalog
     written = [catalog.by_id(s.table_id) for s in plan.steps if isinstance(s, Append)]
@@ -69,7 +72,9 @@ def _plain_rows(rows: exp.Query, tables: list[Table]) -> exp.Query:
     for name in names:
         value: exp.Expr = column(name, "q")
         if name in texts:
-            plain = exp.Collate(this=value, expression=ident(_BYTES))
+            # What a function returns that makes text of bytes has no collation.
+            encoded = exp.Anonymous(this="encode", expressions=[value])
+            plain = exp.Anonymous(this="decode", expressions=[encoded])
             value = exp.alias_(plain, ident(name))
         outputs.append(value)
     return exp.select(*outputs).from_(rows.subquery("q", copy=False))

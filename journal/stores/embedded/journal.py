@@ -67,7 +67,11 @@ class Journal:
     ) -> None:
         self.root = root
         self.capabilities = Capabilities(
-            exports_files=True, collations=True, enums=True, folder=root
+            exports_files=True,
+            collations=True,
+            equates_texts=True,
+            enums=True,
+            folder=root,
         )
         self.store = DuckDBStore(root / DATABASE_FILE, settings or {}, modes)
         self.warehouse = Warehouse(root, new_id)

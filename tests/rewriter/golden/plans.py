@@ -110,6 +110,7 @@ class Rewriting:
                 foreign_keys=self.store.foreign_keys,
                 enums=self.store.dialect == "duckdb",
                 collations=self.store.dialect != "spark",
+                equates_texts=self.store.dialect == "duckdb",
             ),
         )
 

@@ -7,7 +7,7 @@ INSERT INTO main.s VALUES ('a'), ('A');
 INSERT INTO main.t SELECT b, 1 FROM main.s;
 -- plan: embedded
 -- 1. keep as "p_changed"
-SELECT q."_palimpsest_n0" COLLATE "C" AS "_palimpsest_n0", q."_palimpsest_n1"
+SELECT DECODE(ENCODE(q."_palimpsest_n0")) AS "_palimpsest_n0", q."_palimpsest_n1"
 FROM (
   SELECT r."_palimpsest_c0" AS _palimpsest_n0, r."_palimpsest_c1" AS _palimpsest_n1
   FROM (
