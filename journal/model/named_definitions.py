@@ -1,4 +1,4 @@
-"""What a schema holds besides relations and sequences: types, macros, materialised queries.
+"""What a schema holds besides relations and sequences: types and macros.
 
 They are definitions only: no store has them, since the rewriter puts what they mean in the place
 of their names. As plain JSON they stand in the catalog's log. Nothing here does I/O.
@@ -54,25 +54,9 @@ class Macro:
     bodies: tuple[MacroBody, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MaterializedQuery:
-    """The query of a materialised view, whose rows a table of that name holds.
-
-    ``is_filled`` is False while it was never refreshed; its rows may not be read then.
-    """
-
-    name: TableName
-    query: str
-    is_filled: bool = True
-
-
-Definition = UserType | Macro | MaterializedQuery
+Definition = UserType | Macro
 DefinitionKey = tuple[str, str, str]
-_KINDS: dict[str, type[Definition]] = {
-    "type": UserType,
-    "macro": Macro,
-    "materialized": MaterializedQuery,
-}
+_KINDS: dict[str, type[Definition]] = {"type": UserType, "macro": Macro}
 
 
 @dataclass(frozen=True, slots=True)

@@ -248,7 +248,7 @@ class CatalogSnapshot:
     ``home`` is the schema of names without one, which every store has from the beginning.
     ``own`` is the schema of the relations that one session alone sees; None in stores without.
     ``database`` is what all schemas together are called.
-    ``definitions`` are types, macros and queries of materialised views, by kind, schema and name.
+    ``definitions`` are types and macros, by kind, schema and name.
     """
 
     generation: int
