@@ -22,6 +22,7 @@ from bench import (
     point_read,
     purge,
     rewrite,
+    server,
     stream,
     update_by_key,
 )
@@ -37,6 +38,7 @@ SCRIPTS: dict[str, Callable[[Options], Report]] = {
     "bulk_update": bulk_update.measure,
     "import_rows": import_rows.measure,
     "commands": commands.measure,
+    "server": server.measure,
     "compaction": compaction.measure,
     "stream": stream.measure,
     "filters": filters.measure,

@@ -22,6 +22,7 @@ from gateway.opening.warehouses import WAREHOUSES, TakenElsewhere
 from gateway.servers.addresses import Address, parse_address, tcp_listener
 from gateway.servers.pgwire.server import PostgresServer, ServerLimits, socket_path, unix_listener
 from gateway.session.session import Session
+from gateway.sharing.time_zone import process_zone
 from journal.model.errors import Code, PalimpsestError
 
 PORT = 5433
@@ -174,7 +175,7 @@ def _session(
                 raise
     if application:
         settings = settings.with_setting("application", application)
-    if settings.timezone is None:
+    if settings.timezone is None and process_zone() not in {"UTC", "Etc/UTC"}:
         settings = settings.with_setting("timezone", "UTC")
     session.settings = session.settings_at_start = settings
     return session

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from gateway.servers.pgwire.numeric_binary import DIGITS_MAX, numeric_column
 from gateway.servers.pgwire.types import (
     BOOL,
     DATE,
@@ -56,6 +57,10 @@ def binary_column(column: pa.Array, name: str) -> pa.Array:
     kind = pg_type(name)
     if element_type(name) is None and kind.oid in _NUMBERS:
         return _numbers(column, kind)
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        return column.cast(pa.string()).cast(pa.binary())
+    if pa.types.is_decimal128(column.type) and column.type.precision <= DIGITS_MAX:
+        return numeric_column(column)
     found = [None if v is None else binary_of(v, name) for v in column.to_pylist()]
     return pa.array(found, pa.binary())
 
