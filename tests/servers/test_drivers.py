@@ -145,6 +145,23 @@ def test_a_statement_is_prepared_once_and_told_its_types(server: Server, table: 
             assert connection.execute(sql, (1, Decimal(2)), prepare=True).fetchone() == ("x",)
 
 
+def test_a_prepared_statement_does_not_outlive_the_columns_it_told_of(
+    server: Server, table: str
+) -> None:
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.prepare_threshold = 0
+        sql = f"SELECT a, q FROM {table} WHERE a = %s"
+        assert connection.execute(sql, (1,)).fetchone() == (1, 2**40)
+        other = psycopg.connect(server.dsn, autocommit=True)
+        other.execute(f"ALTER TABLE {table} ADD COLUMN z INTEGER")
+        assert connection.execute(sql, (1,)).fetchone() == (1, 2**40)
+        other.execute(f"ALTER TABLE {table} ALTER COLUMN q TYPE DOUBLE PRECISION")
+        with pytest.raises(psycopg.errors.FeatureNotSupported):
+            connection.execute(sql, (1,))
+        connection.execute("DEALLOCATE ALL")
+        other.close()
+
+
 def test_cancel_stops_what_runs_and_nothing_else(server: Server) -> None:
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         timer = threading.Timer(0.3, connection.cancel)

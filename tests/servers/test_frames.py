@@ -108,3 +108,24 @@ def test_what_follows_an_error_is_passed_over_up_to_sync(server: Server) -> None
         data = read_until_ready(peer)
         assert data.count(b"42P01") == 1
         assert data.endswith(b"Z\0\0\0\x05I")
+
+
+def test_a_conflict_at_sync_is_told_and_the_connection_goes_on(server: Server) -> None:
+    with psycopg.connect(server.dsn, autocommit=True) as other:
+        other.execute("CREATE TABLE contended (a INTEGER PRIMARY KEY, n INTEGER)")
+        other.execute("INSERT INTO contended VALUES (1, 0)")
+        with connect(server) as peer:
+            peer.sendall(framed(GREETING))
+            read_until_ready(peer)
+            update = b"UPDATE contended SET n = n + 1 WHERE a = 1"
+            parts = b"P" + framed(b"\0" + update + b"\0\0\0") + b"B" + framed(b"\0\0" + bytes(6))
+            peer.sendall(parts + b"E" + framed(b"\0" + bytes(4)) + b"H" + framed(b""))
+            data = b""
+            while b"UPDATE 1" not in data:
+                data += peer.recv(65_536)
+            other.execute(update.decode())
+            peer.sendall(b"S" + framed(b""))
+            data = read_until_ready(peer)
+            assert b"40001" in data
+            assert data.endswith(b"Z\0\0\0\x05I")
+        assert other.execute("SELECT n FROM contended").fetchone() == (1,)

@@ -37,7 +37,7 @@ from gateway.servers.pgwire.portals import (
 )
 from gateway.servers.pgwire.rows import data_rows
 from gateway.servers.pgwire.statement_store import StatementStore
-from gateway.servers.pgwire.stream import MessageStream
+from gateway.servers.pgwire.stream import ClientGone, MessageStream
 from gateway.servers.pgwire.tags import command_tag, error_fields
 from gateway.session.outcome import StatementOutcome
 from gateway.session.results import BufferedRows
@@ -113,11 +113,9 @@ class ClientConnection:
             found = error
         except RecursionError:
             found = TOO_DEEP
-        except (OSError, ConnectionError):
+        except ClientGone:
             raise
-        except Exception as error:
-            if type(error).__name__ == "ClientGone":
-                raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, its client hears of it
             _LOG.exception("a statement failed")
             found = PalimpsestError(
                 Code.INVARIANT, f"{type(error).__name__}: {error}", advice="report it"
@@ -126,7 +124,7 @@ class ClientConnection:
         if self._is_implicit:
             self._session.rollback()
             self._is_implicit = False
-        if kind == b"Q":
+        if kind in (b"Q", b"S"):
             self._drop_unnamed()
             self._ready()
         else:
@@ -167,7 +165,7 @@ class ClientConnection:
         message = messages.read_bind(body)
         statement = self._statements.get(message.statement)
         self._text = statement.text
-        oids = self._statements.parameter_oids(statement)
+        oids = self._statements.current_oids(statement)
         values = self._values(message, oids)
         self._drop_portal(message.portal)
         self._portals[message.portal] = Portal(statement, values, message.result_formats)

@@ -25,8 +25,8 @@ class PreparedStatement:
     """A statement under a name; ``parsed`` is None for an empty one.
 
     ``oids`` are the types that the client gave, 0 for those it left open; ``columns`` and ``known``
-    what a description has found, None before. ``catalog`` is a statement on PostgreSQL's catalog,
-    ``cursor`` a command on a cursor.
+    what a description has found, None before, in a ``generation`` of the warehouse's catalog.
+    ``catalog`` is a statement on PostgreSQL's catalog, ``cursor`` a command on a cursor.
     """
 
     text: str
@@ -36,6 +36,7 @@ class PreparedStatement:
     cursor: CursorCommand | None = None
     columns: tuple[ResultColumn, ...] | None = None
     known: tuple[int, ...] | None = None
+    generation: int = -1
 
     @property
     def is_empty(self) -> bool:

@@ -33,6 +33,8 @@ SERVER_VERSION = "15.0"
 """The version of PostgreSQL whose dialect is spoken; drivers look at it."""
 _PEER = struct.Struct("3i")
 _POLL_S = 0.05
+_WATCH_S = 1.0
+"""How often the server looks whether clients whose statements run are still there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class PostgresServer:
         self._lock = threading.Lock()
         self._last_pid = 0
         self._closes = False
+        threading.Thread(target=self._watch, name="palimpsest-watch", daemon=True).start()
 
     @property
     def connections(self) -> int:
@@ -109,6 +112,15 @@ class PostgresServer:
     def _all(self) -> list[_Client]:
         with self._lock:
             return list(self._clients.values())
+
+    def _watch(self) -> None:
+        """Stop the statements of clients that have gone."""
+        while not self._closes:
+            time.sleep(_WATCH_S)
+            for client in self._all():
+                session = client.session
+                if session is not None and session.cancellation.is_running and _has_left(client):
+                    session.cancel()
 
     def _accept(self, listener: socket.socket) -> None:
         while True:
@@ -228,6 +240,16 @@ class PostgresServer:
         if client is not None and client.session is not None:
             if secrets.compare_digest(client.secret, request.secret):
                 client.session.cancel()
+
+
+def _has_left(client: _Client) -> bool:
+    """True if a client has said goodbye or closed; nothing is taken of what it has sent."""
+    try:
+        return client.peer.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) in (b"", b"X")
+    except (BlockingIOError, InterruptedError):
+        return False
+    except OSError:
+        return True
 
 
 def _options(text: str) -> dict[str, str]:

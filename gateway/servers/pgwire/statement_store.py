@@ -86,6 +86,26 @@ class StatementStore:
         assert statement.known is not None
         return statement.known
 
+    def current_oids(self, statement: PreparedStatement) -> tuple[int, ...]:
+        """As ``parameter_oids``, after a look whether tables have changed since.
+
+        Raises NOT_SUPPORTED for a statement whose rows would not be those that the client was told
+        of, as PostgreSQL does.
+        """
+        told = statement.columns
+        if statement.known is not None and statement.generation != self._generation():
+            self._learn(statement)
+            if told is not None and [c.type for c in told] != _types(statement.columns):
+                raise PalimpsestError(
+                    Code.NOT_SUPPORTED,
+                    "the rows of the prepared statement would have other columns than before",
+                    advice="a table that it reads was changed: prepare it again",
+                )
+        return self.parameter_oids(statement)
+
+    def _generation(self) -> int:
+        return self._session.catalog.generation
+
     def columns(self, statement: PreparedStatement) -> tuple[ResultColumn, ...] | None:
         """The columns of the rows that a statement gives; None if it gives none."""
         if statement.known is None:
@@ -95,6 +115,7 @@ class StatementStore:
     def _learn(self, statement: PreparedStatement) -> None:
         """Find out what a statement takes and gives, once."""
         parsed, given = statement.parsed, statement.oids
+        statement.generation = self._generation()
         if statement.catalog is not None:
             statement.known = catalog_parameters(statement.catalog, given)
             found = self._catalog.describe(statement.catalog, statement.known)
@@ -116,3 +137,7 @@ class StatementStore:
         known = [field_of(ResultColumn("", kind or "VARCHAR")).oid for kind in types]
         known[: len(given)] = [oid or known[i] for i, oid in enumerate(given[:count])]
         statement.known = tuple(known)
+
+
+def _types(columns: Sequence[ResultColumn] | None) -> list[str]:
+    return [column.type for column in columns or ()]
