@@ -66,7 +66,6 @@ REACHING = [
     "ATTACH 'x.db'",
     "LOAD httpfs",
     "INSTALL httpfs",
-    "CHECKPOINT",
     "PREPARE p AS SELECT getenv('HOME')",
     "SET VARIABLE x = 1",
 ]
