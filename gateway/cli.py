@@ -62,7 +62,7 @@ SUMMARIES = {
     "demo": "Load 336,776 real flights, replay the year's operations, and read the past.",
 }
 """What the list of commands says of each, as its own help begins. No command is loaded for it."""
-_COLLECT_AFTER = 100_000
+_COLLECT_AFTER = 300_000
 """So many objects more than before, and the collector runs."""
 
 

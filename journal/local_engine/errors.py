@@ -20,6 +20,7 @@ from journal.model.failures import translates
 _WRAPPING = re.compile(r"^(?:[A-Z][A-Za-z ]*? Error: )+")
 _PACKED = re.compile(r'"exception_message":"((?:[^"\\]|\\.)*)"')
 _ADVICE = {
+    Code.UNKNOWN_TYPE: "use NOCASE, NOACCENT, or a language of ICU such as de",
     Code.CONVERSION: "check the value, or convert it with TRY_CAST, which gives NULL instead",
     Code.OUT_OF_RANGE: "use a wider type",
     Code.DIVISION_BY_ZERO: "write NULLIF(divisor, 0), which gives NULL instead",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def test_refused_with_a_code(engine: sa.Engine, case: str) -> None:
     sa.Table("t", models, *REFUSED[case]())
     with pytest.raises((CompileError, DBAPIError)) as raised:
         models.create_all(engine)
-    assert "[PAL-1" in str(raised.value)
+    assert re.search(r"\[PAL-[12]", str(raised.value))
     assert "Hint: " in str(raised.value)
     assert sa.inspect(engine).get_table_names() == []
 
