@@ -66,7 +66,14 @@ def _cut_off(server: ThriftServer, relay: Relay, sql: str) -> None:
     timer.join()
 
 
-@pytest.mark.parametrize("end", [_interrupted, _out_of_time, _cut_off])
+@pytest.mark.parametrize(
+    "end",
+    [
+        _interrupted,
+        pytest.param(_out_of_time, marks=pytest.mark.stores),
+        pytest.param(_cut_off, marks=pytest.mark.stores),
+    ],
+)
 def test_a_statement_stops_in_the_server(
     server: ThriftServer, relay: Relay, end: Callable[[ThriftServer, Relay, str], None]
 ) -> None:
