@@ -93,7 +93,8 @@ def command(
       palimpsest serve palimpsest+postgresql://me@localhost/company --socket-dir /run/user/1000
       palimpsest serve --trust-loopback --postgres 127.0.0.1:6000
     """
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s", level=logging.INFO)
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("palimpsest").setLevel(logging.INFO)
     with exit_on_error(as_json=False), mapping():
         place = parse_address(address, PORT)
         if trust_loopback and not place.is_loopback:
