@@ -79,9 +79,9 @@ def command(
 ) -> None:
     """Serve a warehouse to programs that speak the PostgreSQL protocol, until interrupted.
 
-    The server listens at a Unix socket, which only the user who owns the warehouse can use: psql,
-    psycopg, JDBC drivers with a socket factory. With --trust-loopback it listens at the port, too;
-    there are no logins yet, so everybody on this machine may then read and write.
+    The server listens at a Unix socket, which only the user who runs the server and root can use.
+    With --trust-loopback it listens at the port, too; there are no logins yet, so everybody on this
+    machine may then read and write.
 
     SIGTERM and Ctrl-C end it: no new clients are let in, statements that run may finish, and
     transactions that are still open after --drain seconds are rolled back.
@@ -89,7 +89,7 @@ def command(
     \b
     Examples:
       palimpsest serve
-      psql -h ./warehouse -p 5433
+      psql -h "$PWD/warehouse" -p 5433
       palimpsest serve palimpsest+postgresql://me@localhost/company --socket-dir /run/user/1000
       palimpsest serve --trust-loopback --postgres 127.0.0.1:6000
     """
