@@ -1,0 +1,189 @@
+"""COPY between a table and a stream, FROM STDIN and TO STDOUT, for every front end.
+
+What comes is kept in a file that only this user can read, and loaded when all of it is there, so
+that a COPY takes all rows or none. What goes is written as its rows are fetched.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from gateway.session.bad_values import STREAM_PREFIX
+from gateway.session.copy_text import CopyFormat, csv_line, read_format, rows_of_text, text_line
+from gateway.session.outcome import Row, StatementOutcome
+from journal.model.errors import Code, PalimpsestError
+from rewriter.statement import SqlStatement
+
+if TYPE_CHECKING:
+    from gateway.session.client_session import ClientSession
+
+STREAMS = frozenset({"STDIN", "STDOUT"})
+_ROWS = 4096
+_NULL = "\\N"
+
+Fetch = Callable[[int], list[Row]]
+"""Gives the next rows of a result, fewer at the end."""
+
+
+def stream_of(ast: exp.Expr) -> str | None:
+    """STDIN or STDOUT for a COPY of one, else None."""
+    files = ast.args.get("files") or [] if isinstance(ast, exp.Copy) else []
+    name = files[0].name.upper() if len(files) == 1 else ""
+    is_word = bool(files) and not isinstance(files[0], exp.Literal)
+    return name if is_word and name in STREAMS else None
+
+
+class StreamCopy:
+    """A COPY on its way: ``receive``, ``write`` and ``load``; or ``start`` and ``pieces``.
+
+    Raises INTERFACE for other statements, SYNTAX and NOT_SUPPORTED for a COPY that has no such
+    stream or option. ``close`` removes what was kept.
+    """
+
+    def __init__(self, session: ClientSession, sql: str) -> None:
+        self._session = session
+        statements = session.parse(sql)
+        found = statements[0].statement if len(statements) == 1 else None
+        stream = stream_of(found.ast) if isinstance(found, SqlStatement) else None
+        if stream is None or not isinstance(found, SqlStatement):
+            raise PalimpsestError(
+                Code.INTERFACE,
+                "copy takes one COPY .. FROM STDIN or COPY .. TO STDOUT",
+                advice="run other statements with execute",
+            )
+        self._ast: exp.Expr = found.ast.copy()
+        assert isinstance(self._ast, exp.Copy)
+        self.loads = stream != "STDOUT"
+        if bool(self._ast.args.get("kind")) != self.loads:
+            raise PalimpsestError(
+                Code.SYNTAX,
+                f"COPY goes FROM STDIN or TO STDOUT, not {stream}",
+                advice="write COPY t FROM STDIN, or COPY t TO STDOUT",
+            )
+        self._format = read_format(self._ast, loads=self.loads)
+        self._file: IO[bytes] | None = None
+        self._path: Path | None = None
+        self._names: list[str] = []
+
+    @property
+    def width(self) -> int:
+        """How many columns a COPY TO writes, once it has started."""
+        return len(self._names)
+
+    def receive(self) -> None:
+        """Make the file for what a COPY FROM takes."""
+        handle, name = tempfile.mkstemp(prefix=STREAM_PREFIX, suffix=".csv")
+        self._path = Path(name)
+        self._file = os.fdopen(handle, "w+b")
+
+    def write(self, data: str | bytes | bytearray | memoryview) -> None:
+        """Add text of the format to what is loaded; raises INTERFACE for a COPY TO."""
+        self._loaded_file().write(data.encode() if isinstance(data, str) else data)
+
+    def write_row(self, row: Sequence[Any]) -> None:
+        """Add one row of values; None is NULL."""
+        form = self._format
+        values = [None if v is None else str(v) for v in row]
+        self.write(csv_line(values, form) if form.is_csv else text_line(values, form))
+
+    def load(self) -> StatementOutcome:
+        """Load all that was written, or raise the error of a row and load none."""
+        file, form = self._loaded_file(), self._format
+        file.flush()
+        ast = self._ast.copy()
+        if not form.is_csv:
+            _as_csv(file, form)
+        ast.set("params", form.options(_NULL))
+        if file.seek(0, os.SEEK_END) == 0:
+            return self._session.run_text(_no_rows(ast).sql(dialect="duckdb"))
+        ast.set("files", [exp.Literal.string(str(self._path))])
+        return self._session.run_text(ast.sql(dialect="duckdb"))
+
+    def start(self) -> StatementOutcome:
+        """Run the query of a COPY TO; its rows are fetched with the pieces."""
+        query = _query_of(self._ast)
+        shape = self._session.run_text(exp.select("*").from_(query.copy()).limit(0).sql("duckdb"))
+        shape.close()
+        self._names = [c.name for c in shape.columns or ()]
+        query.set("alias", _alias(self.width))
+        values = [exp.cast(exp.column(f"c{i}"), "VARCHAR") for i in range(self.width)]
+        return self._session.run_text(exp.select(*values).from_(query).sql("duckdb"))
+
+    def pieces(self, fetch: Fetch) -> Iterator[bytes]:
+        """The text of a COPY TO that has started, whole lines at a time."""
+        form = self._format
+        line = csv_line if form.is_csv else text_line
+        if form.header:
+            yield line(list(self._names), form).encode()
+        while rows := fetch(_ROWS):
+            yield "".join(line(row, form) for row in rows).encode()
+
+    def close(self) -> None:
+        """Remove what was kept of a COPY FROM."""
+        if self._file is not None:
+            self._file.close()
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+
+    def _loaded_file(self) -> IO[bytes]:
+        if self._file is None:
+            raise wrong_way("write", "COPY .. FROM STDIN")
+        return self._file
+
+
+def wrong_way(what: str, statement: str) -> PalimpsestError:
+    """The error of writing to what is read, and of reading from what is written."""
+    return PalimpsestError(
+        Code.INTERFACE, f"{what} is for {statement}", advice="use it inside of the with block"
+    )
+
+
+def _as_csv(file: IO[bytes], form: CopyFormat) -> None:
+    """Replace PostgreSQL's text by a CSV file, in which all but NULL stands in quotes."""
+    with tempfile.TemporaryFile("w+b") as made:
+        file.seek(0)
+        for row in rows_of_text(file, form):
+            cells = (_NULL if v is None else '"' + v.replace('"', '""') + '"' for v in row)
+            made.write((",".join(cells) + "\n").encode())
+        made.seek(0)
+        file.seek(0)
+        file.truncate()
+        while chunk := made.read(1 << 20):
+            file.write(chunk)
+    file.flush()
+
+
+def _no_rows(ast: exp.Expr) -> exp.Insert:
+    """What loads no rows, and fails as a COPY of some would."""
+    target = ast.this
+    table = target.this if isinstance(target, exp.Schema) else target
+    columns: list[exp.Expr] = [exp.column(c.copy()) for c in target.expressions]
+    rows = exp.select(*columns or [exp.Star()]).from_(table.copy()).where(exp.false())
+    return exp.Insert(this=target.copy(), expression=rows)
+
+
+def _query_of(ast: exp.Expr) -> exp.Subquery:
+    source = ast.this
+    if isinstance(source, exp.Subquery) and isinstance(source.this, exp.Query):
+        return source.copy()
+    if isinstance(source, exp.Schema):
+        names = [exp.column(c.copy()) for c in source.expressions]
+        return exp.select(*names).from_(source.this.copy()).subquery()
+    if isinstance(source, exp.Table):
+        return exp.select("*").from_(source.copy()).subquery()
+    raise PalimpsestError(
+        Code.NOT_SUPPORTED,
+        "COPY .. TO STDOUT writes a table or a query",
+        advice="write COPY (SELECT ..) TO STDOUT",
+    )
+
+
+def _alias(width: int) -> exp.TableAlias:
+    columns = [exp.to_identifier(f"c{i}") for i in range(width)]
+    return exp.TableAlias(this=exp.to_identifier("r"), columns=columns)
