@@ -36,9 +36,10 @@ def without_suppressed(
 ) -> Stage:
     """A stage, less the new rows that were erased if these are to be skipped; ``run`` counts."""
     table, fence = step.rows_of, statement.committed.fence
-    if table is None or request.batch is not None:
+    said = step.skips if request.skips is None else request.skips
+    if table is None or (request.batch is not None and said is None):
         return step
-    skips = request.settings.suppressed_rows == SKIP if step.skips is None else step.skips
+    skips = request.settings.suppressed_rows == SKIP if said is None else said
     if not skips or not fence.concerns(table):
         return step
     from journal.identity.suppression_list import P_NOW, P_SECRET

@@ -79,6 +79,12 @@ def with_position(
     return PalimpsestError(error.code, message, advice=advice, position=position)
 
 
+def file_error(error: PalimpsestError) -> PalimpsestError:
+    """The error of a file's reader that says in one line where the file is wrong, and how."""
+    message, advice = _in_clients_terms(error)
+    return PalimpsestError(error.code, message, advice=advice)
+
+
 def is_unexplained(error: PalimpsestError, plan: StatementPlan) -> bool:
     """True if an optimistic plan failed and the full one must say why; raises what is known."""
     if not plan.refusals or error.code is Code.CANCELLED:

@@ -5,14 +5,18 @@ Paths of this machine are left to the store.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from typing import Any
 
 from sqlglot import exp
 
 from gateway.session.bad_values import naming_bad_values
+from gateway.session.file_loads import LoadSession, load_copy
+from gateway.session.outcome import StatementOutcome
 from journal.files.object_storage import local_copy_of, local_file_for
+from journal.local_engine.file_session import file_session, write_batches
 from journal.model.errors import Code, PalimpsestError
 from journal.model.places import is_elsewhere, local_path
 from journal.model.plan import Export
@@ -22,6 +26,8 @@ from journal.transactions.statement_run import StatementRun
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
 
+_EXPORT_ROWS = 50_000
+
 
 def is_copy(parsed: Parsed) -> bool:
     """True for a COPY .. FROM."""
@@ -30,13 +36,23 @@ def is_copy(parsed: Parsed) -> bool:
     return isinstance(ast, exp.Copy) and bool(ast.args.get("kind"))
 
 
+def run_copy_from(
+    session: LoadSession, parsed: Parsed, bound: Mapping[str, Any]
+) -> StatementOutcome:
+    """Run a COPY .. FROM in the store, or here where the store reads no files of this machine."""
+    with copied_from(parsed, session.catalog, session.settings.search_path) as copied:
+        if session.journal.capabilities.accesses_files:
+            return session.run_bound(copied, bound)
+        return load_copy(session, copied, bound)
+
+
 @contextmanager
-def copied_from(parsed: Parsed, catalog: CatalogSnapshot, schema: str) -> Iterator[Parsed]:
+def copied_from(parsed: Parsed, catalog: CatalogSnapshot, path: Sequence[str]) -> Iterator[Parsed]:
     """The COPY .. FROM to run for one, in the block, whose errors say where a value is wrong."""
     with ExitStack() as stack:
         if _reads_remote_file(parsed):
             parsed = stack.enter_context(_with_local_file(parsed))
-        stack.enter_context(naming_bad_values(parsed, catalog, schema))
+        stack.enter_context(naming_bad_values(parsed, catalog, path))
         yield parsed
 
 
@@ -62,18 +78,15 @@ def _with_local_file(parsed: Parsed) -> Iterator[Parsed]:
 
 
 def export_rows(
-    journal: OpenJournal, statement: OpenStatement, export: Export, run: StatementRun
+    journal: OpenJournal,
+    statement: OpenStatement,
+    export: Export,
+    run: StatementRun,
+    zone: str | None,
 ) -> None:
-    """Write the rows of a statement to a file or a URL."""
-    if not journal.capabilities.exports_files:
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            f"COPY .. TO needs an embedded warehouse: the server of {journal.place} would write"
-            " the file where it runs",
-            advice="use palimpsest export, or the server's own tools on the current view",
-        )
+    """Write the rows of a statement to a file or a URL, timestamps in a time zone."""
     if not is_elsewhere(export.path):
-        statement.run(replace(export, path=str(local_path(export.path))), run)
+        _write(journal, statement, replace(export, path=str(local_path(export.path))), run, zone)
         return
     if export.is_folder:
         raise PalimpsestError(
@@ -82,4 +95,21 @@ def export_rows(
             advice="leave out PARTITION_BY and the like, or write a folder of this machine",
         )
     with local_file_for(export.path) as path:
-        statement.run(replace(export, path=str(path)), run)
+        _write(journal, statement, replace(export, path=str(path)), run, zone)
+
+
+def _write(
+    journal: OpenJournal,
+    statement: OpenStatement,
+    export: Export,
+    run: StatementRun,
+    zone: str | None,
+) -> None:
+    """Let the store write a file of this machine, or write the rows that it gives."""
+    if journal.capabilities.accesses_files:
+        statement.run(export, run)
+        return
+    session = statement.session
+    session.stream(export.query, run.parameters)
+    with file_session(zone) as files:
+        run.count = write_batches(files, session.rest_as_batches(_EXPORT_ROWS), export)

@@ -17,7 +17,10 @@ from rewriter.syntax.parsing import Parsed
 
 @dataclass(frozen=True, slots=True)
 class StatementRequest:
-    """A statement as a session wants it run; ``batch`` holds the rows of an ``executemany``."""
+    """A statement as a session wants it run; ``batch`` holds the rows of an ``executemany``.
+
+    ``skips`` says of the rows of a file that come so whether erased ones are left out.
+    """
 
     parsed: Parsed
     parameters: Mapping[str, Any]
@@ -25,6 +28,7 @@ class StatementRequest:
     dialect: str
     batch: pa.Table | None = None
     form: PlanForm = PlanForm.FULL
+    skips: bool | None = None
 
     @property
     def explains(self) -> bool:

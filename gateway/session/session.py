@@ -25,7 +25,7 @@ from gateway.session.commit_names import CommitNames
 from gateway.session.constraint_checks import check_deferred, set_constraints
 from gateway.session.execute_many import execute_many
 from gateway.session.executor import Executor
-from gateway.session.file_copies import copied_from, is_copy
+from gateway.session.file_copies import is_copy, run_copy_from
 from gateway.session.operations import Advance, Operation, P, T, no_progress
 from gateway.session.outcome import ResultRows, StatementOutcome
 from gateway.session.parameters import bind, refuse_placeholders
@@ -222,8 +222,7 @@ class Session:
             case Prepare() | Execute() | Deallocate():
                 return self._run_prepared(parsed, bound)
             case _ if is_copy(parsed):
-                with copied_from(parsed, self.catalog, self.settings.schema) as copied:
-                    return self.run_bound(copied, bound, batch)
+                return run_copy_from(self, parsed, bound)
             case _:
                 return self.run_bound(parsed, bound, batch)
 
@@ -259,10 +258,17 @@ class Session:
             raise
 
     def run_bound(
-        self, parsed: Parsed, bound: Mapping[str, Any], batch: pa.Table | None = None
+        self,
+        parsed: Parsed,
+        bound: Mapping[str, Any],
+        batch: pa.Table | None = None,
+        skips: bool | None = None,
     ) -> StatementOutcome:
-        """Run a statement of SQL whose parameters have values, by their names in plans."""
-        request = StatementRequest(parsed, bound, self.settings, self.dialect, batch)
+        """Run a statement of SQL whose parameters have values, by their names in plans.
+
+        ``skips``: whether erased rows of a batch that a file held are left out.
+        """
+        request = StatementRequest(parsed, bound, self.settings, self.dialect, batch, skips=skips)
         if self.transaction is None and self.autocommit:
             return self._autocommit(request)
         if self.transaction is None:

@@ -32,7 +32,7 @@ def run_steps(
                     loaded = without_suppressed(journal, statement, step, request, run)
                     statement.run(loaded, run)
                 case Export():
-                    export_rows(journal, statement, step, run)
+                    export_rows(journal, statement, step, run, request.settings.timezone)
                 case Fetch(query) if plan.kind is StatementKind.READ:
                     returned = _stream_query(statement, query, run, request)
                 case Fetch(query):

@@ -12,24 +12,28 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
 
 from gateway.dbapi.connection import Connection
 from gateway.dbapi.cursor import Cursor
 from gateway.errors import mapping
 from gateway.session import typed_names
+from gateway.session.file_loads import load_rows
 from gateway.session.operations import Advance as Told
-from gateway.session.operations import operation
+from gateway.session.operations import operation, single_operation
 from gateway.session.outcome import StatementOutcome
 from gateway.session.session import Session
 from gateway.shell.formats import FORMATS
 from gateway.shell.result import ShownResult
 from gateway.shell.running import Advance, run_cancellable
 from gateway.shell.table import Style
+from journal.local_engine.file_session import file_session
 from journal.model.errors import Code, PalimpsestError
 from journal.model.places import local_path
+from journal.model.plan import P_USER, Query
 from journal.model.schema import Table, TableName, fold
 from rewriter.statement import SqlStatement
+from rewriter.syntax.parsing import parse
 
 READERS = {
     ".parquet": "read_parquet",
@@ -147,13 +151,14 @@ def _append(
         if definition is not None:
             run_ast(connection, definition).close()
         names = [exp.to_identifier(n, quoted=True) for n, _ in columns]
-        insert = exp.Insert(
-            this=exp.Schema(this=_table(target), expressions=names),
-            expression=exp.select(*[exp.column(n.copy()) for n in names]).from_(
-                source.relation(dict(columns))
-            ),
+        rows = exp.select(*[exp.column(n.copy()) for n in names]).from_(
+            source.relation(dict(columns))
         )
-        outcome = run_ast(connection, insert, advance)
+        into = exp.Schema(this=_table(target), expressions=names)
+        if session.perform(accesses_files):
+            outcome = run_ast(connection, exp.Insert(this=into, expression=rows), advance)
+        else:
+            outcome = _load_here(connection, into, rows, target)
         if not outer:
             session.commit()
     except BaseException:
@@ -194,8 +199,52 @@ def _argument(name: str, value: exp.Expr) -> exp.EQ:
     return exp.EQ(this=exp.column(name), expression=value)
 
 
+def _load_here(
+    connection: Connection, into: exp.Schema, rows: exp.Select, target: TableName
+) -> StatementOutcome:
+    """Have the session read the rows of a file for a store that does not."""
+    session = connection.client_session
+
+    def load() -> StatementOutcome:
+        found = session.perform(load_file, target, into.sql("duckdb"), rows.sql("duckdb"))
+        return StatementOutcome("INSERT", found[0], skipped=found[1])
+
+    with connection.lock:
+        return run_cancellable(connection, load)
+
+
+@single_operation
+def load_file(
+    session: Session, _advance: Told, target: TableName, into: str, rows: str
+) -> tuple[int, int]:
+    """Insert the rows of a query over a file: how many went in, and how many were left out.
+
+    ``into`` is the table with its columns, and ``rows`` the query, in DuckDB's dialect.
+    """
+    (parsed,) = parse(f"INSERT INTO {into} {rows}", "duckdb", session.settings.limits)
+    assert isinstance(parsed.statement, SqlStatement)
+    ast = parsed.statement.ast
+    table = session.catalog.get(target)
+    assert isinstance(table, Table)
+    columns = [c for c in (table.find(n.name) for n in ast.this.expressions) if c is not None]
+    with session.cancellation.running():
+        done = load_rows(session, parsed, ast.this, ast.expression, columns, {P_USER: session.user})
+    return done.row_count, done.skipped
+
+
+@operation
+def file_columns(session: Session, _advance: Told, query: str) -> list[tuple[str, str]]:
+    """The names and types of a query over a file, in DuckDB's dialect."""
+    ast = parse_one(query, dialect="duckdb")
+    with file_session(session.settings.timezone) as files:
+        return [(c.name, c.type) for c in files.describe(Query.of(ast), {})]
+
+
 def _columns_of_query(connection: Connection, relation: exp.Table) -> list[tuple[str, str]]:
     query = exp.select("*").from_(relation).limit(0)
+    session = connection.client_session
+    if not session.perform(accesses_files):
+        return session.perform(file_columns, query.sql("duckdb"))
     outcome = run_ast(connection, query)
     outcome.close()
     return [(c.name, c.type) for c in outcome.columns or []]
@@ -324,7 +373,7 @@ def _copy_by_store(
     """
     session = connection.client_session
     with mapping(), connection.lock:
-        if not session.perform(exports_files):
+        if not session.perform(accesses_files):
             return None
         statements = session.parse(sql, placeholders=False)
         found = statements[0].statement if len(statements) == 1 else None
@@ -344,9 +393,9 @@ def _copy_by_store(
 
 
 @operation
-def exports_files(session: Session, _advance: Told) -> bool:
-    """True where the store writes files on this machine."""
-    return session.journal.capabilities.exports_files
+def accesses_files(session: Session, _advance: Told) -> bool:
+    """True where the store reads and writes files of this machine."""
+    return session.journal.capabilities.accesses_files
 
 
 def format_of(path: Path) -> str:

@@ -225,7 +225,7 @@ class DuckDBSession:
         self.execute(query.once("stage", lambda: _staging(name, query)), parameters)
         self._staged.append(name)
 
-    def show_arrow(self, name: str, rows: pa.Table) -> None:
+    def show_arrow(self, name: str, rows: pa.Table | pa.RecordBatchReader) -> None:
         with mapped():
             self._connection.register(name, rows)
         self._shown.append(name)

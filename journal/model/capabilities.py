@@ -14,7 +14,7 @@ class Capabilities:
     - ``raises_in_sql``: a query can fail on purpose, by a function ``error``.
     - ``foreign_keys``: commits check them against what others did.
     - ``expands_lists``: SQL looks into the lists of a value.
-    - ``exports_files``: COPY .. TO writes files of this machine.
+    - ``accesses_files``: it reads and writes files of this machine; else the gateway does.
     - ``folder``: the one of this machine that holds the journals, None where a server holds them.
     - ``collations``: texts compare and sort by other orders than that of their bytes.
     - ``equates_texts``: a collation may call texts equal whose bytes differ.
@@ -28,6 +28,6 @@ class Capabilities:
     collations: bool = False
     equates_texts: bool = False
     enums: bool = False
-    exports_files: bool = False
+    accesses_files: bool = False
     folder: Path | None = None
     column_name: Callable[[str], str] = str

@@ -31,7 +31,7 @@ def refused(store: str, what: str, advice: str) -> Change:
 
 def refused_everywhere(store: str) -> tuple[dict[str, Change], dict[type[exp.Expr], Change]]:
     """Refuses, by name and by kind of node, what only the embedded store has."""
-    files = refused(store, "files to read", "insert the rows: executemany sends them in one piece")
+    files = refused(store, "files to read in a query", "load the file first: COPY t FROM 'file'")
     by_class: dict[type[exp.Expr], Change] = {
         exp.ReadCSV: files,
         exp.ReadParquet: files,

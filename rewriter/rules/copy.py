@@ -16,8 +16,8 @@ from journal.model.plan import Export, Query, Stage, StatementKind, StatementPla
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import position_of
 from rewriter.reading.read_rewriter import Reads
+from rewriter.writing.copy_files import file_of, file_rows, skips_suppressed
 from rewriter.writing.copy_options import (
-    READ,
     WRITTEN,
     Options,
     compression_of,
@@ -27,8 +27,6 @@ from rewriter.writing.copy_options import (
     makes_folder,
 )
 from rewriter.writing_statements import WRITERS, rewrite_parts
-
-_FUNCTIONS = {"csv": "read_csv", "parquet": "read_parquet", "json": "read_json"}
 
 
 def rewrite_copy(ast: exp.Copy, context: RewriteContext) -> StatementPlan:
@@ -41,8 +39,8 @@ def rewrite_copy(ast: exp.Copy, context: RewriteContext) -> StatementPlan:
         return _copy_to(ast, options, context)
     if not isinstance(ast.this, exp.Table | exp.Schema):
         raise _refusal("COPY .. FROM fills a table", "write COPY t FROM 'file'", ast)
-    file, skips = _file(ast), _skips_suppressed(options, ast)
-    rows = exp.select("*").from_(exp.Table(this=_reader(file, options, ast)))
+    skips = skips_suppressed(options, ast)
+    rows = exp.select("*").from_(exp.Table(this=file_rows(ast, options)))
     insert = exp.Insert(this=ast.this, expression=rows)
     plan = rewrite_parts(insert, context)
     if skips is None:
@@ -51,46 +49,8 @@ def rewrite_copy(ast: exp.Copy, context: RewriteContext) -> StatementPlan:
     return replace(plan, steps=tuple(steps))
 
 
-def _skips_suppressed(options: Options, ast: exp.Copy) -> bool | None:
-    """Remove the option SUPPRESSED; True if it skips erased rows, None if it is missing."""
-    if "suppressed" not in options:
-        return None
-    value = options.pop("suppressed")
-    word = "" if value is None else value.name.lower()
-    if word not in {"refuse", "skip"}:
-        raise _refusal("the COPY option SUPPRESSED is refuse or skip", "SUPPRESSED skip", ast)
-    return word == "skip"
-
-
-def _file(ast: exp.Copy) -> exp.Literal:
-    files = ast.args.get("files") or []
-    if len(files) == 1 and isinstance(files[0], exp.Literal) and files[0].is_string:
-        return files[0]
-    named = files[0].name.upper() if len(files) == 1 else ""
-    if named in {"STDIN", "STDOUT", "PROGRAM"}:
-        raise _refusal(
-            f"COPY with {named} is not supported",
-            "use cursor.copy, the shell, or `palimpsest query`, which have streams; or name a file",
-            ast,
-        )
-    raise _refusal("COPY needs one named file", "write COPY t FROM 'file' or COPY t TO 'file'", ast)
-
-
-def _reader(file: exp.Literal, options: Options, ast: exp.Copy) -> exp.Expr:
-    """The function that reads the file as its format and options say."""
-    form = format_of(file.name, options, ast)
-    given = known_options(options, READ[form], form, ast)
-    arguments: list[exp.Expr] = [file.copy()]
-    if form == "csv":
-        arguments.append(_named_argument("header", given.pop("header", exp.false())))
-        arguments.append(_named_argument("all_varchar", exp.true()))
-        arguments.append(_named_argument("allow_quoted_nulls", exp.false()))
-        arguments += [_named_argument(name, value) for name, value in given.items()]
-    return exp.Anonymous(this=_FUNCTIONS[form], expressions=arguments)
-
-
 def _copy_to(ast: exp.Copy, options: Options, context: RewriteContext) -> StatementPlan:
-    path = _file(ast).name
+    path = file_of(ast).name
     form = format_of(path, options, ast)
     given = known_options(options, WRITTEN[form], form, ast)
     if form == "csv":
@@ -127,10 +87,6 @@ def _query(ast: exp.Copy) -> exp.Query:
         names = [exp.column(c.copy()) for c in source.expressions]
         return exp.select(*names).from_(source.this)
     raise _refusal("COPY .. TO writes a table or a query", "write COPY (SELECT ..) TO 'file'", ast)
-
-
-def _named_argument(name: str, value: exp.Expr) -> exp.Expr:
-    return exp.PropertyEQ(this=exp.to_identifier(name), expression=value.copy())
 
 
 def _refusal(message: str, advice: str, node: exp.Expr) -> PalimpsestError:

@@ -67,7 +67,7 @@ class Journal:
     ) -> None:
         self.root = root
         self.capabilities = Capabilities(
-            exports_files=True,
+            accesses_files=True,
             collations=True,
             equates_texts=True,
             enums=True,

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from contextlib import AbstractContextManager, suppress
 from typing import TYPE_CHECKING, Any
 
+from journal.local_engine.exporting import export_rows
 from journal.local_engine.layout import refresh_tiers
 from journal.local_engine.rows import show_rows
 from journal.local_engine.session import DuckDBSession
@@ -29,7 +30,6 @@ from journal.model.schema import Table
 from journal.model.store_session import Parameters
 from journal.stores.embedded.appending import append_rows, few_rows
 from journal.stores.embedded.bulk_insert import may_be_many, unproved, write_ahead
-from journal.stores.embedded.exporting import export_rows
 from journal.stores.embedded.inline import append_to_head
 from journal.stores.embedded.position_scan import keep_placed, show_placed
 from journal.stores.embedded.positions import Positions, placeable
@@ -169,7 +169,8 @@ class Statement(AbstractContextManager["Statement", None]):
             case Append():
                 self._append(step, run)
             case Export():
-                run.count = export_rows(self.session, step, run.parameters)
+                root = self.session.root
+                run.count = export_rows(self.session, step, run.parameters, root)
             case _:
                 run_step(self.session, self._journal.counters, step, run)
 

@@ -127,7 +127,7 @@ def context_of(
         capabilities=Capabilities(
             raises_in_sql=store.raises_in_sql,
             foreign_keys=store.foreign_keys,
-            exports_files=store.dialect == "duckdb",
+            accesses_files=store.dialect == "duckdb",
         ),
         settings=lambda name: "a value",
     )

@@ -19,9 +19,14 @@ from journal.model.plan import Export, Query
 from journal.model.store_session import Parameters
 
 
-def export_rows(session: DuckDBSession, export: Export, parameters: Parameters) -> int:
-    """Write the rows; how many they were."""
-    path = _export_path(session.root, export)
+def export_rows(
+    session: DuckDBSession, export: Export, parameters: Parameters, closed: Path | None = None
+) -> int:
+    """Write the rows; how many they were.
+
+    Raises FILE_ACCESS where no file may lie, as in the folder ``closed``.
+    """
+    path = _export_path(closed, export)
     if export.is_folder:
         return _copy_rows(session, export, path, parameters)
     partial = path.with_name(f".part-{os.getpid()}-{threading.get_ident()}-{path.name}")
@@ -35,14 +40,14 @@ def export_rows(session: DuckDBSession, export: Export, parameters: Parameters) 
     return count
 
 
-def _export_path(root: Path, export: Export) -> Path:
+def _export_path(closed: Path | None, export: Export) -> Path:
     """Where the file shall lie; raises FILE_ACCESS where none may."""
     path = Path(export.path)
     try:
         whole = path.resolve()
     except (OSError, ValueError) as error:
         raise _export_error(export.path, str(error)) from error
-    if whole.is_relative_to(root.resolve()):
+    if closed is not None and whole.is_relative_to(closed.resolve()):
         raise _export_error(
             export.path, "it lies inside the warehouse, which only commits write to"
         )

@@ -1,0 +1,30 @@
+"""The table and the columns that a COPY .. FROM fills, as its session finds them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from journal.model.schema import CatalogSnapshot, Column, Table, TableName
+from rewriter.definitions.generated_values import writable_columns
+
+
+def target_table(ast: exp.Copy, catalog: CatalogSnapshot, path: Sequence[str]) -> Table | None:
+    """The table of a COPY, with the schemas of ``path`` for a bare name; None where none is."""
+    node = ast.this.this if isinstance(ast.this, exp.Schema) else ast.this
+    if not isinstance(node, exp.Table):
+        return None
+    own = () if catalog.own is None else (catalog.own,)
+    for schema in (node.db,) if node.db else (*own, *path):
+        found = catalog.get(TableName(schema, node.name))
+        if found is not None:
+            return found if isinstance(found, Table) else None
+    return None
+
+
+def target_columns(ast: exp.Copy, table: Table) -> list[Column]:
+    """The columns that it names, or all that can be given values; unknown ones are left out."""
+    if not isinstance(ast.this, exp.Schema):
+        return writable_columns(table.columns)
+    return [c for c in (table.find(n.name) for n in ast.this.expressions) if c is not None]

@@ -1,0 +1,208 @@
+"""Rows of files for stores that read none of this machine: read here, sent as Arrow batches.
+
+A batch is a statement, as an ``executemany`` is one; all of them are one transaction. The gateway
+converts values to the types of their columns, so that a wrong one is named as everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Protocol
+
+import pyarrow as pa
+from sqlglot import exp
+
+from gateway.config import Settings
+from gateway.session.bulk_loads import SKIP
+from gateway.session.cancellation import Cancellation
+from gateway.session.copy_targets import target_columns, target_table
+from gateway.session.diagnosis import file_error
+from gateway.session.outcome import StatementOutcome
+from journal.local_engine.file_session import file_session
+from journal.local_engine.session import DuckDBSession
+from journal.model.errors import PalimpsestError
+from journal.model.plan import USER_PARAMETER, Query
+from journal.model.schema import CatalogSnapshot, Column
+from journal.sql.relations import column
+from journal.sql.sql import cast, named, select, select_star
+from journal.transactions.protocol import OpenJournal
+from rewriter.statement import SqlStatement
+from rewriter.syntax.parsing import Parsed
+from rewriter.writing.copy_files import file_rows, skips_suppressed
+from rewriter.writing.copy_options import given_options
+
+_BATCH_ROWS = 50_000
+_NATIVE = frozenset(
+    {"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "VARCHAR"}
+    | {"UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "DECIMAL"}
+)
+"""Types that Arrow has as every store takes them."""
+_CHECKED = frozenset(
+    {"DATE", "TIME", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "UUID", "JSON"}
+    | {"HUGEINT", "UHUGEINT", "INTERVAL", "TIMESTAMP_S", "TIMESTAMP_MS", "TIMESTAMP_NS"}
+)
+"""Types whose values go as text, once they have been read as such."""
+
+
+class LoadSession(Protocol):
+    """What of a session is needed to load a file."""
+
+    journal: OpenJournal
+    settings: Settings
+    cancellation: Cancellation
+    autocommit: bool
+
+    @property
+    def catalog(self) -> CatalogSnapshot:
+        """The current catalog, as the session sees it."""
+
+    @property
+    def in_transaction(self) -> bool:
+        """True while a transaction is open or failed."""
+
+    def run_bound(
+        self,
+        parsed: Parsed,
+        bound: Mapping[str, Any],
+        batch: pa.Table | None = None,
+        skips: bool | None = None,
+    ) -> StatementOutcome:
+        """Run a statement of SQL whose parameters have values."""
+
+    def begin(self) -> None:
+        """Start an explicit transaction."""
+
+    def commit(self) -> None:
+        """End the transaction."""
+
+    def rollback(self) -> None:
+        """Undo the transaction."""
+
+
+def load_copy(session: LoadSession, parsed: Parsed, bound: Mapping[str, Any]) -> StatementOutcome:
+    """Run a COPY .. FROM of a file of this machine; raises what an INSERT of its rows does."""
+    assert isinstance(parsed.statement, SqlStatement)
+    ast = parsed.statement.ast
+    assert isinstance(ast, exp.Copy)
+    options = given_options(ast)
+    skips = skips_suppressed(options, ast)
+    source = file_rows(ast, options)
+    table = target_table(ast, session.catalog, session.settings.search_path)
+    if table is None:
+        # What is wrong with it, the rewriter says best.
+        return session.run_bound(parsed, bound)
+    rows = select_star(exp.Table(this=source))
+    return load_rows(session, parsed, ast.this, rows, target_columns(ast, table), bound, skips)
+
+
+def load_rows(
+    session: LoadSession,
+    parsed: Parsed,
+    target: exp.Expr,
+    rows: exp.Select,
+    columns: Sequence[Column],
+    bound: Mapping[str, Any],
+    skips: bool | None = None,
+) -> StatementOutcome:
+    """Insert the rows of a query over a file into ``target``, a table or some of its columns.
+
+    ``columns`` are what the rows fill, by place. All rows go in or none.
+    """
+    if skips is None:
+        skips = session.settings.suppressed_rows == SKIP
+    with (
+        file_session(session.settings.timezone) as files,
+        session.cancellation.watching(files),
+    ):
+        with _reading():
+            names = [c.name for c in files.describe(Query.of(rows), {})]
+        insert = _insert(parsed, target, len(names))
+        batches = _batches(files, rows, names, columns)
+        first = next(batches)
+        second = next(batches, None)
+        if second is None or session.in_transaction or not session.autocommit:
+            return _run_all(session, insert, bound, _chain(first, second, batches), skips)
+        session.begin()
+        try:
+            outcome = _run_all(session, insert, bound, _chain(first, second, batches), skips)
+            session.commit()
+        except BaseException:
+            session.rollback()
+            raise
+    return outcome
+
+
+def _run_all(
+    session: LoadSession,
+    insert: Parsed,
+    bound: Mapping[str, Any],
+    batches: Iterator[pa.Table],
+    skips: bool,
+) -> StatementOutcome:
+    rows = skipped = 0
+    for batch in batches:
+        outcome = session.run_bound(insert, bound, batch, skips)
+        rows, skipped = rows + outcome.row_count, skipped + outcome.skipped
+    outcome.row_count, outcome.skipped = rows, skipped
+    return outcome
+
+
+def _chain(
+    first: pa.Table, second: pa.Table | None, others: Iterator[pa.Table]
+) -> Iterator[pa.Table]:
+    yield first
+    if second is not None:
+        yield second
+        yield from others
+
+
+def _insert(parsed: Parsed, target: exp.Expr, width: int) -> Parsed:
+    """An INSERT of one row of parameters, whose batch the rows are."""
+    cells = [exp.Placeholder(this=f"{USER_PARAMETER}{place}") for place in range(width)]
+    row = exp.Values(expressions=[exp.Tuple(expressions=cells)])
+    ast = exp.Insert(this=target.copy(), expression=row)
+    # The text names the plan in the cache, where the same COPY of a wider file may stand.
+    text = f"{parsed.text} -- {width} columns"
+    return replace(parsed, statement=SqlStatement(ast), text=text, parameters=())
+
+
+def _batches(
+    files: DuckDBSession, rows: exp.Select, names: Sequence[str], columns: Sequence[Column]
+) -> Iterator[pa.Table]:
+    """The rows as tables of parameters; one without rows at least."""
+    kinds = [c.type for c in columns[: len(names)]]
+    kinds += ["VARCHAR"] * (len(names) - len(kinds))
+    outputs = [
+        named(_sent(column(name, "f"), kind), f"{USER_PARAMETER}{place}")
+        for place, (name, kind) in enumerate(zip(names, kinds, strict=True))
+    ]
+    query = select(outputs, rows.subquery("f", copy=False))
+    with _reading():
+        files.stream(Query.of(query), {})
+        found = files.rest_as_batches(_BATCH_ROWS)
+        batch = next(found, None)
+    while batch is not None:
+        yield pa.Table.from_batches([batch])
+        with _reading():
+            batch = next(found, None)
+
+
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Errors of the reader leave the block in one line, without the lines of the file."""
+    try:
+        yield
+    except PalimpsestError as error:
+        raise file_error(error) from error
+
+
+def _sent(value: exp.Expr, kind: str) -> exp.Expr:
+    """A value of a file as it goes to the store, which converts it to the column's type."""
+    bare = kind.split("(")[0].upper()
+    if bare in _NATIVE or kind.endswith("]") or bare in {"STRUCT", "MAP"}:
+        return cast(value, kind)
+    if bare in _CHECKED:
+        return cast(cast(value, kind), "VARCHAR")
+    return value if bare == "BLOB" else cast(value, "VARCHAR")

@@ -1,0 +1,59 @@
+"""The file of a COPY: which it is, and the call that reads it as its options say. Pure."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+from rewriter.name_resolution import position_of
+from rewriter.writing.copy_options import READ, Options, format_of, known_options
+
+_FUNCTIONS = {"csv": "read_csv", "parquet": "read_parquet", "json": "read_json"}
+
+
+def file_of(ast: exp.Copy) -> exp.Literal:
+    """The one file that a COPY names; raises NOT_SUPPORTED for a stream or several."""
+    files = ast.args.get("files") or []
+    if len(files) == 1 and isinstance(files[0], exp.Literal) and files[0].is_string:
+        return files[0]
+    named = files[0].name.upper() if len(files) == 1 else ""
+    if named in {"STDIN", "STDOUT", "PROGRAM"}:
+        raise _refusal(
+            f"COPY with {named} is not supported",
+            "use cursor.copy, the shell, or `palimpsest query`, which have streams; or name a file",
+            ast,
+        )
+    raise _refusal("COPY needs one named file", "write COPY t FROM 'file' or COPY t TO 'file'", ast)
+
+
+def file_rows(ast: exp.Copy, options: Options) -> exp.Func:
+    """The call that reads the file of a COPY .. FROM; all values of a CSV file are texts."""
+    file = file_of(ast)
+    form = format_of(file.name, options, ast)
+    given = known_options(options, READ[form], form, ast)
+    arguments: list[exp.Expr] = [file.copy()]
+    if form == "csv":
+        arguments.append(_named_argument("header", given.pop("header", exp.false())))
+        arguments.append(_named_argument("all_varchar", exp.true()))
+        arguments.append(_named_argument("allow_quoted_nulls", exp.false()))
+        arguments += [_named_argument(name, value) for name, value in given.items()]
+    return exp.Anonymous(this=_FUNCTIONS[form], expressions=arguments)
+
+
+def skips_suppressed(options: Options, ast: exp.Copy) -> bool | None:
+    """Remove the option SUPPRESSED; True if it skips erased rows, None if it is missing."""
+    if "suppressed" not in options:
+        return None
+    value = options.pop("suppressed")
+    word = "" if value is None else value.name.lower()
+    if word not in {"refuse", "skip"}:
+        raise _refusal("the COPY option SUPPRESSED is refuse or skip", "SUPPRESSED skip", ast)
+    return word == "skip"
+
+
+def _named_argument(name: str, value: exp.Expr) -> exp.Expr:
+    return exp.PropertyEQ(this=exp.to_identifier(name), expression=value.copy())
+
+
+def _refusal(message: str, advice: str, node: exp.Expr) -> PalimpsestError:
+    return PalimpsestError(Code.NOT_SUPPORTED, message, advice=advice, position=position_of(node))

@@ -1,0 +1,124 @@
+"""COPY and imports on every store: files of this machine and streams, both ways."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+import gateway
+from gateway.dbapi.connection import Connection
+from gateway.shell.files import import_file
+from tests.support.kept import rows
+from tests.support.stores.store import Store
+
+pytestmark = pytest.mark.timeout(900)
+VALUES = [
+    (1, "007", 1.5, dt.date(2024, 2, 29), Decimal("1.50"), True),
+    (2, None, None, None, None, None),
+    (3, 'a,"b"\n', 2.0, dt.date(1999, 1, 1), Decimal("-0.01"), False),
+    (4, "", 0.0, dt.date(2000, 1, 1), Decimal("0.00"), False),
+]
+
+
+@pytest.fixture
+def con(store: Store) -> Connection:
+    """A connection to a store with a table of several types."""
+    found = store.connect()
+    found.execute(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR, x DOUBLE, day DATE,"
+        " price DECIMAL(6, 2), good BOOLEAN)"
+    )
+    return found
+
+
+def _fill(con: Connection) -> None:
+    con.cursor().executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", VALUES)
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.json", "rows.csv.gz"])
+def test_what_a_file_takes_it_gives_back(con: Connection, tmp_path: Path, name: str) -> None:
+    _fill(con)
+    options = "(HEADER)" if ".csv" in name else ""
+    path = tmp_path / name
+    assert con.execute(f"COPY t TO '{path}' {options}").rowcount == 4
+    con.execute("DELETE FROM t")
+    assert con.execute(f"COPY t FROM '{path}' {options}").rowcount == 4
+    assert rows(con, "SELECT * FROM t ORDER BY id") == VALUES
+
+
+def test_streams(con: Connection) -> None:
+    _fill(con)
+    cursor = con.cursor()
+    for options in ("", "(FORMAT csv, HEADER)"):
+        with cursor.copy(f"COPY (SELECT * FROM t ORDER BY id) TO STDOUT {options}") as copy:
+            text = b"".join(copy)
+        con.execute("DELETE FROM t")
+        with cursor.copy(f"COPY t FROM STDIN {options}") as copy:
+            copy.write(text)
+        assert cursor.rowcount == 4
+        assert rows(con, "SELECT * FROM t ORDER BY id") == VALUES
+
+
+@pytest.mark.drifts(toy="SQLite's numbers have no range")
+def test_wrong_values_are_named_and_nothing_is_loaded(con: Connection, tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    for text, column in (("1,a,1.5\n2,b,much\n", "x"), ("1,a,1\n9999999999,b,1\n", "id")):
+        file.write_text(text)
+        with pytest.raises(gateway.DataError, match=rf"rows.csv, line 2, column {column}"):
+            con.execute(f"COPY t (id, name, x) FROM '{file}'")
+        with (
+            pytest.raises(gateway.DataError, match=f"STDIN, line 2, column {column}"),
+            con.cursor().copy("COPY t (id, name, x) FROM STDIN (FORMAT csv)") as copy,
+        ):
+            copy.write(text)
+    for sql, state in (
+        (f"COPY nope FROM '{file}'", "42P01"),
+        (f"COPY t (id, nope) FROM '{file}'", "42703"),
+        ("COPY t FROM '/nowhere/x.csv'", "58P01"),
+        ("COPY t TO '/nowhere/x.csv'", "58P01"),
+    ):
+        with pytest.raises(gateway.Error) as caught:
+            con.execute(sql)
+        assert caught.value.sqlstate == state, sql
+    file.write_text("1,a\n")
+    with pytest.raises(gateway.ProgrammingError):
+        con.execute(f"COPY t (id, name, x) FROM '{file}'")
+    file.write_text("1,a,1\n1,b,2\n")
+    with pytest.raises(gateway.IntegrityError):
+        con.execute(f"COPY t (id, name, x) FROM '{file}'")
+    assert rows(con, "SELECT count(*) FROM t") == [(0,)]
+
+
+def test_a_copy_belongs_to_its_transaction(con: Connection, tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("".join(f"{n},x,{n}\n" for n in range(60_000)))
+    con.execute("BEGIN")
+    assert con.execute(f"COPY t (id, name, x) FROM '{file}'").rowcount == 60_000
+    assert rows(con, "SELECT count(*), max(x) FROM t") == [(60_000, 59_999.0)]
+    con.execute("ROLLBACK")
+    assert rows(con, "SELECT count(*) FROM t") == [(0,)]
+    con.execute(f"COPY t (id, name, x) FROM '{file}'")
+    assert rows(con, "SELECT count(*), sum(id) FROM t") == [(60_000, 1_799_970_000)]
+
+
+def test_imports(con: Connection, tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("x,id,day\n1.5,1,2024-02-29\n2.5,2,\n")
+    assert import_file(con, str(file), "t").rows == 2
+    assert rows(con, "SELECT id, x, day FROM t ORDER BY id") == [
+        (1, 1.5, dt.date(2024, 2, 29)),
+        (2, 2.5, None),
+    ]
+    done = import_file(con, str(file), "made", create=True, key=["id"])
+    assert (done.rows, done.created) == (2, True)
+    assert rows(con, "SELECT id, day FROM made ORDER BY id") == [
+        (1, dt.date(2024, 2, 29)),
+        (2, None),
+    ]
+    file.write_text("id,x\n3,1\n4,much\n")
+    with pytest.raises(gateway.DataError, match=r"rows.csv, line 3"):
+        import_file(con, str(file), "t")
+    assert rows(con, "SELECT count(*) FROM t") == [(2,)]
