@@ -33,7 +33,7 @@ from rewriter.syntax.parsing import Parsed
 from rewriter.writing.copy_files import file_rows, skips_suppressed
 from rewriter.writing.copy_options import given_options
 
-_BATCH_ROWS = 50_000
+BATCH_ROWS = 50_000
 _NATIVE = frozenset(
     {"BOOLEAN", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE", "VARCHAR"}
     | {"UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT", "DECIMAL"}
@@ -181,7 +181,7 @@ def _batches(
     query = select(outputs, rows.subquery("f", copy=False))
     with _reading():
         files.stream(Query.of(query), {})
-        found = files.rest_as_batches(_BATCH_ROWS)
+        found = files.rest_as_batches(BATCH_ROWS)
         batch = next(found, None)
     while batch is not None:
         yield pa.Table.from_batches([batch])

@@ -10,6 +10,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from gateway.session import file_loads
 from gateway.shell.files import import_file
 from tests.support.kept import rows
 from tests.support.stores.store import Store
@@ -92,16 +93,19 @@ def test_wrong_values_are_named_and_nothing_is_loaded(con: Connection, tmp_path:
     assert rows(con, "SELECT count(*) FROM t") == [(0,)]
 
 
-def test_a_copy_belongs_to_its_transaction(con: Connection, tmp_path: Path) -> None:
+def test_a_copy_in_batches_belongs_to_its_transaction(
+    con: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_loads, "BATCH_ROWS", 2048)
     file = tmp_path / "rows.csv"
-    file.write_text("".join(f"{n},x,{n}\n" for n in range(60_000)))
+    file.write_text("".join(f"{n},x,{n}\n" for n in range(5000)))
     con.execute("BEGIN")
-    assert con.execute(f"COPY t (id, name, x) FROM '{file}'").rowcount == 60_000
-    assert rows(con, "SELECT count(*), max(x) FROM t") == [(60_000, 59_999.0)]
+    assert con.execute(f"COPY t (id, name, x) FROM '{file}'").rowcount == 5000
+    assert rows(con, "SELECT count(*), max(x) FROM t") == [(5000, 4999.0)]
     con.execute("ROLLBACK")
     assert rows(con, "SELECT count(*) FROM t") == [(0,)]
     con.execute(f"COPY t (id, name, x) FROM '{file}'")
-    assert rows(con, "SELECT count(*), sum(id) FROM t") == [(60_000, 1_799_970_000)]
+    assert rows(con, "SELECT count(*), sum(id) FROM t") == [(5000, 12_497_500)]
 
 
 def test_imports(con: Connection, tmp_path: Path) -> None:
