@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from sqlglot import exp
+
+from gateway.session.outcome import StatementOutcome
+from journal.model.errors import Code, PalimpsestError
 from journal.records.catalog import rows_committed
 from journal.transactions.protocol import OpenJournal
+from rewriter.statement import SqlStatement
+from rewriter.syntax.parsing import Parsed
 
 
 class CommitNames:
@@ -27,3 +33,22 @@ class CommitNames:
             return None
         with self._journal.reading_session() as session:
             return rows_committed(session, name)
+
+
+def known_outcome(parsed: Parsed, rows: int) -> StatementOutcome:
+    """What a statement did that was committed before its answer was lost.
+
+    Raises ROWS_LOST for a statement that gives rows: what it read is not there to be read again.
+    """
+    statement = parsed.statement
+    if isinstance(statement, SqlStatement):
+        ast = statement.ast
+        if isinstance(ast, exp.Query) or ast.args.get("returning") is not None:
+            raise PalimpsestError(
+                Code.ROWS_LOST,
+                f"the statement was committed and changed {rows:,} rows; the process that had the"
+                " warehouse open ended before it sent the rows that the statement returns",
+                advice="do not run it again; read the rows by their keys, or what was changed from"
+                " table_changes() at the last version of system.transactions",
+            )
+    return StatementOutcome(parsed.text.split(None, 1)[0].upper(), rows)

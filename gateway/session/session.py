@@ -21,7 +21,7 @@ import pyarrow as pa
 from gateway.config import Settings
 from gateway.session.cancellation import Cancellation
 from gateway.session.client_folder import in_folder
-from gateway.session.commit_names import CommitNames
+from gateway.session.commit_names import CommitNames, known_outcome
 from gateway.session.constraint_checks import check_deferred, set_constraints
 from gateway.session.execute_many import execute_many
 from gateway.session.executor import Executor
@@ -284,7 +284,7 @@ class Session:
         author = self._author()
         rows = self._rows_committed(author)
         if rows is not None:
-            return StatementOutcome(request.parsed.text.split(None, 1)[0].upper(), rows)
+            return known_outcome(request.parsed, rows)
         if request.batch is None:
             done = self.executor.run_inline(request, self.cancellation, author, self.temporary)
             if done is not None:

@@ -92,6 +92,7 @@ class Code(Enum):
     OWNER_STOPPED = CodeInfo("PAL-530", "57P03", "the process that has the warehouse is stopped")
     OWNER_LOST = CodeInfo("PAL-531", "08006", "the process that had the warehouse has ended")
     NOT_SHARED = CodeInfo("PAL-532", "55006", "warehouse in use, and cannot be shared")
+    ROWS_LOST = CodeInfo("PAL-533", "08007", "committed, but the rows it returns are lost")
     STORE_UNREACHABLE = CodeInfo("PAL-520", "08001", "server cannot be reached")
     STORE_LOGIN = CodeInfo("PAL-521", "28000", "server refuses the login")
     STORE_LOST = CodeInfo("PAL-522", "08006", "connection to the server lost")

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -90,8 +92,9 @@ def test_a_commit_in_doubt_can_be_looked_up(root: Path, how: str) -> None:
         assert other.rows("SELECT b FROM t WHERE a = 1") == [["doubt" if count else "x"]]
 
 
-def test_a_statement_that_was_committed_is_not_run_again(root: Path) -> None:
-    """The owner dies between the commit and its answer."""
+@contextmanager
+def _owner_that_dies_before_it_answers(root: Path) -> Iterator[subprocess.Popen[str]]:
+    """An owner that ends between the commit of an INSERT and its answer."""
     script = f"""
 import os, sys
 import gateway
@@ -100,7 +103,7 @@ connection = gateway.connect({url_of_folder(root)!r}, autocommit=True)
 send = wire.send
 def die(peer, value):
     head = getattr(value, "value", None)
-    if getattr(head, "tag", "") == "INSERT":
+    if getattr(head, "tag", "") in ("INSERT", "SELECT"):
         os._exit(9)
     send(peer, value)
 served.wire.send = die
@@ -112,16 +115,32 @@ sys.stdin.read()
     )
     assert owner.stdout is not None
     assert owner.stdout.readline() == "ready\n"
-    with Program(root) as other:
-        assert (
-            other.ask("execute", "INSERT INTO t VALUES (3, 'z'); INSERT INTO t VALUES (4, 'w')")[
-                "count"
-            ]
-            == 1
-        )
+    yield owner
+    owner.communicate()
+
+
+def test_a_statement_that_was_committed_is_not_run_again(root: Path) -> None:
+    inserts = "INSERT INTO t VALUES (3, 'z'); INSERT INTO t VALUES (4, 'w')"
+    with _owner_that_dies_before_it_answers(root) as owner, Program(root) as other:
+        assert other.ask("execute", inserts)["count"] == 1
         assert owner.wait(10) == 9
         assert other.rows(ROWS) == [[1, "x"], [2, "y"], [3, "z"], [4, "w"]]
-    owner.communicate()
+
+
+@pytest.mark.parametrize(
+    "insert",
+    [
+        "INSERT INTO t VALUES (3, 'z') RETURNING a",
+        "WITH n AS (INSERT INTO t VALUES (3, 'z') RETURNING a) SELECT a FROM n",
+    ],
+)
+def test_rows_of_a_statement_that_was_committed_are_lost_aloud(root: Path, insert: str) -> None:
+    with _owner_that_dies_before_it_answers(root) as owner, Program(root) as other:
+        other.tell("execute", insert, None)
+        lost = other.answer()
+        assert (lost["error"], lost["sqlstate"]) == ("PAL-533", "08007")
+        assert owner.wait(10) == 9
+        assert other.rows(ROWS) == [[1, "x"], [2, "y"], [3, "z"]]
 
 
 def test_rows_of_a_lost_owner_are_not_taken_from_the_next(root: Path) -> None:
