@@ -21,6 +21,7 @@ from rewriter.definitions.generated_checks import check_free
 from rewriter.definitions.key_types import has_zone
 from rewriter.definitions.policies import changed_properties
 from rewriter.definitions.row_columns import column_path, renamed_columns, with_fields
+from rewriter.definitions.struct_fields import FieldChange
 from rewriter.definitions.user_types import DECLARED, OF_DOMAIN, domain_checks
 from rewriter.name_resolution import position_of, unknown_column
 from rewriter.users import stored_expression
@@ -47,7 +48,8 @@ class Alteration:
 
     ``values`` gives new values over the old row (alias ``t``, physical names); ``rewritten`` names
     the columns whose values every row must be given anew, ``concerned`` those the rows are checked
-    for. ``drops_indexes``: an index goes with a column that it is over.
+    for. ``drops_dependents``: constraints and indexes go with a column that they are over; else only
+    checks of that column alone do.
     """
 
     table: Table
@@ -57,16 +59,16 @@ class Alteration:
     concerned: set[str] = field(default_factory=set)
     uniques: list[Unique] = field(default_factory=list)
     properties: dict[str, str] = field(default_factory=dict)
-    drops_indexes: bool = False
+    drops_dependents: bool = False
 
     @staticmethod
     def of(
-        table: Table, column_name: Callable[[str], str], *, drops_indexes: bool = False
+        table: Table, column_name: Callable[[str], str], *, drops_dependents: bool = False
     ) -> Alteration:
         """An alteration that has changed nothing yet."""
         draft = TableDraft.of(table, column_name)
         properties = dict(table.properties)
-        return Alteration(table, draft, properties=properties, drops_indexes=drops_indexes)
+        return Alteration(table, draft, properties=properties, drops_dependents=drops_dependents)
 
     def set_property(self, name: str, value: str | None) -> None:
         """Set a property of the table; None removes it."""
@@ -126,9 +128,10 @@ class Alteration:
         checks = [c for c in self.draft.checks if physical in columns_of(c.expression)]
         references = [k for k in self.draft.foreign_keys if physical in k.columns]
         indexes = [i for i in self.draft.indexes if physical in (*i.columns, *i.included)]
-        needing = [u.name for u in keys] + [c.name for c in checks]
-        needing += [k.name for k in references]
-        needing += [] if self.drops_indexes else [i.name for i in indexes]
+        needing: list[str] = []
+        if not self.drops_dependents:
+            shared = [c for c in checks if columns_of(c.expression) != {physical}]
+            needing = [n.name for n in (*keys, *shared, *references, *indexes)]
         if physical in self.draft.key:
             needing = [self.draft.key_name or "the primary key"]
         if needing and (physical in self.draft.key or not node.args.get("cascade")):
@@ -200,6 +203,22 @@ class Alteration:
         self.values[physical] = cast(exp.paren(value), wanted)
         self.rewritten.add(physical)
         self.concerned.add(physical)
+
+    def change_fields(self, name: str, change: FieldChange) -> None:
+        """ADD, DROP and RENAME of a field: the column's type, values and default change with it."""
+        index = self.column_index(name, change.node)
+        stored = self.draft.columns[index]
+        kind = exp.DataType.build(stored.type, dialect="duckdb")
+        wanted = change.type(kind)
+        if wanted == kind:
+            return
+        default = stored.default
+        self._replace(index, default=None)
+        value = change.value(kind, exp.column(stored.name, quoted=True))
+        self.change_type(name, wanted, value, change.node)
+        if default is not None:
+            given = change.default(kind, cast(stored_expression(default), stored.type))
+            self.set_default(name, given, change.node)
 
     def set_default(self, name: str, value: exp.Expr | None, node: exp.Expr) -> None:
         """SET DEFAULT, DROP DEFAULT: for rows to come."""

@@ -52,10 +52,12 @@ from rewriter.definitions.new_relations import (
 )
 from rewriter.definitions.policies import check_properties, hold_guard_steps
 from rewriter.definitions.sequences import owned_by, with_named_defaults
+from rewriter.definitions.struct_fields import FieldChange, adding, dropping, renaming
 from rewriter.definitions.temporary import new_temporary_name
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import find_table, position_of, table_name, unknown_table
 from rewriter.reading.read_rewriter import Reads
+from rewriter.syntax.alter import WITHIN
 from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, new_name, old_name
 from rewriter.writing.guards import guard_steps, no_doubles
 from rewriter.writing.references import parents_of
@@ -66,11 +68,16 @@ STAGE = "altered"
 def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
     """The plan of an ALTER TABLE."""
     node = ast.this
-    if ast.args.get("exists") and context.catalog.get(table_name(node, context)) is None:
+    found = context.catalog.get(table_name(node, context))
+    if ast.args.get("exists") and found is None:
         return ddl_plan([], "ALTER TABLE")
+    if isinstance(found, View) and all(
+        isinstance(action, exp.AlterRename) for action in ast.args["actions"]
+    ):
+        return rewrite_alter_view(ast, context)
     table = find_table(node, context)
     drops = semantics_of(context.dialect).indexes_are_relations
-    change = Alteration.of(table, context.capabilities.column_name, drops_indexes=drops)
+    change = Alteration.of(table, context.capabilities.column_name, drops_dependents=drops)
     name = table.name
     for action in ast.args["actions"]:
         if isinstance(action, exp.AlterRename):
@@ -132,6 +139,8 @@ def rewrite_alter_view(ast: exp.Alter, context: RewriteContext) -> StatementPlan
 
 def _apply_action(change: Alteration, action: exp.Expr) -> None:
     match action:
+        case exp.ColumnDef() if action.args.get(WITHIN):
+            _add_field(change, action)
         case exp.ColumnDef():
             change.add_column(action)
         case exp.Schema():
@@ -139,17 +148,25 @@ def _apply_action(change: Alteration, action: exp.Expr) -> None:
                 _apply_action(change, node)
         case exp.Drop() if action.args["kind"] == "COLUMN":
             for node in action.args["tables"]:
-                _check_whole(node, action)
-                change.drop_column(node.name, action)
+                name, *path = (part.name for part in node.parts)
+                if path:
+                    edit = dropping(path.pop(), action)
+                    change.change_fields(name, FieldChange(tuple(path), edit, action))
+                else:
+                    change.drop_column(name, action)
         case exp.Drop() if action.args["kind"] == "CONSTRAINT":
             for node in action.args["tables"]:
                 change.drop_constraint(node.name, node, exists=bool(action.args.get("exists")))
         case exp.DropPrimaryKey():
             change.drop_constraint(_key_name(change), action, exists=False)
         case exp.RenameColumn():
-            _check_whole(action.this, action)
-            if not action.args.get("exists") or change.has_column(action.this.name):
-                change.rename_column(action.this.name, action.args["to"].name, action)
+            name, *path = (part.name for part in action.this.parts)
+            new = action.args["to"].name
+            if path:
+                edit = renaming(path.pop(), new, action)
+                change.change_fields(name, FieldChange(tuple(path), edit, action))
+            elif not action.args.get("exists") or change.has_column(name):
+                change.rename_column(name, new, action)
         case exp.AlterColumn():
             _alter_column(change, action)
         case exp.ModifyColumn():
@@ -165,10 +182,16 @@ def _apply_action(change: Alteration, action: exp.Expr) -> None:
             raise _unknown_action(action)
 
 
-def _check_whole(node: exp.Expr, action: exp.Expr) -> None:
-    """Raise NOT_SUPPORTED for a field of a column: no part of a column changes by itself."""
-    if node.args.get("table") is not None or isinstance(node, exp.Dot):
-        raise _unknown_action(action)
+def _add_field(change: Alteration, action: exp.ColumnDef) -> None:
+    """A field of a struct, with a default for the rows there are; it takes no constraint."""
+    default: exp.Expr = exp.null()
+    for constraint in action.args.get("constraints") or []:
+        kind = constraint.args["kind"]
+        if not isinstance(kind, exp.DefaultColumnConstraint):
+            raise _unknown_action(constraint)
+        default = kind.this
+    name, *path = (part.name for part in action.args[WITHIN])
+    change.change_fields(name, FieldChange(tuple(path), adding(action, default), action))
 
 
 def _only_properties(action: exp.AlterSet) -> bool:

@@ -130,8 +130,9 @@ def _matched_pairs(
         if action.condition is not None:
             fits = all_of(fits, exp.Paren(this=action.condition.copy()))
         clause = clause.when(fits, exp.Literal.number(action.place), copy=False)
-    # A name given in a SELECT cannot be used beside it where it stands for a subquery.
-    apart = clause.find(exp.Query) is not None
+    # A name given in a SELECT cannot be used beside it where it stands for a subquery or for a
+    # function whose calls differ, which a function without a meaning of its own here may be.
+    apart = clause.find(exp.Query, exp.Anonymous, exp.Rand, exp.Uuid) is not None
     chosen = column(_CLAUSE, _CHOSEN) if apart else clause
     outputs: list[exp.Expr] = [named(chosen, _CLAUSE), *target.old_values()]
     for index, stored in enumerate(target.table.stored):

@@ -17,6 +17,9 @@ from rewriter.syntax.properties import properties_action
 
 ParseTokens = Callable[[list[Token]], exp.Expr]
 
+WITHIN = "within"
+"""The argument of an added column that is a field: the column and the fields that it lies in."""
+
 _CONSTRAINTS = frozenset({"CONSTRAINT", "CHECK", "UNIQUE", "PRIMARY", "FOREIGN"})
 _DROPPED = frozenset(
     {"COLUMN", "CONSTRAINT", "PRIMARY", "FOREIGN", "CHECK", "PARTITION", "COLUMNS", "INDEX"}
@@ -40,7 +43,10 @@ def recognise_alter(tokens: list[Token], parse: ParseTokens) -> Statement | None
         if ast is None:
             ast = _schema_move(part) or _no_key(part) or _constraint(part, parse)
         if ast is None:
+            path, part = _field_path(part)
             ast = parse([*header, *_with_column(part)])
+            if path and isinstance(ast, exp.Alter):
+                ast.args["actions"][0].set(WITHIN, path)
         if isinstance(ast, exp.AlterRename | exp.AddConstraint | exp.AlterSet | exp.DropPrimaryKey):
             ast = exp.Alter(this=_table_of(header, parse), kind="TABLE", actions=[ast])
         if not isinstance(ast, exp.Alter) or ast.args.get("options"):
@@ -84,13 +90,32 @@ def _parts(tokens: list[Token]) -> list[list[Token]]:
 def _with_column(part: list[Token]) -> list[Token]:
     """``RENAME a TO b`` and ``DROP a`` with the word COLUMN, which sqlglot wants."""
     words = [t.text.upper() if t.token_type is not TokenType.IDENTIFIER else "" for t in part]
-    renames = len(part) == 4 and words[0] == "RENAME" and words[2] == "TO"
+    dots = all(t.token_type is TokenType.DOT for t in part[2:-2:2])
+    renames = len(part) >= 4 and words[0] == "RENAME" and words[-2] == "TO" and dots
     named = words[3:] if words[1:3] == ["IF", "EXISTS"] else words[1:]
     drops = words[0] == "DROP" and bool(named) and named[0] not in _DROPPED
     if renames or drops:
         column = Token(TokenType.COLUMN, "COLUMN", part[0].line, part[0].col)
         return [part[0], column, *part[1:]]
     return part
+
+
+def _field_path(part: list[Token]) -> tuple[list[exp.Identifier], list[Token]]:
+    """``ADD COLUMN s.a.k INT`` as the path ``s.a`` and ``ADD COLUMN k INT``."""
+    words = [t.text.upper() for t in part]
+    start = 2 if words[1:2] == ["COLUMN"] else 1
+    start += 3 if words[start : start + 3] == ["IF", "NOT", "EXISTS"] else 0
+    path: list[exp.Identifier] = []
+    place = start
+    while (
+        words[0] == "ADD" and place + 1 < len(part) and part[place + 1].token_type is TokenType.DOT
+    ):
+        token = part[place]
+        name = exp.to_identifier(token.text, quoted=token.token_type is TokenType.IDENTIFIER)
+        name.update_positions(token)
+        path.append(name)
+        place += 2
+    return path, [*part[:start], *part[place:]]
 
 
 def _no_key(part: list[Token]) -> exp.DropPrimaryKey | None:
