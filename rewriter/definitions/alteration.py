@@ -48,8 +48,8 @@ class Alteration:
 
     ``values`` gives new values over the old row (alias ``t``, physical names); ``rewritten`` names
     the columns whose values every row must be given anew, ``concerned`` those the rows are checked
-    for. ``drops_dependents``: constraints and indexes go with a column that they are over; else only
-    checks of that column alone do.
+    for. ``drops_dependents``: constraints and indexes go with a column that they are over; else
+    only checks of that column alone do.
     """
 
     table: Table
