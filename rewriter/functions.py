@@ -35,11 +35,21 @@ FILE_FUNCTIONS = frozenset(
 """Functions whose first argument names files, in lower case and without underscores."""
 _KNOWN = frozenset(name.replace("_", "") for name in TABLE_FUNCTIONS)
 CATALOG_FUNCTIONS = {
+    "duckdb_columns": "info_duckdb_columns",
+    "duckdb_constraints": "info_duckdb_constraints",
+    "duckdb_databases": "info_duckdb_databases",
     "duckdb_functions": "info_functions",
     "duckdb_indexes": "info_indexes",
+    "duckdb_schemas": "info_duckdb_schemas",
+    "duckdb_sequences": "info_duckdb_sequences",
+    "duckdb_settings": "info_duckdb_settings",
+    "duckdb_tables": "info_duckdb_tables",
     "duckdb_types": "info_types",
+    "duckdb_views": "info_duckdb_views",
 }
 """Table functions of DuckDB whose rows the gateway supplies, and the relations that hold them."""
+TABLE_INFO = "pragma_table_info"
+"""One that takes the name of a table."""
 _REACHING_OUT = frozenset(
     {
         "add_parquet_key",
@@ -156,7 +166,7 @@ def reaches_outside(node: exp.Expr) -> bool:
     if not isinstance(node, exp.Anonymous):
         return False
     name = function_name(node)
-    if name in CATALOG_FUNCTIONS:
+    if name in CATALOG_FUNCTIONS or name == TABLE_INFO:
         return not isinstance(node.parent, exp.Table)
     return name in _REACHING_OUT or name.startswith(_PREFIXES)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from gateway.system_views.system import ViewColumns
+from gateway.system_views.source import ViewColumns
 from journal.model.catalog import apply
 from journal.model.errors import PalimpsestError
 from journal.model.plan import Fetch, Query

@@ -5,7 +5,8 @@ from __future__ import annotations
 from gateway.config import Settings
 from gateway.session.definitions import view_columns
 from gateway.session.time_points import TimePoints
-from gateway.system_views.system import SystemViewSource, system_rows
+from gateway.system_views.source import SystemViewSource
+from gateway.system_views.system import system_rows
 from journal.model.plan import StatementPlan
 from journal.transactions.protocol import OpenStatement
 from rewriter.context import RewriteContext, ScanInfos, TableScanInfo

@@ -7,46 +7,33 @@ tables and views only; nothing here reads the store.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
-from gateway.config import Settings
 from gateway.system_views.definition_rows import (
     duckdb_function_rows,
     duckdb_type_rows,
     macro_rows,
     type_rows,
 )
+from gateway.system_views.duckdb_catalog import DUCKDB_RELATIONS
+from gateway.system_views.source import SystemViewSource, columns_of, relations_of, tables_of
 from journal.model import policy
 from journal.model.foreign_key import Deferral
-from journal.model.schema import CatalogSnapshot, Column, Index, Table, View
+from journal.model.schema import Index, Table, View
 from journal.model.segment import Tier
 from journal.sql.unique_keys import logical_text, term_texts
-from journal.transactions.state import JournalState
 from rewriter.definitions.descriptions import (
     constraint_rows,
     create_index,
     generation_text,
     referenced_default,
     referred_constraint,
-    shown_type,
 )
 
 Row = tuple[Any, ...]
-ViewColumns = Callable[[View], Sequence[tuple[str, str]]]
 TEXT, NUMBER, FLAG, NAMES = pa.string(), pa.int64(), pa.bool_(), pa.list_(pa.string())
-
-
-@dataclass(frozen=True, slots=True)
-class SystemViewSource:
-    """What the system relations of one statement show."""
-
-    catalog: CatalogSnapshot
-    state: JournalState
-    settings: Settings
-    view_columns: ViewColumns
 
 
 def system_rows(relation: str, seen: SystemViewSource) -> pa.Table:
@@ -57,16 +44,8 @@ def system_rows(relation: str, seen: SystemViewSource) -> pa.Table:
     return pa.table(arrays, schema=pa.schema(columns))
 
 
-def _relations(seen: SystemViewSource) -> list[Table | View]:
-    return sorted(seen.catalog.relations.values(), key=lambda r: r.name.key)
-
-
-def _base_tables(seen: SystemViewSource) -> list[Table]:
-    return [r for r in _relations(seen) if isinstance(r, Table)]
-
-
 def _tables(seen: SystemViewSource) -> Iterator[Row]:
-    for found in _relations(seen):
+    for found in relations_of(seen):
         name = found.name
         if isinstance(found, View):
             yield (name.schema, name.name, "view", None, None, None, found.comment)
@@ -79,8 +58,8 @@ def _tables(seen: SystemViewSource) -> Iterator[Row]:
 
 
 def _columns(seen: SystemViewSource) -> Iterator[Row]:
-    for found in _relations(seen):
-        for position, column in enumerate(_columns_of(seen, found), 1):
+    for found in relations_of(seen):
+        for position, column in enumerate(columns_of(seen, found), 1):
             key = isinstance(found, Table) and column.physical in found.key
             yield (
                 *(found.name.schema, found.name.name, column.name, position, column.type),
@@ -89,14 +68,8 @@ def _columns(seen: SystemViewSource) -> Iterator[Row]:
             )
 
 
-def _columns_of(seen: SystemViewSource, found: Table | View) -> Sequence[Column]:
-    if isinstance(found, Table):
-        return [replace(c, type=shown_type(c.type)) for c in found.columns]
-    return [Column(name, name, kind) for name, kind in seen.view_columns(found)]
-
-
 def _journals(seen: SystemViewSource) -> Iterator[Row]:
-    for table in _base_tables(seen):
+    for table in tables_of(seen):
         state = seen.state.tables.get(table.id)
         if state is None:
             continue
@@ -115,7 +88,7 @@ def _journals(seen: SystemViewSource) -> Iterator[Row]:
 
 
 def _segments(seen: SystemViewSource) -> Iterator[Row]:
-    for table in _base_tables(seen):
+    for table in tables_of(seen):
         state = seen.state.tables.get(table.id)
         for segment in state.manifest.segments if state is not None else ():
             counts = segment.counts
@@ -155,7 +128,7 @@ def _settings(seen: SystemViewSource) -> Iterator[Row]:
 
 
 def _policies(seen: SystemViewSource) -> Iterator[Row]:
-    for table in _base_tables(seen):
+    for table in tables_of(seen):
         for name, value in policy.policy_rows(table):
             yield (table.name.schema, table.name.name, name, value)
 
@@ -171,18 +144,8 @@ def _indexes(seen: SystemViewSource) -> Iterator[Row]:
         )
 
 
-def _info_indexes(seen: SystemViewSource) -> Iterator[Row]:
-    """As DuckDB's ``duckdb_indexes()`` has them; its numbers of objects mean nothing here."""
-    for table, index in _indexes_by_name(seen):
-        yield (
-            *(seen.catalog.database, None, table.name.schema, None, index.name, None),
-            *(table.name.name, table.id, index.comment, index.unique, False),
-            *(f"[{', '.join(term_texts(table, index))}]", create_index(table, index) + ";"),
-        )
-
-
 def _indexes_by_name(seen: SystemViewSource) -> Iterator[tuple[Table, Index]]:
-    for table in _base_tables(seen):
+    for table in tables_of(seen):
         for index in sorted(table.indexes, key=lambda index: index.name):
             yield table, index
 
@@ -193,7 +156,7 @@ def _info_schemata(seen: SystemViewSource) -> Iterator[Row]:
 
 
 def _info_tables(seen: SystemViewSource) -> Iterator[Row]:
-    for found in _relations(seen):
+    for found in relations_of(seen):
         table = isinstance(found, Table)
         kind = "LOCAL TEMPORARY" if seen.catalog.is_own(found.name) else "BASE TABLE"
         yield (
@@ -203,8 +166,8 @@ def _info_tables(seen: SystemViewSource) -> Iterator[Row]:
 
 
 def _info_columns(seen: SystemViewSource) -> Iterator[Row]:
-    for found in _relations(seen):
-        for position, column in enumerate(_columns_of(seen, found), 1):
+    for found in relations_of(seen):
+        for position, column in enumerate(columns_of(seen, found), 1):
             key = isinstance(found, Table) and column.physical in found.key
             precision, scale = _decimal(column.type)
             identity = column.identity
@@ -226,14 +189,14 @@ def _decimal(kind: str) -> tuple[int | None, int | None]:
 
 
 def _info_views(seen: SystemViewSource) -> Iterator[Row]:
-    for found in _relations(seen):
+    for found in relations_of(seen):
         if isinstance(found, View):
             name = found.name
             yield (seen.catalog.database, name.schema, name.name, found.query, "NONE", "NO", "NO")
 
 
 def _info_constraints(seen: SystemViewSource) -> Iterator[Row]:
-    for table in _base_tables(seen):
+    for table in tables_of(seen):
         deferrals = {key.name: key.deferral for key in table.foreign_keys}
         for kind, name, _ in constraint_rows(table):
             place = (seen.catalog.database, table.name.schema, name)
@@ -250,7 +213,7 @@ def _info_constraints(seen: SystemViewSource) -> Iterator[Row]:
 
 
 def _info_key_columns(seen: SystemViewSource) -> Iterator[Row]:
-    for table in _base_tables(seen):
+    for table in tables_of(seen):
         for kind, name, columns in constraint_rows(table):
             referred = _unique_positions(seen, table, name) if kind == "FOREIGN KEY" else ()
             for position, column in enumerate(columns if kind != "CHECK" else (), 1):
@@ -277,7 +240,7 @@ def _unique_positions(seen: SystemViewSource, table: Table, name: str) -> Sequen
 
 
 def _info_references(seen: SystemViewSource) -> Iterator[Row]:
-    for table in _base_tables(seen):
+    for table in tables_of(seen):
         for reference in seen.catalog.references.get(table.id, ()):
             if reference.child.id == table.id:
                 found = referred_constraint(reference)
@@ -339,15 +302,6 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
             lists=["columns", "included"],
         ),
         _indexes,
-    ),
-    "info_indexes": (
-        _arrow_schema(
-            "database_name database_oid schema_name schema_oid index_name index_oid table_name"
-            " table_oid comment is_unique is_primary expressions sql",
-            *("database_oid", "schema_oid", "index_oid", "table_oid"),
-            flags=["is_unique", "is_primary"],
-        ),
-        _info_indexes,
     ),
     "sys_sequences": (
         _arrow_schema(
@@ -436,4 +390,5 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
         ),
         _info_references,
     ),
+    **DUCKDB_RELATIONS,
 }

@@ -131,7 +131,8 @@ class Alteration:
         needing: list[str] = []
         if not self.drops_dependents:
             shared = [c for c in checks if columns_of(c.expression) != {physical}]
-            needing = [n.name for n in (*keys, *shared, *references, *indexes)]
+            needing = [u.name for u in keys] + [c.name for c in shared]
+            needing += [k.name for k in references] + [i.name for i in indexes]
         if physical in self.draft.key:
             needing = [self.draft.key_name or "the primary key"]
         if needing and (physical in self.draft.key or not node.args.get("cascade")):

@@ -66,7 +66,7 @@ class FieldChange:
             inner, made = self._changed(parts[0], element.copy(), depth + 1)
             each = exp.Transform(this=value.copy(), expression=_lambda(element, made))
             return _with_parts(kind, [inner]), each
-        raise self._lost(depth)
+        raise self._no_field_error(depth)
 
     def _changed_struct(
         self, kind: exp.DataType, value: exp.Expr, depth: int
@@ -80,14 +80,14 @@ class FieldChange:
         else:
             place = find_field(fields, self.path[depth])
             if place is None:
-                raise self._lost(depth)
+                raise self._no_field_error(depth)
             name, inner, held = fields[place]
             fields[place] = (name, *self._changed(inner, held, depth + 1))
         columns = [exp.ColumnDef(this=ident(n), kind=t.copy()) for n, t, _ in fields]
         made = _struct([(name, held) for name, _, held in fields])
         return _with_parts(kind, columns), _or_null(value, made)
 
-    def _lost(self, depth: int) -> PalimpsestError:
+    def _no_field_error(self, depth: int) -> PalimpsestError:
         where = ".".join(self.path[: depth + 1])
         what = f'"{where}" is no part of the column' if where else "the column is no STRUCT"
         return PalimpsestError(

@@ -34,8 +34,9 @@ from journal.sql.relations import Output, Reader, business_outputs, ident, versi
 from rewriter.context import RewriteContext, TimePoint
 from rewriter.definitions.user_types import expand_types
 from rewriter.dialect_semantics import DIALECTS
-from rewriter.functions import CATALOG_FUNCTIONS, check_table_function, function_name
+from rewriter.functions import check_table_function, function_name
 from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, position_of, table_name
+from rewriter.reading.catalog_functions import catalog_function, catalog_name
 from rewriter.reading.history import Past, current_versions
 from rewriter.reading.key_lookup import NOTHING, Keys, pinned_values
 from rewriter.reading.linear import split_aggregate
@@ -297,6 +298,9 @@ class Reads:
             file = file_function(table)
             if file is not None:
                 return exp.select("*").from_(file)
+            supplied = catalog_name(table)
+            if supplied is not None:
+                return self._supplied(*supplied)
             point = None if self._moment is None else self._moment.point
             found = find_relation(table, self.context, point)
         if isinstance(found, View):
@@ -324,7 +328,10 @@ class Reads:
         return Reader(journal, scan.tiers).journal()
 
     def _system(self, name: TableName, node: exp.Table) -> exp.Query:
-        relation, query = system_relation(name, node)
+        return self._supplied(*system_relation(name, node))
+
+    def _supplied(self, relation: str | None, query: exp.Query) -> exp.Query:
+        """A query of rows that the gateway supplies for the plan, under this name."""
         if relation is not None:
             self.system.add(relation)
         return query
@@ -360,10 +367,9 @@ class Reads:
 
     def _function(self, node: exp.Table) -> None:
         name = function_name(node.this)
-        supplied = CATALOG_FUNCTIONS.get(name)
+        supplied = catalog_function(name, node.this, self.context)
         if supplied is not None:
-            self.system.add(supplied)
-            self._replace_with(node, exp.select("*").from_(supplied), name)
+            self._replace_with(node, self._supplied(*supplied), name)
             return
         if name not in HISTORY_FUNCTIONS:
             check_table_function(node.this)

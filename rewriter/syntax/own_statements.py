@@ -22,6 +22,7 @@ from rewriter.statement import (
     Rollback,
     Savepoint,
     SetSetting,
+    SqlStatement,
     Statement,
     Undrop,
 )
@@ -224,10 +225,21 @@ _WITHOUT_SIGN = {"SCHEMA": "schema", "NAMES": "client_encoding"}
 
 
 def _pragma(tokens: list[Token], parse: ParseTokens) -> Statement | None:
-    """PRAGMA name = value is a SET, and PRAGMA name switches something on."""
+    """PRAGMA name = value is a SET; others list something, or switch it on."""
+    words = [t.text.lower() for t in tokens[1:]]
+    if words[0] == "table_info" and words[1:2] == ["("]:
+        called = Token(TokenType.VAR, "pragma_table_info", tokens[1].line, tokens[1].col)
+        return SqlStatement(parse([*_select_all(tokens[0]), called, *tokens[2:]]))
+    if words == ["show_tables"]:
+        return show.show([tokens[0], _token_like(tokens[0], TokenType.VAR, "TABLES")], parse)
     if len(tokens) == 2:
         return SetSetting(tokens[1].text, exp.true())
     return _set(tokens, parse) if tokens[2:3] and tokens[2].text == "=" else None
+
+
+def _select_all(like: Token) -> list[Token]:
+    words = ((TokenType.SELECT, "SELECT"), (TokenType.STAR, "*"), (TokenType.FROM, "FROM"))
+    return [_token_like(like, kind, text) for kind, text in words]
 
 
 def _setting_value(

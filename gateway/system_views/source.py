@@ -1,0 +1,40 @@
+"""What the system relations of one statement are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from gateway.config import Settings
+from journal.model.schema import CatalogSnapshot, Column, Table, View
+from journal.transactions.state import JournalState
+from rewriter.definitions.descriptions import shown_type
+
+ViewColumns = Callable[[View], Sequence[tuple[str, str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemViewSource:
+    """What the system relations of one statement show."""
+
+    catalog: CatalogSnapshot
+    state: JournalState
+    settings: Settings
+    view_columns: ViewColumns
+
+
+def relations_of(seen: SystemViewSource) -> list[Table | View]:
+    """Tables and views by name."""
+    return sorted(seen.catalog.relations.values(), key=lambda r: r.name.key)
+
+
+def tables_of(seen: SystemViewSource) -> list[Table]:
+    """Tables by name."""
+    return [r for r in relations_of(seen) if isinstance(r, Table)]
+
+
+def columns_of(seen: SystemViewSource, found: Table | View) -> Sequence[Column]:
+    """The columns of a relation, with types as results show them."""
+    if isinstance(found, Table):
+        return [replace(c, type=shown_type(c.type)) for c in found.columns]
+    return [Column(name, name, kind) for name, kind in seen.view_columns(found)]

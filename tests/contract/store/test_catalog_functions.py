@@ -1,0 +1,39 @@
+"""DuckDB's functions that list its catalog, on every store."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.kept import rows
+from tests.support.stores.store import Store
+
+pytestmark = pytest.mark.timeout(900)
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="its lists are texts")
+def test_functions_of_duckdb_list_the_warehouse(store: Store) -> None:
+    con = store.connect()
+    con.execute("CREATE TABLE kept (a INTEGER PRIMARY KEY, b VARCHAR DEFAULT 'x' CHECK (b <> 'q'))")
+    con.execute("CREATE VIEW seen AS SELECT a FROM kept")
+    assert rows(con, "SELECT table_name, has_primary_key, column_count FROM duckdb_tables()") == [
+        ("kept", True, 2)
+    ]
+    assert rows(con, "SELECT view_name, column_count FROM duckdb_views()") == [("seen", 1)]
+    columns = "SELECT column_name, is_nullable, column_default FROM duckdb_columns()"
+    assert rows(con, f"{columns} WHERE table_name = 'kept' ORDER BY column_index") == [
+        ("a", False, None),
+        ("b", True, "'x'"),
+    ]
+    constraints = "SELECT constraint_type, constraint_column_names FROM duckdb_constraints"
+    assert sorted(rows(con, constraints)) == [
+        ("CHECK", ["b"]),
+        ("NOT NULL", ["a"]),
+        ("PRIMARY KEY", ["a"]),
+    ]
+    assert [r[1:] for r in rows(con, "PRAGMA table_info('kept')")] == [
+        ("a", "INTEGER", True, None, True),
+        ("b", "VARCHAR", False, "'x'", False),
+    ]
+    for name in ("schemas", "databases", "sequences", "settings", "indexes", "types", "functions"):
+        rows(con, f"SELECT * FROM duckdb_{name}()")
