@@ -112,7 +112,8 @@ def _schemas(seen: SystemViewSource) -> Iterator[Row]:
 
 
 def _databases(seen: SystemViewSource) -> Iterator[Row]:
-    yield (seen.catalog.database, None, None, None, None, False, "palimpsest", False, False, None, None)
+    kind = (None, None, None, None, False, "palimpsest")
+    yield (seen.catalog.database, *kind, False, False, None, None)
 
 
 def _constraints(seen: SystemViewSource) -> Iterator[Row]:

@@ -12,8 +12,10 @@ from gateway.dbapi.connection import Connection
 
 _DEFINITIONS = (
     "CREATE SCHEMA s",
-    "CREATE TABLE s.t (a INTEGER PRIMARY KEY, b VARCHAR DEFAULT 'x' CHECK (b <> 'q'),"
-    " c DECIMAL(5, 2) NOT NULL, UNIQUE (b, c))",
+    (
+        "CREATE TABLE s.t (a INTEGER PRIMARY KEY, b VARCHAR DEFAULT 'x' CHECK (b <> 'q'),"
+        " c DECIMAL(5, 2) NOT NULL, UNIQUE (b, c))"
+    ),
     "CREATE TABLE s.u (a INTEGER REFERENCES s.t (a), d DOUBLE, e DATE[])",
     "CREATE VIEW s.v AS SELECT a, b FROM s.t",
     "CREATE SEQUENCE s.q START 5",
@@ -21,18 +23,30 @@ _DEFINITIONS = (
     "COMMENT ON TABLE s.t IS 'of tests'",
 )
 _ASKED = (
-    "SELECT schema_name, table_name, comment, internal, temporary, has_primary_key,"
-    " column_count, check_constraint_count FROM duckdb_tables()",
-    "SELECT * EXCLUDE (database_name, database_oid, schema_oid, table_oid, data_type_id, tags)"
-    " FROM duckdb_columns() WHERE schema_name = 's'",
-    "SELECT schema_name, view_name, comment, internal, temporary, column_count, is_bound"
-    " FROM duckdb_views() WHERE schema_name = 's'",
-    "SELECT schema_name, internal FROM duckdb_schemas()"
-    " WHERE schema_name IN ('main', 's') AND database_name = current_database()",
-    "SELECT table_name, constraint_type, constraint_column_indexes, constraint_column_names,"
-    " referenced_table, referenced_column_names FROM duckdb_constraints",
-    "SELECT sequence_name, temporary, start_value, min_value, max_value, increment_by, cycle,"
-    " last_value FROM duckdb_sequences()",
+    (
+        "SELECT schema_name, table_name, comment, internal, temporary, has_primary_key,"
+        " column_count, check_constraint_count FROM duckdb_tables()"
+    ),
+    (
+        "SELECT * EXCLUDE (database_name, database_oid, schema_oid, table_oid, data_type_id, tags)"
+        " FROM duckdb_columns() WHERE schema_name = 's'"
+    ),
+    (
+        "SELECT schema_name, view_name, comment, internal, temporary, column_count, is_bound"
+        " FROM duckdb_views() WHERE schema_name = 's'"
+    ),
+    (
+        "SELECT schema_name, internal FROM duckdb_schemas()"
+        " WHERE schema_name IN ('main', 's') AND database_name = current_database()"
+    ),
+    (
+        "SELECT table_name, constraint_type, constraint_column_indexes, constraint_column_names,"
+        " referenced_table, referenced_column_names FROM duckdb_constraints"
+    ),
+    (
+        "SELECT sequence_name, temporary, start_value, min_value, max_value, increment_by, cycle,"
+        " last_value FROM duckdb_sequences()"
+    ),
     "SELECT index_name, table_name, is_unique, expressions FROM duckdb_indexes()",
     "PRAGMA table_info('s.t')",
     "SELECT name, type FROM pragma_table_info('s.v')",
@@ -63,9 +77,7 @@ def test_rows_and_columns_are_duckdb_s(sides: tuple[Connection, object], sql: st
     "name",
     "tables columns views schemas databases constraints sequences indexes".split(),
 )
-def test_columns_have_duckdb_s_names_and_types(
-    sides: tuple[Connection, object], name: str
-) -> None:
+def test_columns_have_duckdb_s_names_and_types(sides: tuple[Connection, object], name: str) -> None:
     own, plain = sides
     sql = f"DESCRIBE FROM duckdb_{name}()"
     expected = [row[:2] for row in plain.execute(sql).fetchall()]  # type: ignore[attr-defined]

@@ -159,7 +159,9 @@ def test_the_log_shows_whole_versions_at_a_narrow_terminal(tmp_path: Path) -> No
     query("query", "CREATE TABLE t (a INTEGER)", folder=tmp_path)
     text = query("log", width=40, folder=tmp_path)
     assert re.search(r"^ version +│ \d{16}$", text, re.MULTILINE)
-    assert re.search(r"^ committed_at +│ \d{4}-\d\d-\d\d [\d:]{8}\.\d{1,6}\+00$", text, re.MULTILINE)
+    assert re.search(
+        r"^ committed_at +│ \d{4}-\d\d-\d\d [\d:]{8}\.\d{1,6}\+00$", text, re.MULTILINE
+    )
     assert "…" not in text
 
 
