@@ -30,6 +30,7 @@ class DialectSemantics:
     ``indexes_are_relations``: an index has a name of its own among tables and views, and goes with
     a column that it is over.
     ``types_hold``: a type cannot go while columns are declared with it.
+    ``texts_become_enums``: a constant beside a value of an enum is of that enum, and no text.
     ``upserts_first``: of rows of one INSERT with the same key the first counts, where a conflict
     changes the present row; elsewhere they are an error.
     """
@@ -40,10 +41,13 @@ class DialectSemantics:
     null_generates: bool = False
     indexes_are_relations: bool = False
     types_hold: bool = False
+    texts_become_enums: bool = False
 
 
 _STRICT = DialectSemantics()
-_POSTGRES = DialectSemantics(short_rows=True, indexes_are_relations=True, types_hold=True)
+_POSTGRES = DialectSemantics(
+    short_rows=True, indexes_are_relations=True, types_hold=True, texts_become_enums=True
+)
 _SEMANTICS = {
     "duckdb": DialectSemantics(upserts_first=True),
     "postgres": _POSTGRES,

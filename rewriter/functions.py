@@ -83,7 +83,7 @@ _REACHING_OUT = frozenset(
         "write_log",
     }
 )
-SEQUENCE_FUNCTIONS = frozenset({"currval", "lastval", "nextval", "setval"})
+SEQUENCE_FUNCTIONS = frozenset({"currval", "lastval", "nextval", "setval", "sequence_position"})
 """Functions that read or change sequences, which may stand where rows are written or shown."""
 _UNKNOWN_AGGREGATES = frozenset(
     {

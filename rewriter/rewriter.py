@@ -25,6 +25,7 @@ from rewriter.definitions.user_types import expand_types
 from rewriter.name_resolution import position_of
 from rewriter.point_plans import point_insert, point_plan
 from rewriter.query_settings import apply_settings
+from rewriter.reading.enum_values import type_enum_values
 from rewriter.rules import (
     alter,
     comment,
@@ -175,6 +176,7 @@ def rewrite(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     apply_settings(ast, context.query_settings)
     name_owned(ast, context)
     kind = str(ast.args.get("kind") or "").upper() if isinstance(ast, _WITH_KIND) else ""
+    type_enum_values(ast, context)
     if kind != "VIEW":
         expand_types(ast, context)
     if has_modifying_ctes(ast):

@@ -25,6 +25,7 @@ from gateway.session.scan_info import supply_system_rows
 from gateway.session.steps import record_writes, run_steps
 from gateway.session.time_points import TimePoints, check_kept_history
 from journal.model.errors import PalimpsestError
+from journal.model.number_source import CounterPosition
 from journal.model.plan import BATCH, P_CURRENT, P_SNAPSHOT, P_VERSION, StatementKind, StatementPlan
 from journal.transactions.protocol import InlineStatement, OpenJournal, OpenStatement
 from journal.transactions.statement_run import StatementRun
@@ -78,7 +79,14 @@ def start_run(
     parameters[P_SNAPSHOT] = statement.transaction.snapshot.version
     transaction = statement.transaction
     for place, source in enumerate(plan.currents):
-        parameters[f"{P_CURRENT}{place}"] = transaction.numbers.current(source)
+        numbers = transaction.numbers
+        if isinstance(source, CounterPosition):
+            table_id = source.source.table_id
+            counters = numbers.counters_of(table_id, transaction.catalog, journal.counters)
+            shown = numbers.position(source.source, counters)
+        else:
+            shown = numbers.current(source)
+        parameters[f"{P_CURRENT}{place}"] = shown
     run = StatementRun(parameters, version, request.settings.memory_rows, few=plan.bounded)
     run.session_numbers, run.catalog = transaction.numbers, transaction.catalog
     return run

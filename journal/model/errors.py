@@ -69,7 +69,7 @@ class Code(Enum):
     FOREIGN_KEY = CodeInfo("PAL-307", "23503", "foreign key violated")
     CASCADE_ROWS = CodeInfo("PAL-319", "54000", "foreign keys would change too many rows")
     MERGE_ERROR = CodeInfo("PAL-309", "23000", "a row met the ERROR of a MERGE")
-    CONVERSION = CodeInfo("PAL-310", "22018", "value cannot be converted")
+    CONVERSION = CodeInfo("PAL-310", "22P02", "value cannot be converted")
     OUT_OF_RANGE = CodeInfo("PAL-311", "22003", "value out of range")
     SEQUENCE_END = CodeInfo("PAL-308", "2200H", "sequence at its end")
     DIVISION_BY_ZERO = CodeInfo("PAL-314", "22012", "division by zero")

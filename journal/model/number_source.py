@@ -70,3 +70,10 @@ class NumberSource:
         """How many numbers there are from one on, without turning."""
         last = self.maximum if self.increment > 0 else self.minimum
         return max(0, (last - following) // self.increment + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class CounterPosition:
+    """The number that a counter goes on with, which is looked at and not taken."""
+
+    source: NumberSource

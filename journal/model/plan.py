@@ -19,7 +19,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, Position
 from journal.model.named_definitions import DropDefinition, PutDefinition
-from journal.model.number_source import NumberSource
+from journal.model.number_source import CounterPosition, NumberSource
 from journal.model.refusal import Refusal
 from journal.model.schema import Relation, Table, TableName
 from journal.model.segment import RowCounts, Tier
@@ -415,8 +415,8 @@ class StatementPlan:
     is given; ``plain`` is what such a plan comes to where it needs no store, for the first of those
     rows or for a new one.
     ``scans`` are the tables whose changed current view it reads other than by key. ``currents`` are
-    the sequences whose last numbers it shows, as ``p_current_<place among them>``; None: whichever
-    the session used last.
+    the sequences whose last numbers it shows, as ``p_current_<place among them>``, or whose next
+    ones; None: whichever the session used last.
     """
 
     kind: StatementKind
@@ -434,7 +434,7 @@ class StatementPlan:
     keyed: tuple[KeyLookup, ...] = ()
     plain: PointRead | PointChange | PointInsert | None = None
     scans: frozenset[int] = field(default_factory=frozenset)
-    currents: tuple[NumberSource | None, ...] = ()
+    currents: tuple[NumberSource | CounterPosition | None, ...] = ()
 
     @property
     def takes_numbers(self) -> bool:

@@ -71,6 +71,17 @@ class SessionNumbers:
         self._last[key] = value
         self._latest = key
 
+    def position(self, source: NumberSource, counters: Numbers) -> int:
+        """The number that a source would give out next."""
+        found: list[int] = []
+
+        def keep(following: int) -> int:
+            found.append(following)
+            return following
+
+        counters.change(source, keep)
+        return found[-1]
+
     def current(self, source: NumberSource | None) -> int:
         """The last number of a source, or of whichever was used last.
 

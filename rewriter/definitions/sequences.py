@@ -15,12 +15,15 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.number_source import NumberSource
 from journal.model.schema import Column, Sequence, Table, TableName, fold
+from journal.sql.relations import ident
 from journal.sql.sql import cast, expression
 from rewriter.context import RewriteContext
 from rewriter.functions import SEQUENCE_FUNCTIONS, function_name
 from rewriter.name_resolution import is_in_temp_schema, position_of
 
 NEXT, CURRENT, LAST, SET = "nextval", "currval", "lastval", "setval"
+POSITION = "sequence_position"
+"""Gives the number that a sequence would give out next, without taking it."""
 OWN_OF = "pg_get_serial_sequence"
 
 
@@ -53,6 +56,30 @@ def source_of(call: exp.Anonymous, context: RewriteContext) -> NumberSource:
         source = NumberSource(table.id, stored.physical, start, increment, shown=shown)
         return source if increment > 0 else replace(source, minimum=-source.maximum - 1, maximum=-1)
     raise unknown_sequence(name, context)
+
+
+def sequence_relation(node: exp.Table, context: RewriteContext) -> exp.Query | None:
+    """The one row of a sequence that is read like a table, as PostgreSQL shows it."""
+    try:
+        source = source_of(_call(POSITION, node), context)
+    except PalimpsestError:
+        return None
+    following: exp.Expr = exp.Column(this=ident("following"))
+    start = exp.Literal.number(source.start)
+    is_called = exp.NEQ(this=following, expression=start)
+    last = exp.Sub(this=following.copy(), expression=exp.Literal.number(source.increment))
+    shown = exp.Case(ifs=[exp.If(this=is_called, true=last)], default=start.copy())
+    position = exp.alias_(_call(POSITION, node), "following")
+    return exp.select(
+        exp.alias_(cast(shown, "BIGINT"), "last_value"),
+        exp.alias_(cast(exp.Literal.number(0), "BIGINT"), "log_cnt"),
+        exp.alias_(is_called.copy(), "is_called"),
+    ).from_(exp.select(position).subquery("position"))
+
+
+def _call(function: str, node: exp.Table) -> exp.Anonymous:
+    name = exp.table_(node.name, db=node.db or None, quoted=True).sql(dialect="duckdb")
+    return exp.Anonymous(this=function, expressions=[exp.Literal.string(name)])
 
 
 def find_sequence(node: exp.Table, context: RewriteContext) -> Sequence | None:

@@ -254,7 +254,8 @@ def _look_up(parts: list[str], context: RewriteContext) -> UserType | None:
 def _parts(node: exp.DataType) -> list[str]:
     kind = node.args.get("kind")
     if isinstance(kind, exp.Dot):
-        return [part.name for part in kind.parts]
+        # Not its parts, which leave out the first of two names.
+        return [part.name for part in kind.find_all(exp.Identifier, bfs=False)]
     if isinstance(kind, exp.Expr):
         return [kind.name]
     return _split(str(kind or ""))

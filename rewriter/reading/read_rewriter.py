@@ -32,6 +32,7 @@ from journal.model.trees import Nodes
 from journal.sql import dialects
 from journal.sql.relations import Output, Reader, business_outputs, ident, version_value
 from rewriter.context import RewriteContext, TimePoint
+from rewriter.definitions.sequences import sequence_relation
 from rewriter.definitions.user_types import expand_types
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import check_table_function, function_name
@@ -301,6 +302,9 @@ class Reads:
             supplied = catalog_name(table)
             if supplied is not None:
                 return self._supplied(*supplied)
+            sequence = sequence_relation(table, self.context) if self._moment is None else None
+            if sequence is not None:
+                return sequence
             point = None if self._moment is None else self._moment.point
             found = find_relation(table, self.context, point)
         if isinstance(found, View):

@@ -16,6 +16,7 @@ from rewriter.name_resolution import table_name
 from rewriter.reading.output_names import Scope, cte_names, output_names, source_names
 
 _QUERYING = (exp.Select, exp.Update, exp.Delete, exp.Merge)
+_DEFINING = (exp.Create, exp.Alter)
 
 
 def columns_in_reach(node: exp.Expr, context: RewriteContext) -> list[str]:
@@ -23,9 +24,9 @@ def columns_in_reach(node: exp.Expr, context: RewriteContext) -> list[str]:
     column = node.find_ancestor(exp.Column) or node
     wanted = fold(column.table) if isinstance(column, exp.Column) else ""
     found: dict[str, None] = {}
-    for scope in _enclosing_statements(column):
+    for scope in enclosing_statements(column):
         known = _ctes(scope, context)
-        for source in _sources(scope):
+        for source in relations_of(scope):
             # An INSERT has one relation besides its source, and several names for it.
             if wanted in {"", fold(source.alias_or_name)} or isinstance(scope, exp.Insert):
                 found |= dict.fromkeys(_names(source, context, known))
@@ -53,7 +54,7 @@ def _names(source: exp.Expr, context: RewriteContext, known: Scope) -> list[str]
     return names or []
 
 
-def _enclosing_statements(node: exp.Expr) -> Iterator[exp.Expr]:
+def enclosing_statements(node: exp.Expr) -> Iterator[exp.Expr]:
     """The queries and writing statements whose relations are seen from a node, inner ones first."""
     child, parent = node, node.parent
     while parent is not None:
@@ -62,13 +63,17 @@ def _enclosing_statements(node: exp.Expr) -> Iterator[exp.Expr]:
         else:
             # A CTE does not see the relations of the query that it stands before.
             sees = isinstance(parent, _QUERYING) and not isinstance(child, exp.With)
+            sees = sees or (isinstance(parent, _DEFINING) and not isinstance(child, exp.Query))
         if sees:
             yield parent
         child, parent = parent, parent.parent
 
 
-def _sources(scope: exp.Expr) -> list[exp.Expr]:
-    """The relations that a query or writing statement names."""
+def relations_of(scope: exp.Expr) -> list[exp.Expr]:
+    """The relations that a query or writing statement names, or what a CREATE TABLE defines."""
+    if isinstance(scope, exp.Create):
+        made = scope.this.args.get("table") if isinstance(scope.this, exp.Index) else scope.this
+        return [made] if isinstance(made, exp.Table | exp.Schema) else []
     target = scope.this.this if isinstance(scope.this, exp.Schema) else scope.this
     found: list[exp.Expr] = [target] if isinstance(target, exp.Table) else []
     if isinstance(scope.args.get("from_"), exp.From):

@@ -33,7 +33,7 @@ from journal.model.schema import ROW_ID, Column, Relation, Table, fold
 from journal.model.trees import copy_tree
 from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
-from rewriter.definitions.collations import check_collations
+from rewriter.definitions.collations import TEXTS, check_collations
 from rewriter.definitions.definition import LIKE_PARTS, TableDraft, type_text
 from rewriter.definitions.foreign_keys import check_unreferenced, with_foreign_keys
 from rewriter.definitions.generated_checks import settle_generated
@@ -52,6 +52,7 @@ from rewriter.definitions.table_options import TableOptions, read_options
 from rewriter.definitions.temporary import is_temporary, new_temporary_name
 from rewriter.name_resolution import find_table, position_of
 from rewriter.reading.read_rewriter import Reads
+from rewriter.reading.value_types import UNKNOWN, ValueTypes
 from rewriter.writing.changes import ChangeSet, append_step, new_name
 from rewriter.writing.target import convert_value
 
@@ -156,6 +157,7 @@ def _as_query(
     replaced: Relation | None,
 ) -> StatementPlan:
     reads = Reads(context)
+    written = copy_tree(ast.expression)
     holder = exp.Subquery(this=ast.expression)
     reads.rewrite(holder)
     query = holder.this
@@ -167,7 +169,10 @@ def _as_query(
             advice="write CREATE TABLE t AS SELECT .., or columns in parentheses",
             position=position_of(ast.this),
         )
-    _columns(ast, draft, context.describe(shape, frozenset(reads.tables)))
+    described = context.describe(shape, frozenset(reads.tables))
+    _columns(ast, draft, described)
+    with reads.at_session():
+        _keep_types(draft, [fold(name) for name, _ in described], written, reads.context)
     table = _finish_table(draft, options, context)
     check_journal_name(table, ast.find(exp.Table), _context_without(replaced, context))
     steps: list[Step] = [*before, validation_guard(table)]
@@ -205,6 +210,25 @@ def _columns(ast: exp.Create, draft: TableDraft, found: Collection[tuple[str, st
         spelled = kind.replace('"NULL"', "INTEGER")
         stored = type_text(_type_from(spelled, ast.this))
         draft.columns.append(Column(shown, draft.new_physical(shown), stored))
+
+
+def _keep_types(
+    draft: TableDraft, names: list[str], query: exp.Expr, context: RewriteContext
+) -> None:
+    """Give the columns the enums and collations of those that they were read from."""
+    types = ValueTypes(context)
+    for place, (name, stored) in enumerate(zip(names, draft.columns, strict=True)):
+        found = types.of_output(query, name) if names.count(name) == 1 else UNKNOWN
+        if found.enum is not None and (stored.type == found.enum.type or _is_text(stored.type)):
+            # Some stores call what they give of an enum a text.
+            enum = found.enum.type
+            draft.columns[place] = replace(stored, type=enum, declared=found.declared)
+        elif found.collation is not None and _is_text(stored.type):
+            draft.columns[place] = replace(stored, collation=found.collation)
+
+
+def _is_text(kind: str) -> bool:
+    return exp.DataType.build(kind, dialect="duckdb").is_type(*TEXTS)
 
 
 def _type_from(text: str, node: exp.Expr) -> exp.DataType:

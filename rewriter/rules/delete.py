@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query, Stage, StatementPlan
-from journal.model.schema import fold
+from journal.model.schema import Table, fold
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import find_table, position_of
 from rewriter.reading.key_lookup import keys_in
@@ -56,23 +56,21 @@ def rewrite_truncate(ast: exp.TruncateTable, context: RewriteContext) -> Stateme
     """The plan of a TRUNCATE: all rows end, and can be read AS OF before."""
     option = str(ast.args.get("option") or "").upper()
     identity = str(ast.args.get("identity") or "").upper()
-    if option not in {"", "RESTRICT"} or identity not in {"", "CONTINUE"}:
+    if identity not in {"", "CONTINUE"}:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            f"TRUNCATE .. {'RESTART IDENTITY' if identity == 'RESTART' else option}"
-            " is not supported",
+            f"TRUNCATE .. {identity} IDENTITY is not supported",
             advice="leave it out; generated numbers go on where they were",
             position=position_of(ast),
         )
     reads = Reads(context)
     parts: list[StatementPart] = []
-    seen: set[int] = set()
-    for node in ast.expressions:
-        table = find_table(node, context)
-        if table.id in seen:
-            continue
-        seen.add(table.id)
+    tables = {table.id: table for table in (find_table(n, context) for n in ast.expressions)}
+    if option == "CASCADE":
+        _add_children(tables, context)
+    for table in tables.values():
         part = PartNames(len(parts))
+        node = exp.table_(table.name.name, db=table.name.schema, quoted=True)
         target = AliasedTable.of(table, node)
         query = exp.select(*target.old_values()).from_(target.relation(reads))
         changes = ChangeSet(table, part.relation_name("changed"), True, False, frozenset())
@@ -81,6 +79,18 @@ def rewrite_truncate(ast: exp.TruncateTable, context: RewriteContext) -> Stateme
             finish_part(reads, changes, steps, "TRUNCATE", ReturningClause(None, target.alias))
         )
     return plan_of(reads, parts, None, None, "TRUNCATE")
+
+
+def _add_children(tables: dict[int, Table], context: RewriteContext) -> None:
+    """Add the tables that refer to some, those that refer to these, and so on."""
+    left = list(tables.values())
+    while left:
+        parent = left.pop()
+        for child in context.catalog.tables():
+            refers = any(key.parent == parent.id for key in child.foreign_keys)
+            if refers and child.id not in tables:
+                tables[child.id] = child
+                left.append(child)
 
 
 def _target(ast: exp.Delete) -> tuple[exp.Table, list[exp.Join]]:

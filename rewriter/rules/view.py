@@ -7,9 +7,10 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Change, PutRelation, StatementPlan
 from journal.model.schema import View
+from journal.model.trees import copy_tree
 from rewriter.context import RewriteContext
 from rewriter.definitions.new_relations import already_exists, ddl_plan, new_name, wrong_kind
-from rewriter.definitions.sequences import sequence_calls
+from rewriter.definitions.sequences import sequence_calls, without_calls
 from rewriter.definitions.temporary import (
     check_lasting,
     is_temporary,
@@ -72,7 +73,9 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
             advice="give the new view another name",
             position=position_of(node),
         )
-    columns = context.describe(holder.this, frozenset(reads.tables))
+    shape = without_calls(copy_tree(holder.this))
+    assert isinstance(shape, exp.Query)
+    columns = context.describe(shape, frozenset(reads.tables))
     given = [e.name for e in schema.expressions] if schema is not None else []
     if len(given) > len(columns):
         raise PalimpsestError(

@@ -74,7 +74,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "MERGE INTO t USING s ON t.k = s.k WHEN NOT MATCHED BY SOURCE THEN DELETE",
         "MERGE INTO t USING s ON t.k = s.k WHEN MATCHED AND s.n < 0 THEN ERROR 'negative'",
     ),
-    "TRUNCATE": _each("TRUNCATE TABLE t"),
+    "TRUNCATE": _each("TRUNCATE TABLE t", "TRUNCATE TABLE t CASCADE"),
     "CREATE TABLE": _each(
         "CREATE TABLE z (k INTEGER PRIMARY KEY, b VARCHAR NOT NULL DEFAULT '', CHECK (k > 0))",
         "CREATE TABLE z (k INTEGER PRIMARY KEY, t INTEGER REFERENCES t (k))",
@@ -88,6 +88,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "CREATE SEQUENCE z START 10 INCREMENT 5",
         "ALTER SEQUENCE ids RESTART",
         "SELECT nextval('ids')",
+        "SELECT last_value, is_called FROM ids",
     ),
     "CREATE VIEW": _each(
         "CREATE OR REPLACE VIEW v AS SELECT k FROM t",

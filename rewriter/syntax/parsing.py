@@ -37,6 +37,7 @@ from rewriter.syntax.select_into import into_as_table
 from rewriter.syntax.sequence import spell_next_value
 from rewriter.syntax.show import explained
 from rewriter.syntax.temporary import set_on_commit, without_on_commit
+from rewriter.syntax.token_reader import Parse, TokenReader
 from rewriter.syntax.tokens import tokenize
 from rewriter.syntax.values import bracket_values
 
@@ -115,22 +116,7 @@ def _statement(
     if tokens[0].text.upper() == "EXPLAIN":
         return _explain(text, tokens, dialect, limits, placeholders)
     renamed, parameters = _rename(tokens, dialect) if placeholders else (tokens, ())
-
-    def parse_tokens(part: list[Token], into: type[exp.Expr] | None = None) -> exp.Expr:
-        try:
-            found = dialects.parsed(part, text, DIALECTS[dialect], into)
-        except ParseError as error:
-            raise _syntax_error(error) from error
-        except RecursionError:
-            raise too_deep(limits) from None
-        if len(found) != 1 or found[0] is None:
-            raise PalimpsestError(
-                Code.SYNTAX,
-                "one statement was expected",
-                advice="write one; several run one after another, each by itself",
-            )
-        return found[0]
-
+    parse_tokens = _parser(text, dialect, limits)
     renamed = without_not_deferrable(renamed)
     recognised = own_statements.recognise(renamed, parse_tokens)
     if recognised is not None:
@@ -167,6 +153,27 @@ def _statement(
     return Parsed(SqlStatement(ast), own_text, parameters)
 
 
+def _parser(text: str, dialect: str, limits: Limits) -> Parse:
+    """What parses tokens of a text."""
+
+    def parse_tokens(part: list[Token], into: type[exp.Expr] | None = None) -> exp.Expr:
+        try:
+            found = dialects.parsed(part, text, DIALECTS[dialect], into)
+        except ParseError as error:
+            raise _syntax_error(error) from error
+        except RecursionError:
+            raise too_deep(limits) from None
+        if len(found) != 1 or found[0] is None:
+            raise PalimpsestError(
+                Code.SYNTAX,
+                "one statement was expected",
+                advice="write one; several run one after another, each by itself",
+            )
+        return found[0]
+
+    return parse_tokens
+
+
 def _explain(
     text: str, tokens: list[Token], dialect: str, limits: Limits, placeholders: bool
 ) -> Parsed:
@@ -197,13 +204,7 @@ def _prepare(text: str, tokens: list[Token], dialect: str, limits: Limits) -> Pr
         )
     types: list[exp.DataType] = []
     for part in head.types:
-        try:
-            (found,) = dialects.parsed(part, text, DIALECTS[dialect], exp.DataType)
-        except ParseError as error:
-            raise _syntax_error(error) from error
-        if not isinstance(found, exp.DataType):
-            raise _syntax_error(ParseError(f"{part[0].text} is not a type"))
-        types.append(found)
+        types.append(TokenReader(part, _parser(text, dialect, limits), 0).data_type())
     return Prepare(head.name, tuple(types), kept.statement, kept.text, kept.parameters)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from journal.model.number_source import NumberSource
+from journal.model.number_source import CounterPosition, NumberSource
 from journal.model.plan import (
     P_CURRENT,
     Query,
@@ -30,6 +30,7 @@ from rewriter.definitions.sequences import (
     CURRENT,
     LAST,
     NEXT,
+    POSITION,
     SET,
     sequence_calls,
     source_of,
@@ -84,7 +85,7 @@ class _Numbering:
     """What is made of a plan; ``is_static`` until rows had to be kept to be counted."""
 
     context: RewriteContext
-    currents: list[NumberSource | None] = field(default_factory=list)
+    currents: list[NumberSource | CounterPosition | None] = field(default_factory=list)
     is_static: bool = True
     names: int = 0
 
@@ -99,7 +100,7 @@ class _Numbering:
                 place_of(call)
             name_output(call)
         for call in sequence_calls(holder):
-            if function_name(call) in {CURRENT, LAST}:
+            if function_name(call) in {CURRENT, LAST, POSITION}:
                 self._show_current(call)
         before: list[Step] = []
         while True:
@@ -123,7 +124,7 @@ class _Numbering:
             if function_name(call) == LAST:
                 clash = bool(moved)
             else:
-                clash = function_name(call) == CURRENT and (
+                clash = function_name(call) in {CURRENT, POSITION} and (
                     source_of(call, self.context).key in moved
                 )
             if clash:
@@ -131,7 +132,10 @@ class _Numbering:
                 raise place_refusal(call, why, "use two statements")
 
     def _show_current(self, call: exp.Anonymous) -> None:
-        source = None if function_name(call) == LAST else source_of(call, self.context)
+        source: NumberSource | CounterPosition | None = None
+        if function_name(call) != LAST:
+            source = source_of(call, self.context)
+            source = CounterPosition(source) if function_name(call) == POSITION else source
         if source not in self.currents:
             self.currents.append(source)
         parameter = exp.Placeholder(this=f"{P_CURRENT}{self.currents.index(source)}")

@@ -41,7 +41,7 @@ def depts(con: Connection) -> Connection:
         ("SELECT * FROM hr.nothing", "42P01"),
         ("SELECT nothing(1)", "42883"),
         ("SELECT 1 / 0", "22012"),
-        ("SELECT CAST('a' AS INTEGER)", "22018"),
+        ("SELECT CAST('a' AS INTEGER)", "22P02"),
         ("SELECT CAST(3000000000 AS INTEGER)", "22003"),
         ("CREATE TABLE hr.s (a STRUCT(x INTEGER))", "0A000"),
         ("CREATE TABLE hr.u (a UTINYINT)", "0A000"),

@@ -7,8 +7,10 @@ Prints progress and, for each divergence, a minimised program. `--summary` keeps
 far in a file, and `--resume` goes on from there. `--engine postgres` runs the programs on journals
 in a PostgreSQL server of its own, `--engine hive` on a Spark Thrift Server, `hive-held` with
 small tables read in the gateway; `--engine oracle` compares the oracle with itself, which tests the
-fuzzer. `--upkeep` has jobs run in between, those that the store has, and tables lie in partitions;
-`--upkeep timestamp` and `--upkeep bigint` have them lie flat, as adopted classic journals.
+fuzzer. `--objects` makes programs over indexes, sequences, enums, foreign keys that act, temporary
+tables and prepared statements, with a PostgreSQL server as the oracle. `--upkeep` has jobs run in
+between, those that the store has, and tables lie in partitions; `--upkeep timestamp` and
+`--upkeep bigint` have them lie flat, as adopted classic journals.
 """
 
 import argparse
@@ -18,7 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -51,7 +53,9 @@ class Run:
         for name in ("next", "findings", "tally", "refused", "seconds"):
             setattr(self, name, saved[name])
 
-    def go(self, folder: Path, new_url: Callable[[], str] | None = None) -> None:
+    def go(
+        self, folder: Path, new_url: Callable[[], str] | None = None, postgres: str = ""
+    ) -> None:
         """Run what is left, or until enough was found."""
         options = self.options
         pattern = re.compile(options.skip) if options.skip else None
@@ -65,6 +69,7 @@ class Run:
             new_url=new_url,
             lacks=HIVE_LACKS if options.engine.startswith("hive") else NO_KINDS,
             upkeep=_upkeep(options),
+            postgres=postgres,
         )
         while self.next < self.last and len(self.findings) < options.stop_after:
             started = time.monotonic()
@@ -157,14 +162,22 @@ def main() -> int:
     parser.add_argument("--stop-after", type=int, default=10, help="findings")
     parser.add_argument("--skip", default="", help="leave out statements that match")
     parser.add_argument("--upkeep", nargs="?", const="tiered", choices=LAYOUTS, help="run jobs")
+    parser.add_argument("--objects", action="store_true", help="indexes, sequences, enums ..")
     parser.add_argument("--no-minimise", action="store_true")
     parser.add_argument("--summary", default="", help="a JSON file to keep the state of the run in")
     parser.add_argument("--resume", action="store_true", help="go on where the summary ends")
     run = Run(parser.parse_args())
-    with tempfile.TemporaryDirectory() as folder:
+    if run.options.objects and run.options.engine == "oracle":
+        parser.error("--objects compares with PostgreSQL, which is not compared with itself")
+    with ExitStack() as held:
+        folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
         server = SERVERS.get(run.options.engine)
-        with nullcontext(None) if server is None else server(Path(folder)) as new_url:
-            run.go(Path(folder), new_url)
+        new_url = None if server is None else held.enter_context(server(folder))
+        postgres = ""
+        if run.options.objects:
+            cluster = held.enter_context(running())
+            postgres = cluster.conninfo(cluster.database())
+        run.go(folder, new_url, postgres)
     for message, count in sorted(run.refused.items(), key=lambda item: -item[1]):
         sys.stdout.write(f"refused {count:6d}  {message}\n")
     return 1 if run.findings else 0

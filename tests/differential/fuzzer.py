@@ -13,6 +13,8 @@ from tests.support.engine import Engine
 from tests.support.gateway_engine import GatewayEngine
 from tests.support.logic.runner import Disturbance
 from tests.support.oracle import Oracle
+from tests.support.postgres_oracle import PostgresOracle
+from tests.support.programs.objects import random_object_program
 from tests.support.programs.program import random_program
 from tests.support.programs.step import Step
 from tests.support.programs.tables import NO_KINDS, Kinds
@@ -55,6 +57,8 @@ class Fuzzer:
     """Kinds of columns that the store does not have."""
     upkeep: Upkeep | None = None
     """How the tables of programs lie, and which jobs run on them in between."""
+    postgres: str = ""
+    """A PostgreSQL database: programs over indexes, sequences and their like, with it as oracle."""
     _tally: Tally = field(default_factory=Tally)
     _engine: Engine | None = None
     _used: int = 0
@@ -83,7 +87,10 @@ class Fuzzer:
             self._engine = None
 
     def _steps(self, seed: int) -> list[Step]:
-        steps = random_program(seed, self.length, self.lacks, self.upkeep).steps
+        if self.postgres:
+            steps = random_object_program(seed, self.length).steps
+        else:
+            steps = random_program(seed, self.length, self.lacks, self.upkeep).steps
         return [step for step in steps if self.skip is None or not self.skip.search(step.sql)]
 
     def _finding(self, seed: int, steps: Sequence[Step], divergence: Divergence) -> Finding:
@@ -101,17 +108,21 @@ class Fuzzer:
     def _replay(self, programs: Sequence[Sequence[Step]], tally: Tally) -> list[Divergence | None]:
         tested = self._tested(len(programs))
         replays = [
-            Replay(steps, f"fz{next(self._numbers)}", Oracle(), tested, tally, f"fuzz{place}")
+            Replay(steps, f"fz{next(self._numbers)}", self._oracle(), tested, tally, f"fuzz{place}")
             for place, steps in enumerate(programs)
         ]
         try:
             replay(replays, tested, self.disturbance)
         finally:
             for program in replays:
-                program.expected.close()
                 tested.session(program.session).run("ROLLBACK")
                 if self.disturbance.flush or self.disturbance.restart:
                     tested.session(program.session).run(f"DROP SCHEMA {program.schema} CASCADE")
+                if self.postgres:
+                    tested.end(program.session)
+                    program.expected.session("fuzz").run("ROLLBACK")
+                    program.expected.session("fuzz").run(f"DROP SCHEMA {program.schema} CASCADE")
+                program.expected.close()
         return [program.divergence for program in replays]
 
     def _tested(self, programs: int) -> Engine:
@@ -129,9 +140,12 @@ class Fuzzer:
     def _made(self, name: str) -> Engine:
         if self.self_test:
             return Oracle()
-        if self.new_url is not None:
-            return GatewayEngine(self.new_url())
-        return GatewayEngine(self.folder / name)
+        dialect = "postgres" if self.postgres else "duckdb"
+        place = self.folder / name if self.new_url is None else self.new_url()
+        return GatewayEngine(place, dialect)
+
+    def _oracle(self) -> Engine:
+        return PostgresOracle(self.postgres) if self.postgres else Oracle()
 
 
 def _outline(reason: str) -> str:

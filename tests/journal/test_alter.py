@@ -142,7 +142,7 @@ def test_rows_a_new_check_has_not_seen_conflict(
         ("ALTER TABLE t ALTER COLUMN nothing DROP NOT NULL", "PAL-202", "42703"),
         ("ALTER TABLE t ADD COLUMN version_number INTEGER", "PAL-113", "42939"),
         ("ALTER TABLE t ADD COLUMN x nosuchtype", "PAL-211", "42P16"),
-        ("ALTER TABLE t ADD COLUMN x INTEGER DEFAULT 'no number'", "PAL-310", "22018"),
+        ("ALTER TABLE t ADD COLUMN x INTEGER DEFAULT 'no number'", "PAL-310", "22P02"),
         ("ALTER TABLE t ADD COLUMN x INTEGER DEFAULT (b)", "PAL-211", "42P16"),
         ("ALTER TABLE t ADD COLUMN x INTEGER NOT NULL", "PAL-302", "23502"),
         ("ALTER TABLE t ADD FOREIGN KEY (b) REFERENCES t (b)", "PAL-211", "42P16"),

@@ -80,7 +80,7 @@ def test_timestamp_versions_are_the_default(run: Client) -> None:
         ("CREATE TABLE x (a INTEGER, a INTEGER)", "PAL-206", "42701"),
         ("CREATE TABLE x (a INTEGER DEFAULT (b))", "PAL-211", "42P16"),
         ("CREATE TABLE x (a INTEGER DEFAULT (SELECT 1))", "PAL-211", "42P16"),
-        ("CREATE TABLE x (a INTEGER DEFAULT 'x')", "PAL-310", "22018"),
+        ("CREATE TABLE x (a INTEGER DEFAULT 'x')", "PAL-310", "22P02"),
         ("CREATE TABLE x (a INTEGER CHECK (z > 1))", "PAL-202", "42703"),
         ("CREATE TABLE x (a INTEGER CHECK (a > (SELECT 1)))", "PAL-211", "42P16"),
         ("CREATE TABLE x (a INTEGER, PRIMARY KEY (z))", "PAL-202", "42703"),

@@ -34,6 +34,10 @@ class Engine(Protocol):
         """Return the session of that name, opening it on first use."""
         ...
 
+    def end(self, name: str) -> None:
+        """Close the session of that name, with what it has prepared and made for itself."""
+        ...
+
     def mark(self, name: str) -> None:
         """Remember this moment under a name."""
         ...

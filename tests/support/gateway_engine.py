@@ -76,6 +76,12 @@ class GatewayEngine:
             self._sessions[name] = GatewaySession(self._connect())
         return self._sessions[name]
 
+    def end(self, name: str) -> None:
+        """Close the session of that name."""
+        session = self._sessions.pop(name, None)
+        if session is not None:
+            session.close()
+
     def mark(self, name: str) -> None:
         """Remember the version of the last commit under a name."""
         with self._maintaining().cursor() as cursor:

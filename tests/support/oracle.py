@@ -144,6 +144,11 @@ class Oracle:
             self._sessions[name] = OracleSession(self)
         return self._sessions[name]
 
+    def end(self, name: str) -> None:
+        """Let the session of that name go."""
+        self._sessions.pop(name, None)
+        self.collect()
+
     def flush(self) -> None:
         """Do nothing: a plain database has nothing to seal."""
 

@@ -50,7 +50,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
 _COMPILED = tuple((re.compile(text, re.IGNORECASE), state) for text, state in _PATTERNS)
 
 _CLASSES: tuple[tuple[type[duckdb.Error], str], ...] = (
-    (duckdb.ConversionException, "22018"),
+    (duckdb.ConversionException, "22P02"),
     (duckdb.OutOfRangeException, "22003"),
     (duckdb.TypeMismatchException, "22000"),
     (duckdb.InvalidTypeException, "42804"),

@@ -91,7 +91,7 @@ class Replay:
             return
         other = self.expected.session("fuzz")
         self.tally.statements += 1
-        of_server = self.tested.name.endswith("postgres")
+        of_server = self.tested.name.endswith("postgres") or self.expected.name == "postgres"
         if isinstance(got, Failure) and got.sqlstate in (_MISSING if of_server else {UNSUPPORTED}):
             key = got.message.split("\n")[0][:100]
             self.tally.refused[key] = self.tally.refused.get(key, 0) + 1

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 
 from journal.model.errors import Code, PalimpsestError
+from journal.stores.hive.enums import INVALID
 
 _CONDITION = re.compile(r"\[([A-Z0-9_]+)(?:\.([A-Z0-9_]+))?\]\s*")
 _STATE = re.compile(r"SQLSTATE:\s*([0-9A-Z]{5})")
@@ -59,6 +60,7 @@ _UNSURE = re.compile(
 """How a server refuses a value; see ``hive_refused``."""
 _SAID = (
     (re.compile(r"Malformed JSON when casting"), Code.CONVERSION),
+    (re.compile(INVALID), Code.CONVERSION),
     (re.compile(r"Malformed JSON"), Code.DATA),
     (re.compile(r"ParseException line"), Code.NOT_SUPPORTED),
     (_SETTING, Code.STORE_GRANT),

@@ -11,11 +11,12 @@ from journal.sql.builders import call, fill
 from journal.sql.calls import Calls, Change, refused, refused_everywhere, template
 from journal.sql.lowering.list_calls import SORTS, TRANSFORMS
 from journal.sql.relations import ident
+from journal.stores.hive import enums
 from journal.stores.hive import json as hive_json
 from journal.stores.hive.elements import element, no_lambda, sorted_list, transformed
 from journal.stores.hive.lists import collected
 from journal.stores.hive.moments import difference, difference_in, truncated
-from journal.stores.hive.nested import as_text, compared, extreme, length, ordered
+from journal.stores.hive.nested import as_text, compared, extreme, length, ordered, outermost
 from journal.stores.hive.quantified import in_query, quantified
 
 _RENAMED = {
@@ -71,7 +72,7 @@ def _cast(node: exp.Expr) -> exp.Expr | None:
     assert isinstance(node, exp.Cast)
     given = literal_bytes(node)
     if given is None:
-        return hive_json.cast(node) or as_text(node)
+        return enums.cast(node) or hive_json.cast(node) or as_text(node)
     return call("unhex", given.hex())
 
 
@@ -181,6 +182,7 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     **dict.fromkeys((exp.EQ, exp.NEQ), quantified),
     **dict.fromkeys((exp.GT, exp.GTE, exp.LT, exp.LTE), lambda n: compared(n) or quantified(n)),
     **dict.fromkeys((exp.Max, exp.Min), extreme),
+    **dict.fromkeys((exp.Greatest, exp.Least), outermost),
     exp.Length: length,
     exp.Ordered: ordered,
     exp.ArrayAgg: collected,

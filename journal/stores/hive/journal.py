@@ -41,6 +41,7 @@ from journal.stores.hive.buffers import Buffers
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db.engine import CatalogConnection, CatalogDatabase
 from journal.stores.hive.catalog_db.opening import open_catalog
+from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.held_rows import RowsByKey
 from journal.stores.hive.held_segments import HeldSegments
 from journal.stores.hive.leases import Leases
@@ -82,6 +83,7 @@ class HiveJournal:
             raises_in_sql=False,
             foreign_keys=False,
             expands_lists=False,
+            enums=store.engine is HiveEngine.SPARK,
             column_name=partial(column_name, engine=store.engine),
         )
         self.catalog = catalog

@@ -91,7 +91,7 @@ class KnownTypes:
                 return next(self._told([*branches, node.args.get("default")]), None)
             case exp.If():
                 return next(self._told([node.args["true"], node.args.get("false")]), None)
-            case exp.Coalesce():
+            case exp.Coalesce() | exp.Greatest() | exp.Least():
                 return next(self._told([node.this, *node.expressions]), None)
             case exp.Nullif() | exp.DPipe():
                 return self.of(node.this)
@@ -112,6 +112,10 @@ class KnownTypes:
             case _ if isinstance(node, _OF_ARGUMENT) and isinstance(node.this, exp.Expr):
                 return self.of(node.this)
         return None
+
+    def outputs(self, query: exp.Expr) -> Mapping[str, Type]:
+        """The types of a query's columns, by folded names."""
+        return self._given(query, None)
 
     def _told(self, nodes: list[exp.Expr | None]) -> Iterator[Type]:
         for node in nodes:

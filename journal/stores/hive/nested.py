@@ -1,7 +1,7 @@
-"""Lists and structs where Spark orders them otherwise, or has another function for them.
+"""Lists, structs and enums where Spark orders them otherwise, or has another function for them.
 
     a < b           ->  the same of keys, in which a member that is NULL comes last
-    max(a)          ->  max_by(a, its key)
+    max(a)          ->  max_by(a, its key)        and the same of enums, whose keys are their places
     len(a)          ->  size(a), as its length is that of texts
     a :: VARCHAR    ->  '[1, NULL]', as it writes null
 
@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.sql.builders import Part, call, fill, is_null
+from journal.stores.hive.enums import at_place, is_enum, place
 from journal.stores.hive.known_types import ColumnsOf, KnownTypes, Type, is_list, is_nested
 
 _NOTE = "palimpsest_nested"
@@ -47,10 +48,21 @@ def note_types(tree: exp.Expr, columns_of: ColumnsOf) -> None:
             kind = known.of(node.this)
         elif isinstance(node, exp.Max | exp.Min | exp.Ordered):
             kind = known.of(node)
-        if is_nested(kind):
+        elif isinstance(node, exp.Greatest | exp.Least):
+            kind = known.of(node.this)
+        if is_nested(kind) or _is_placed(node, kind, known):
             node.meta[_NOTE] = kind
             if isinstance(node.this, exp.Literal):
                 _name_item(node)
+
+
+def _is_placed(node: exp.Expr, kind: Type | None, known: KnownTypes) -> bool:
+    """True where values of one enum go by their places; beside a text, an enum is a text."""
+    if not is_enum(kind) or isinstance(node, exp.Length | exp.Cast):
+        return False
+    if isinstance(node, exp.Max | exp.Min | exp.Ordered):
+        return True
+    return all(known.of(part) == kind for part in node.iter_expressions())
 
 
 def _name_item(node: exp.Expr) -> None:
@@ -97,6 +109,16 @@ def extreme(node: exp.Expr) -> exp.Expr | None:
     return made(this=of.copy(), expression=_key(of.copy(), kind))
 
 
+def outermost(node: exp.Expr) -> exp.Expr | None:
+    """The largest or smallest of several values of an enum."""
+    kind = _noted(node)
+    if kind is None or not is_enum(kind):
+        return None
+    places = [place(part.copy(), kind) for part in node.iter_expressions()]
+    made = type(node)(this=places[0], expressions=places[1:], ignore_nulls=True)
+    return at_place(made, kind)
+
+
 def length(node: exp.Expr) -> exp.Expr | None:
     """How many members a list has."""
     return exp.ArraySize(this=node.this.copy()) if is_list(_noted(node)) else None
@@ -124,11 +146,13 @@ def _key(value: exp.Expr, kind: Type | None, depth: int = 0) -> exp.Expr:
     """What orders a value as the canonical dialect does: members that are NULL come last."""
     if kind is not None and kind.this is exp.DType.STRUCT:
         parts: list[Part] = []
-        for place, member in enumerate(kind.expressions):
+        for index, member in enumerate(kind.expressions):
             found = exp.Dot(this=exp.Paren(this=value.copy()), expression=member.this.copy())
-            parts += _pair(place, found, member.kind, depth)
+            parts += _pair(index, found, member.kind, depth)
         made = call("named_struct", *parts)
         return fill("CASE WHEN x IS NULL THEN NULL ELSE made END", x=value, made=made)
+    if kind is not None and is_enum(kind):
+        return place(value, kind)
     if kind is not None and is_list(kind):
         member = kind.expressions[0] if kind.expressions else None
         pair = _pair(0, _each(depth), member, depth + 1)
@@ -136,9 +160,9 @@ def _key(value: exp.Expr, kind: Type | None, depth: int = 0) -> exp.Expr:
     return value
 
 
-def _pair(place: int, value: exp.Expr, kind: Type | None, depth: int) -> list[Part]:
+def _pair(index: int, value: exp.Expr, kind: Type | None, depth: int) -> list[Part]:
     none = exp.Paren(this=is_null(value))
-    return [f"n{place}", none, f"v{place}", _key(value, kind, depth)]
+    return [f"n{index}", none, f"v{index}", _key(value, kind, depth)]
 
 
 def _each(depth: int) -> exp.Expr:

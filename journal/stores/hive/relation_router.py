@@ -22,8 +22,9 @@ from journal.model.store_session import Parameters, RecordSession
 from journal.sql.substitution import put_in_place
 from journal.stores.hive import shown_catalog
 from journal.stores.hive.engine import HiveEngine
+from journal.stores.hive.enums import has_enum, is_enum
 from journal.stores.hive.json import note_json
-from journal.stores.hive.known_types import has_nested
+from journal.stores.hive.known_types import KnownTypes, has_nested
 from journal.stores.hive.nested import note_types
 from journal.stores.hive.partition_pruning import Needed, needed
 from journal.stores.hive.queries import CATALOG, is_cte
@@ -124,9 +125,19 @@ class RelationRouter:
     def _note_types(self, holder: exp.Expr) -> None:
         """Note what works on lists and structs, where there are any."""
         found = {id(t): self._columns(t) for t in holder.find_all(exp.Table)}
-        if any(map(has_nested, found.values())) or holder.find(exp.Array, exp.ArrayAgg, exp.Struct):
+        columns = found.values()
+        is_told = any(has_nested(c) or has_enum(c) for c in columns) or _names_enum(holder)
+        if is_told or holder.find(exp.Array, exp.ArrayAgg, exp.Struct):
             note_types(holder, lambda table: found.get(id(table)))
         note_json(holder, lambda table: found.get(id(table)))
+
+    def enums(self, ast: exp.Expr) -> dict[str, str]:
+        """The enums of a query's columns, by folded names; Spark gives them as texts."""
+        found = {id(t): self._columns(t) for t in ast.find_all(exp.Table)}
+        if not any(map(has_enum, found.values())) and not _names_enum(ast):
+            return {}
+        outputs = KnownTypes(lambda table: found.get(id(table))).outputs(ast)
+        return {name: kind.sql(dialect="duckdb") for name, kind in outputs.items() if is_enum(kind)}
 
     def _columns(self, table: exp.Table) -> dict[str, exp.DataType]:
         if fold(table.db) == STORE_SCHEMA:
@@ -179,6 +190,10 @@ class RelationRouter:
             self._local().text("SELECT 1")
             shown_catalog.show(self._records, self._local(), fresh, self.tiers.committed.version)
             self._supplied.update(fresh)
+
+
+def _names_enum(tree: exp.Expr) -> bool:
+    return any(is_enum(kind) for kind in tree.find_all(exp.DataType))
 
 
 _PLACE = "text"

@@ -9,7 +9,7 @@ no journal costs no round trip. It decides nothing about versions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -22,6 +22,7 @@ from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
 from journal.model.result_column import ResultColumn
+from journal.model.schema import fold
 from journal.model.segment import Fields
 from journal.model.session_defaults import arrow_of, count_of, nothing_tracked, row_of
 from journal.model.store_session import (
@@ -31,6 +32,7 @@ from journal.model.store_session import (
     batches_of,
 )
 from journal.sql.relations import column, ident
+from journal.sql.sql import cast
 from journal.stores.hive.connection import HiveConnection, Row
 from journal.stores.hive.cursor import Column
 from journal.stores.hive.engine import HiveEngine
@@ -306,10 +308,27 @@ class HiveSession:
         """Keep a query's rows, which are few, in the gateway."""
         here = self.here(query)
         if here is None:
-            self.show_arrow(name, self.arrow(query, parameters))
+            rows = self.arrow(query, parameters)
+            enums = self._places.enums(query.ast)
+            if enums:
+                self._show_enums(name, rows, enums)
+            else:
+                self.show_arrow(name, rows)
             return
         self.local.stage(name, here, parameters)
         self._places.note_local(name)
+
+    def _show_enums(self, name: str, rows: pa.Table, enums: Mapping[str, str]) -> None:
+        """Show rows of which some columns are texts there, and are to compare as enums here."""
+        self.local.show_arrow(_INCOMING, rows)
+        outputs: list[exp.Expr] = []
+        for found in rows.schema.names:
+            kind = enums.get(fold(found))
+            value = column(found) if kind is None else cast(column(found), kind)
+            outputs.append(exp.alias_(value, ident(found)))
+        self.local.stage(name, Query(exp.select(*outputs).from_(_INCOMING), ()), {})
+        self.local.hide(_INCOMING)
+        self.note_local(name)
 
     def show_arrow(self, name: str, rows: pa.Table) -> None:
         self.local.show_arrow(name, rows)

@@ -27,6 +27,7 @@ from journal.stores.hive.apache import in_apache_terms
 from journal.stores.hive.correlation_depth import bring_near
 from journal.stores.hive.elements import settle_places
 from journal.stores.hive.engine import HiveEngine
+from journal.stores.hive.enums import note_enum
 from journal.stores.hive.functions import CALLS
 from journal.stores.hive.json import note_cast
 from journal.stores.hive.totals import add_totals
@@ -57,6 +58,7 @@ def _rendered(
             node.set("quoted", True)
         elif isinstance(node, exp.Cast):
             note_cast(node)
+            note_enum(node)
         if isinstance(node, exp.TryCast):
             # Without it Spark's generator writes a CAST, which fails where this gives NULL.
             node.set("safe", True)

@@ -38,12 +38,12 @@ TYPES = TypeMap(
         _T.TIMESTAMP_MS: (_T.TIMESTAMPNTZ, ()),
         _T.TIMESTAMP: (_T.TIMESTAMPNTZ, ()),
         _T.JSON: (_T.TEXT, ()),
+        _T.ENUM: (_T.TEXT, ()),
     },
     {
         _T.UINT128: "UHUGEINT",
         _T.BIGNUM: "BIGNUM",
         _T.UNION: "UNION types",
-        _T.ENUM: "ENUM types",
         _T.TIMESTAMP_NS: "nanosecond timestamps",
         _T.BIT: "BIT strings",
         _T.INTERVAL: "INTERVAL columns",

@@ -19,8 +19,10 @@ from psycopg.types.string import TextLoader
 
 from journal.files.tcp_keepalive import SILENCE_S, limits, of_server
 from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import STORE_SCHEMA
 from journal.model.version import SKEW_MAX_US
 from journal.stores.postgres.cursor import MonthsLoader
+from journal.stores.postgres.enums import Enums, creation, type_of
 from journal.stores.postgres.errors import is_starting, unreachable
 from journal.stores.postgres.guards import A_GATEWAY
 from journal.stores.postgres.outcome import Outcomes
@@ -58,6 +60,7 @@ class PostgresStore:
         self._lock = threading.Lock()
         self._closed = False
         self._abilities: Abilities | None = None
+        self._types: set[str] = set()
         self._outcomes = Outcomes(self.lent, self.forget_idle)
 
     @property
@@ -127,6 +130,18 @@ class PostgresStore:
             session.rollback()
             self.release(session)
 
+    def have_types(self, enums: Enums) -> None:
+        """Make the types of enums that the database lacks, at once and for good."""
+        for values in enums:
+            name = type_of(values)
+            if name in self._types:
+                continue
+            with self.lent() as session:
+                found = session.text(f"SELECT to_regtype('{STORE_SCHEMA}.{name}')::text")
+                if found[0][0] is None:
+                    session.text(creation(values))
+            self._types.add(name)
+
     def forget_idle(self) -> None:
         """Close what is idle: after one connection was lost the others are suspect."""
         with self._lock:
@@ -169,7 +184,7 @@ class PostgresStore:
             connection.execute(_OURS)
             if able.distributes:
                 connection.execute(_SOUND_PLANS)
-            return PostgresSession(connection, self._outcomes, able)
+            return PostgresSession(connection, self._outcomes, able, self.have_types)
         except BaseException:
             connection.close()
             raise

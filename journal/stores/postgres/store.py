@@ -8,7 +8,7 @@ committed is decided above it.
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -28,6 +28,7 @@ from journal.sql.lowering.select import result_names
 from journal.sql.relations import ident
 from journal.stores.postgres.arrow import array_text, arrow_table
 from journal.stores.postgres.cursor import ChunkCursor, Rows, mapped, translated
+from journal.stores.postgres.enums import Enums
 from journal.stores.postgres.errors import lost_at_commit, rolled_back, translate, unknown_outcome
 from journal.stores.postgres.outcome import Outcomes, leaves_open
 from journal.stores.postgres.pivot import with_values
@@ -51,6 +52,10 @@ class Shown:
     values: list[Any]
 
 
+def no_types(enums: Enums) -> None:
+    """Leave it to the server to say which types it lacks."""
+
+
 class PostgresSession:
     """One connection; transactions here are short and belong to one statement."""
 
@@ -63,10 +68,12 @@ class PostgresSession:
         connection: psycopg.Connection[Any],
         outcomes: Outcomes,
         able: Abilities = POSTGRESQL,
+        have_types: Callable[[Enums], None] = no_types,
     ) -> None:
         self._connection = connection
         self._outcomes = outcomes
         self.abilities = able
+        self.have_types = have_types
         self._cursor = ChunkCursor(connection)
         self._chunks: Iterator[Rows] | None = None
         self._ahead: Rows = []
@@ -157,7 +164,7 @@ class PostgresSession:
     def execute(self, query: Query, parameters: Parameters) -> None:
         """Run a query to its end; its rows are held by the client library."""
         query = self._with_values(query, parameters)
-        text = render(query, self._epoch_of)
+        text = self._with_types(render(query, self._epoch_of))
         with mapped():
             self._finish()
             self._cursor.execute(text.sql, self._bound(text, parameters))
@@ -178,7 +185,7 @@ class PostgresSession:
     def stream(self, query: Query, parameters: Parameters) -> None:
         """Run a query; its rows come from the server in chunks as they are fetched."""
         query = self._with_values(query, parameters)
-        text = render(query, self._epoch_of)
+        text = self._with_types(render(query, self._epoch_of))
         with mapped():
             self._finish()
             chunks = self._cursor.chunks(text.sql, self._bound(text, parameters))
@@ -202,7 +209,7 @@ class PostgresSession:
     def explain(self, query: Query, parameters: Parameters, *, analyze: bool) -> str:
         """The store's plan of a query, which runs only to be measured."""
         query = self._with_values(query, parameters)
-        text = render(query, self._epoch_of)
+        text = self._with_types(render(query, self._epoch_of))
         with mapped():
             self._finish()
             word = "EXPLAIN (ANALYZE)" if analyze else "EXPLAIN"
@@ -223,7 +230,13 @@ class PostgresSession:
 
     def rendered(self, ast: exp.Expr) -> Text:
         """The text of a tree, with the tiers of the epochs this session reads."""
-        return rendered(ast, self._epoch_of)
+        return self._with_types(rendered(ast, self._epoch_of))
+
+    def _with_types(self, text: Text) -> Text:
+        """A text whose types the server has."""
+        if text.enums:
+            self.have_types(text.enums)
+        return text
 
     def run(self, ast: exp.Expr, ending: str = "") -> None:
         """Run a statement that has neither parameters nor rows, with constant text at its end."""
@@ -298,6 +311,7 @@ class PostgresSession:
 
     def put(self, text: Text, parameters: Parameters) -> int:
         """Run a statement without rows; how many rows it wrote."""
+        self._with_types(text)
         with mapped():
             self._finish()
             self._cursor.execute(text.sql, self._bound(text, parameters))
@@ -355,7 +369,7 @@ class PostgresSession:
 
     def _outputs(self, query: Query) -> list[_Output]:
         """Name, type and modifier of each column a query would have, as the server says."""
-        text = render(query, self._epoch_of)
+        text = self._with_types(render(query, self._epoch_of))
         connection = self._connection.pgconn
         self._finish()
         for result in (

@@ -21,6 +21,7 @@ from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import fold
 from journal.sql import dialects
 from journal.sql.lowering.select import prepare_selects, result_names
+from journal.stores.postgres.enums import Enums, name_enums
 from journal.stores.postgres.functions import CALLS
 from journal.stores.postgres.lists import write_out_lists
 from journal.stores.postgres.pivot import expanded, has_pivots
@@ -47,13 +48,15 @@ def unreplaced(_table: int) -> int:
 class Text:
     """SQL text with ``$1``.. for its parameters, their names in order, and its result's names.
 
-    ``epochs`` are those of the tables whose tiers it reads, by their ids.
+    ``epochs`` are those of the tables whose tiers it reads, by their ids. ``enums`` are those whose
+    types it names.
     """
 
     sql: str
     parameters: tuple[str, ...]
     names: tuple[str, ...] = ()
     epochs: tuple[tuple[int, int], ...] = ()
+    enums: Enums = ()
 
 
 def render(query: Query, epoch_of: EpochOf = unreplaced) -> Text:
@@ -78,6 +81,7 @@ def rendered(ast: exp.Expr, epoch_of: EpochOf = unreplaced) -> Text:
     tree = ast.copy()
     tree = prepare_selects(write_out_lists(tree))
     _type_asked(tree)
+    enums = name_enums(tree)
     parameters: list[str] = []
     epochs: dict[int, int] = {}
     for node in list(tree.walk()):
@@ -97,7 +101,7 @@ def rendered(ast: exp.Expr, epoch_of: EpochOf = unreplaced) -> Text:
         )
     except UnsupportedError as error:
         raise refusal(str(error).rstrip(".")) from error
-    return Text(sql, tuple(parameters), names, tuple(epochs.items()))
+    return Text(sql, tuple(parameters), names, tuple(epochs.items()), enums)
 
 
 def shortened(name: str) -> str:

@@ -10,7 +10,9 @@ from functools import lru_cache
 import pyarrow as pa
 from sqlglot import exp
 
+from journal.sql.sql import data_type
 from journal.sql.type_map import TypeMap
+from journal.stores.postgres.enums import name_enums
 
 _T = exp.DType
 TYPES = TypeMap(
@@ -29,7 +31,6 @@ TYPES = TypeMap(
         _T.STRUCT: "STRUCT types",
         _T.MAP: "MAP types",
         _T.UNION: "UNION types",
-        _T.ENUM: "ENUM types",
         _T.VARIANT: "VARIANT types",
         _T.TIMESTAMP_NS: "nanosecond timestamps",
         _T.BIT: "BIT strings",
@@ -75,7 +76,11 @@ NUMERIC = 1700
 @lru_cache(maxsize=4096)
 def column_type(kind: str) -> str:
     """A column's type, canonical text, as PostgreSQL writes it."""
-    return TYPES.text(kind)
+    holder = exp.Paren(this=data_type(kind))
+    name_enums(holder)
+    for part in list(holder.find_all(exp.DataType)):
+        TYPES.change(part)
+    return str(holder.this.sql(dialect=TYPES.dialect))
 
 
 def type_name(oid: int, modifier: int) -> str:

@@ -1,0 +1,192 @@
+"""What is known of values beyond the store's own types: their enum, and their collation.
+
+Columns are found in the relations that a statement names, through subqueries, CTEs and views, while
+these are still logical. What cannot be told is unknown. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from journal.model.named_definitions import ENUM, UserType
+from journal.model.schema import Column, Table, View, fold
+from journal.sql import dialects
+from rewriter.context import RewriteContext
+from rewriter.definitions.user_types import DECLARED, declared_type, find_type, quoted_name
+from rewriter.name_resolution import is_cte, table_name
+from rewriter.reading.visible_columns import enclosing_statements, relations_of
+
+_KEEPING = (
+    *(exp.Paren, exp.Min, exp.Max, exp.AnyValue, exp.First, exp.Last, exp.Lag, exp.Lead),
+    *(exp.FirstValue, exp.LastValue, exp.NthValue, exp.Window, exp.Filter, exp.Alias, exp.Nullif),
+    *(exp.IgnoreNulls, exp.RespectNulls, exp.Mode, exp.Distinct),
+)
+"""What gives a value of the type of its first argument."""
+_DEPTH_MAX = 16
+
+
+@dataclass(frozen=True, slots=True)
+class ValueType:
+    """The enum that a value is of, how its column was declared, and how its texts compare."""
+
+    enum: UserType | None = None
+    declared: str | None = None
+    collation: str | None = None
+
+
+UNKNOWN = ValueType()
+
+
+def results_of(node: exp.Case) -> list[exp.Expr]:
+    """What the branches of a CASE give."""
+    default = node.args.get("default")
+    found = [branch.args["true"] for branch in node.args["ifs"]]
+    return found if default is None else [*found, default]
+
+
+class ValueTypes:
+    """The types of expressions in one statement."""
+
+    def __init__(self, context: RewriteContext) -> None:
+        self.context = context
+
+    def enum_of(self, node: exp.Expr) -> UserType | None:
+        """The enum that an expression is of; None for others, and where it cannot be told."""
+        return self.of(node).enum
+
+    def of_output(self, query: exp.Expr, name: str) -> ValueType:
+        """The type of a query's column."""
+        return self._in_query(query, name, 0) or UNKNOWN
+
+    def of(self, node: exp.Expr, depth: int = 0) -> ValueType:
+        """The type of an expression."""
+        if depth > _DEPTH_MAX:
+            return UNKNOWN
+        match node:
+            case exp.Column():
+                return self._of_column(node, depth)
+            case exp.Cast():
+                return self._named(node.to)
+            case exp.Case():
+                return self._first(results_of(node), depth)
+            case exp.Coalesce() | exp.Greatest() | exp.Least():
+                return self._first(list(node.iter_expressions()), depth)
+            case exp.Subquery():
+                inner = node.this
+                selects = inner.selects if isinstance(inner, exp.Query) else []
+                return self.of(selects[0], depth + 1) if len(selects) == 1 else UNKNOWN
+        if isinstance(node, _KEEPING) and isinstance(node.this, exp.Expr):
+            return self.of(node.this, depth + 1)
+        return UNKNOWN
+
+    def of_stored(self, table: Table, name: str) -> ValueType:
+        """The type of a table's column."""
+        stored = table.find(name)
+        return UNKNOWN if stored is None else self._of_stored(stored)
+
+    def _of_stored(self, stored: Column) -> ValueType:
+        declared = None if stored.declared is None else declared_type(stored.declared)
+        enum = UNKNOWN.enum if declared is None else self._named(declared).enum
+        return ValueType(enum, stored.declared, stored.collation)
+
+    def _first(self, nodes: list[exp.Expr], depth: int) -> ValueType:
+        found = (self.of(node, depth + 1) for node in nodes)
+        return next((kind for kind in found if kind.enum is not None), UNKNOWN)
+
+    def _named(self, kind: exp.Expr) -> ValueType:
+        if isinstance(kind, exp.DataType) and DECLARED in kind.meta:
+            # What its name stood for has been put in its place.
+            kind = declared_type(kind.meta[DECLARED])
+        if not isinstance(kind, exp.DataType) or kind.this is not exp.DType.USERDEFINED:
+            return UNKNOWN
+        found = find_type(kind, self.context)
+        if found is None or found.kind != ENUM:
+            return UNKNOWN
+        return ValueType(found, quoted_name(found.name))
+
+    def _of_column(self, node: exp.Column, depth: int) -> ValueType:
+        wanted = fold(node.table) if node.table else ""
+        for scope in enclosing_statements(node):
+            for source in relations_of(scope):
+                known = wanted in {"", fold(source.alias_or_name)} or isinstance(scope, exp.Insert)
+                found = self._in_source(source, node.name, depth) if known else None
+                if found is not None:
+                    return found
+        return UNKNOWN
+
+    def _in_source(self, source: exp.Expr, name: str, depth: int) -> ValueType | None:
+        """The type of a relation's column; None if it is not known to have that column."""
+        alias = source.args.get("alias")
+        if isinstance(alias, exp.TableAlias) and alias.columns:
+            return None
+        if isinstance(source, exp.Schema):
+            return self._in_definition(source, name)
+        if isinstance(source, exp.Subquery):
+            return self._in_query(source.this, name, depth)
+        if not isinstance(source, exp.Table) or not isinstance(source.this, exp.Identifier):
+            return None
+        if is_cte(source):
+            cte = _definition_of(source)
+            return None if cte is None else self._in_query(cte, name, depth)
+        found = self.context.catalog.get(table_name(source, self.context))
+        if isinstance(found, Table):
+            return self.of_stored(found, name) if found.find(name) is not None else None
+        if isinstance(found, View):
+            places = [place for place, c in enumerate(found.columns) if fold(c) == fold(name)]
+            query = dialects.stored(found.query)
+            if places and isinstance(query, exp.Query):
+                return self._at_place(query, places[0], depth)
+        return None
+
+    def _in_definition(self, schema: exp.Schema, name: str) -> ValueType | None:
+        for part in schema.expressions:
+            if isinstance(part, exp.ColumnDef) and fold(part.name) == fold(name):
+                return UNKNOWN if part.kind is None else self._named(part.kind)
+        return None
+
+    def _in_query(self, query: exp.Expr, name: str, depth: int) -> ValueType | None:
+        if depth > _DEPTH_MAX or not isinstance(query, exp.Query):
+            return None
+        while isinstance(query, exp.SetOperation | exp.Subquery):
+            query = query.this
+        if not isinstance(query, exp.Select):
+            return None
+        for output in query.expressions:
+            if not output.is_star and fold(output.alias_or_name) == fold(name):
+                return self.of(output, depth + 1)
+        for output in query.expressions:
+            if output.is_star:
+                for source in relations_of(query):
+                    found = self._in_source(source, name, depth + 1)
+                    if found is not None:
+                        return found
+        return None
+
+    def _at_place(self, query: exp.Query, place: int, depth: int) -> ValueType | None:
+        outputs = query.selects
+        if place < len(outputs) and not any(o.is_star for o in outputs[: place + 1]):
+            return self.of(outputs[place], depth + 1)
+        names = [o.name for o in outputs]
+        return self._in_query(query, names[place], depth) if place < len(names) else None
+
+
+def _definition_of(table: exp.Table) -> exp.Expr | None:
+    """The query of the CTE that a reference means."""
+    for ctes in _outer_ctes(table):
+        for cte in ctes.expressions:
+            if fold(cte.alias) == fold(table.name):
+                found: exp.Expr = cte.this
+                return None if cte.args["alias"].columns else found
+    return None
+
+
+def _outer_ctes(node: exp.Expr) -> Iterator[exp.With]:
+    parent = node.parent
+    while parent is not None:
+        with_ = parent if isinstance(parent, exp.With) else parent.args.get("with_")
+        if isinstance(with_, exp.With):
+            yield with_
+        parent = parent.parent
