@@ -76,12 +76,14 @@ def _with_options(function: F, options: Sequence[Callable[[Any], Any]]) -> F:
 WAREHOUSE_OPTION = click.option(
     "-w",
     "--warehouse",
+    "--url",
+    "warehouse",
     default=DEFAULT,
     show_default=True,
     envvar="PALIMPSEST_WAREHOUSE",
     show_envvar=True,
     metavar="PATH|URL",
-    help="The warehouse: its directory, or a palimpsest:// URL.",
+    help="The warehouse: its directory, or the URL of a folder, a server or a database.",
 )
 DIALECT_OPTION = click.option(
     "--dialect",

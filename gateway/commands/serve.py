@@ -10,6 +10,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 from types import FrameType
+from urllib.parse import quote
 
 import click
 
@@ -22,6 +23,7 @@ from gateway.opening.warehouses import WAREHOUSES, TakenElsewhere
 from gateway.servers.addresses import Address, parse_address, tcp_listener
 from gateway.servers.pgwire.server import PostgresServer, ServerLimits, socket_path, unix_listener
 from gateway.session.session import Session
+from gateway.sharing.folder import owner_of
 from gateway.sharing.time_zone import process_zone
 from journal.model.errors import Code, PalimpsestError
 
@@ -116,10 +118,13 @@ def _acquire(url: str) -> OpenWarehouse:
         return WAREHOUSES.acquire(url)
     except TakenElsewhere as taken:
         taken.peer.close()
+        owner = owner_of(taken.root)
         raise PalimpsestError(
             Code.NOT_SHARED,
-            f"another program has the warehouse {taken.root} open",
-            advice="end it first: the server must be the one that has it open",
+            f"{owner or 'another program'} has the warehouse {taken.root} open",
+            advice=f"connect to that server: {owner.url}"
+            if owner is not None and owner.url
+            else "end it first: the server must be the one that has it open",
         ) from taken
 
 
@@ -152,6 +157,7 @@ def _serve(
         over = _until_told()
         for listener in listeners:
             server.listen(listener)
+        opened.announce_server(f"palimpsest://?host={quote(str(folder.resolve()))}&port={port}")
         for line in shown:
             click.echo(line)
         sys.stdout.flush()

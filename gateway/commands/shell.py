@@ -13,6 +13,8 @@ from gateway import __version__, errors
 from gateway.commands.connecting import Access, access_options, connect, fail_to_connect
 from gateway.commands.failure import exit_on_error
 from gateway.dbapi.connection import Connection
+from gateway.network.urls import is_server_url
+from gateway.opening.url_secrets import without_password
 from gateway.shell.formats import FORMATS
 from gateway.shell.shell import ExitShell, Shell
 from gateway.wording import counted
@@ -74,6 +76,7 @@ def command(
     Examples:
       palimpsest shell
       palimpsest shell palimpsest:////srv/sales
+      palimpsest shell palimpsest://ada@db.example:5433/
       palimpsest shell -c '\\dt' -c 'SELECT count(*) FROM hr.depts'
       palimpsest shell -v ON_ERROR_STOP=1 -f load.sql
     """
@@ -122,13 +125,16 @@ def _run_prompt(shell: Shell, connection: Connection, place: str, quiet: bool) -
     if not quiet:
         tables = sum(1 for _ in connection.client_session.catalog.tables())
         count = counted(tables, "table")
+        where = without_password(place)
         shell.write_message(
-            f"Palimpsest {__version__} on {place} ({count}). \\? for help, \\q to leave."
+            f"Palimpsest {__version__} on {where} ({count}). \\? for help, \\q to leave."
         )
     return run_repl(shell, place_name(place))
 
 
 def place_name(place: str) -> str:
-    """What the prompt calls a warehouse: the name of its directory."""
+    """What the prompt calls a warehouse: the name of its directory, or of its server."""
+    if is_server_url(place):
+        return urlsplit(place).hostname or "server"
     path = urlsplit(place).path if "://" in place else place
     return Path(path).name or "temporary" if path.strip("/") else "temporary"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 from gateway.errors import mapping
 from gateway.session.outcome import Row, StatementOutcome
 from gateway.session.stream_copies import StreamCopy, wrong_way
+from gateway.sharing.remote_session import RemoteSession
 
 if TYPE_CHECKING:
     from gateway.session.client_session import ClientSession
@@ -58,6 +59,7 @@ class Copy:
 
     def __init__(self, cursor: CopyCursor, sql: str) -> None:
         self._cursor = cursor
+        self._sql = sql
         with mapping():
             self._copy = StreamCopy(cursor.connection.client_session, sql)
         self._pieces: Iterator[bytes] | None = None
@@ -101,6 +103,14 @@ class Copy:
         try:
             if self._copy.loads and kind is None:
                 with mapping(), self._cursor.connection.lock:
-                    self._cursor.take_outcome(self._copy.load())
+                    self._cursor.take_outcome(self._load())
         finally:
             self._copy.close()
+
+    def _load(self) -> StatementOutcome:
+        """Load what was written; a server takes it through its protocol."""
+        session = self._cursor.connection.client_session
+        sent = None
+        if isinstance(session, RemoteSession):
+            sent = session.copy_in(self._sql, self._copy.data())
+        return sent or self._copy.load()

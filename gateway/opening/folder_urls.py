@@ -8,6 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote
 
+from gateway.network.urls import is_server_url
 from gateway.opening.url_secrets import split_secret_url, without_password
 from journal.local_engine.file_modes import MODE_SETTING, FileModes, configured, make_root
 from journal.model.errors import Code, PalimpsestError
@@ -16,7 +17,8 @@ from journal.stores.embedded.file_names import DATABASE_FILE
 
 _FORMS = (
     "palimpsest:///relative/path, palimpsest:////absolute/path, palimpsest:// (a temporary one),"
-    " palimpsest+postgresql://user@host:port/database or palimpsest+hive://user@host:port/database"
+    " palimpsest+postgresql://user@host:port/database, palimpsest+hive://user@host:port/database,"
+    " or, for a program that connects to a server, palimpsest://user@host:port/"
 )
 
 
@@ -46,7 +48,7 @@ def parse_url(url: str) -> tuple[Path | None, dict[str, str]]:
             advice="name a folder, mounted if need be; copy rows and backups to other places:"
             " CALL system.backup('t', to => 's3://..'), COPY t TO 's3://..'",
         )
-    if parts.scheme != "palimpsest" or parts.netloc:
+    if parts.scheme != "palimpsest" or parts.netloc or is_server_url(url):
         raise PalimpsestError(
             Code.URL,
             f"the URL {shown} is not one this gateway can open",

@@ -70,6 +70,12 @@ class OpenWarehouse:
         session.folder = hello.folder
         return session
 
+    def announce_server(self, url: str) -> None:
+        """Say to programs that meet the folder where its server is."""
+        if self.lock is not None:
+            why = unshared_because(self.lock.root)
+            self.lock.announce(Owner(os.getpid(), process_name(), why, url))
+
     def abandon(self) -> None:
         """In a forked child: let go of what belongs to the parent, without touching it."""
         if self.server is not None:

@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gateway.network.urls import is_server_url
 from gateway.packages import entry_points
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def scheme_of(url: str) -> StoreScheme:
 
 def is_database(url: str) -> bool:
     """True for a URL that names no folder with an embedded warehouse."""
-    return scheme_of(url) is not SCHEMES[EMBEDDED]
+    return is_server_url(url) or scheme_of(url) is not SCHEMES[EMBEDDED]
 
 
 def _function(name: str) -> Callable[..., Any]:

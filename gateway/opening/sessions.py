@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from gateway.config import Settings
+from gateway.network.urls import is_server_url
 from gateway.opening.folder_urls import check_exists
 from gateway.opening.schemes import is_database
 from gateway.opening.warehouses import WAREHOUSES, TakenElsewhere
@@ -22,6 +23,7 @@ from gateway.sharing.remote_session import RemoteSession
 from gateway.sharing.time_zone import process_zone
 from gateway.sharing.wire import PeerGone
 from gateway.version import VERSION
+from journal.model.errors import Code, PalimpsestError
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ def open_session(
     """
     if application is not None:
         settings = settings.with_setting("application", application)
+    if is_server_url(url):
+        return _server_session(url, dialect, autocommit, user, application, settings)
     if settings.is_read_only and not is_database(url):
         check_exists(url)
     while True:
@@ -87,6 +91,36 @@ def open_session(
         WAREHOUSES.release(warehouse)
         raise
     return OpenedSession(session, lambda: WAREHOUSES.release(warehouse))
+
+
+def _server_session(
+    url: str,
+    dialect: str,
+    autocommit: bool,
+    user: str | None,
+    application: str | None,
+    settings: Settings,
+) -> OpenedSession:
+    """A session of a server; raises DRIVER_MISSING without the driver of its protocol."""
+    try:
+        # It brings the driver, which no other session needs.
+        from gateway.network.link import ServerLink
+    except ImportError as error:
+        raise PalimpsestError(
+            Code.DRIVER_MISSING,
+            "a server is reached through psycopg, which is not installed",
+            advice="pip install 'palimpsest-gateway[client]'",
+        ) from error
+    link = ServerLink(
+        url,
+        dialect=dialect,
+        autocommit=autocommit,
+        user=user,
+        application=application,
+        settings=settings,
+    )
+    remote = RemoteSession(link, dialect=dialect, autocommit=autocommit, user=user)
+    return OpenedSession(remote, _release_nothing)
 
 
 def _release_nothing() -> None:

@@ -105,6 +105,13 @@ class StreamCopy:
         ast.set("files", [exp.Literal.string(str(self._path))])
         return self._session.run_text(ast.sql(dialect="duckdb"))
 
+    def data(self) -> IO[bytes]:
+        """What was written so far, from its beginning."""
+        file = self._loaded_file()
+        file.flush()
+        file.seek(0)
+        return file
+
     def start(self) -> StatementOutcome:
         """Run the query of a COPY TO; its rows are fetched with the pieces."""
         query = _query_of(self._ast)

@@ -41,11 +41,15 @@ _CREDENTIALS = struct.Struct("3i")
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """The process that has a folder: ``unshared`` says why it cannot serve others, if it cannot."""
+    """The process that has a folder: ``unshared`` says why it cannot serve others, if it cannot.
+
+    ``url`` is that of a server which this process is.
+    """
 
     pid: int
     name: str
     unshared: str = ""
+    url: str = ""
 
     def __str__(self) -> str:
         return f"process {self.pid} ({self.name})"
@@ -263,8 +267,9 @@ def not_shared(root: Path, why: str, owner: Owner | None) -> PalimpsestError:
     return PalimpsestError(
         Code.NOT_SHARED,
         f"{by} has the warehouse {root} open and cannot share it with this one: {why}",
-        advice="end the other process; or move the folder to a short path on a disk of this"
-        " machine, and work as the user whom it belongs to",
+        advice=_server_advice(owner)
+        + "end the other process; or move the folder to a short path on a disk of this machine,"
+        " and work as the user whom it belongs to",
     )
 
 
@@ -274,8 +279,14 @@ def locked(root: Path, owner: Owner | None) -> PalimpsestError:
     return PalimpsestError(
         Code.WAREHOUSE_LOCKED,
         f"{by} has the warehouse {root} open, and does not answer",
-        advice="wait until it has opened the warehouse or ended, or end it; then try again",
+        advice=_server_advice(owner)
+        + "wait until it has opened the warehouse or ended, or end it; then try again",
     )
+
+
+def _server_advice(owner: Owner | None) -> str:
+    """How to reach a server that has the folder; empty for other programs."""
+    return f"connect to the server, {owner.url}; or " if owner is not None and owner.url else ""
 
 
 def _of_another(root: Path) -> str:

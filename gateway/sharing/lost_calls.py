@@ -5,18 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from sqlglot import exp
+
 from journal.model.errors import PalimpsestError
 from rewriter.limits import Limits
-from rewriter.statement import Call, Commit, Erase
+from rewriter.statement import Call, Commit, Erase, SqlStatement
 from rewriter.syntax.parsing import parse
 
 
 @dataclass(frozen=True, slots=True)
 class CallContents:
-    """``commits``: it ends a transaction. ``is_single``: done twice it would do something else."""
+    """``commits``: it ends a transaction. ``is_single``: done twice it would do something else.
+
+    ``only_reads``: it is queries and nothing else.
+    """
 
     commits: bool
     is_single: bool
+    only_reads: bool = False
 
 
 def contents(
@@ -24,6 +30,7 @@ def contents(
 ) -> CallContents:
     """What stands in the text of a call, if it has one that can be parsed."""
     kinds: set[type] = set()
+    only_reads = operation == "fetch"
     if operation in {"execute", "execute_many", "run_text"}:
         text = arguments[0]
         try:
@@ -31,4 +38,10 @@ def contents(
         except PalimpsestError:
             found = []
         kinds = {type(parsed.statement) for parsed in found}
-    return CallContents(operation == "commit" or Commit in kinds, bool(kinds & {Call, Erase}))
+        only_reads = bool(found) and all(_is_query(parsed.statement) for parsed in found)
+    commits = operation == "commit" or Commit in kinds
+    return CallContents(commits, bool(kinds & {Call, Erase}), only_reads)
+
+
+def _is_query(statement: object) -> bool:
+    return isinstance(statement, SqlStatement) and isinstance(statement.ast, exp.Query)

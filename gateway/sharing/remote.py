@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import IO, TYPE_CHECKING, Any
 
 from gateway.sharing import folder, wire
 from gateway.sharing.messages import (
@@ -35,6 +35,9 @@ from gateway.sharing.messages import (
 )
 from gateway.sharing.next_owner import start
 from journal.model.errors import Code, PalimpsestError
+
+if TYPE_CHECKING:
+    from gateway.sharing.session_link import SessionLink
 
 _LOOK_S = 1.0
 """How often a client that waits looks whether its owner is stopped."""
@@ -131,6 +134,10 @@ class RemoteOwner:
                 return wire.receive(peer, _give_up)
             except wire.PeerGone:
                 return None
+
+    def copy_in(self, _text: str, _file: IO[bytes]) -> int | None:
+        """The owner reads files of this machine."""
+        return None
 
     def starts_with(self, *, autocommit: bool) -> None:
         """What a session with the next owner begins with."""
@@ -299,7 +306,7 @@ def _give_up() -> None:
 class RemoteCancellation:
     """Stops what a session in another process runs, and says how far it is."""
 
-    def __init__(self, owner: RemoteOwner) -> None:
+    def __init__(self, owner: SessionLink) -> None:
         self._owner = owner
         self._lock = threading.Lock()
         self._quiet = threading.Event()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from gateway.sharing.messages import OutcomeHead
-    from gateway.sharing.remote import RemoteOwner
+    from gateway.sharing.session_link import SessionLink
 
 Row = tuple[Any, ...]
 _BATCHES = 4
@@ -21,7 +21,7 @@ _BATCHES = 4
 class RemoteRows:
     """The first rows came with the answer; the others are fetched as they are asked for."""
 
-    def __init__(self, owner: RemoteOwner, head: OutcomeHead) -> None:
+    def __init__(self, owner: SessionLink, head: OutcomeHead) -> None:
         self._owner = owner
         self._head = head
         self._session_key = owner.session_key

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from gateway.session.operations import Advance, Operation, P, T, is_single, name_of, no_progress
 from gateway.session.outcome import StatementOutcome
-from gateway.sharing.remote import RemoteCancellation, RemoteOwner
+from gateway.sharing.remote import RemoteCancellation
 from gateway.sharing.remote_rows import RemoteRows
 
 if TYPE_CHECKING:
     from gateway.config import Settings
     from gateway.session.session import Parameters
     from gateway.sharing.messages import OutcomeHead
+    from gateway.sharing.session_link import SessionLink
     from journal.model.schema import CatalogSnapshot
     from rewriter.syntax.parsing import Parsed
 
@@ -23,7 +24,7 @@ class RemoteSession:
     """See ``gateway.session.session.Session``, whose methods these are."""
 
     def __init__(
-        self, owner: RemoteOwner, *, dialect: str, autocommit: bool, user: str | None
+        self, owner: SessionLink, *, dialect: str, autocommit: bool, user: str | None
     ) -> None:
         self.owner = owner
         self.dialect = dialect
@@ -33,7 +34,7 @@ class RemoteSession:
 
     @property
     def place(self) -> str:
-        """The folder of the warehouse."""
+        """The folder of the warehouse, or the URL of its server."""
         return str(self.owner.root)
 
     @property
@@ -91,6 +92,12 @@ class RemoteSession:
         """Run one statement in DuckDB's dialect, whatever the session's is."""
         return self._outcome(self.owner.call("run_text", text, commits=True))
 
+    def copy_in(self, text: str, file: IO[bytes]) -> StatementOutcome | None:
+        """Load the data of a COPY .. FROM STDIN; None where the session reads the file itself."""
+        with self.cancellation.running():
+            rows = self.owner.copy_in(text, file)
+        return None if rows is None else StatementOutcome("COPY", rows)
+
     def perform(self, what: Operation[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run an operation on the session."""
         return self.perform_watched(no_progress, what, *args, **kwargs)
@@ -140,6 +147,10 @@ class RemoteSession:
     def cancel(self) -> None:
         """Stop the statement that runs, from another thread; returns when it has stopped."""
         self.cancellation.cancel()
+
+    def synchronize(self) -> None:
+        """A call that does nothing; raises what says that the session is out of reach."""
+        self.owner.call("nothing")
 
     def close(self) -> None:
         """Roll back and let go."""

@@ -96,6 +96,12 @@ def import_file(
     Errors call the file ``shown``.
     """
     with mapping():
+        if not connection.client_session.perform(reads_files):
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"the server of the warehouse does not read {path}, a file of this machine",
+                advice="send its rows: COPY t FROM STDIN (FORMAT csv, HEADER)",
+            )
         reader = reader_of(path)
         target = table_name(connection, name)
         found = connection.client_session.catalog.get(target)
@@ -390,6 +396,12 @@ def _copy_by_store(
         )
         text = copy.sql(dialect="duckdb")
         return run_cancellable(connection, lambda: session.run_text(text), advance).row_count
+
+
+@operation
+def reads_files(_session: Session, _advance: Told) -> bool:
+    """True where the process that has the warehouse open reads files of this machine."""
+    return True
 
 
 @operation

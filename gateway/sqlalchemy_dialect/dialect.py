@@ -16,6 +16,7 @@ from sqlalchemy.sql.compiler import InsertmanyvaluesSentinelOpts
 
 from gateway.dbapi.connection import Connection as GatewayConnection
 from gateway.errors import mapping
+from gateway.sharing.remote_session import RemoteSession
 from gateway.sqlalchemy_dialect import reflection as shapes
 from gateway.sqlalchemy_dialect.compiler import PalimpsestCompiler
 from gateway.sqlalchemy_dialect.ddl import (
@@ -30,6 +31,7 @@ from journal.model.schema import CatalogSnapshot, Relation, Table, TableName, Vi
 
 _KEEP_REFERENCES = frozenset({"postgresql"})
 _OURS = frozenset({"user", "application"})
+_LOST = frozenset({Code.STORE_LOST.value.code, Code.STORE_UNREACHABLE.value.code})
 SNAPSHOT, AUTOCOMMIT = "SNAPSHOT", "AUTOCOMMIT"
 
 
@@ -38,7 +40,7 @@ class PalimpsestExecutionContext(default.DefaultExecutionContext):
 
 
 class PalimpsestDialect(default.DefaultDialect):
-    """``palimpsest:///relative``, ``palimpsest:////absolute``, ``palimpsest://`` (temporary)."""
+    """Of URLs of folders, servers and other stores, as ``gateway.connect`` takes them."""
 
     name = "palimpsest"
     driver = "gateway"
@@ -111,9 +113,13 @@ class PalimpsestDialect(default.DefaultDialect):
             self.supports_native_enum = False
             self.supports_alter = store in _KEEP_REFERENCES
             return [url.set(query=query).render_as_string(hide_password=False)], keywords
-        if url.host or url.port or url.username or url.password:
+        if url.host or "host" in query:
+            server = url.set(drivername=self.name, query=query)
+            return [server.render_as_string(hide_password=False)], keywords
+        if url.port or url.username or url.password:
             raise exc.ArgumentError(
-                f"{url} names a host or user; use palimpsest:///relative or palimpsest:////absolute"
+                f"{url} names a user and no host; use palimpsest://user@host:5433/ for a server,"
+                " palimpsest:///relative or palimpsest:////absolute for a folder"
             )
         path = url.database or self._temporary_warehouse()
         text = f"palimpsest:///{quote(path)}"
@@ -162,12 +168,21 @@ class PalimpsestDialect(default.DefaultDialect):
         return bool(dbapi_conn.autocommit)
 
     def do_ping(self, dbapi_connection: Any) -> bool:
-        """In this process a connection is there until it is closed."""
-        return not dbapi_connection.closed
+        """In this process a connection is there until it is closed; a server may have gone."""
+        if dbapi_connection.closed:
+            return False
+        session = dbapi_connection.client_session
+        if isinstance(session, RemoteSession):
+            with mapping():
+                session.synchronize()
+        return True
 
     def is_disconnect(self, e: Any, connection: Any, cursor: Any) -> bool:
-        """True for the error of a closed connection."""
-        return getattr(e, "code", None) == Code.CLOSED.value.code and "connection" in str(e)
+        """True for the error of a closed connection, or of one to a server that is lost."""
+        code = getattr(e, "code", None)
+        if code in _LOST:
+            return True
+        return code == Code.CLOSED.value.code and "connection" in str(e)
 
     def do_execute(
         self, cursor: Any, statement: str, parameters: Any, context: Any | None = None

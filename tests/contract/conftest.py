@@ -1,7 +1,7 @@
 """A temporary warehouse per test, and connections to it that are closed afterwards.
 
-The contract of PEP 249 holds twice: where this process has the warehouse open, and where another
-program has it open and this one is its client.
+The contract of PEP 249 holds three times: where this process has the warehouse open, where another
+program has it open and this one is its client, and across a network.
 """
 
 from __future__ import annotations
@@ -15,20 +15,21 @@ from gateway.dbapi.connection import Connection
 from gateway.sharing.remote_session import RemoteSession
 from tests.sharing.programs import Program
 from tests.support.connections import opening
+from tests.support.served import serving
 from tests.support.urls import url_of_folder
 
 collect_ignore = ["sqlalchemy_suite"]
-_BOTH_WAYS = ("test_pep249", "test_parameters", "test_values")
+_EVERY_WAY = ("test_pep249", "test_parameters", "test_values")
 _KEEP = "import __main__; __main__.kept = gateway.connect({!r})"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run the modules about PEP 249 through a socket as well."""
-    if "url" in metafunc.fixturenames and metafunc.module.__name__.endswith(_BOTH_WAYS):
+    """Run the modules about PEP 249 through a socket and a server as well."""
+    if "url" in metafunc.fixturenames and metafunc.module.__name__.endswith(_EVERY_WAY):
         given = [m.args[0] for m in metafunc.definition.iter_markers("parametrize")]
         if "url" in given:
             return
-        metafunc.parametrize("url", ["own", "shared"], indirect=True)
+        metafunc.parametrize("url", ["own", "shared", "server"], indirect=True)
 
 
 @pytest.fixture(scope="session")
@@ -39,13 +40,17 @@ def other_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]
 
 
 @pytest.fixture
-def url(tmp_path: Path, request: pytest.FixtureRequest) -> str:
-    """A warehouse of this test alone; ``shared``: another program has it open."""
-    place = tmp_path / "warehouse"
-    if getattr(request, "param", "own") == "shared":
+def url(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A warehouse of this test alone; ``shared``: another program has it open; or a ``server``."""
+    place, way = tmp_path / "warehouse", getattr(request, "param", "own")
+    if way == "server":
+        with serving(url_of_folder(place)) as found:
+            yield found
+        return
+    if way == "shared":
         program: Program = request.getfixturevalue("other_program")
         program.ask("python", _KEEP.format(url_of_folder(place)))
-    return url_of_folder(place)
+    yield url_of_folder(place)
 
 
 @pytest.fixture
@@ -59,6 +64,7 @@ def connect(url: str) -> Iterator[Callable[..., Connection]]:
 def con(connect: Callable[..., Connection], request: pytest.FixtureRequest) -> Connection:
     """One connection in PEP 249's default mode."""
     connection = connect()
-    is_shared = "shared" in request.node.callspec.id if hasattr(request.node, "callspec") else False
-    assert isinstance(connection.client_session, RemoteSession) == is_shared
+    way = request.node.callspec.id if hasattr(request.node, "callspec") else "own"
+    is_remote = "shared" in way or "server" in way
+    assert isinstance(connection.client_session, RemoteSession) == is_remote
     return connection

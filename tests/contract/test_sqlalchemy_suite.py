@@ -13,6 +13,7 @@ import pytest
 from tests.contract.sqlalchemy_suite.exclusions import EXCLUDED, reason_against
 from tests.contract.sqlalchemy_suite.running import run_suite
 from tests.sharing.programs import Program
+from tests.support.served import serving
 from tests.support.urls import url_of_folder
 
 pytestmark = pytest.mark.timeout(1200)
@@ -20,17 +21,26 @@ PASSED_MIN = 1_600
 EXCLUDED_MAX = 40
 
 
-@pytest.fixture(scope="module", params=["own", pytest.param("shared", marks=pytest.mark.slow)])
+_SLOW = [pytest.param(way, marks=pytest.mark.slow) for way in ("shared", "server")]
+
+
+@pytest.fixture(scope="module", params=["own", *_SLOW])
 def report(
     root: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[ElementTree.Element]:
-    """The suite's result on an embedded warehouse; ``shared``: another program has it open."""
+    """The suite's result on an embedded warehouse; ``shared``: another program has it open.
+
+    ``server``: this process serves it.
+    """
     folder = tmp_path_factory.mktemp("suite")
     place = folder / "warehouse"
+    url = url_of_folder(place)
     with ExitStack() as stack:
         if request.param == "shared":
             stack.enter_context(Program(place))
-        yield run_suite(root, folder, url_of_folder(place))
+        if request.param == "server":
+            url = stack.enter_context(serving(url))
+        yield run_suite(root, folder, url)
 
 
 def test_nearly_all_of_it_runs_and_passes(report: ElementTree.Element) -> None:

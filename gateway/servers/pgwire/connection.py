@@ -19,6 +19,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from gateway.errors import TOO_DEEP
+from gateway.network.calls import NetworkCalls
 from gateway.servers.pg_catalog.reader import CatalogReader
 from gateway.servers.pgwire import messages
 from gateway.servers.pgwire.copying import is_copy, run_copy
@@ -60,6 +61,7 @@ class ClientConnection:
         self._session = session
         self._catalog = catalog
         self._statements = StatementStore(session, catalog, self._cursor_columns)
+        self._calls = NetworkCalls(session)
         self._portals: dict[str, Portal] = {}
         self._is_implicit = False
         """The transaction is that of messages up to Sync, or of one text."""
@@ -99,6 +101,7 @@ class ClientConnection:
         for portal in self._portals.values():
             portal.close()
         self._portals.clear()
+        self._calls.close()
         self._catalog.close()
 
     def _guarded(self, kind: bytes, act: Callable[[], None]) -> None:
@@ -277,6 +280,10 @@ class ClientConnection:
             return
         if portal.statement.catalog is not None:
             self._read_catalog(portal, portal.statement.catalog)
+            return
+        if portal.statement.is_call:
+            portal.outcome = self._calls.run(*portal.values)
+            portal.stream = RowStream(portal.outcome)
             return
         if portal.statement.cursor is not None:
             self._run_cursor(portal, portal.statement.cursor)

@@ -26,7 +26,8 @@ class PreparedStatement:
 
     ``oids`` are the types that the client gave, 0 for those it left open; ``columns`` and ``known``
     what a description has found, None before, in a ``generation`` of the warehouse's catalog.
-    ``catalog`` is a statement on PostgreSQL's catalog, ``cursor`` a command on a cursor.
+    ``catalog`` is a statement on PostgreSQL's catalog, ``cursor`` a command on a cursor,
+    ``is_call`` one of the DB-API's calls across a network.
     """
 
     text: str
@@ -37,11 +38,13 @@ class PreparedStatement:
     columns: tuple[ResultColumn, ...] | None = None
     known: tuple[int, ...] | None = None
     generation: int = -1
+    is_call: bool = False
 
     @property
     def is_empty(self) -> bool:
         """True for a text without a statement."""
-        return self.parsed is None and self.catalog is None and self.cursor is None
+        others = self.catalog is not None or self.cursor is not None or self.is_call
+        return self.parsed is None and not others
 
     def named(self, columns: Sequence[ResultColumn]) -> list[ResultColumn]:
         """Columns of its rows under the names that PostgreSQL gives them."""

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from gateway.network.calls import ANSWER
+from gateway.network.messages import CALL_SQL
 from gateway.servers.pg_catalog.reader import CatalogReader
 from gateway.servers.pg_catalog.translation import catalog_parameters, catalog_queries
 from gateway.servers.pgwire.cursors import FetchCursor, cursor_command, split_at_cursors
 from gateway.servers.pgwire.messages import Parse
 from gateway.servers.pgwire.portals import PreparedStatement
-from gateway.servers.pgwire.types import field_of
+from gateway.servers.pgwire.types import TEXT, field_of
 from gateway.session.description import describe
 from gateway.session.session import Session
 from journal.model.errors import Code, PalimpsestError
@@ -33,6 +35,8 @@ class StatementStore:
 
     def split(self, text: str, *, placeholders: bool = False) -> list[PreparedStatement]:
         """The statements of a text: on PostgreSQL's catalog, about cursors, or the session's."""
+        if text == CALL_SQL:
+            return [PreparedStatement(text, None, is_call=True)]
         pieces = split_at_cursors(text)
         if len(pieces) > 1:
             return [part for piece in pieces for part in self.split(piece)]
@@ -120,6 +124,9 @@ class StatementStore:
             statement.known = catalog_parameters(statement.catalog, given)
             found = self._catalog.describe(statement.catalog, statement.known)
             statement.columns = tuple(found)
+            return
+        if statement.is_call:
+            statement.known, statement.columns = (TEXT.oid, TEXT.oid), (ANSWER,)
             return
         if isinstance(statement.cursor, FetchCursor) and not statement.cursor.is_move:
             statement.columns = tuple(self._cursor_columns(statement.cursor.name))

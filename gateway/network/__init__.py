@@ -1,0 +1,1 @@
+"""The DB-API across a network: a session of a server, reached through the PostgreSQL protocol."""
