@@ -17,7 +17,7 @@ from gateway.session import operations
 from gateway.session.outcome import StatementOutcome
 from gateway.session.results import BufferedRows
 from gateway.session.session import Session
-from gateway.sharing.session_calls import SessionCalls
+from gateway.sharing.session_calls import SessionCalls, batch_to_bytes
 from gateway.sharing.time_zone import process_zone
 from journal.model.errors import Code, PalimpsestError
 from journal.model.result_column import ResultColumn
@@ -71,8 +71,7 @@ class NetworkCalls:
     def _first_rows(
         self, batch: pa.RecordBatch, _columns: Sequence[ResultColumn], _zone: str | None
     ) -> tuple[()]:
-        self._send(memoryview(batch.schema.serialize()))
-        self._send(memoryview(batch.serialize()))
+        self._send(batch_to_bytes(batch))
         return ()
 
     def _hello(self, dialect: str, autocommit: bool, zone: str, given: dict[str, Any]) -> None:

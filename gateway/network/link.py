@@ -127,7 +127,7 @@ class ServerLink:
 
     def rows_lost(self) -> PalimpsestError:
         """The error of rows that were to be fetched through a connection that is over."""
-        return self._lost("the rows that were not fetched yet are gone")
+        return self._loss_error("the rows that were not fetched yet are gone")
 
     def signal(self, kind: str) -> Any:
         """``cancel`` what runs; nothing else is known of it."""
@@ -151,7 +151,7 @@ class ServerLink:
                 rows = cursor.rowcount
         except psycopg.Error as error:
             if self._connection.closed:
-                raise self._lost("nobody knows whether its rows were loaded") from error
+                raise self._loss_error("nobody knows whether its rows were loaded") from error
             self.call("nothing")
             raise _failure(error) from error
         self.call("nothing")
@@ -184,8 +184,7 @@ class ServerLink:
     ) -> Any:
         match value:
             case OutcomeHead(columns=list() as columns):
-                schema = pa.ipc.read_schema(pa.py_buffer(raw[0]))
-                batch = pa.ipc.read_record_batch(pa.py_buffer(raw[1]), schema)
+                (batch,) = pa.ipc.open_stream(pa.py_buffer(raw[0]))
                 rows = python_rows(batch, columns, self.state.settings.timezone)
                 return OutcomeHead(
                     *(value.tag, value.row_count, value.skipped, columns, value.result),
@@ -219,9 +218,9 @@ class ServerLink:
                 f" {call.transaction_id} was committed",
                 advice="it was, if system.transactions has a row whose transaction_id is that",
             )
-        return self._lost("the open transaction and temporary tables are gone")
+        return self._loss_error("the open transaction and temporary tables are gone")
 
-    def _lost(self, why: str) -> PalimpsestError:
+    def _loss_error(self, why: str) -> PalimpsestError:
         return PalimpsestError(
             Code.STORE_LOST,
             f"the connection to {self.root} is lost: {why}",

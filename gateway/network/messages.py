@@ -28,7 +28,9 @@ PROTOCOL = "1"
 CALL_SQL = "SELECT answer FROM palimpsest_call($1, $2) AS c(answer)"
 OPERATIONS = frozenset({"gateway.shell.describing:journal_size"})
 """What servers do besides statements: it only looks."""
-_SETTINGS = frozenset(entry.name for entry in fields(Settings))
+_SETTINGS = tuple(entry.name for entry in fields(Settings) if "about" in entry.metadata)
+_SHOWN = (*_SETTINGS, "dialect", "taken", "prepared", "home", "path")
+"""What a client knows of its session's settings."""
 
 
 def check_operation(name: str) -> None:
@@ -96,22 +98,18 @@ def answer_from_json(text: str) -> Answered | Failed:
 
 def settings_to_values(settings: Settings, before: Settings) -> dict[str, Any]:
     """The settings by name whose values are others than before."""
-    return {
-        entry.name: getattr(settings, entry.name)
-        for entry in fields(Settings)
-        if "about" in entry.metadata
-        and getattr(settings, entry.name) != getattr(before, entry.name)
-    }
+    found = {name: getattr(settings, name) for name in _SETTINGS}
+    return {name: value for name, value in found.items() if value != getattr(before, name)}
 
 
 def _state_to_values(state: SessionState) -> list[Any]:
-    settings = {entry.name: getattr(state.settings, entry.name) for entry in fields(Settings)}
+    settings = {name: getattr(state.settings, name) for name in _SHOWN}
     return [state.status, state.has_written, state.is_pinned, settings]
 
 
 def _state_from_values(values: list[Any]) -> SessionState:
     status, has_written, is_pinned, given = values
-    settings = Settings(**{name: given[name] for name in given if name in _SETTINGS})
+    settings = Settings(**{name: given[name] for name in given if name in _SHOWN})
     return SessionState(status, has_written, is_pinned, settings)
 
 

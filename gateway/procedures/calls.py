@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from sqlglot import exp
 
+from gateway.activity.activity import Activity, SessionActivity
 from gateway.jobs.arguments import Arguments, argument_error
 from gateway.jobs.calls import call_job
 from gateway.jobs.kind_names import kind_names
 from gateway.procedures import holds
 from gateway.procedures.erasing import erase_rows
 from gateway.procedures.procedures import bind_arguments, named_tables
+from gateway.procedures.sessions import cancel_session, terminate_session
 from gateway.session.outcome import StatementOutcome
 from journal.model.errors import Code, PalimpsestError
 from rewriter.statement import Call, Erase
@@ -111,10 +113,27 @@ def _create_index(session: Session, arguments: Mapping[str, Any]) -> StatementOu
     return session.executor.table_outcome("CALL", pa.table(columns, schema=schema))
 
 
+def _on_session(
+    name: str, act: Callable[[Activity, SessionActivity, object], str]
+) -> Callable[[Session, Mapping[str, Any]], StatementOutcome]:
+    """A procedure on another session, which reports what it did."""
+
+    def procedure(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
+        number = bind_arguments(name, arguments, ("id",)).get("id")
+        done = act(session.executor.activity, session.activity, number)
+        schema = pa.schema([("id", pa.int64()), ("state", pa.string())])
+        rows = pa.table({"id": [number], "state": [done]}, schema=schema)
+        return session.executor.table_outcome("CALL", rows)
+
+    return procedure
+
+
 Procedure = Callable[["Session", Mapping[str, Any]], StatementOutcome]
 PROCEDURES: dict[str, Procedure] = {
+    "system.cancel": _on_session("system.cancel", cancel_session),
     "system.create_index": _create_index,
     "system.flush": _flush,
     "system.hold": holds.place_hold,
     "system.release": holds.release_hold,
+    "system.terminate": _on_session("system.terminate", terminate_session),
 }

@@ -56,3 +56,14 @@ def tcp_listener(address: Address) -> socket.socket:
             f"{address} cannot be listened at: {error.strerror or error}",
             advice="choose another port, or end the program that has this one",
         ) from error
+
+
+def address_of(peer: socket.socket) -> str:
+    """Where the other end of a connection is: ``host:port``, or ``local`` for a Unix socket."""
+    if peer.family == socket.AF_UNIX:
+        return "local"
+    try:
+        host, port, *_ = peer.getpeername()
+    except OSError:
+        return "gone"
+    return str(Address(host, port))

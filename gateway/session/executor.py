@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from gateway.activity.activity import Activity
 from gateway.jobs import kind_names
 from gateway.session.cached_rows import CachedForm, CachedRows
 from gateway.session.cancellation import Cancellation
@@ -48,7 +49,8 @@ class Executor:
         self.journal = journal
         self.upkeep = upkeep
         self._maintained = maintained
-        self.planner = Planner(journal, kind_names.kind_names)
+        self.activity = Activity()
+        self.planner = Planner(journal, kind_names.kind_names, self.activity)
         able, rows = journal.capabilities, journal.in_memory
         self._usual = PlanForm.OPTIMISTIC if able.raises_in_sql else PlanForm.FULL
         self._cached = (

@@ -118,7 +118,8 @@ class StoreForm:
         """Run the steps; the transaction takes what they write."""
         (plan, parameters), request = planned, call.request
         parameters |= statement.prepare(plan, parameters)
-        supply_system_rows(statement, plan, request.settings, call.times)
+        activity = self.planner.activity
+        supply_system_rows(statement, plan, request.settings, call.times, activity)
         if request.batch is not None:
             statement.session.show_arrow(BATCH, request.batch)
         with call.cancellation.watching(statement.session):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from gateway.activity.activity import Activity
 from gateway.session.definitions import describer, dropped_tables
 from gateway.session.plan_cache import CachedPlan, PlanCache, has_locks, may_create_ids, plan_key
 from gateway.session.request import StatementRequest
@@ -21,10 +22,14 @@ from rewriter.rewriter import rewrite_statement
 class Planner:
     """Plans statements over the journals of one store; shared by its sessions.
 
-    ``job_kinds`` names the jobs that a policy may schedule.
+    ``job_kinds`` names the jobs that a policy may schedule; ``activity`` is what statements on the
+    sessions of the store read.
     """
 
-    def __init__(self, journal: OpenJournal, job_kinds: Callable[[], Sequence[str]]) -> None:
+    def __init__(
+        self, journal: OpenJournal, job_kinds: Callable[[], Sequence[str]], activity: Activity
+    ) -> None:
+        self.activity = activity
         self._journal = journal
         self._job_kinds = job_kinds
         self.cache = PlanCache()

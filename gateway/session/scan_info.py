@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gateway.activity.activity import Activity
 from gateway.config import Settings
 from gateway.session.definitions import view_columns
 from gateway.session.time_points import TimePoints
@@ -32,7 +33,11 @@ def scan_info_of(statement: OpenStatement, seen: dict[int, TableScanInfo]) -> Sc
 
 
 def supply_system_rows(
-    statement: OpenStatement, plan: StatementPlan, settings: Settings, times: TimePoints
+    statement: OpenStatement,
+    plan: StatementPlan,
+    settings: Settings,
+    times: TimePoints,
+    activity: Activity,
 ) -> None:
     """Make the system relations of a plan readable."""
     if not plan.system:
@@ -43,6 +48,6 @@ def supply_system_rows(
         catalog = find(plan.points[0]).catalog
     context = RewriteContext(catalog, scan_info_of(statement, {}), times=find)
     columns = view_columns(statement, context)
-    seen = SystemViewSource(catalog, statement.committed, settings, columns)
+    seen = SystemViewSource(catalog, statement.committed, settings, columns, activity)
     for name in sorted(plan.system):
         statement.session.show_arrow(name, system_rows(name, seen))

@@ -102,6 +102,7 @@ class Session:
         self.transaction: Transaction | None = None
         self.temporary = Temporary(journal)
         self.cancellation = Cancellation()
+        self.activity = executor.activity.enter(self)
         self.engine: Callable[[int], Engine] | None = None
         """What jobs of this session work with, by the bytes of a table; None: as settings say."""
         self.folder: str | None = None
@@ -198,8 +199,8 @@ class Session:
         self, parsed: Parsed, parameters: Parameters = None, batch: pa.Table | None = None
     ) -> StatementOutcome:
         """Run one parsed statement."""
-        with self.cancellation.running():
-            return self._run(parsed, parameters, batch)
+        with self.activity.running(parsed) as answered:
+            return answered(self._run(parsed, parameters, batch))
 
     def _run(
         self, parsed: Parsed, parameters: Parameters, batch: pa.Table | None
@@ -447,3 +448,4 @@ class Session:
         """Roll back and let go."""
         self.rollback()
         self.temporary.close()
+        self.activity.leave()

@@ -247,9 +247,20 @@ def connect(root: Path) -> socket.socket | None:
 
 def user_of(peer: socket.socket) -> int:
     """The user whose process is at the other end."""
+    return _credentials(peer)[1]
+
+
+def process_of(peer: socket.socket) -> int:
+    """The process at the other end."""
+    return _credentials(peer)[0]
+
+
+def _credentials(peer: socket.socket) -> tuple[int, int, int]:
     size = _CREDENTIALS.size
-    _, user, _ = _CREDENTIALS.unpack(peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size))
-    return int(user)
+    process, user, group = _CREDENTIALS.unpack(
+        peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    )
+    return process, user, group
 
 
 def stopped(root: Path, owner: Owner) -> PalimpsestError:

@@ -16,7 +16,7 @@ from gateway.config import Settings
 from journal.model.errors import Code, PalimpsestError, Position
 from journal.model.result_column import ResultColumn
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Raised by every change of these messages; both ends must have the same."""
 
 

@@ -123,6 +123,8 @@ class OwnerServer:
                 _this_process(),
             )
         served = ServedSession(peer, self._open_session(hello), lambda: self._closes)
+        name = f"process {folder.process_of(peer)}"
+        served.session.activity.describe("python", name, terminate=served.stop)
         with self._lock:
             self._clients[served.key] = served
         try:

@@ -102,6 +102,5 @@ class RemoteRows:
                 "fetch", self._head.result, from_first, _BATCHES, batches=raw
             )
             from_first = False
-            schema = pa.ipc.read_schema(pa.py_buffer(raw[0]))
-            for data in raw[1:]:
-                yield pa.ipc.read_record_batch(pa.py_buffer(data), schema)
+            for data in raw:
+                yield from pa.ipc.open_stream(pa.py_buffer(data))

@@ -123,6 +123,7 @@ class SessionCalls:
             return OutcomeHead(outcome.tag, outcome.row_count, outcome.skipped)
         with self.session.fetching(outcome.rows):
             result = _Result(outcome.rows)
+        self.session.activity.sent(result.first.num_rows, result.first.nbytes)
         self._last_result += 1
         self._results[self._last_result] = result
         return OutcomeHead(
@@ -136,7 +137,7 @@ class SessionCalls:
         )
 
     def _fetch(self, number: int, from_first: bool, batches: int) -> bool:
-        """Send the schema of a result, and so many Arrow batches of what was not fetched of it.
+        """Send so many Arrow batches of what was not fetched of a result.
 
         ``from_first``: the rows that came with the answer once more. True if there may be more.
         """
@@ -145,15 +146,15 @@ class SessionCalls:
             raise PalimpsestError(
                 Code.NO_RESULT, "there is no result to fetch from", advice="execute a query first"
             )
-        self._send(memoryview(result.first.schema.serialize()))
         if from_first:
-            self._send(memoryview(result.first.serialize()))
+            self._send(batch_to_bytes(result.first))
         for _ in range(batches):
             with self.session.fetching(result.rows):
                 batch = result.next()
             if batch is None:
                 break
-            self._send(memoryview(batch.serialize()))
+            self._send(batch_to_bytes(batch))
+            self.session.activity.sent(batch.num_rows, batch.nbytes)
         return result.is_open
 
     def _drop(self, results: Iterable[int]) -> None:
@@ -164,6 +165,14 @@ class SessionCalls:
 
     def _set_autocommit(self, value: bool) -> None:
         self.session.autocommit = value
+
+
+def batch_to_bytes(batch: pa.RecordBatch) -> memoryview:
+    """A batch with its schema, and the dictionaries that it refers to."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as stream:
+        stream.write_batch(batch)
+    return memoryview(sink.getvalue())
 
 
 class _Result:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from gateway.activity.activity import Activity
 from gateway.config import Settings
 from journal.model.schema import CatalogSnapshot, Column, Table, View
 from journal.transactions.state import JournalState
@@ -21,6 +22,7 @@ class SystemViewSource:
     state: JournalState
     settings: Settings
     view_columns: ViewColumns
+    activity: Activity
 
 
 def relations_of(seen: SystemViewSource) -> list[Table | View]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from gateway.system_views.activity_rows import ACTIVITY_RELATIONS
 from gateway.system_views.definition_rows import (
     duckdb_function_rows,
     duckdb_type_rows,
@@ -38,8 +39,12 @@ TEXT, NUMBER, FLAG, NAMES = pa.string(), pa.int64(), pa.bool_(), pa.list_(pa.str
 
 def system_rows(relation: str, seen: SystemViewSource) -> pa.Table:
     """The rows of a relation by the name plans give it."""
-    columns, rows = _RELATIONS[relation]
-    made = list(rows(seen))
+    if relation in ACTIVITY_RELATIONS:
+        columns, activity_rows = ACTIVITY_RELATIONS[relation]
+        made = list(activity_rows(seen.activity))
+    else:
+        columns, rows = _RELATIONS[relation]
+        made = list(rows(seen))
     arrays = [pa.array([row[i] for row in made], kind) for i, (_, kind) in enumerate(columns)]
     return pa.table(arrays, schema=pa.schema(columns))
 

@@ -23,6 +23,8 @@ SUPPLIED = {
     ("system", "macros"): "sys_macros",
     ("system", "settings"): "sys_settings",
     ("system", "policies"): "sys_policies",
+    ("system", "sessions"): "sys_sessions",
+    ("system", "statements"): "sys_statements",
     ("system", "indexes"): "sys_indexes",
     ("information_schema", "schemata"): "info_schemata",
     ("information_schema", "tables"): "info_tables",

@@ -296,7 +296,7 @@ def test_autocommit(connect: Callable[..., Connection]) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["sqlite:///x", "palimpsest://host/path", "warehouse", "palimpsest+oracle:///x", ""],
+    ["sqlite:///x", "palimpsest://host/a/path", "warehouse", "palimpsest+oracle:///x", ""],
 )
 def test_wrong_urls(url: str) -> None:
     with pytest.raises(gateway.InterfaceError, match="PAL-603"):

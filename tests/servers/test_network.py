@@ -45,7 +45,7 @@ def con(server: Server) -> Iterator[Connection]:
 
 
 def test_the_login_is_that_of_the_url(con: Connection, server: Server) -> None:
-    query = "SELECT user_name, application FROM system.transactions ORDER BY version DESC LIMIT 1"
+    query = "SELECT t.user, application FROM system.transactions AS t ORDER BY version DESC LIMIT 1"
     assert con.execute(query).fetchone() == ("ada", None)
     url = f"palimpsest://127.0.0.1:{server.port}/palimpsest"
     with gateway.connect(url, user="eve", application="loader", autocommit=True) as other:
@@ -61,7 +61,7 @@ def test_settings_of_the_url_and_of_connect_hold(con: Connection, server: Server
     option = f"{url_of(server)}?options=-c%20as_of%3D{version}"
     with gateway.connect(option) as past:
         assert past.execute("SELECT count(*) FROM n").fetchone() == (2,)
-    with gateway.connect(url_of(server), read_only=True) as reader:
+    with gateway.connect(url_of(server), read_only=True, autocommit=True) as reader:
         with pytest.raises(gateway.OperationalError, match="PAL-403"):
             reader.execute("DELETE FROM n")
 

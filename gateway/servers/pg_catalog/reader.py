@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
+from gateway.servers.pg_catalog.activity import STATE_RELATION, activity_contents
 from gateway.servers.pg_catalog.contents import CatalogContents
 from gateway.servers.pg_catalog.functions import macro_statements
 from gateway.servers.pg_catalog.relations import relation_columns
@@ -54,6 +55,8 @@ class CatalogReader:
         """The rows of a statement; raises NOT_SUPPORTED for one that the engine cannot answer."""
         with self._lock:
             engine = self._filled()
+            if any(table.name.lower() == STATE_RELATION for table in query.find_all(exp.Table)):
+                self._renew_activity(engine)
             try:
                 found, table = engine.query(translated(query), values)
             except PalimpsestError as error:
@@ -109,6 +112,13 @@ class CatalogReader:
         engine.run("COMMIT")
         self._seen = seen
         return engine
+
+    def _renew_activity(self, engine: MemoryDatabase) -> None:
+        """Who is connected changes without the catalog, so it is read for each statement."""
+        catalog, activity = self._session.catalog, self._session.executor.activity
+        columns = relation_columns()[STATE_RELATION]
+        engine.run("DELETE FROM pgc.pg_stat_activity")
+        _insert(engine, STATE_RELATION, columns, activity_contents(activity, catalog.database))
 
     def _settings(self) -> list[tuple[str, str | None, str]]:
         known = {name: (value, about) for name, value, about in self._session.settings.rows()}

@@ -381,7 +381,10 @@ class ClientConnection:
         zone = self._session.settings.timezone or "UTC"
         with self._session.fetching(outcome.rows):
             for batch in portal.stream.take(limit):
-                self._stream.write(data_rows(batch, names, formats, zone))
+                rows = data_rows(batch, names, formats, zone)
+                self._stream.write(rows)
+                if portal.statement.parsed is not None:
+                    self._session.activity.sent(batch.num_rows, len(rows))
             is_done = portal.stream.is_done
         if not is_done:
             self._stream.write(messages.PORTAL_SUSPENDED)

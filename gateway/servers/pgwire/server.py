@@ -16,8 +16,11 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
+from gateway.activity.activity import next_session_id
+from gateway.servers.addresses import address_of
 from gateway.servers.pg_catalog.reader import CatalogReader
 from gateway.servers.pgwire import messages
 from gateway.servers.pgwire.connection import ClientConnection
@@ -69,7 +72,6 @@ class PostgresServer:
         self._listeners: list[socket.socket] = []
         self._clients: dict[int, _Client] = {}
         self._lock = threading.Lock()
-        self._last_pid = 0
         self._closes = False
         threading.Thread(target=self._watch, name="palimpsest-watch", daemon=True).start()
 
@@ -98,8 +100,7 @@ class PostgresServer:
         for client in self._all():
             if client.session is not None:
                 client.session.cancel()
-            with suppress(OSError):
-                client.peer.shutdown(socket.SHUT_RDWR)
+            _hang_up(client.peer)
         while self.connections and time.monotonic() < end + self._limits.login_s:
             time.sleep(_POLL_S)
 
@@ -132,8 +133,7 @@ class PostgresServer:
                 time.sleep(_POLL_S)
                 continue
             with self._lock:
-                self._last_pid += 1
-                client = _Client(peer, pid=self._last_pid)
+                client = _Client(peer, pid=next_session_id())
                 is_full = len(self._clients) >= self._limits.connections
                 self._clients[client.pid] = client
             thread = threading.Thread(
@@ -176,6 +176,11 @@ class PostgresServer:
             )
         self._check_peer(client.peer)
         client.session = self._session(begun)
+        client.session.activity.describe(
+            *("postgresql", address_of(client.peer)),
+            number=client.pid,
+            terminate=partial(_hang_up, client.peer),
+        )
         client.secret = secrets.token_bytes(begun.secret_bytes)
         client.peer.settimeout(None)
         stream.write(messages.AUTHENTICATION_OK)
@@ -240,6 +245,11 @@ class PostgresServer:
         if client is not None and client.session is not None:
             if secrets.compare_digest(client.secret, request.secret):
                 client.session.cancel()
+
+
+def _hang_up(peer: socket.socket) -> None:
+    with suppress(OSError):
+        peer.shutdown(socket.SHUT_RDWR)
 
 
 def _has_left(client: _Client) -> bool:
