@@ -36,9 +36,9 @@ def wait_for_statement(con: psycopg.Connection, session: int) -> None:
 @pytest.mark.parametrize(
     ("text", "dialect", "shown"),
     [
-        ("SELECT 'Ada', 1.5, -3, x'ff'", "duckdb", "SELECT ?, ?, -?, ?"),
+        ("SELECT 'Ada', 1.5, -3, x'ff'", "duckdb", "SELECT ?, ?, -?, x?"),
         ("SELECT $1,$2 /* of Ada */ FROM t -- Ada", "postgres", "SELECT ?,? FROM t"),
-        ("SELECT $$Ada$$, E'Ada', U&'Ada'", "postgres", "SELECT ?, ?, U&?"),
+        ("SELECT $$Ada$$, E'Ada', U&'Ada'", "postgres", "SELECT ?, ?, ?"),
         ('SELECT "Ada" FROM t', "mysql", "SELECT ? FROM t"),
         ('SELECT "a b"\n\n FROM "T"', "postgres", 'SELECT "a b" FROM "T"'),
         ("INSERT INTO t VALUES ('unclosed", "duckdb", "INSERT .."),
@@ -115,13 +115,9 @@ def test_cancel_and_terminate(con: psycopg.Connection, server: Server) -> None:
         assert done == [(number, told)]
     assert failed[0].sqlstate == "57014"
     assert other.closed
-    for wrong in (
-        "CALL system.cancel(99999999)",
-        "CALL system.cancel('x')",
-        "CALL system.cancel()",
-    ):
+    for wrong in ("(99999999)", "('x')", "()", "(NULL)"):
         with pytest.raises(psycopg.Error, match="PAL-222"):
-            con.execute(wrong)
+            con.execute(f"CALL system.cancel{wrong}")
     with pytest.raises(psycopg.Error, match="the one that asks"):
         con.execute(f"CALL system.terminate({con.info.backend_pid})")
 
@@ -148,5 +144,5 @@ def test_a_program_alone_sees_itself() -> None:
         assert rows.fetchall() == [("ada", None, "active")]
         statements = connection.execute("SELECT count(*) FROM system.statements").fetchone()
         assert statements == (2,)
-        with pytest.raises(gateway.ProgrammingError, match="PAL-222"):
+        with pytest.raises(gateway.DataError, match="PAL-222"):
             connection.execute("CALL system.cancel(0)")
