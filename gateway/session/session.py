@@ -22,7 +22,8 @@ from gateway.config import Settings
 from gateway.session.cancellation import Cancellation
 from gateway.session.client_folder import in_folder
 from gateway.session.commit_names import CommitNames, known_outcome
-from gateway.session.constraint_checks import check_deferred, set_constraints
+from gateway.session.constraint_checks import check_deferred
+from gateway.session.control_statements import run_control
 from gateway.session.execute_many import execute_many
 from gateway.session.executor import Executor
 from gateway.session.file_copies import is_copy, run_copy_from
@@ -33,8 +34,7 @@ from gateway.session.prepared import run_prepared
 from gateway.session.request import StatementRequest
 from gateway.session.results import StreamedRows
 from gateway.session.retries import RetryPolicy
-from gateway.session.savepoints import run_savepoint
-from gateway.session.setting_statements import LocalSettings, show_setting
+from gateway.session.setting_statements import LocalSettings
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import P_USER
 from journal.model.schema import CatalogSnapshot
@@ -44,21 +44,7 @@ from journal.transactions.temporary import Temporary
 from journal.transactions.transaction import Status, Transaction
 from journal.transactions.transaction_rows import Author
 from rewriter.dialect_semantics import DIALECTS
-from rewriter.statement import (
-    Begin,
-    Call,
-    Commit,
-    Deallocate,
-    Erase,
-    Execute,
-    Prepare,
-    Release,
-    Rollback,
-    Savepoint,
-    SetConstraints,
-    SetSetting,
-    ShowSetting,
-)
+from rewriter.statement import Call, Deallocate, Erase, Execute, Prepare
 from rewriter.syntax.parsing import Parsed, parse
 
 if TYPE_CHECKING:
@@ -208,7 +194,7 @@ class Session:
         self.cancellation.check()
         if self.folder is not None:
             parsed = in_folder(parsed, self.folder)
-        control = self._control(parsed)
+        control = run_control(self, parsed)
         if control is not None:
             return control
         bound = {} if batch is not None else self._bind(parsed, parameters)
@@ -340,31 +326,6 @@ class Session:
     def _mark_failed(self) -> None:
         if self.transaction is not None:
             self.transaction.fail()
-
-    def _control(self, parsed: Parsed) -> StatementOutcome | None:
-        match parsed.statement:
-            case Begin(read_only):
-                self.begin(read_only=read_only)
-                return StatementOutcome("BEGIN")
-            case Commit():
-                self.commit()
-                return StatementOutcome("COMMIT")
-            case Rollback(None):
-                self.rollback()
-                return StatementOutcome("ROLLBACK")
-            case Rollback(str()) | Savepoint() | Release():
-                return run_savepoint(self, parsed.statement)
-            case SetSetting():
-                outcome = self.local_settings.change(self, parsed.statement)
-                if self.transaction is not None and self.settings.is_read_only:
-                    self.transaction.read_only = True
-                return outcome
-            case SetConstraints():
-                return set_constraints(self, parsed.statement)
-            case ShowSetting(name):
-                return show_setting(self, name)
-            case _:
-                return None
 
     def begin(self, *, read_only: bool = False) -> None:
         """Start an explicit transaction."""

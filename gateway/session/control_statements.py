@@ -1,0 +1,63 @@
+"""Statements about the session itself: BEGIN, COMMIT, savepoints, SET and SHOW."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from gateway.session.constraint_checks import ConstraintSession, set_constraints
+from gateway.session.outcome import StatementOutcome
+from gateway.session.savepoints import SavepointSession, run_savepoint
+from gateway.session.setting_statements import LocalSettings, SettingSession, show_setting
+from rewriter.statement import (
+    Begin,
+    Commit,
+    Release,
+    Rollback,
+    Savepoint,
+    SetConstraints,
+    SetSetting,
+    ShowSetting,
+)
+from rewriter.syntax.parsing import Parsed
+
+
+class ControlledSession(ConstraintSession, SavepointSession, SettingSession, Protocol):
+    """What of a session such statements change."""
+
+    local_settings: LocalSettings
+
+    def begin(self, *, read_only: bool = False) -> None:
+        """Start an explicit transaction."""
+
+    def commit(self) -> None:
+        """End the transaction."""
+
+    def rollback(self) -> None:
+        """Undo the transaction."""
+
+
+def run_control(session: ControlledSession, parsed: Parsed) -> StatementOutcome | None:
+    """Run a statement about the session; None for any other statement."""
+    match parsed.statement:
+        case Begin(read_only):
+            session.begin(read_only=read_only)
+            return StatementOutcome("BEGIN")
+        case Commit():
+            session.commit()
+            return StatementOutcome("COMMIT")
+        case Rollback(None):
+            session.rollback()
+            return StatementOutcome("ROLLBACK")
+        case Rollback(str()) | Savepoint() | Release():
+            return run_savepoint(session, parsed.statement)
+        case SetSetting():
+            outcome = session.local_settings.change(session, parsed.statement)
+            if session.transaction is not None and session.settings.is_read_only:
+                session.transaction.read_only = True
+            return outcome
+        case SetConstraints():
+            return set_constraints(session, parsed.statement)
+        case ShowSetting(name):
+            return show_setting(session, name)
+        case _:
+            return None
