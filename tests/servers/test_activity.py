@@ -114,7 +114,9 @@ def test_cancel_and_terminate(con: psycopg.Connection, server: Server) -> None:
         thread.join()
         assert done == [(number, told)]
     assert failed[0].sqlstate == "57014"
-    assert other.closed
+    with pytest.raises(psycopg.OperationalError):
+        other.execute("SELECT 1")
+    other.close()
     for wrong in ("(99999999)", "('x')", "()", "(NULL)"):
         with pytest.raises(psycopg.Error, match="PAL-222"):
             con.execute(f"CALL system.cancel{wrong}")
