@@ -60,6 +60,10 @@ class Settings:
     """The texts of PREPARE statements by folded name; they go where the session goes."""
     home: str = DEFAULT_SCHEMA
     """The default schema of the store; not a setting."""
+    role: int | None = None
+    """The role whose privileges count, by its id; None may do everything. SET ROLE changes it."""
+    login_role: int | None = None
+    """The role that has logged in, to which RESET ROLE goes back."""
     path: tuple[str, ...] = ()
     """All schemas of ``search_path``, where that names several; ``schema`` is the first."""
 
@@ -67,6 +71,11 @@ class Settings:
         """These settings in a store with another default schema."""
         moved = schema if self.schema == self.home else self.schema
         return replace(self, schema=moved, home=schema)
+
+    @property
+    def unrestricted(self) -> Settings:
+        """These settings for what the gateway itself does, whoever the client is."""
+        return self if self.role is None else replace(self, role=None)
 
     @property
     def query_settings(self) -> QuerySettings:

@@ -2,6 +2,7 @@
 
     syntax/        text to statements
     rewriter       which statements are taken, and the rule of each
+    access/        whether the client may run it
     rules/         one file per kind of statement, made of what stands in
     definitions/   what CREATE and ALTER say
     reading/       tables in queries become relations over journals

@@ -12,6 +12,7 @@ from typing import Protocol
 
 from sqlglot import exp
 
+from journal.model.access import Rights
 from journal.model.capabilities import Capabilities
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import PointRequest
@@ -150,6 +151,7 @@ class RewriteContext:
     query of the session means, ``settings`` what ``current_setting`` shows.
     ``deferred`` are foreign keys, each by its table's id and its name, that COMMIT checks.
     ``claims``: the client ends the transaction, so that rows can be claimed until then.
+    ``role`` is that of the client, None for one who may do everything.
     """
 
     catalog: CatalogSnapshot
@@ -172,11 +174,17 @@ class RewriteContext:
     settings: SettingValues = no_settings
     deferred: frozenset[tuple[int, str]] = frozenset()
     claims: bool = False
+    role: int | None = None
 
     def __post_init__(self) -> None:
         if self.path:
             there = (s for s in self.path if fold(s) in self.catalog.schemas)
             object.__setattr__(self, "default_schema", next(there, self.path[0]))
+
+    @property
+    def rights(self) -> Rights:
+        """What the client may do."""
+        return self.catalog.rights_of(self.role)
 
     @property
     def optimistic(self) -> bool:
@@ -191,6 +199,10 @@ class RewriteContext:
     def is_deferred(self, reference: Reference) -> bool:
         """True for a foreign key that the transaction has checked when it commits."""
         return bool(self.deferred) and (reference.child.id, reference.key.name) in self.deferred
+
+    def with_catalog(self, catalog: CatalogSnapshot) -> RewriteContext:
+        """The same with another catalog."""
+        return replace(self, catalog=catalog)
 
     def in_schema(self, schema: str) -> RewriteContext:
         """The same where names that give no schema are of this one, as in a view."""

@@ -33,9 +33,11 @@ from rewriter.rules import (
     create_table,
     ddl,
     delete,
+    grant,
     index,
     macro,
     restore,
+    role,
     select,
     sequence,
     show,
@@ -45,16 +47,23 @@ from rewriter.rules import (
     view,
 )
 from rewriter.statement import (
+    AlterRole,
     AlterSequence,
     AlterType,
+    ChangeOwner,
     CheckReferences,
     CreateMacro,
+    CreateRole,
     CreateSequence,
     CreateType,
     DropMacro,
+    DropRoles,
     DropSequences,
     DropTypes,
     Explain,
+    GrantPrivileges,
+    GrantRoles,
+    OfAccess,
     Restore,
     Show,
     SqlStatement,
@@ -155,6 +164,24 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
             plan = macro.rewrite_create_macro(statement, context)
         case DropMacro():
             plan = macro.rewrite_drop_macro(statement, context)
+        case _ if isinstance(statement, OfAccess) and not context.capabilities.access_control:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                "this store has no roles and privileges",
+                advice="docs/roles.md says which stores have them",
+            )
+        case CreateRole():
+            plan = role.rewrite_create_role(statement, context)
+        case AlterRole():
+            plan = role.rewrite_alter_role(statement, context)
+        case DropRoles():
+            plan = role.rewrite_drop_roles(statement, context)
+        case GrantRoles():
+            plan = role.rewrite_grant_roles(statement, context)
+        case GrantPrivileges():
+            plan = grant.rewrite_grant(statement, context)
+        case ChangeOwner():
+            plan = grant.rewrite_change_owner(statement, context)
         case _:
             raise AssertionError(statement)
     check_plan(plan, context)

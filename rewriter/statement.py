@@ -5,7 +5,7 @@ Plain values; the parser makes them, the session and the rewriter consume them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlglot import exp
 
@@ -293,6 +293,78 @@ class DropMacro:
     exists: bool = False
 
 
+RoleOptions = tuple[tuple[str, bool | int | str | None], ...]
+"""Attributes of a role by their names there, with their values."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateRole:
+    """CREATE ROLE, which sets a password or none; ``members`` and ``admins`` become members."""
+
+    name: str
+    options: RoleOptions = ()
+    password: str | None = field(default=None, repr=False)
+    sets_password: bool = False
+    member_of: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    admins: tuple[str, ...] = ()
+    exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlterRole:
+    """ALTER ROLE: attributes, a password, or another name."""
+
+    name: str
+    options: RoleOptions = ()
+    password: str | None = field(default=None, repr=False)
+    sets_password: bool = False
+    new_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DropRoles:
+    """DROP ROLE [IF EXISTS] name, .."""
+
+    names: tuple[str, ...]
+    exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GrantRoles:
+    """GRANT or REVOKE of memberships; ``only_option``: the members stay, as ordinary ones."""
+
+    roles: tuple[str, ...]
+    members: tuple[str, ...]
+    admin: bool = False
+    revokes: bool = False
+    only_option: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GrantPrivileges:
+    """GRANT or REVOKE on objects of a kind; no ``privileges`` mean ALL."""
+
+    privileges: tuple[tuple[str, tuple[str, ...]], ...]
+    kind: str
+    objects: tuple[exp.Table, ...]
+    roles: tuple[str, ...]
+    with_option: bool = False
+    revokes: bool = False
+    only_option: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeOwner:
+    """ALTER kind [IF EXISTS] name OWNER TO role."""
+
+    kind: str
+    name: exp.Table
+    role: str
+    exists: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Show:
     """SHOW of tables, schemas, columns, definitions; ``what`` says which."""
@@ -329,6 +401,7 @@ SessionStatement = Boundary | Setting | Prepared | Call | Erase
 OfSequence = CreateSequence | AlterSequence | DropSequences
 OfType = CreateType | AlterType | DropTypes
 OfMacro = CreateMacro | DropMacro
-OfDefinition = OfSequence | OfType | OfMacro
+OfAccess = CreateRole | AlterRole | DropRoles | GrantRoles | GrantPrivileges | ChangeOwner
+OfDefinition = OfSequence | OfType | OfMacro | OfAccess
 OfStore = Restore | Undrop | Show | Explain | StoreUpkeep
 Statement = SqlStatement | SessionStatement | OfStore | OfDefinition

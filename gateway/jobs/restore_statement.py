@@ -72,7 +72,8 @@ def write_difference(context: JobContext, begun: Transaction, difference: Restor
     """Write the difference in a transaction; how many rows it is."""
     session = context.session
     begun.shown.append((difference.backup_table, difference.manifest))
-    asked = StatementRequest(parse_restore(context, difference), {}, session.settings, "duckdb")
+    settings = session.settings.unrestricted
+    asked = StatementRequest(parse_restore(context, difference), {}, settings, "duckdb")
     outcome = session.executor.run(begun, asked, session.cancellation)
     return max(0, outcome.row_count)
 

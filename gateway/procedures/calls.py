@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from sqlglot import exp
 
+from gateway.access.procedures import check_call
 from gateway.activity.activity import Activity, SessionActivity
 from gateway.jobs.arguments import Arguments, argument_error
 from gateway.jobs.calls import call_job
@@ -29,7 +30,10 @@ if TYPE_CHECKING:
 def run_maintenance(
     session: Session, parsed: Parsed, request: Call | Erase, parameters: Mapping[str, Any]
 ) -> StatementOutcome:
-    """Run a procedure or an erasure; raises what either refuses."""
+    """Run a procedure or an erasure; raises what either refuses, READ_ONLY and PRIVILEGE."""
+    if session.settings.is_read_only:
+        session.new_transaction().check_writable("maintenance")
+    check_call(request, session.settings, session.catalog)
     if isinstance(request, Erase):
         return erase_rows(session, parsed, request, parameters)
     return call_procedure(session, request, parameters)

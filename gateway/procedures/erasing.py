@@ -144,7 +144,7 @@ class _ErasureCondition:
 
     def find_keys(self, transaction: Transaction, parsed: Parsed) -> pa.Table:
         """The keys that a statement finds."""
-        settings = replace(self.settings, as_of=None)
+        settings = replace(self.settings, as_of=None, role=None)
         asked = StatementRequest(parsed, self.parameters, settings, self.dialect)
         try:
             outcome = self.session.executor.run(transaction, asked, self.session.cancellation)

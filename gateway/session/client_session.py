@@ -66,8 +66,11 @@ class ClientSession(Protocol):
     def execute_many(self, text: str, rows: Sequence[Any]) -> StatementOutcome:
         """Run a change for each row of parameters, all of them or none."""
 
-    def run_text(self, text: str) -> StatementOutcome:
-        """Run one statement in DuckDB's dialect, whatever the session's is."""
+    def run_text(self, text: str, file: str | None = None) -> StatementOutcome:
+        """Run one statement in DuckDB's dialect, whatever the session's is.
+
+        ``file`` is one with rows that the client itself has sent.
+        """
 
     def perform(self, what: Operation[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run an operation on the session."""

@@ -73,7 +73,7 @@ def check_deferred(
     if not keys or not touched:
         return
     parsed = Parsed(CheckReferences(touched), f"CHECK REFERENCES {sorted(touched)}", ())
-    request = StatementRequest(parsed, {}, session.settings, session.dialect, None)
+    request = StatementRequest(parsed, {}, session.settings.unrestricted, session.dialect, None)
     session.executor.run(transaction, request, session.cancellation)
 
 

@@ -13,6 +13,9 @@ from gateway.session.request import StatementRequest
 from gateway.session.session import Session
 from journal.model.plan import USER_PARAMETER
 from journal.model.result_column import ResultColumn
+from journal.model.schema import CatalogSnapshot
+from journal.model.visibility import visible_to
+from journal.transactions.transaction import Transaction
 from rewriter.context import RewriteContext
 from rewriter.preview.synthetic_catalog import plain_scan_info
 from rewriter.reading.parameter_types import parameter_types
@@ -35,7 +38,9 @@ def describe(session: Session, parsed: Parsed) -> StatementDescription:
     try:
         transaction.check_open()
         context = RewriteContext(
-            transaction.catalog, plain_scan_info, path=session.settings.search_path
+            _visible_catalog(session, transaction),
+            plain_scan_info,
+            path=session.settings.search_path,
         )
         known = parameter_types(parsed.statement.ast, context)
         query = _rows_query(parsed)
@@ -51,6 +56,11 @@ def describe(session: Session, parsed: Parsed) -> StatementDescription:
     count = places[-1] + 1 if places else 0
     types = tuple(known.get(f"{USER_PARAMETER}{place}") for place in range(count))
     return StatementDescription(types, None if columns is None else tuple(columns))
+
+
+def _visible_catalog(session: Session, transaction: Transaction) -> CatalogSnapshot:
+    catalog = transaction.catalog
+    return visible_to(catalog, catalog.rights_of(session.settings.role))
 
 
 def _rows_query(parsed: Parsed) -> Parsed | None:

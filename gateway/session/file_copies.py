@@ -21,6 +21,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.places import is_elsewhere, local_path
 from journal.model.plan import Export
 from journal.model.schema import CatalogSnapshot
+from journal.model.visibility import visible_to
 from journal.transactions.protocol import OpenJournal, OpenStatement
 from journal.transactions.statement_run import StatementRun
 from rewriter.statement import SqlStatement
@@ -40,7 +41,9 @@ def run_copy_from(
     session: LoadSession, parsed: Parsed, bound: Mapping[str, Any]
 ) -> StatementOutcome:
     """Run a COPY .. FROM in the store, or here where the store reads no files of this machine."""
-    with copied_from(parsed, session.catalog, session.settings.search_path) as copied:
+    catalog = session.catalog
+    seen = visible_to(catalog, catalog.rights_of(session.settings.role))
+    with copied_from(parsed, seen, session.settings.search_path) as copied:
         if session.journal.capabilities.accesses_files:
             return session.run_bound(copied, bound)
         return load_copy(session, copied, bound)

@@ -25,6 +25,7 @@ from journal.local_engine.session import DuckDBSession
 from journal.model.errors import PalimpsestError
 from journal.model.plan import USER_PARAMETER, Query
 from journal.model.schema import CatalogSnapshot, Column
+from journal.model.visibility import visible_to
 from journal.sql.relations import column
 from journal.sql.sql import cast, named, select, select_star
 from journal.transactions.protocol import OpenJournal
@@ -89,7 +90,8 @@ def load_copy(session: LoadSession, parsed: Parsed, bound: Mapping[str, Any]) ->
     options = given_options(ast)
     skips = skips_suppressed(options, ast)
     source = file_rows(ast, options)
-    table = target_table(ast, session.catalog, session.settings.search_path)
+    seen = visible_to(session.catalog, session.catalog.rights_of(session.settings.role))
+    table = target_table(ast, seen, session.settings.search_path)
     if table is None:
         # What is wrong with it, the rewriter says best.
         return session.run_bound(parsed, bound)

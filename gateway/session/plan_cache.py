@@ -16,7 +16,7 @@ from gateway.session.request import StatementRequest
 from journal.model.plan import KeyLookup, StatementPlan
 from journal.model.schema import CatalogSnapshot
 from rewriter.context import ScanInfos, SettingValues, TableScanInfo, Times, no_settings
-from rewriter.statement import AlterType, CreateSequence, DropTypes, SqlStatement
+from rewriter.statement import AlterType, CreateRole, CreateSequence, DropTypes, SqlStatement
 from rewriter.syntax.parsing import Parsed
 
 _ENTRIES_MAX = 1024
@@ -125,7 +125,7 @@ def plan_key(request: StatementRequest, own: object) -> Hashable:
     settings = request.settings
     how = (request.batch is not None, request.form, own)
     text, dialect = request.parsed.text, request.dialect
-    meant = (settings.search_path, settings.as_of, settings.query_settings)
+    meant = (settings.search_path, settings.as_of, settings.query_settings, settings.role)
     return (text, dialect, meant, how, settings.limits)
 
 
@@ -140,4 +140,4 @@ def may_create_ids(parsed: Parsed) -> bool:
     statement = parsed.statement
     if isinstance(statement, SqlStatement):
         return statement.ast.key in {"create", "alter"}
-    return isinstance(statement, CreateSequence | AlterType | DropTypes)
+    return isinstance(statement, CreateSequence | AlterType | DropTypes | CreateRole)

@@ -15,8 +15,11 @@ from gateway.session.scan_info import scan_info_of
 from gateway.session.time_points import TimePoints
 from journal.model.plan import StatementKind, StatementPlan
 from journal.transactions.protocol import OpenJournal, OpenStatement
+from rewriter.access.check import check_access, check_reached
+from rewriter.access.seen import as_seen
 from rewriter.context import RewriteContext, TableScanInfo
 from rewriter.rewriter import rewrite_statement
+from rewriter.statement import Show
 
 
 class Planner:
@@ -74,8 +77,17 @@ class Planner:
             settings=setting,
             deferred=transaction.deferred,
             claims=claims,
+            role=settings.role,
         )
-        plan = rewrite_statement(parsed.statement, context)
+        rights = context.rights
+        if rights.is_admin:
+            plan = rewrite_statement(parsed.statement, context)
+        else:
+            reached = check_access(parsed.statement, context, request.stream_file)
+            if isinstance(parsed.statement, Show):
+                context = as_seen(context, rights)
+            plan = rewrite_statement(parsed.statement, context)
+            check_reached(plan, reached, context)
         if plan.kind is not StatementKind.DDL:
             catalogs = tuple(find(point).catalog for point in plan.points)
             entry = CachedPlan(

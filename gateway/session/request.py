@@ -20,6 +20,7 @@ class StatementRequest:
     """A statement as a session wants it run; ``batch`` holds the rows of an ``executemany``.
 
     ``skips`` says of the rows of a file that come so whether erased ones are left out.
+    ``stream_file`` is the file in which the client's own rows for a COPY are.
     """
 
     parsed: Parsed
@@ -29,6 +30,7 @@ class StatementRequest:
     batch: pa.Table | None = None
     form: PlanForm = PlanForm.FULL
     skips: bool | None = None
+    stream_file: str | None = None
 
     @property
     def explains(self) -> bool:

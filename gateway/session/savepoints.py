@@ -19,6 +19,15 @@ class SavepointSession(Protocol):
         """Begin a transaction where the next statement would begin one."""
 
 
+def in_progress() -> PalimpsestError:
+    """The error for a BEGIN inside a transaction."""
+    return PalimpsestError(
+        Code.ACTIVE_TRANSACTION,
+        "a transaction is in progress already",
+        advice="COMMIT or ROLLBACK it first; use SAVEPOINT to nest",
+    )
+
+
 def run_savepoint(
     session: SavepointSession, statement: Rollback | Savepoint | Release
 ) -> StatementOutcome:

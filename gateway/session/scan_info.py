@@ -9,6 +9,7 @@ from gateway.session.time_points import TimePoints
 from gateway.system_views.source import SystemViewSource
 from gateway.system_views.system import system_rows
 from journal.model.plan import StatementPlan
+from journal.model.visibility import visible_to
 from journal.transactions.protocol import OpenStatement
 from rewriter.context import RewriteContext, ScanInfos, TableScanInfo
 
@@ -48,6 +49,8 @@ def supply_system_rows(
         catalog = find(plan.points[0]).catalog
     context = RewriteContext(catalog, scan_info_of(statement, {}), times=find)
     columns = view_columns(statement, context)
-    seen = SystemViewSource(catalog, statement.committed, settings, columns, activity)
+    rights = statement.transaction.catalog.rights_of(settings.role)
+    shown = visible_to(catalog, rights)
+    seen = SystemViewSource(shown, statement.committed, settings, columns, activity)
     for name in sorted(plan.system):
         statement.session.show_arrow(name, system_rows(name, seen))

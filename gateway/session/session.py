@@ -11,6 +11,7 @@ rewritten and run is the executor's; nothing here builds SQL.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -18,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from gateway.access.passwords import has_password, without_password
+from gateway.access.procedures import check_file
 from gateway.config import Settings
 from gateway.session.cancellation import Cancellation
 from gateway.session.client_folder import in_folder
@@ -34,6 +37,7 @@ from gateway.session.prepared import run_prepared
 from gateway.session.request import StatementRequest
 from gateway.session.results import StreamedRows
 from gateway.session.retries import RetryPolicy
+from gateway.session.roles import acting_user
 from gateway.session.setting_statements import LocalSettings
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import P_USER
@@ -43,6 +47,7 @@ from journal.transactions.protocol import OpenJournal
 from journal.transactions.temporary import Temporary
 from journal.transactions.transaction import Status, Transaction
 from journal.transactions.transaction_rows import Author
+from rewriter.context import PlanForm
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.statement import Call, Deallocate, Erase, Execute, Prepare
 from rewriter.syntax.parsing import Parsed, parse
@@ -94,6 +99,7 @@ class Session:
         self.folder: str | None = None
         """The folder in which the client works; None: that of this process."""
         self._names: CommitNames | None = None
+        self._stream_file: str | None = None
 
     @property
     def status(self) -> str:
@@ -136,11 +142,15 @@ class Session:
         """Run a change for each row of parameters, all of them or none."""
         return execute_many(self, text, rows)
 
-    def run_text(self, text: str) -> StatementOutcome:
-        """Run one statement in DuckDB's dialect, whatever the session's is."""
+    def run_text(self, text: str, file: str | None = None) -> StatementOutcome:
+        """Run one statement in DuckDB's dialect; ``file`` has rows that the client has sent."""
         (parsed,) = parse(text, "duckdb", self.settings.limits)
-        # The text names the plan in the cache, where a client's text in another dialect may stand.
-        return self.run(replace(parsed, text=f"{text} -- built"))
+        self._stream_file = file
+        try:
+            # The text names the plan in the cache, where one in another dialect may stand.
+            return self.run(replace(parsed, text=f"{text} -- built"))
+        finally:
+            self._stream_file = None
 
     def perform(self, what: Operation[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run an operation on this session."""
@@ -178,7 +188,8 @@ class Session:
             except PalimpsestError:
                 self._mark_failed()
                 raise
-            self.executor.planner.cache.put_statements(key, found)
+            if not any(map(has_password, found)):
+                self.executor.planner.cache.put_statements(key, found)
         return found
 
     def run(
@@ -192,23 +203,24 @@ class Session:
         self, parsed: Parsed, parameters: Parameters, batch: pa.Table | None
     ) -> StatementOutcome:
         self.cancellation.check()
+        if has_password(parsed):
+            parsed = without_password(parsed, os.urandom)
         if self.folder is not None:
             parsed = in_folder(parsed, self.folder)
         control = run_control(self, parsed)
         if control is not None:
             return control
         bound = {} if batch is not None else self._bind(parsed, parameters)
-        bound[P_USER] = self.user
+        bound[P_USER] = acting_user(self)
         match parsed.statement:
             case Call() | Erase():
-                self._check_writable()
-                # It brings every job and what jobs are made of.
                 from gateway.procedures.calls import run_maintenance
 
                 return run_maintenance(self, parsed, parsed.statement, bound)
             case Prepare() | Execute() | Deallocate():
                 return self._run_prepared(parsed, bound)
             case _ if is_copy(parsed):
+                check_file(parsed, self.settings, self.catalog, self._stream_file)
                 return run_copy_from(self, parsed, bound)
             case _:
                 return self.run_bound(parsed, bound, batch)
@@ -251,11 +263,9 @@ class Session:
         batch: pa.Table | None = None,
         skips: bool | None = None,
     ) -> StatementOutcome:
-        """Run a statement of SQL whose parameters have values, by their names in plans.
-
-        ``skips``: whether erased rows of a batch that a file held are left out.
-        """
-        request = StatementRequest(parsed, bound, self.settings, self.dialect, batch, skips=skips)
+        """Run a statement whose parameters have values; ``skips`` erased rows of a file."""
+        how = (batch, PlanForm.FULL, skips, self._stream_file)
+        request = StatementRequest(parsed, bound, self.settings, self.dialect, *how)
         if self.transaction is None and self.autocommit:
             return self._autocommit(request)
         if self.transaction is None:
@@ -331,11 +341,7 @@ class Session:
         """Start an explicit transaction."""
         if self.transaction is not None and (self.transaction.explicit or self.transaction.writes):
             self._mark_failed()
-            raise PalimpsestError(
-                Code.ACTIVE_TRANSACTION,
-                "a transaction is in progress already",
-                advice="COMMIT or ROLLBACK it first; use SAVEPOINT to nest",
-            )
+            raise in_progress()
         if self.transaction is not None:
             self._undo(self.transaction)
         self.transaction = self._client_transaction(read_only=read_only, explicit=True)
@@ -355,11 +361,6 @@ class Session:
         found = self.new_transaction(read_only=read_only, explicit=explicit)
         found.timing = ConstraintTiming()
         return found
-
-    def _check_writable(self) -> None:
-        """Raise READ_ONLY in a session that writes nothing."""
-        if self.settings.is_read_only:
-            self.new_transaction().check_writable("maintenance")
 
     def commit(self) -> None:
         """End the transaction; a failed one is rolled back and the error says so."""

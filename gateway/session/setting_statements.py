@@ -11,8 +11,10 @@ from sqlglot import exp
 from gateway.config import Settings
 from gateway.session.executor import Executor
 from gateway.session.outcome import StatementOutcome
+from gateway.session.roles import with_role
 from gateway.session.set_values import after_set
 from journal.model.schema import CatalogSnapshot
+from journal.model.visibility import visible_to
 from journal.transactions.protocol import OpenJournal
 from journal.transactions.transaction import Transaction
 from rewriter.statement import SetSetting
@@ -74,12 +76,22 @@ class LocalSettings:
 
 def _after(session: SettingSession, statement: SetSetting) -> Settings:
     if statement.value is None and statement.name.lower() == _ALL:
-        return replace(session.settings_at_start, prepared=session.settings.prepared)
+        now = session.settings
+        return replace(
+            session.settings_at_start,
+            prepared=now.prepared,
+            role=now.role,
+            login_role=now.login_role,
+        )
     if isinstance(statement.value, exp.Table) and session.transaction is None:
         # USE is to find what others have made since this session last looked.
         session.journal.begin(explicit=True).rollback()
     before = session.settings
-    after = after_set(before, statement.name, statement.value, session.catalog, session.user)
+    if statement.name.lower() == "role":
+        return with_role(before, statement.value, session.catalog)
+    catalog = session.catalog
+    seen = visible_to(catalog, catalog.rights_of(before.role))
+    after = after_set(before, statement.name, statement.value, seen, session.user)
     if after.timezone is not None and after.timezone != before.timezone:
         with session.journal.reading_session() as store:
             store.use_zone(after.timezone)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from gateway.access.ownership import with_owners
 from gateway.session.bulk_loads import without_suppressed
 from gateway.session.diagnosis import with_position
 from gateway.session.file_copies import export_rows
@@ -52,7 +53,9 @@ def run_steps(
 def record_writes(statement: OpenStatement, run: StatementRun, request: StatementRequest) -> None:
     """Add the writes of a statement to its transaction."""
     if run.rows or run.changes:
-        rows, changes, text = tuple(run.rows), tuple(run.changes), digest(request.parsed)
+        rows, text = tuple(run.rows), digest(request.parsed)
+        catalog = statement.transaction.catalog
+        changes = with_owners(run.changes, catalog, request.settings.role)
         statement.transaction.record(StatementWrites(run.version, rows, changes, text))
 
 

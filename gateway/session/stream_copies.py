@@ -102,8 +102,9 @@ class StreamCopy:
         ast.set("params", form.options(_NULL))
         if file.seek(0, os.SEEK_END) == 0:
             return self._session.run_text(_no_rows(ast).sql(dialect="duckdb"))
-        ast.set("files", [exp.Literal.string(str(self._path))])
-        return self._session.run_text(ast.sql(dialect="duckdb"))
+        path = str(self._path)
+        ast.set("files", [exp.Literal.string(path)])
+        return self._session.run_text(ast.sql(dialect="duckdb"), path)
 
     def data(self) -> IO[bytes]:
         """What was written so far, from its beginning."""

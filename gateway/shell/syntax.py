@@ -51,6 +51,11 @@ ALTER TABLE t UNSET POLICY [(RETENTION, ..)]     SHOW POLICY t""",
   requests that name people: palimpsest erase submit""",
     "PLACE HOLD": """PLACE HOLD ON t [WHERE ..] REASON '..'
 PLACE HOLD FOR SUBJECT email = '..' REASON '..'     RELEASE HOLD 'id'""",
+    "CREATE ROLE": """CREATE ROLE | USER r [LOGIN] [PASSWORD '..'] [VALID UNTIL '..'] [IN ROLE s]
+ALTER ROLE r options | RENAME TO s     DROP ROLE r     SET ROLE r""",
+    "GRANT": """GRANT SELECT [(a, b)], UPDATE | ALL ON t | ALL TABLES IN SCHEMA s | SCHEMA s
+  | SYSTEM TO r | PUBLIC [WITH GRANT OPTION]     GRANT r TO s [WITH ADMIN OPTION]
+REVOKE .. ON t FROM r [CASCADE]""",
     "CALL": """CALL system.flush(['t'])                         seals heads into segments
 CALL system.compact | retain | purge | verify('t', dry_run => true)
 CALL system.backup('t', name => '..')            a list of what there is, kept under a name

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from journal.erasure.requests import ErasureRequest, Outcome, State, Target
-from journal.erasure.seam import ErasureJournal
+from journal.erasure.seam import ErasureJournal, SecretJournal
 from journal.erasure.secret import lasting_secret
-from journal.model.store_session import StoreSession
+from journal.model.store_session import RecordSession, StoreSession
 from journal.records import erasure_rows as rows_of
 from journal.records.erasure_rows import AuditRow
 
@@ -26,8 +26,8 @@ _FIRST = "0" * 64
 
 
 def record(
-    journal: ErasureJournal,
-    session: StoreSession,
+    journal: SecretJournal,
+    session: RecordSession,
     actor: str,
     action: str,
     what: str,

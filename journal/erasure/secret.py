@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.store_session import StoreSession
+from journal.model.store_session import RecordSession
 from journal.records import erasure_rows as rows_of
 from journal.records import maintenance as holds_of
 
@@ -26,7 +26,7 @@ _FILE = "secret.key"
 _BYTES = 32
 
 
-def lasting_secret(journal: SecretJournal, session: StoreSession) -> str:
+def lasting_secret(journal: SecretJournal, session: RecordSession) -> str:
     """The secret to hash with; made only while nothing depends on one.
 
     One that got lost is never replaced by itself: with another, whoever was erased could be

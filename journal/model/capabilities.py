@@ -19,6 +19,7 @@ class Capabilities:
     - ``collations``: texts compare and sort by other orders than that of their bytes.
     - ``equates_texts``: a collation may call texts equal whose bytes differ.
     - ``enums``: columns and casts of a type with values in an order.
+    - ``access_control``: changes of roles and grants enter an audit log in their commit.
     - ``column_name``: what journals call a new column; the same, unless the store lacks the name.
     """
 
@@ -29,5 +30,6 @@ class Capabilities:
     equates_texts: bool = False
     enums: bool = False
     accesses_files: bool = False
+    access_control: bool = False
     folder: Path | None = None
     column_name: Callable[[str], str] = str

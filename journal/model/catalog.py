@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from journal.model.access import DropRole, ObjectKey, ObjectKind, PutAccess, PutRole
+from journal.model.access_json import access_from_json, access_to_json, role_from_json
 from journal.model.foreign_key import Deferral, ForeignKey, ReferenceAction
 from journal.model.named_definitions import (
     DropDefinition,
@@ -37,6 +39,7 @@ from journal.model.schema import (
     TableName,
     Unique,
     View,
+    relation_key,
 )
 from journal.model.sequence_changes import DropSequence, PutSequence
 from journal.model.version import VersionType
@@ -46,13 +49,16 @@ def apply(catalog: CatalogSnapshot, change: CatalogChange) -> CatalogSnapshot:
     """The catalog after one change."""
     match change:
         case PutRelation(relation, instead_of):
-            return catalog.with_relation(relation, instead_of=instead_of)
+            moved = _with_moved_view(catalog, relation, instead_of)
+            return moved.with_relation(relation, instead_of=instead_of)
         case DropRelation(name):
-            return catalog.without_relation(name)
+            # What is known of a dropped table stays for UNDROP, by a number that is its own.
+            return _without_access(catalog, ObjectKind.VIEW, name).without_relation(name)
         case PutSchema(schema):
             return catalog.with_schema(schema)
         case DropSchema(schema):
-            return catalog.without_schema(schema)
+            gone = TableName(schema, "")
+            return _without_access(catalog, ObjectKind.SCHEMA, gone).without_schema(schema)
         case PutSequence(sequence, instead_of):
             return catalog.with_sequence(sequence, instead_of=instead_of)
         case DropSequence(name):
@@ -61,6 +67,24 @@ def apply(catalog: CatalogSnapshot, change: CatalogChange) -> CatalogSnapshot:
             return catalog.with_definition(found, gone)
         case DropDefinition(found):
             return catalog.without_definition(definition_key(found))
+        case PutRole() | DropRole() | PutAccess():
+            return catalog.with_access(catalog.access.after(change))
+
+
+def _with_moved_view(
+    catalog: CatalogSnapshot, relation: Relation, instead_of: TableName | None
+) -> CatalogSnapshot:
+    """The catalog where what is known of a view goes with it to its new name."""
+    old = None if instead_of is None else catalog.get(instead_of)
+    if not isinstance(relation, View) or not isinstance(old, View):
+        return catalog
+    access = catalog.access.moved(relation_key(old), relation_key(relation))
+    return catalog if access is catalog.access else catalog.with_access(access)
+
+
+def _without_access(catalog: CatalogSnapshot, kind: ObjectKind, name: TableName) -> CatalogSnapshot:
+    access = catalog.access.without([ObjectKey(kind, 0, *name.key)])
+    return catalog if access is catalog.access else catalog.with_access(access)
 
 
 def touched(change: CatalogChange) -> list[TableName]:
@@ -78,6 +102,8 @@ def touched(change: CatalogChange) -> list[TableName]:
             return [found.name]
         case PutSchema(schema) | DropSchema(schema):
             return [TableName(schema, "")]
+        case PutRole() | DropRole() | PutAccess():
+            return []
 
 
 def change_to_json(change: CatalogChange) -> dict[str, Any]:
@@ -113,6 +139,12 @@ def change_to_json(change: CatalogChange) -> dict[str, Any]:
             return {"action": "define", "definition": to_json(found), "instead_of": earlier}
         case DropDefinition(found):
             return {"action": "undefine", "definition": to_json(found)}
+        case PutRole(role):
+            return {"action": "put-role", "role": asdict(role)}
+        case DropRole(role_id):
+            return {"action": "drop-role", "role": role_id}
+        case PutAccess(access):
+            return {"action": "put-access", "access": access_to_json(access)}
 
 
 def change_from_json(data: dict[str, Any]) -> CatalogChange:
@@ -142,6 +174,12 @@ def change_from_json(data: dict[str, Any]) -> CatalogChange:
             return PutDefinition(found, None if gone is None else from_json(gone))
         case "undefine":
             return DropDefinition(from_json(data["definition"]))
+        case "put-role":
+            return PutRole(role_from_json(data["role"]))
+        case "drop-role":
+            return DropRole(int(data["role"]))
+        case "put-access":
+            return PutAccess(access_from_json(data["access"]))
         case other:
             raise ValueError(f"unknown catalog change {other!r}")
 

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from sqlglot import exp
 
+from journal.model.access import AccessChange
 from journal.model.errors import Code, Position
 from journal.model.named_definitions import DropDefinition, PutDefinition
 from journal.model.number_source import CounterPosition, NumberSource
@@ -274,7 +275,7 @@ class DropSchema:
 
 
 _OfSequence = PutSequence | DropSequence
-_OfDefinition = PutDefinition | DropDefinition
+_OfDefinition = PutDefinition | DropDefinition | AccessChange
 CatalogChange = PutRelation | DropRelation | PutSchema | DropSchema | _OfSequence | _OfDefinition
 
 

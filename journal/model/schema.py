@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from journal.model.access import AccessControl, ObjectKey, ObjectKind, Rights
 from journal.model.foreign_key import ForeignKey
 from journal.model.named_definitions import Definition, UserType, definition_key
 from journal.model.sequence import Sequence as Sequence
@@ -228,6 +229,14 @@ class View:
 Relation = Table | View
 
 
+def relation_key(found: Relation) -> ObjectKey:
+    """Under which key the access of a table or view is known."""
+    if isinstance(found, Table):
+        return ObjectKey(ObjectKind.TABLE, found.id)
+    schema, name = found.name.key
+    return ObjectKey(ObjectKind.VIEW, 0, schema, name)
+
+
 @dataclass(frozen=True, slots=True)
 class Reference:
     """A foreign key between the two tables that it is about, which may be one and the same."""
@@ -248,7 +257,7 @@ class CatalogSnapshot:
     ``home`` is the schema of names without one, which every store has from the beginning.
     ``own`` is the schema of the relations that one session alone sees; None in stores without.
     ``database`` is what all schemas together are called.
-    ``definitions`` are types and macros, by kind, schema and name.
+    ``definitions`` are types and macros, by kind, schema and name; ``access`` who may do what.
     """
 
     generation: int
@@ -263,6 +272,7 @@ class CatalogSnapshot:
     definitions: Mapping[tuple[str, str, str], Definition] = field(
         default_factory=lambda: MappingProxyType({})
     )
+    access: AccessControl = field(default_factory=AccessControl)
     _references: list[References] = field(
         default_factory=list, init=False, repr=False, compare=False
     )
@@ -392,6 +402,14 @@ class CatalogSnapshot:
     def user_types(self) -> Iterator[UserType]:
         """Every type of a user's."""
         return (d for d in self.definitions.values() if isinstance(d, UserType))
+
+    def rights_of(self, role: int | None) -> Rights:
+        """What a role may do; None is nobody's session, which may do everything."""
+        return Rights(self.access, role, fold(self.home))
+
+    def with_access(self, access: AccessControl) -> CatalogSnapshot:
+        """A copy in which others may do what ``access`` says."""
+        return replace(self, generation=self.generation + 1, access=access)
 
     def with_schema(self, schema: str) -> CatalogSnapshot:
         """A copy with one more schema."""

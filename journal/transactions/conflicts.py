@@ -14,6 +14,7 @@ from functools import partial
 import pyarrow as pa
 from sqlglot import exp
 
+from journal.model.access import AccessControl, DropRole, PutAccess, PutRole
 from journal.model.catalog import touched
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import CatalogChange, PutRelation, Query
@@ -136,6 +137,7 @@ def check_catalog(transaction: Transaction, committed: JournalState) -> None:
     if now is began:
         return
     for _, change in transaction.changes():
+        _check_access(change, began.access, now.access)
         for index in _put_indexes(change):
             if began.index(index) is None and now.index(index) is not None:
                 raise _changed(str(index))
@@ -148,6 +150,24 @@ def check_catalog(transaction: Transaction, committed: JournalState) -> None:
         before, after = began.by_id(table_id), now.by_id(table_id)
         if before is not None and before != after:
             raise _changed(str(before.name))
+
+
+def _check_access(change: CatalogChange, began: AccessControl, now: AccessControl) -> None:
+    """Raise if somebody else changed the same role, or who may do what with the same object."""
+    match change:
+        case PutAccess(access):
+            if began.objects.get(access.key) != now.objects.get(access.key):
+                raise _changed(f"who may use a {access.key.kind}")
+        case PutRole(role):
+            is_taken = began.by_name(role.name) is None and now.by_name(role.name) is not None
+            of = {m.role for m in role.memberships} & began.roles.keys()
+            is_changed = began.roles.get(role.id) != now.roles.get(role.id)
+            if is_changed or is_taken or not of <= now.roles.keys():
+                raise _changed(f"role {role.name}")
+        case DropRole(role_id):
+            gone = [(a.owner, a.grants) for a in began.named_by(role_id)]
+            if gone != [(a.owner, a.grants) for a in now.named_by(role_id)]:
+                raise _changed("a role")
 
 
 def _put_indexes(change: CatalogChange) -> list[TableName]:

@@ -123,7 +123,9 @@ def without_store(
         dialect=read,
         describe=query_columns,
         new_table_id=max(ids, default=0) + 1,
-        capabilities=Capabilities(collations=True, equates_texts=True, enums=True),
+        capabilities=Capabilities(
+            collations=True, equates_texts=True, enums=True, access_control=True
+        ),
     )
     plan = rewrite_statement(parsed.statement, context)
     for table in filter(None, map(catalog.by_id, sorted(_ids(plan)))):

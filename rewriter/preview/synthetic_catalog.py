@@ -47,7 +47,9 @@ def catalog_of(statements: Sequence[Parsed], dialect: str) -> CatalogSnapshot:
             dialect=dialect,
             describe=query_columns,
             new_table_id=number,
-            capabilities=Capabilities(collations=True, equates_texts=True, enums=True),
+            capabilities=Capabilities(
+                collations=True, equates_texts=True, enums=True, access_control=True
+            ),
         )
         if isinstance(parsed.statement, SessionStatement):
             continue

@@ -158,6 +158,22 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "ERASE": _each("ERASE FROM t WHERE k = 1 REASON 'asked'"),
     "PLACE HOLD": _each("PLACE HOLD ON t WHERE k = 1 REASON 'a case'", "RELEASE HOLD 'id'"),
+    "CREATE ROLE": _each(
+        "CREATE ROLE readers",
+        "CREATE USER ann PASSWORD 'one' VALID UNTIL '2030-01-01' IN ROLE readers",
+        "ALTER ROLE ann NOLOGIN",
+        "DROP ROLE ann",
+    ),
+    "GRANT": _each(
+        "GRANT SELECT (k, a), UPDATE ON t TO PUBLIC",
+        "GRANT HISTORY ON ALL TABLES IN SCHEMA hr TO PUBLIC WITH GRANT OPTION",
+        "GRANT ERASE ON SYSTEM TO nobody",
+        "GRANT readers TO ann WITH ADMIN OPTION",
+        "REVOKE ALL ON t FROM PUBLIC CASCADE",
+        "REVOKE GRANT OPTION FOR SELECT ON t FROM PUBLIC",
+        "ALTER TABLE t OWNER TO ann",
+        "SET ROLE ann",
+    ),
     "CALL": _each("CALL system.flush('t')"),
 }
 """The examples of each form that ``\\h`` in the shell shows, by its name there."""

@@ -31,8 +31,10 @@ from rewriter.syntax.alter import recognise_alter
 from rewriter.syntax.clause_order import aliases_last
 from rewriter.syntax.constraints import set_constraints
 from rewriter.syntax.erase import recognise_erase
+from rewriter.syntax.grants import recognise_grant
 from rewriter.syntax.macro import recognise_macro
 from rewriter.syntax.prepared import deallocate, execute, parsed_arguments
+from rewriter.syntax.roles import recognise_role
 from rewriter.syntax.sequence import recognise_sequence
 from rewriter.syntax.user_types import recognise_type
 
@@ -220,7 +222,7 @@ def _not_serializable(token: Token) -> PalimpsestError:
     )
 
 
-_WITHOUT_SIGN = {"SCHEMA": "schema", "NAMES": "client_encoding"}
+_WITHOUT_SIGN = {"SCHEMA": "schema", "NAMES": "client_encoding", "ROLE": "role"}
 """Settings whose value stands behind the name without a sign, and their names."""
 
 
@@ -283,6 +285,9 @@ def _alter(tokens: list[Token], parse: ParseTokens) -> Statement | None:
 
 
 def _definition(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    of_role = recognise_role(tokens, parse)
+    if of_role is not None:
+        return of_role
     found = recognise_sequence(tokens, parse) or recognise_type(tokens, parse)
     return found or recognise_macro(tokens, parse)
 
@@ -353,6 +358,8 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "CREATE": _definition,
     "DROP": _definition,
     "ERASE": recognise_erase,
+    "GRANT": recognise_grant,
+    "REVOKE": recognise_grant,
     "OPTIMIZE": upkeep.optimize,
     "VACUUM": upkeep.vacuum,
     "CHECKPOINT": upkeep.checkpoint,

@@ -27,6 +27,7 @@ from journal.local_engine.memory_database import MemoryDatabase
 from journal.model.errors import Code, PalimpsestError
 from journal.model.result_column import ResultColumn
 from journal.model.schema import View
+from journal.model.visibility import visible_to
 
 _EXAMPLES: dict[int, Any] = {16: True, 20: 0, 21: 0, 23: 0, 26: 0, 1009: [""], 1028: [0]}
 """Values by types; a NULL is no name, for one."""
@@ -78,8 +79,8 @@ class CatalogReader:
     def _filled(self) -> MemoryDatabase:
         """The database, as the catalog is now."""
         session = self._session
-        catalog = session.catalog
-        seen = (catalog.generation, id(catalog), session.settings)
+        catalog = visible_to(session.catalog, session.catalog.rights_of(session.settings.role))
+        seen = (session.catalog.generation, id(session.catalog), session.settings)
         if self._engine is None:
             self._engine = MemoryDatabase()
         elif seen == self._seen:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from journal.erasure import guard
+from journal.erasure.access_log import record_access_changes
 from journal.local_engine import layout
 from journal.local_engine.rows import show_rows
 from journal.local_engine.session import DuckDBSession
@@ -191,6 +192,8 @@ class Commits:
             self._check(session, transaction, committed, self._records)
             plan = self._planned(session, transaction, journal.clock.floor)
             tables = section.append(journal.warehouse, session, committed, plan)
+            changes = transaction.changes()
+            record_access_changes(journal, session, committed.catalog, changes, author.user)
         row = transaction_row(plan.writes, transaction.message, author, plan.catalog)
         self._finish(session, plan, tables, [row])
         if plan.catalog is not committed.catalog:

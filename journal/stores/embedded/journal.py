@@ -67,6 +67,7 @@ class Journal:
     ) -> None:
         self.root = root
         self.capabilities = Capabilities(
+            access_control=True,
             accesses_files=True,
             collations=True,
             equates_texts=True,

@@ -80,6 +80,7 @@ class HiveJournal:
     ) -> None:
         self.store = store
         self.capabilities = Capabilities(
+            access_control=True,
             raises_in_sql=False,
             foreign_keys=False,
             expands_lists=False,

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from journal.erasure import guard
+from journal.erasure.access_log import record_access_changes
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import DropRelation, PutRelation
 from journal.model.schema import Table
@@ -208,6 +209,8 @@ class _Attempt:
         rows_of.add_claims(connection, plan.version, self._claims)
         # Clocks of gateways may differ, so claims are kept longer than anybody relies on them.
         rows_of.forget_claims(connection, plan.version - 2 * CLAIMS_KEPT_US)
+        changes, author = self._transaction.changes(), self._author
+        record_access_changes(self._journal, connection, committed.catalog, changes, author.user)
         following = records.record_commit(
             connection, row, plan, committed, tables, (self._transaction.message, self._author)
         )

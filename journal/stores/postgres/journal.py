@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 
 from journal.erasure import guard
+from journal.erasure.access_log import record_access_changes
 from journal.model.capabilities import Capabilities
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
@@ -56,7 +57,7 @@ class DatabaseJournal:
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
         self.store = store
-        self.capabilities = Capabilities(collations=True, enums=True)
+        self.capabilities = Capabilities(collations=True, enums=True, access_control=True)
         skew_max_us = store.skew_max_us
         self._new_id = new_id
         self.staged: set[str] = set()
@@ -182,6 +183,9 @@ class DatabaseJournal:
                     self._check_fence(session, transaction, committed)
                     written = section.write(
                         session, transaction, committed, row, self.clock, author, alongside
+                    )
+                    record_access_changes(
+                        self, session, committed.catalog, transaction.changes(), author.user
                     )
                 self.conclude(session, written)
                 self.staged.difference_update(f.path for f in staged_files(transaction.writes))

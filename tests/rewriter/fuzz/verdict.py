@@ -125,6 +125,7 @@ def context_of(
         new_table_id=max((t.id for t in catalog.tables()), default=0) + 1,
         form=form,
         capabilities=Capabilities(
+            access_control=True,
             raises_in_sql=store.raises_in_sql,
             foreign_keys=store.foreign_keys,
             accesses_files=store.dialect == "duckdb",

@@ -107,6 +107,7 @@ class Rewriting:
             form=form,
             claims=True,
             capabilities=Capabilities(
+                access_control=True,
                 foreign_keys=self.store.foreign_keys,
                 enums=self.store.dialect == "duckdb",
                 collations=self.store.dialect != "spark",

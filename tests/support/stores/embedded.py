@@ -117,6 +117,7 @@ KIND = StoreKind(
     "embedded",
     frozenset(
         {
+            Capability.ACCESS_CONTROL,
             Capability.ALL_TYPES,
             Capability.BACKUPS,
             Capability.ERASURE,

@@ -21,6 +21,7 @@ Row = tuple[Any, ...]
 class Capability(Enum):
     """What a kind of store may lack; the value completes "a store without ..."."""
 
+    ACCESS_CONTROL = "roles and privileges"
     ADOPTION = "tables of others that can be adopted"
     ALL_TYPES = "every type of the gateway"
     BACKUPS = "backups"

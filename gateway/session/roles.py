@@ -1,0 +1,56 @@
+"""SET ROLE: a session goes on with the privileges of a role that its user is a member of."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+from sqlglot import exp
+
+from gateway.config import Settings
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import CatalogSnapshot
+
+
+class RoleSession(Protocol):
+    """What of a session says who acts."""
+
+    settings: Settings
+    user: str | None
+
+    @property
+    def catalog(self) -> CatalogSnapshot:
+        """The current catalog, as the session sees it."""
+
+
+def acting_user(session: RoleSession) -> str | None:
+    """What CURRENT_USER gives: the role that was set, or who has logged in."""
+    settings = session.settings
+    if settings.role is None or settings.role == settings.login_role:
+        return session.user
+    found = session.catalog.access.roles.get(settings.role)
+    return session.user if found is None else found.name
+
+
+def with_role(settings: Settings, value: exp.Expr | None, catalog: CatalogSnapshot) -> Settings:
+    """Settings after SET ROLE; NONE and RESET ROLE go back to who has logged in.
+
+    Raises UNKNOWN_ROLE, and PRIVILEGE where the user is no member of the role.
+    """
+    name = "none" if value is None else str(value.name or value.sql())
+    if name.lower() == "none":
+        return replace(settings, role=settings.login_role)
+    found = catalog.access.by_name(name)
+    if found is None:
+        raise PalimpsestError(
+            Code.UNKNOWN_ROLE, f'role "{name}" does not exist', advice="check the spelling"
+        )
+    login = settings.login_role
+    members = catalog.access.member_of(login or 0, inherited=False)
+    if not catalog.rights_of(login).is_admin and found.id not in members:
+        raise PalimpsestError(
+            Code.PRIVILEGE,
+            f'permission denied to set role "{found.name}"',
+            advice="become a member of the role: GRANT role TO user",
+        )
+    return replace(settings, role=found.id)

@@ -1,0 +1,119 @@
+"""Changes of roles and grants enter the audit log in the commit that makes them.
+
+An entry says what was granted and revoked, and which attributes of a role are others; a password is
+"changed", whatever it was. Who makes a table is its owner without an entry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any
+
+from journal.erasure import audit
+from journal.erasure.seam import SecretJournal
+from journal.model.access import (
+    PUBLIC,
+    AccessControl,
+    DropRole,
+    ObjectKey,
+    ObjectKind,
+    PrivilegeGrant,
+    PutAccess,
+    PutRole,
+    Role,
+)
+from journal.model.catalog import apply
+from journal.model.plan import CatalogChange
+from journal.model.schema import CatalogSnapshot
+from journal.model.store_session import RecordSession
+from journal.model.version import Version
+
+
+def record_access_changes(
+    journal: SecretJournal,
+    session: RecordSession,
+    before: CatalogSnapshot,
+    changes: Iterable[tuple[Version, CatalogChange]],
+    actor: str | None,
+) -> None:
+    """Append an entry for each change of access, in the transaction that commits it."""
+    catalog = before
+    for _, change in changes:
+        after = apply(catalog, change)
+        if isinstance(change, PutRole | DropRole | PutAccess):
+            entry = _entry(catalog, after, change)
+            if entry is not None:
+                audit.record(journal, session, actor or "somebody", *entry)
+        catalog = after
+
+
+def _entry(
+    before: CatalogSnapshot, after: CatalogSnapshot, change: PutRole | DropRole | PutAccess
+) -> tuple[str, str, dict[str, Any]] | None:
+    """Action, object and detail; None for what is no news."""
+    old, new = before.access, after.access
+    match change:
+        case DropRole(gone):
+            return "role.drop", _name(old, gone), {}
+        case PutRole(role):
+            known = old.roles.get(role.id)
+            action = "role.create" if known is None else "role.alter"
+            return action, role.name, _differences(known, role, new)
+        case PutAccess(access):
+            known_access = old.of(access.key)
+            granted = _shown(set(access.grants) - set(known_access.grants), new)
+            revoked = _shown(set(known_access.grants) - set(access.grants), old)
+            detail: dict[str, Any] = {}
+            if granted:
+                detail["granted"] = granted
+            if revoked:
+                detail["revoked"] = revoked
+            if access.owner != known_access.owner and access.key in old.objects:
+                detail["owner"] = None if access.owner is None else _name(new, access.owner)
+            return ("access.change", shown_object(access.key, after), detail) if detail else None
+
+
+def _differences(known: Role | None, role: Role, access: AccessControl) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in fields(Role):
+        value = getattr(role, field.name)
+        if field.name == "id" or (known is not None and value == getattr(known, field.name)):
+            continue
+        if field.name == "verifier":
+            found["password"] = "none" if value is None else "set"
+        elif field.name == "memberships":
+            found["member_of"] = [
+                _name(access, m.role) + (" with admin option" if m.admin else "") for m in value
+            ]
+        else:
+            found[field.name] = value
+    return found
+
+
+def _shown(grants: Iterable[PrivilegeGrant], access: AccessControl) -> list[str]:
+    return sorted(
+        f"{g.privilege}{f' ({g.column})' if g.column else ''} to {_name(access, g.role)}"
+        + (" with grant option" if g.grantable else "")
+        for g in grants
+    )
+
+
+def _name(access: AccessControl, role: int) -> str:
+    if role == PUBLIC:
+        return "PUBLIC"
+    known = access.roles.get(role)
+    return str(role) if known is None else known.name
+
+
+def shown_object(key: ObjectKey, catalog: CatalogSnapshot) -> str:
+    """An object as people call it: ``table main.people``."""
+    if key.kind is ObjectKind.TABLE:
+        found = catalog.by_id(key.id)
+        return f"table {key.id if found is None else found.name}"
+    if key.kind is ObjectKind.SEQUENCE:
+        name = next((str(s.name) for s in catalog.sequences.values() if s.id == key.id), key.id)
+        return f"sequence {name}"
+    if key.kind is ObjectKind.DATABASE:
+        return "the database"
+    return f"{key.kind} {key.schema}" + (f".{key.name}" if key.name else "")

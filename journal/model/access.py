@@ -1,0 +1,317 @@
+"""Who may do what: roles, and of each object its owner and its grants. Values without I/O.
+
+Roles, tables and sequences go by numbers that are never used again, so whatever is made anew under
+an old name inherits nothing; views, schemas and the database go by name. Role 0 is PUBLIC. What has
+no owner belongs to those who hold ADMIN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from types import MappingProxyType
+
+from journal.model.table_name import fold
+
+PUBLIC = 0
+"""The id of the role that everybody is a member of."""
+
+
+class Privilege(StrEnum):
+    """What a role may be granted on an object."""
+
+    SELECT = "SELECT"
+    INSERT = "INSERT"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    TRUNCATE = "TRUNCATE"
+    REFERENCES = "REFERENCES"
+    CREATE = "CREATE"
+    USAGE = "USAGE"
+    HISTORY = "HISTORY"
+    """Reading earlier versions of rows."""
+    MAINTAIN = "MAINTAIN"
+    """Running jobs."""
+    ERASE = "ERASE"
+    APPROVE = "APPROVE"
+    ACCESS = "ACCESS"
+    """Giving people what is stored of them."""
+    HOLD = "HOLD"
+    POLICY = "POLICY"
+    ADMIN = "ADMIN"
+    """Everything."""
+
+
+class ObjectKind(StrEnum):
+    """What privileges are granted on."""
+
+    TABLE = "table"
+    VIEW = "view"
+    SEQUENCE = "sequence"
+    SCHEMA = "schema"
+    DATABASE = "database"
+
+
+_OWN_OF_TABLES = (Privilege.HISTORY, Privilege.MAINTAIN, Privilege.POLICY)
+_OF_ROWS = (
+    Privilege.SELECT, Privilege.INSERT, Privilege.UPDATE, Privilege.DELETE, Privilege.TRUNCATE,
+    Privilege.REFERENCES,
+)  # fmt: skip
+STANDARD: Mapping[ObjectKind, tuple[Privilege, ...]] = {
+    ObjectKind.TABLE: _OF_ROWS,
+    ObjectKind.VIEW: _OF_ROWS,
+    ObjectKind.SEQUENCE: (Privilege.SELECT, Privilege.UPDATE, Privilege.USAGE),
+    ObjectKind.SCHEMA: (Privilege.CREATE, Privilege.USAGE),
+    ObjectKind.DATABASE: (Privilege.CREATE,),
+}
+"""What GRANT ALL means: the privileges of SQL. Ours are granted by their names."""
+GRANTABLE: Mapping[ObjectKind, tuple[Privilege, ...]] = {
+    **STANDARD,
+    ObjectKind.TABLE: (*_OF_ROWS, *_OWN_OF_TABLES),
+    ObjectKind.VIEW: (*_OF_ROWS, Privilege.HISTORY),
+    ObjectKind.DATABASE: (
+        Privilege.CREATE, *_OWN_OF_TABLES, Privilege.ERASE, Privilege.APPROVE, Privilege.ACCESS,
+        Privilege.HOLD, Privilege.ADMIN,
+    ),
+}  # fmt: skip
+OF_COLUMNS = frozenset({Privilege.SELECT, Privilege.INSERT, Privilege.UPDATE, Privilege.REFERENCES})
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """A role that another one is a member of; ``admin`` lets it make others members."""
+
+    role: int
+    admin: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """A role, which is a user where it ``can_login``.
+
+    ``verifier`` is what a password is checked against, never the password. ``valid_until`` is the
+    moment (ISO 8601, UTC) from which it is not taken any more. ``connection_limit`` -1: none.
+    """
+
+    id: int
+    name: str
+    can_login: bool = False
+    inherits: bool = True
+    creates_roles: bool = False
+    is_superuser: bool = False
+    connection_limit: int = -1
+    verifier: str | None = field(default=None, repr=False)
+    valid_until: str | None = None
+    memberships: tuple[Membership, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectKey:
+    """One object: by ``id``, or by ``schema`` and ``name`` (folded) where it has none."""
+
+    kind: ObjectKind
+    id: int = 0
+    schema: str = ""
+    name: str = ""
+
+
+DATABASE_KEY = ObjectKey(ObjectKind.DATABASE)
+
+
+@dataclass(frozen=True, slots=True)
+class PrivilegeGrant:
+    """A privilege of a role on an object, or on one of its columns (by physical name).
+
+    ``grantor`` is the role that granted it, PUBLIC where the owner did.
+    """
+
+    role: int
+    privilege: Privilege
+    column: str = ""
+    grantable: bool = False
+    grantor: int = PUBLIC
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectAccess:
+    """The owner of an object, None for ADMIN, and what is granted on it."""
+
+    key: ObjectKey
+    owner: int | None = None
+    grants: tuple[PrivilegeGrant, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PutRole:
+    """Catalog change: a new role, or one in the place of its earlier self."""
+
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class DropRole:
+    """Catalog change: a role disappears, and with it all memberships in it."""
+
+    role: int
+
+
+@dataclass(frozen=True, slots=True)
+class PutAccess:
+    """Catalog change: the owner and the grants of an object."""
+
+    access: ObjectAccess
+
+
+AccessChange = PutRole | DropRole | PutAccess
+
+
+@dataclass(frozen=True, slots=True)
+class AccessControl:
+    """All roles by id, and the access of objects of which something was ever said."""
+
+    roles: Mapping[int, Role] = field(default_factory=lambda: MappingProxyType({}))
+    objects: Mapping[ObjectKey, ObjectAccess] = field(default_factory=lambda: MappingProxyType({}))
+
+    def by_name(self, name: str) -> Role | None:
+        """The role of that name, compared without regard to case."""
+        wanted = fold(name)
+        return next((r for r in self.roles.values() if fold(r.name) == wanted), None)
+
+    def of(self, key: ObjectKey) -> ObjectAccess:
+        """The access of an object."""
+        return self.objects.get(key) or ObjectAccess(key)
+
+    def after(self, change: AccessChange) -> AccessControl:
+        """The same after a change."""
+        match change:
+            case PutRole(role):
+                return replace(self, roles=MappingProxyType({**self.roles, role.id: role}))
+            case DropRole(gone):
+                roles = {
+                    i: replace(r, memberships=tuple(m for m in r.memberships if m.role != gone))
+                    for i, r in self.roles.items()
+                    if i != gone
+                }
+                return replace(self, roles=MappingProxyType(roles))
+            case PutAccess(access):
+                objects = {**self.objects, access.key: access}
+                return replace(self, objects=MappingProxyType(objects))
+
+    def without(self, keys: Iterable[ObjectKey]) -> AccessControl:
+        """The same where nothing is known of some objects."""
+        gone = set(keys)
+        if gone.isdisjoint(self.objects):
+            return self
+        kept = {k: a for k, a in self.objects.items() if k not in gone}
+        return replace(self, objects=MappingProxyType(kept))
+
+    def moved(self, old: ObjectKey, new: ObjectKey) -> AccessControl:
+        """The same where an object has got another key."""
+        found = self.objects.get(old)
+        if found is None or old == new:
+            return self
+        kept = {k: a for k, a in self.objects.items() if k != old}
+        kept[new] = replace(found, key=new)
+        return replace(self, objects=MappingProxyType(kept))
+
+    def member_of(self, role: int, *, inherited: bool) -> frozenset[int]:
+        """All roles that a role is a member of, itself and PUBLIC included.
+
+        ``inherited``: only those whose privileges it has without SET ROLE.
+        """
+        found: set[int] = {PUBLIC}
+        rest = [role]
+        while rest:
+            known = self.roles.get(rest.pop())
+            if known is None or known.id in found:
+                continue
+            found.add(known.id)
+            if known.inherits or not inherited:
+                rest += [m.role for m in known.memberships]
+        return frozenset(found)
+
+    def named_by(self, role: int) -> Iterator[ObjectAccess]:
+        """The objects that a role owns, or has or gave privileges on."""
+        for access in self.objects.values():
+            named = any(role in (g.role, g.grantor) for g in access.grants)
+            if role != PUBLIC and (access.owner == role or named):
+                yield access
+
+
+@dataclass(frozen=True, slots=True)
+class Rights:
+    """What one role may do; ``role`` None may do everything.
+
+    ``home`` is the folded name of the schema that everybody may use from the beginning.
+    """
+
+    access: AccessControl
+    role: int | None
+    home: str = ""
+    names: frozenset[int] = field(init=False)
+    """The roles whose privileges it has."""
+    is_admin: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        names: frozenset[int] = frozenset()
+        is_admin = self.role is None
+        if self.role is not None:
+            names = self.access.member_of(self.role, inherited=True)
+            known = self.access.roles.get(self.role)
+            if known is None:
+                # A role that was dropped has not even what PUBLIC has.
+                names = frozenset()
+            grants = self.access.of(DATABASE_KEY).grants
+            is_admin = known is not None and (
+                known.is_superuser
+                or any(g.privilege is Privilege.ADMIN and g.role in names for g in grants)
+            )
+        object.__setattr__(self, "names", names)
+        object.__setattr__(self, "is_admin", is_admin)
+
+    def of(self, role: int | None) -> Rights:
+        """The rights of another role."""
+        return Rights(self.access, role, self.home)
+
+    def known(self, key: ObjectKey) -> ObjectAccess:
+        """The owner and the grants of an object, those of the beginning included."""
+        is_home = key.kind is ObjectKind.SCHEMA and key.schema == self.home
+        if is_home and key not in self.access.objects:
+            return ObjectAccess(key, None, (PrivilegeGrant(PUBLIC, Privilege.USAGE),))
+        return self.access.of(key)
+
+    def owns(self, key: ObjectKey) -> bool:
+        """True for the owner, for members of the owner, and for ADMIN."""
+        return self.is_admin or self.access.of(key).owner in self.names
+
+    def grants_on(self, key: ObjectKey) -> Iterator[PrivilegeGrant]:
+        """What the role is granted on an object."""
+        return (g for g in self.known(key).grants if g.role in self.names)
+
+    def may(self, key: ObjectKey, privilege: Privilege) -> bool:
+        """True for a privilege on the whole object; ours may be held on the database."""
+        if self.owns(key):
+            return True
+        if any(g.privilege is privilege and not g.column for g in self.grants_on(key)):
+            return True
+        is_wide = privilege in _OWN_OF_TABLES and key != DATABASE_KEY
+        return is_wide and self.may(DATABASE_KEY, privilege)
+
+    def columns(self, key: ObjectKey, privilege: Privilege) -> frozenset[str]:
+        """The columns, by physical name, on which the role has a privilege by itself."""
+        found = (g for g in self.grants_on(key) if g.privilege is privilege)
+        return frozenset(g.column for g in found if g.column)
+
+    def sees(self, key: ObjectKey) -> bool:
+        """True for an object on which the role has any privilege."""
+        return self.owns(key) or any(True for _ in self.grants_on(key))
+
+    def may_grant(self, key: ObjectKey, privilege: Privilege, column: str) -> bool:
+        """True for the owner, and for those who have the privilege with grant option."""
+        if self.owns(key):
+            return True
+        return any(
+            g.grantable and g.privilege is privilege and g.column in ("", column)
+            for g in self.grants_on(key)
+        )

@@ -1,0 +1,1 @@
+"""Whether the client may run a statement, looked at before any rule sees it."""

@@ -1,0 +1,223 @@
+"""Whether a role may run a statement: every kind of statement is named here, others are refused.
+
+``check_access`` comes before the rules, so that nobody hears of what they have no privilege on: not
+by its absence, not among near names, not by its columns. ``check_reached`` holds the finished plan
+against what was looked at, so that a rule which reads more than the statement names is caught.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from journal.model.access import Privilege, Rights
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import Append, Change, PutRelation, StatementPlan
+from journal.model.schema import Table, View, relation_key
+from journal.model.trees import copy_tree
+from rewriter.access.defining import DefinitionCheck
+from rewriter.access.owning import OwnerCheck
+from rewriter.access.reading import ReadCheck
+from rewriter.access.writing import WriteCheck
+from rewriter.context import RewriteContext
+from rewriter.definitions.macros import expand_macros, named_macro
+from rewriter.name_resolution import table_name
+from rewriter.statement import (
+    AlterRole,
+    AlterSequence,
+    AlterType,
+    ChangeOwner,
+    CreateMacro,
+    CreateRole,
+    CreateSequence,
+    CreateType,
+    DropMacro,
+    DropRoles,
+    DropSequences,
+    DropTypes,
+    Explain,
+    GrantPrivileges,
+    GrantRoles,
+    Restore,
+    Show,
+    SqlStatement,
+    Statement,
+    StoreUpkeep,
+    Undrop,
+)
+
+_CHECK_THEMSELVES = (
+    AlterRole, ChangeOwner, CreateRole, DropRoles, GrantPrivileges, GrantRoles,
+)  # fmt: skip
+"""Their rules look at what the client may do, as it decides what they do."""
+_READING = (exp.Query, exp.Values, exp.Pivot, exp.Summarize)
+_WRITING = (
+    exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.MultitableInserts, exp.TruncateTable,
+)  # fmt: skip
+
+
+def check_access(
+    statement: Statement, context: RewriteContext, stream_file: str | None = None
+) -> frozenset[int]:
+    """Raise UNKNOWN_TABLE or PRIVILEGE for what the client may not do; ids of tables it may reach.
+
+    ``stream_file`` is the file that holds what the client itself has sent for a COPY.
+    """
+    check = _Check(context, stream_file)
+    check.statement(statement)
+    return frozenset(check.reads.tables)
+
+
+def check_reached(plan: StatementPlan, allowed: Iterable[int], context: RewriteContext) -> None:
+    """Raise PRIVILEGE if a plan reads or writes a table that nobody has looked at.
+
+    Tables that foreign keys link with those looked at may be, as may those the plan makes.
+    """
+    known = set(allowed)
+    references = context.catalog.references
+    rest = list(known)
+    while rest:
+        for reference in references.get(rest.pop(), ()):
+            for table_id in (reference.child.id, reference.parent.id):
+                if table_id not in known:
+                    known.add(table_id)
+                    rest.append(table_id)
+    known |= {t.id for t in context.catalog.tables() if context.catalog.is_own(t.name)}
+    made = {
+        step.change.relation.id
+        for step in plan.steps
+        if isinstance(step, Change)
+        and isinstance(step.change, PutRelation)
+        and isinstance(step.change.relation, Table)
+        and context.catalog.by_id(step.change.relation.id) is None
+    }
+    reached = set(plan.tables) | {s.table_id for s in plan.steps if isinstance(s, Append)}
+    reached |= {look.table_id for look in plan.keyed}
+    if not reached <= known | made:
+        raise PalimpsestError(
+            Code.PRIVILEGE,
+            "permission denied: the statement reaches tables that it does not name",
+            advice="report the statement; nothing of it was run",
+        )
+
+
+class _Check:
+    def __init__(self, context: RewriteContext, stream_file: str | None) -> None:
+        self._context = context
+        self._rights: Rights = context.rights
+        self._stream_file = stream_file
+        self.reads = ReadCheck(context, self._rights)
+        self._writes = WriteCheck(self.reads)
+        self._owners = OwnerCheck(self.reads)
+        self._definitions = DefinitionCheck(self._owners, self._writes)
+
+    def statement(self, statement: Statement) -> None:
+        match statement:
+            case SqlStatement(ast):
+                tree = copy_tree(ast)
+                expand_macros(tree, self._context)
+                self._sql(tree)
+            case Explain(inner):
+                self.statement(inner)
+            case Show(_, table, _) | StoreUpkeep(_, table, _):
+                if table is not None and not self._owners.is_system(table):
+                    self._owners.seen(table)
+            case Restore(table):
+                found = self._owners.seen(table)
+                self.reads.check_past(found, table)
+                for privilege in (Privilege.INSERT, Privilege.UPDATE, Privilege.DELETE):
+                    self._writes.require(found, privilege, table)
+                if statement.where is not None:
+                    self.reads.check(statement.where)
+            case Undrop(table):
+                self._undrop(table)
+            case CreateSequence():
+                self._owners.may_create(statement.name, is_temporary=statement.temporary)
+                if statement.replace:
+                    self._owners.sequence(statement.name, is_optional=True)
+                if statement.options.owner is not None:
+                    self._owners.refuse("to tie a sequence to a column", statement.name)
+            case AlterSequence():
+                self._owners.sequence(statement.name, is_optional=statement.exists)
+                if statement.options.owner is not None:
+                    self._owners.refuse("to tie a sequence to a column", statement.name)
+                if statement.new_schema is not None:
+                    self._owners.schema(statement.new_schema, Privilege.CREATE, statement.name)
+            case DropSequences():
+                for name in statement.names:
+                    self._owners.sequence(name, is_optional=statement.exists)
+            case CreateType() | CreateMacro():
+                self._owners.may_create(statement.name, is_temporary=statement.temporary)
+                if statement.replace and not statement.temporary:
+                    self._owners.owned_schema(statement.name)
+            case AlterType():
+                self._owners.owned_schema(statement.name)
+            case DropTypes():
+                for name in statement.names:
+                    self._owners.owned_schema(name)
+                if statement.cascade:
+                    self._owners.refuse("to drop a type with the columns of it", statement.names[0])
+            case DropMacro():
+                macro = named_macro(statement.name, self._context, is_table=statement.is_table)
+                if macro is None or macro.name.key[0] != self._context.catalog.own:
+                    self._owners.owned_schema(statement.name)
+            case _ if isinstance(statement, _CHECK_THEMSELVES):
+                pass
+            case _:
+                self._owners.refuse("for this kind of statement", None)
+
+    def _sql(self, ast: exp.Expr) -> None:
+        kind = str(ast.args.get("kind") or "").upper()
+        match ast:
+            case _ if isinstance(ast, (*_READING, *_WRITING)):
+                self._writes.check(ast)
+                self.reads.check_claims(ast)
+            case exp.Describe():
+                if isinstance(ast.this, exp.Table):
+                    self._describe(ast)
+                else:
+                    self._writes.check(ast)
+            case exp.Copy():
+                self._copy(ast)
+            case exp.Create():
+                self._definitions.create(ast, kind)
+            case exp.Drop():
+                self._definitions.drop(ast, kind)
+            case exp.Alter():
+                self._definitions.alter(ast, kind)
+            case exp.Comment():
+                self._definitions.comment(ast, kind)
+            case _:
+                self._owners.refuse("for this kind of statement", ast)
+
+    def _describe(self, ast: exp.Describe) -> None:
+        table = ast.this
+        if self._owners.is_system(table):
+            self.reads.check(table)
+            return
+        found = self._owners.seen(table)
+        if str(ast.args.get("style") or "").upper() == "HISTORY":
+            self.reads.check_past(found, table)
+        elif isinstance(found, View):
+            self.reads.check(exp.select("*").from_(table.copy()))
+
+    def _copy(self, ast: exp.Copy) -> None:
+        files = ast.args.get("files") or []
+        own = self._stream_file is not None and [f.name for f in files] == [self._stream_file]
+        if not own:
+            self._owners.refuse("to read or write files where the server runs", ast)
+        if ast.args.get("kind"):
+            insert = exp.Insert(this=ast.this, expression=exp.Values(expressions=[]))
+            self._writes.check(insert)
+        elif isinstance(ast.this, exp.Table):
+            self._writes.check(exp.select("*").from_(ast.this))
+        else:
+            self._writes.check(ast.this)
+
+    def _undrop(self, node: exp.Table) -> None:
+        found = self._context.dropped(table_name(node, self._context))
+        if found is None or not self._rights.sees(relation_key(found)):
+            raise self.reads.unknown(table_name(node, self._context), node)
+        self._owners.own(found, node)
+        self._owners.schema(found.name.schema, Privilege.CREATE, node)

@@ -1,0 +1,134 @@
+"""Roles and what they may do, recognised by their tokens.
+
+CREATE ROLE | USER | GROUP [IF NOT EXISTS] name [[WITH] option ..]
+ALTER ROLE | USER name [WITH] option .. | RENAME TO name
+DROP ROLE | USER | GROUP [IF EXISTS] name, ..
+options: [NO]LOGIN, [NO]SUPERUSER, [NO]INHERIT, [NO]CREATEROLE, [ENCRYPTED] PASSWORD 'text' | NULL,
+    VALID UNTIL 'moment', CONNECTION LIMIT n, IN ROLE name, .., ROLE name, .., ADMIN name, ..
+ALTER TABLE | VIEW | SEQUENCE | SCHEMA [IF EXISTS] name OWNER TO role
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot.tokenizer_core import Token, TokenType
+
+from journal.model.errors import Code, PalimpsestError
+from rewriter.statement import AlterRole, ChangeOwner, CreateRole, DropRoles, OfAccess
+from rewriter.syntax.token_reader import Parse, TokenReader
+
+_ROLE = frozenset({"ROLE", "USER", "GROUP"})
+_ADVICE = "see docs/roles.md for the form of the statement"
+_FLAGS = {
+    "LOGIN": "can_login",
+    "SUPERUSER": "is_superuser",
+    "INHERIT": "inherits",
+    "CREATEROLE": "creates_roles",
+}
+_WITHOUT_MEANING = frozenset({"CREATEDB", "REPLICATION", "BYPASSRLS"})
+_OWNED = frozenset({"TABLE", "VIEW", "SEQUENCE", "SCHEMA"})
+
+
+def recognise_role(tokens: list[Token], parse: Parse) -> OfAccess | None:
+    """The statement if it is about roles or changes an owner, else None."""
+    verb = tokens[0].text.upper()
+    kind = tokens[1].text.upper() if len(tokens) > 1 else ""
+    reader = TokenReader(tokens, parse, 2, _ADVICE)
+    if kind in _ROLE:
+        match verb:
+            case "CREATE":
+                exists = reader.takes("IF", "NOT", "EXISTS")
+                made = CreateRole(role_name(reader), exists=exists)
+                if kind == "USER":
+                    made = replace(made, options=(("can_login", True),))
+                return _with_options(made, reader)
+            case "ALTER":
+                name = role_name(reader)
+                if reader.takes("RENAME", "TO"):
+                    found = AlterRole(name, new_name=role_name(reader))
+                    reader.ends("nothing else stands behind the name")
+                    return found
+                return _altered(AlterRole(name), reader)
+            case _:
+                exists = reader.takes("IF", "EXISTS")
+                names = role_names(reader)
+                reader.ends("DROP ROLE takes names")
+                return DropRoles(names, exists)
+    if verb == "ALTER" and kind in _OWNED:
+        return _owner(kind, reader)
+    return None
+
+
+def _owner(kind: str, reader: TokenReader) -> ChangeOwner | None:
+    words = [t.text.upper() for t in reader.tokens]
+    if words[-3:-1] != ["OWNER", "TO"]:
+        return None
+    exists = reader.takes("IF", "EXISTS")
+    name = reader.name()
+    if not reader.takes("OWNER", "TO"):
+        raise reader.error("OWNER TO was expected")
+    return ChangeOwner(kind, name, role_name(reader), exists)
+
+
+def role_name(reader: TokenReader) -> str:
+    """A role's name, in lower case unless it is quoted."""
+    text = reader.word()
+    token = reader.tokens[reader.place - 1]
+    if token.token_type in {TokenType.STRING, TokenType.NUMBER} or not text[:1].strip("(),;."):
+        reader.place -= 1
+        raise reader.error("the name of a role was expected")
+    return text if token.token_type is TokenType.IDENTIFIER else text.lower()
+
+
+def role_names(reader: TokenReader) -> tuple[str, ...]:
+    """Names of roles between commas."""
+    names = [role_name(reader)]
+    while reader.takes(","):
+        names.append(role_name(reader))
+    return tuple(names)
+
+
+def _altered(found: AlterRole, reader: TokenReader) -> AlterRole:
+    made = _with_options(CreateRole(found.name), reader)
+    if made.member_of or made.members or made.admins:
+        raise reader.error("GRANT and REVOKE change memberships; ALTER ROLE does not")
+    return AlterRole(found.name, made.options, made.password, sets_password=made.sets_password)
+
+
+def _with_options(made: CreateRole, reader: TokenReader) -> CreateRole:
+    reader.takes("WITH")
+    options = dict(made.options)
+    while reader.place < len(reader.tokens):
+        word = reader.word().upper()
+        plain = word.removeprefix("NO")
+        if word in _FLAGS or plain in _FLAGS:
+            options[_FLAGS[word if word in _FLAGS else plain]] = word in _FLAGS
+        elif plain in _WITHOUT_MEANING:
+            if word == plain:
+                raise _refused(word)
+        elif word == "PASSWORD" or (word == "ENCRYPTED" and reader.takes("PASSWORD")):
+            password = None if reader.takes("NULL") else reader.text()
+            made = replace(made, password=password, sets_password=True)
+        elif word == "VALID" and reader.takes("UNTIL"):
+            options["valid_until"] = reader.text()
+        elif word == "CONNECTION" and reader.takes("LIMIT"):
+            options["connection_limit"] = reader.number()
+        elif word == "IN" and (reader.takes("ROLE") or reader.takes("GROUP")):
+            made = replace(made, member_of=role_names(reader))
+        elif word in {"ROLE", "USER"}:
+            made = replace(made, members=role_names(reader))
+        elif word == "ADMIN":
+            made = replace(made, admins=role_names(reader))
+        else:
+            reader.place -= 1
+            raise reader.error("an option of a role was expected")
+    return replace(made, options=tuple(options.items()))
+
+
+def _refused(word: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.NOT_SUPPORTED,
+        f"{word} is not supported: there is nothing that it would allow",
+        advice="leave it out; GRANT .. ON DATABASE gives what a database allows",
+    )

@@ -1,0 +1,125 @@
+"""Roles, grants and their enforcement on every store; changes of them are in the audit log."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import gateway
+from gateway.dbapi.connection import Connection
+from gateway.procedures.requests import audit_check, audit_entries
+from tests.support.stores.store import Capability, Store
+
+pytestmark = [pytest.mark.timeout(900), pytest.mark.needs(Capability.ACCESS_CONTROL)]
+
+
+@pytest.fixture
+def con(store: Store) -> Connection:
+    """A connection to a store with a table, a view, and two roles."""
+    con = store.connect(user="root")
+    for sql in (
+        "CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR, pay INTEGER)",
+        "CREATE TABLE secret (k INTEGER PRIMARY KEY)",
+        "INSERT INTO t VALUES (1, 'a', 10), (2, 'b', 20)",
+        "CREATE VIEW names AS SELECT k, v FROM t",
+        "CREATE ROLE ann",
+        "CREATE ROLE bob",
+    ):
+        con.execute(sql)
+    return con
+
+
+def _state(con: Connection, sql: str) -> str:
+    try:
+        con.execute(sql)
+    except gateway.Error as error:
+        return error.sqlstate
+    return ""
+
+
+def test_privileges_are_enforced(con: Connection) -> None:
+    con.execute("GRANT SELECT (k, v), UPDATE (v) ON t TO ann")
+    con.execute("GRANT SELECT ON names TO bob")
+    con.execute("SET ROLE ann")
+    assert con.execute("SELECT k, v FROM t ORDER BY k").fetchall() == [(1, "a"), (2, "b")]
+    assert con.execute("UPDATE t SET v = 'c' WHERE k = 1").rowcount == 1
+    assert _state(con, "SELECT pay FROM t") == "42501"
+    assert _state(con, "UPDATE t SET pay = 0") == "42501"
+    assert _state(con, "DELETE FROM t") == "42501"
+    assert _state(con, "SELECT * FROM t_journal") == "42501"
+    assert _state(con, "SELECT * FROM table_history('t')") == "42501"
+    assert _state(con, "SELECT * FROM secret") == "42P01"
+    assert _state(con, "DROP TABLE secret") == "42P01"
+    shown = con.execute("SELECT name FROM system.tables").fetchall()
+    assert shown == [("t",)]
+    con.execute("SET ROLE bob")
+    assert con.execute("SELECT v FROM names ORDER BY k").fetchall() == [("c",), ("b",)]
+    assert _state(con, "SELECT * FROM t") == "42P01"
+    con.execute("RESET ROLE")
+    con.execute("REVOKE SELECT ON names FROM bob")
+    con.execute("SET ROLE bob")
+    assert _state(con, "SELECT v FROM names") == "42P01"
+
+
+def test_changes_are_kept_and_audited(con: Connection, store: Store) -> None:
+    con.execute("GRANT SELECT, INSERT ON t TO ann WITH GRANT OPTION")
+    con.execute("ALTER ROLE ann LOGIN PASSWORD 'secret'")
+    con.execute("GRANT bob TO ann")
+    session = con.client_session
+    entries = session.perform(audit_entries)
+    assert [(e.actor, e.action, e.object) for e in entries][2:] == [
+        ("root", "access.change", f"table {store.home}.t"),
+        ("root", "role.alter", "ann"),
+        ("root", "role.alter", "ann"),
+    ]
+    assert json.loads(entries[2].detail)["granted"] == [
+        "INSERT to ann with grant option",
+        "SELECT to ann with grant option",
+    ]
+    assert "secret" not in "".join(e.detail for e in entries)
+    assert session.perform(audit_check, None).problems == ()
+    con.close()
+    with store.connect() as again:
+        again.execute("SET ROLE ann")
+        assert again.execute("SELECT count(*) FROM t").fetchall() == [(2,)]
+        again.execute("GRANT SELECT ON t TO bob")
+
+
+def test_they_go_with_their_transaction(con: Connection) -> None:
+    con.execute("BEGIN")
+    con.execute("GRANT SELECT ON t TO ann")
+    con.execute("SET LOCAL ROLE ann")
+    assert con.execute("SELECT count(*) FROM t").fetchall() == [(2,)]
+    con.execute("ROLLBACK")
+    con.execute("SET ROLE ann")
+    assert _state(con, "SELECT * FROM t") == "42P01"
+    con.execute("RESET ROLE")
+    assert [e.action for e in con.client_session.perform(audit_entries)] == ["role.create"] * 2
+
+
+def test_who_makes_a_table_owns_it(con: Connection, store: Store) -> None:
+    con.execute(f"GRANT CREATE ON SCHEMA {store.home} TO ann")
+    con.execute("SET ROLE ann")
+    con.execute("CREATE TABLE mine (k INTEGER PRIMARY KEY)")
+    con.execute("INSERT INTO mine VALUES (1)")
+    con.execute("GRANT SELECT ON mine TO bob")
+    con.execute("RESET ROLE")
+    assert _state(con, "DROP ROLE ann") == "2BP01"
+    con.execute("SET ROLE bob")
+    assert con.execute("SELECT k FROM mine").fetchall() == [(1,)]
+    assert _state(con, "DROP TABLE mine") == "42501"
+    con.execute("SET ROLE ann")
+    con.execute("DROP TABLE mine")
+    con.execute("CREATE TABLE mine (k INTEGER PRIMARY KEY)")
+    con.execute("SET ROLE bob")
+    assert _state(con, "SELECT k FROM mine") == "42P01"
+
+
+def test_a_revoked_grant_ends_at_once_elsewhere(con: Connection, store: Store) -> None:
+    con.execute("GRANT SELECT ON t TO ann")
+    with store.connect_watchful() as other:
+        other.execute("SET ROLE ann")
+        assert other.execute("SELECT count(*) FROM t").fetchall() == [(2,)]
+        con.execute("REVOKE SELECT ON t FROM ann")
+        assert _state(other, "SELECT count(*) FROM t") == "42P01"
