@@ -16,7 +16,7 @@ from gateway.session.time_points import TimePoints
 from journal.model.plan import StatementKind, StatementPlan
 from journal.transactions.protocol import OpenJournal, OpenStatement
 from rewriter.access.check import check_access, check_reached
-from rewriter.access.seen import as_seen
+from rewriter.access.visible_context import as_seen
 from rewriter.context import RewriteContext, TableScanInfo
 from rewriter.rewriter import rewrite_statement
 from rewriter.statement import Show

@@ -122,9 +122,9 @@ class _Check:
                 self.statement(inner)
             case Show(_, table, _) | StoreUpkeep(_, table, _):
                 if table is not None and not self._owners.is_system(table):
-                    self._owners.seen(table)
+                    self._owners.find_visible(table)
             case Restore(table):
-                found = self._owners.seen(table)
+                found = self._owners.find_visible(table)
                 self.reads.check_past(found, table)
                 for privilege in (Privilege.INSERT, Privilege.UPDATE, Privilege.DELETE):
                     self._writes.require(found, privilege, table)
@@ -196,7 +196,7 @@ class _Check:
         if self._owners.is_system(table):
             self.reads.check(table)
             return
-        found = self._owners.seen(table)
+        found = self._owners.find_visible(table)
         if str(ast.args.get("style") or "").upper() == "HISTORY":
             self.reads.check_past(found, table)
         elif isinstance(found, View):
@@ -219,5 +219,5 @@ class _Check:
         found = self._context.dropped(table_name(node, self._context))
         if found is None or not self._rights.sees(relation_key(found)):
             raise self.reads.unknown(table_name(node, self._context), node)
-        self._owners.own(found, node)
+        self._owners.check_owner(found, node)
         self._owners.schema(found.name.schema, Privilege.CREATE, node)

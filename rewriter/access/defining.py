@@ -53,7 +53,7 @@ class DefinitionCheck:
         self._owners.may_create(node, is_temporary=temporary)
         known = self._context.catalog.get(table_name(node, self._context))
         if ast.args.get("replace") and known is not None and not temporary:
-            self._owners.own(known, node)
+            self._owners.check_owner(known, node)
         self._references(ast, [node])
         self._named(ast, [node], query=ast.expression, is_view=kind == "VIEW")
 
@@ -68,7 +68,7 @@ class DefinitionCheck:
                 continue
             if table_name(table, self._context).key in names:
                 continue
-            found = self._owners.seen(table)
+            found = self._owners.find_visible(table)
             columns = [c.name for c in target.expressions] if target is not table else None
             self._writes.require(found, Privilege.REFERENCES, table, columns)
 
@@ -114,7 +114,7 @@ class DefinitionCheck:
             elif kind == "INDEX":
                 found = self._context.catalog.index(table_name(node, self._context))
                 if found is not None:
-                    self._owners.own(found[0], node)
+                    self._owners.check_owner(found[0], node)
             elif kind in {"TABLE", "VIEW"}:
                 known = self._context.catalog.get(table_name(node, self._context))
                 if known is None and ast.args.get("exists"):
@@ -131,7 +131,7 @@ class DefinitionCheck:
         if kind == "INDEX":
             index = self._context.catalog.index(table_name(node, self._context))
             if index is not None:
-                self._owners.own(index[0], node)
+                self._owners.check_owner(index[0], node)
             return
         if kind not in {"TABLE", "VIEW"}:
             self._owners.refuse(f"to alter a {kind.lower()}", ast)
@@ -140,10 +140,10 @@ class DefinitionCheck:
         known = self._context.catalog.get(name)
         if known is None and ast.args.get("exists"):
             return
-        found = self._owners.seen(node)
+        found = self._owners.find_visible(node)
         if _sets_policies(ast) and self._rights.may(relation_key(found), Privilege.POLICY):
             return
-        self._owners.own(found, node)
+        self._owners.check_owner(found, node)
         for action in ast.args.get("actions") or []:
             if isinstance(action, exp.AlterRename) and isinstance(action.this, exp.Table):
                 if action.this.db:
@@ -170,7 +170,7 @@ class DefinitionCheck:
         elif kind == "INDEX":
             found = self._context.catalog.index(table_name(node, self._context))
             if found is not None:
-                self._owners.own(found[0], node)
+                self._owners.check_owner(found[0], node)
         else:
             self._owners.refuse("to comment on this", ast)
 

@@ -24,7 +24,7 @@ class OwnerCheck:
         """True for a name in ``system`` or ``information_schema``."""
         return fold(table_name(node, self._context).schema) in SYSTEM_SCHEMAS
 
-    def seen(self, node: exp.Table) -> Relation:
+    def find_visible(self, node: exp.Table) -> Relation:
         """The relation that a node names, on which the role has some privilege."""
         name = table_name(node, self._context)
         found = self._context.catalog.get(name) or self._context.catalog.by_journal(name)
@@ -35,11 +35,11 @@ class OwnerCheck:
 
     def owned(self, node: exp.Table) -> Relation:
         """The relation that a node names, which the role must own."""
-        found = self.seen(node)
-        self.own(found, node)
+        found = self.find_visible(node)
+        self.check_owner(found, node)
         return found
 
-    def own(self, found: Relation, node: exp.Expr) -> None:
+    def check_owner(self, found: Relation, node: exp.Expr) -> None:
         """Raise unless the role owns a relation."""
         if self._context.catalog.is_own(found.name):
             return

@@ -174,7 +174,7 @@ class WriteCheck:
         is_own = self._reads.context.catalog.is_own(relation.name)
         if is_own or rights.may(key, Privilege.SELECT) or not isinstance(relation, Table):
             return
-        skipped = set(written) | {id(v) for v in _others(node, parts)}
+        skipped = set(written) | {id(v) for v in _unread_parts(node, parts)}
         aliases = {table.alias_or_name, relation.name.name}
         names = frozenset(fold(c.name) for c in relation.columns)
         used: set[str] = set()
@@ -186,7 +186,7 @@ class WriteCheck:
             raise self._reads.refused(relation, Privilege.SELECT, table)
 
 
-def _others(node: exp.Expr, parts: list[exp.Expr]) -> Iterator[exp.Expr]:
+def _unread_parts(node: exp.Expr, parts: list[exp.Expr]) -> Iterator[exp.Expr]:
     """The parts of a statement that do not read its table."""
     kept = {id(part) for part in parts}
     for value in node.args.values():

@@ -56,7 +56,7 @@ def rewrite_grant(ast: GrantPrivileges, context: RewriteContext) -> StatementPla
         )
     steps = []
     for key, relation, node in _objects(ast, context):
-        wanted = list(_wanted(ast, key, relation, node))
+        wanted = list(_named_privileges(ast, key, relation, node))
         known = context.rights.known(key)
         changed = _changed(ast, known, roles, wanted, context)
         if changed != known:
@@ -154,7 +154,7 @@ def _in_schema(
             yield key, relation, node
 
 
-def _wanted(
+def _named_privileges(
     ast: GrantPrivileges, key: ObjectKey, relation: Relation | None, node: exp.Table | None
 ) -> Iterator[Wanted]:
     if not ast.privileges:

@@ -53,7 +53,6 @@ def test_stored_expressions_ask_who_runs_them(tmp_path: Path) -> None:
     ("sql", "advice"),
     [
         ("CREATE UNIQUE INDEX i ON t (a) NULLS NOT DISTINCT", "NULLs are distinct"),
-        ("GRANT SELECT ON t TO ann", "rights"),
     ],
 )
 def test_refusals_say_what_to_do(sql: str, advice: str) -> None:
