@@ -62,8 +62,8 @@ def _entry(
             return action, role.name, _differences(known, role, new)
         case PutAccess(access):
             known_access = old.of(access.key)
-            granted = _shown(set(access.grants) - set(known_access.grants), new)
-            revoked = _shown(set(known_access.grants) - set(access.grants), old)
+            granted = _grant_texts(set(access.grants) - set(known_access.grants), new)
+            revoked = _grant_texts(set(known_access.grants) - set(access.grants), old)
             detail: dict[str, Any] = {}
             if granted:
                 detail["granted"] = granted
@@ -91,7 +91,7 @@ def _differences(known: Role | None, role: Role, access: AccessControl) -> dict[
     return found
 
 
-def _shown(grants: Iterable[PrivilegeGrant], access: AccessControl) -> list[str]:
+def _grant_texts(grants: Iterable[PrivilegeGrant], access: AccessControl) -> list[str]:
     return sorted(
         f"{g.privilege}{f' ({g.column})' if g.column else ''} to {_name(access, g.role)}"
         + (" with grant option" if g.grantable else "")

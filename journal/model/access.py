@@ -206,7 +206,7 @@ class AccessControl:
         kept = {k: a for k, a in self.objects.items() if k not in gone}
         return replace(self, objects=MappingProxyType(kept))
 
-    def moved(self, old: ObjectKey, new: ObjectKey) -> AccessControl:
+    def with_new_key(self, old: ObjectKey, new: ObjectKey) -> AccessControl:
         """The same where an object has got another key."""
         found = self.objects.get(old)
         if found is None or old == new:
@@ -274,7 +274,7 @@ class Rights:
         """The rights of another role."""
         return Rights(self.access, role, self.home)
 
-    def known(self, key: ObjectKey) -> ObjectAccess:
+    def access_of(self, key: ObjectKey) -> ObjectAccess:
         """The owner and the grants of an object, those of the beginning included."""
         is_home = key.kind is ObjectKind.SCHEMA and key.schema == self.home
         if is_home and key not in self.access.objects:
@@ -287,7 +287,7 @@ class Rights:
 
     def grants_on(self, key: ObjectKey) -> Iterator[PrivilegeGrant]:
         """What the role is granted on an object."""
-        return (g for g in self.known(key).grants if g.role in self.names)
+        return (g for g in self.access_of(key).grants if g.role in self.names)
 
     def may(self, key: ObjectKey, privilege: Privilege) -> bool:
         """True for a privilege on the whole object; ours may be held on the database."""

@@ -78,7 +78,7 @@ def _with_moved_view(
     old = None if instead_of is None else catalog.get(instead_of)
     if not isinstance(relation, View) or not isinstance(old, View):
         return catalog
-    access = catalog.access.moved(relation_key(old), relation_key(relation))
+    access = catalog.access.with_new_key(relation_key(old), relation_key(relation))
     return catalog if access is catalog.access else catalog.with_access(access)
 
 

@@ -31,7 +31,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.macros import expand_macros
 from rewriter.definitions.sequences import find_sequence, sequence_calls, unknown_sequence
 from rewriter.dialect_semantics import DIALECTS
-from rewriter.functions import FILE_FUNCTIONS, function_name
+from rewriter.functions import FILE_FUNCTIONS, TABLE_INFO, function_name
 from rewriter.name_resolution import (
     SYSTEM_SCHEMAS,
     is_cte,
@@ -39,6 +39,7 @@ from rewriter.name_resolution import (
     table_name,
     unknown_table,
 )
+from rewriter.reading.catalog_functions import catalog_name
 from rewriter.reading.scopes import is_named
 from rewriter.reading.sources import file_function
 from rewriter.reading.time_travel import (
@@ -49,6 +50,10 @@ from rewriter.reading.time_travel import (
 )
 
 _VIEW_DEPTH_MAX = 32
+_OF_WHAT_IS_SEEN = frozenset(
+    {"tables", "columns", "sequences", "types", "macros", "settings", "policies", "indexes"}
+)
+"""Relations of schema ``system`` that list what a role sees."""
 _OPERATORS = {
     "journals": (Privilege.MAINTAIN,),
     "segments": (Privilege.MAINTAIN,),
@@ -58,7 +63,7 @@ _OPERATORS = {
     "erasures": (Privilege.ERASE, Privilege.APPROVE),
     "transactions": (Privilege.HISTORY,),
 }
-"""Relations of schema ``system`` that tell of all tables, and who may read them."""
+"""Relations of schema ``system`` that tell of all tables, and who may read them; else ADMIN."""
 _ALIAS_OF_SEQUENCE = {
     "nextval": (Privilege.USAGE, Privilege.UPDATE),
     "currval": (Privilege.USAGE, Privilege.SELECT),
@@ -104,6 +109,8 @@ class ReadCheck:
             if journal is not None:
                 self.check_past(journal, node)
                 return
+            if catalog_name(node) is not None:
+                return  # It lists what the role sees.
             if file_function(node) is not None:
                 self._refuse_file(node)
             raise self.unknown(name, node)
@@ -192,7 +199,7 @@ class ReadCheck:
         query = dialects.stored(view.query)
         rights = self.rights
         if not self.context.catalog.is_own(view.name):
-            rights = self.rights.of(self.rights.known(relation_key(view)).owner)
+            rights = self.rights.of(self.rights.access_of(relation_key(view)).owner)
         context = self.context.in_schema(view.name.schema)
         is_past = self._is_past or catalog is not self.context.catalog
         if is_past:
@@ -241,6 +248,8 @@ class ReadCheck:
 
     def _check_call(self, node: exp.Table) -> None:
         name = function_name(node.this)
+        if name == TABLE_INFO:
+            self._check_table_info(node)
         if name not in HISTORY_FUNCTIONS:
             return  # Calls of functions are looked at wherever they stand.
         named = history_call(node.this)
@@ -249,6 +258,15 @@ class ReadCheck:
         if found is None:
             raise self.unknown(relation, node)
         self.check_past(found, node)
+
+    def _check_table_info(self, node: exp.Table) -> None:
+        first = next(iter(node.this.expressions), None)
+        if isinstance(first, exp.Literal):
+            name = table_name(exp.to_table(first.name, dialect="duckdb"), self.context)
+            found = self.context.catalog.get(name)
+            if found is None:
+                raise self.unknown(name, node)
+            self.enter(found, node)
 
     def _check_function(self, call: exp.Func) -> None:
         if function_name(call).replace("_", "") in FILE_FUNCTIONS:
@@ -276,8 +294,10 @@ class ReadCheck:
             self._refuse(f"for sequence {found.name.name}", advice, call)
 
     def _check_system(self, name: TableName) -> None:
-        wanted = _OPERATORS.get(name.key[1]) if name.key[0] == "system" else None
-        if wanted and not any(self.rights.may(DATABASE_KEY, p) for p in wanted):
+        if name.key[0] != "system" or name.key[1] in _OF_WHAT_IS_SEEN:
+            return
+        wanted = _OPERATORS.get(name.key[1], (Privilege.ADMIN,))
+        if not any(self.rights.may(DATABASE_KEY, p) for p in wanted):
             self._refuse(
                 f"for {name}, which tells of all tables",
                 f"it takes {' or '.join(wanted)} ON SYSTEM",

@@ -57,7 +57,7 @@ def rewrite_grant(ast: GrantPrivileges, context: RewriteContext) -> StatementPla
     steps = []
     for key, relation, node in _objects(ast, context):
         wanted = list(_named_privileges(ast, key, relation, node))
-        known = context.rights.known(key)
+        known = context.rights.access_of(key)
         changed = _changed(ast, known, roles, wanted, context)
         if changed != known:
             steps.append(Change(PutAccess(changed)))
@@ -92,7 +92,7 @@ def rewrite_change_owner(ast: ChangeOwner, context: RewriteContext) -> Statement
         raise denied(f"to change the owner of {ast.name.name}", "its owner may")
     if not rights.is_admin and role.id not in members:
         raise denied(f'to give it to "{role.name}"', "become a member of that role first")
-    known = rights.known(key)
+    known = rights.access_of(key)
     # As in PostgreSQL: what the old owner had goes to the new one, who needs no grants.
     others = tuple(g for g in known.grants if g.role not in {known.owner, role.id})
     return ddl_plan([Change(PutAccess(replace(known, owner=role.id, grants=others)))], tag)

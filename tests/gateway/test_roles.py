@@ -146,6 +146,7 @@ def test_it_is_refused(con: Connection, sql: str) -> None:
         "CALL system.flush('hidden')",
         "RESTORE TABLE hidden TO TIMESTAMP AS OF now()",
         "SELECT nextval('ids')",
+        "SELECT * FROM pragma_table_info('hidden')",
     ],
 )
 def test_it_is_not_there(con: Connection, sql: str) -> None:
@@ -174,6 +175,9 @@ def test_what_may_be_read_is(con: Connection) -> None:
     ):
         assert _state(con, sql) == "", sql
     assert con.execute("SHOW TABLES").fetchall() == [("mine",), ("t",)]
+    for source in ("duckdb_tables()", "duckdb_tables", "information_schema.tables"):
+        shown = con.execute(f"SELECT table_name FROM {source} ORDER BY ALL").fetchall()
+        assert shown == [("mine",), ("t",)]
 
 
 def test_views_are_read_as_their_owner(con: Connection) -> None:
