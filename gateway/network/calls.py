@@ -22,6 +22,7 @@ from gateway.sharing.time_zone import process_zone
 from journal.model.errors import Code, PalimpsestError
 from journal.model.result_column import ResultColumn
 from journal.model.schema import CatalogSnapshot
+from journal.model.visibility import visible_to
 from rewriter.dialect_semantics import DIALECTS
 
 ANSWER = ResultColumn("answer", "BLOB")
@@ -102,9 +103,14 @@ class NetworkCalls:
         if found is self._told:
             return None
         self._told = found
-        return found
+        return visible_to(found, found.rights_of(self._session.settings.role))
 
     def _perform(self, name: str, arguments: list[Any]) -> Any:
         check_operation(name)
+        catalog = self._session.catalog
+        if not catalog.rights_of(self._session.settings.role).is_admin:
+            raise PalimpsestError(
+                Code.PRIVILEGE, "permission denied to look at journals", advice="it takes ADMIN"
+            )
         found = operations.find(name)(self._session, operations.no_progress, *arguments)
         return None if found is None else list(astuple(found))

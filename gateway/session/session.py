@@ -38,6 +38,7 @@ from gateway.session.request import StatementRequest
 from gateway.session.results import StreamedRows
 from gateway.session.retries import RetryPolicy
 from gateway.session.roles import acting_user
+from gateway.session.savepoints import in_progress
 from gateway.session.setting_statements import LocalSettings
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import P_USER

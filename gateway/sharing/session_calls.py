@@ -58,7 +58,7 @@ class SessionCalls:
             "fetch": self._fetch,
             "nothing": lambda: None,
             "rollback": session.rollback,
-            "run_text": lambda *given: self._head(session.run_text(*given)),
+            "run_text": lambda text: self._head(session.run_text(text)),
             "set_autocommit": self._set_autocommit,
             **further,
         }
