@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import exc, sql
+from sqlalchemy import sql
 from sqlalchemy import types as sqltypes
 from sqlalchemy.dialects.postgresql.base import PGCompiler
 
@@ -87,8 +87,13 @@ class PalimpsestCompiler(PGCompiler):
         return f"{sqltext} {hint}"
 
     def visit_sequence(self, seq: Any, **kw: Any) -> str:  # type: ignore[override]
-        """There are no sequences."""
-        raise exc.CompileError("there are no sequences; use Identity()")
+        """The next number of a sequence."""
+        return f"nextval({literal(self.preparer.format_sequence(seq))})"
 
     def _text(self, value: str) -> str:
-        return "'" + value.replace("'", "''") + "'"
+        return literal(value)
+
+
+def literal(value: str) -> str:
+    """A text as a literal of SQL."""
+    return "'" + value.replace("'", "''") + "'"

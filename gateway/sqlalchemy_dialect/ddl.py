@@ -13,6 +13,7 @@ from sqlalchemy import exc, schema
 from sqlalchemy.dialects.postgresql.base import PGIdentifierPreparer
 from sqlalchemy.sql import coercions, compiler, roles
 
+from gateway.sqlalchemy_dialect.compiler import literal
 from gateway.sqlalchemy_dialect.types import Nested
 from journal.model.errors import Code, PalimpsestError
 
@@ -52,8 +53,9 @@ class PalimpsestDDLCompiler(compiler.DDLCompiler):
         default = self.get_column_default_string(column)
         numbered = column.table is not None and column is column.table._autoincrement_column
         sequence = column.default if isinstance(column.default, schema.Sequence) else None
-        if sequence is not None and not numbered and not sequence.optional:
-            raise _compile_error(f'the sequence "{sequence.name}"', "use Identity() for the column")
+        if sequence is not None and not sequence.optional:
+            # Its numbers come with each INSERT.
+            numbered = False
         if column.identity is not None:
             words.append(self.process(column.identity))
         elif default is not None:
@@ -215,7 +217,7 @@ class PalimpsestTypeCompiler(compiler.GenericTypeCompiler):
 
     def visit_ENUM(self, type_: Any, **kw: Any) -> str:  # noqa: N802
         """ENUM with its values; there are no named types."""
-        values = ", ".join("'" + value.replace("'", "''") + "'" for value in type_.enums)
+        values = ", ".join(map(literal, type_.enums))
         return f"ENUM({values})"
 
     def visit_TINYINT(self, type_: Any, **kw: Any) -> str:  # noqa: N802

@@ -11,14 +11,14 @@ from urllib.parse import quote, urlencode
 from sqlalchemy import exc, pool
 from sqlalchemy.engine import default, reflection
 from sqlalchemy.engine.url import URL
-from sqlalchemy.schema import Index
+from sqlalchemy.schema import Index, Sequence
 from sqlalchemy.sql.compiler import InsertmanyvaluesSentinelOpts
 
 from gateway.dbapi.connection import Connection as GatewayConnection
 from gateway.errors import mapping
 from gateway.sharing.remote_session import RemoteSession
 from gateway.sqlalchemy_dialect import reflection as shapes
-from gateway.sqlalchemy_dialect.compiler import PalimpsestCompiler
+from gateway.sqlalchemy_dialect.compiler import PalimpsestCompiler, literal
 from gateway.sqlalchemy_dialect.ddl import (
     PalimpsestDDLCompiler,
     PalimpsestIdentifierPreparer,
@@ -37,6 +37,12 @@ SNAPSHOT, AUTOCOMMIT = "SNAPSHOT", "AUTOCOMMIT"
 
 class PalimpsestExecutionContext(default.DefaultExecutionContext):
     """One execution; ``as_of`` among its options makes it read the past."""
+
+    def fire_sequence(self, seq: Sequence, type_: Any) -> int:
+        """The next number of a sequence."""
+        shown = self.identifier_preparer.format_sequence(seq)
+        found = self._execute_scalar(f"SELECT nextval({literal(shown)})", type_)
+        return int(found)
 
 
 class PalimpsestDialect(default.DefaultDialect):
@@ -58,7 +64,8 @@ class PalimpsestDialect(default.DefaultDialect):
     """Indexes have arguments ``palimpsest_..``; of tables and the like they are errors."""
     supports_comments = True
     supports_identity_columns = True
-    supports_sequences = False
+    supports_sequences = True
+    sequences_optional = True
     supports_default_values = True
     supports_default_metavalue = True
     supports_empty_insert = False
@@ -110,7 +117,6 @@ class PalimpsestDialect(default.DefaultDialect):
         store = url.drivername.partition("+")[2]
         if store not in {"", self.driver}:
             # A store that is a server: the rest of the URL is that of its own client library.
-            self.supports_native_enum = False
             self.supports_alter = store in _KEEP_REFERENCES
             return [url.set(query=query).render_as_string(hide_password=False)], keywords
         if url.host or "host" in query:
@@ -227,11 +233,14 @@ class PalimpsestDialect(default.DefaultDialect):
         """Whether there is a schema of that name."""
         return schema_name.casefold() in self._catalog(connection).schemas
 
+    @reflection.cache
     def has_sequence(
         self, connection: Any, sequence_name: str, schema: str | None = None, **kw: Any
     ) -> bool:
-        """There are no sequences."""
-        return False
+        """Whether there is a sequence of that name."""
+        return sequence_name.casefold() in map(
+            str.casefold, self.get_sequence_names(connection, schema)
+        )
 
     @reflection.cache
     def get_schema_names(self, connection: Any, **kw: Any) -> list[str]:
@@ -272,11 +281,14 @@ class PalimpsestDialect(default.DefaultDialect):
         """There are no materialized views."""
         return []
 
+    @reflection.cache
     def get_sequence_names(
         self, connection: Any, schema: str | None = None, **kw: Any
     ) -> list[str]:
-        """There are no sequences."""
-        return []
+        """The sequences of a schema, without those of identity columns."""
+        wanted = self._name("", schema).schema.casefold()
+        known = self._catalog(connection).sequences.values()
+        return sorted(s.name.name for s in known if s.name.schema.casefold() == wanted)
 
     @reflection.cache
     def get_view_definition(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
 import gateway
@@ -69,8 +69,13 @@ def _statement(rng: random.Random) -> str:
     return rng.choice(statements)
 
 
-def check_references_at_random(connect: Callable[[], Run], seed: int, home: str) -> None:
-    """Run transactions against each other, and look at every reference after each statement."""
+def check_references_at_random(
+    connect: Callable[[], Run], seed: int, home: str
+) -> Mapping[str, int]:
+    """Run transactions against each other, and look at every reference after each statement.
+
+    Returns how many COMMITs ended how. With some seeds all succeed: then no two have met.
+    """
     rng = random.Random(seed)
     reader = connect()
     actions = [rng.choice(ACTIONS) if seed else "" for _ in range(3)]
@@ -112,4 +117,4 @@ def check_references_at_random(connect: Callable[[], Run], seed: int, home: str)
             if inside[who] and not waits:
                 assert run(query) == [], (turn, statement)
     assert ends["ok"] > 5
-    assert ends.get("40001", 0) + ends.get("23503", 0) > 0
+    return ends

@@ -13,7 +13,9 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table
 from journal.sql.builders import call, fill
+from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.known_types import Type
 
 INVALID = "invalid input value for enum"
@@ -29,6 +31,21 @@ def is_enum(kind: Type | None) -> bool:
 def has_enum(kinds: Mapping[str, Type]) -> bool:
     """True if one of the columns is of an enum."""
     return any(map(is_enum, kinds.values()))
+
+
+def check_enums(table: Table, engine: HiveEngine) -> None:
+    """Raise NOT_SUPPORTED for columns of enums where their values could not be checked."""
+    for found in table.columns:
+        kind = exp.DataType.build(found.type, dialect="duckdb")
+        if not any(is_enum(part) for part in kind.find_all(exp.DataType)):
+            continue
+        if engine is HiveEngine.APACHE or not is_enum(kind):
+            what = "enums" if engine is HiveEngine.APACHE else "enums within lists"
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f'column "{found.name}": a journal of {engine.value} takes no {what}',
+                advice="use text with CHECK (c IN (..)), or a domain",
+            )
 
 
 def note_enum(node: exp.Cast) -> None:

@@ -27,6 +27,7 @@ from journal.sql.relations import column, ident, union_all
 from journal.sql.row_layout import counted_kinds, fields_of, journal_fields, rows_in_layout
 from journal.stores.hive.apache_nested import check_nested
 from journal.stores.hive.engine import HiveEngine
+from journal.stores.hive.enums import check_enums
 from journal.stores.hive.types import spark_type
 
 PARTITION = "palimpsest_segment"
@@ -149,6 +150,7 @@ def can_part(kind: str) -> bool:
 
 def check_shape(table: Table, engine: HiveEngine) -> None:
     """Raise NOT_SUPPORTED for types and partitions that an engine, or its metastore, lacks."""
+    check_enums(table, engine)
     if engine is HiveEngine.APACHE:
         check_nested(table)
     found = partitioning_of(table)

@@ -1,0 +1,206 @@
+"""Migrations as Alembic's commands and Django's schema editor send them, on every store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic import command
+from alembic.config import Config
+
+from gateway.dbapi.connection import Connection
+from tests.support.stores.store import Capability, Store
+
+_ENVIRONMENT = """\
+from alembic import context
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=context.config.attributes["models"],
+    compare_type=True,
+)
+with context.begin_transaction():
+    context.run_migrations()
+"""
+_SCRIPT = """\
+import sqlalchemy as sa
+from alembic import op
+
+revision = ${repr(up_revision)}
+down_revision = ${repr(down_revision)}
+
+
+def upgrade():
+    ${upgrades}
+
+
+def downgrade():
+    ${downgrades}
+"""
+
+
+class Migrations:
+    """A folder of migrations, and the engine that they run on."""
+
+    def __init__(self, folder: Path, engine: sa.Engine) -> None:
+        (folder / "versions").mkdir(parents=True)
+        (folder / "env.py").write_text(_ENVIRONMENT)
+        (folder / "script.py.mako").write_text(_SCRIPT)
+        self._folder, self._engine = folder, engine
+
+    def generate(self, models: sa.MetaData, name: str) -> None:
+        """Write the migration that leads to the models."""
+        with self._engine.begin() as connection:
+            command.revision(self._config(connection, models), name, autogenerate=True)
+
+    def upgrade(self, models: sa.MetaData) -> None:
+        """Run what has not run, and see that nothing is left to migrate."""
+        with self._engine.begin() as connection:
+            command.upgrade(self._config(connection, models), "head")
+        with self._engine.begin() as connection:
+            command.check(self._config(connection, models))
+
+    def downgrade(self, to: str) -> None:
+        """Undo migrations."""
+        with self._engine.begin() as connection:
+            command.downgrade(self._config(connection, sa.MetaData()), to)
+
+    def _config(self, connection: sa.Connection, models: sa.MetaData) -> Config:
+        found = Config(attributes={"connection": connection, "models": models})
+        found.set_main_option("script_location", str(self._folder))
+        return found
+
+
+def _models(*, second: bool, references: bool) -> sa.MetaData:
+    found = sa.MetaData()
+    to_author = (sa.ForeignKey("author.id", ondelete="CASCADE"),) if references else ()
+    sa.Table(
+        "author",
+        found,
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("name", sa.String(40), nullable=False, index=True),
+    )
+    later: tuple[sa.schema.SchemaItem, ...] = (
+        sa.Column("pages", sa.BigInteger, server_default="1"),
+        sa.Index("one_title", sa.text("lower(title)"), unique=True),
+    )
+    sa.Table(
+        "book",
+        found,
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("title", sa.Text, nullable=False),
+        sa.Column("author", sa.Integer, *to_author),
+        sa.Column("mood", sa.Enum("calm", "cross", name="moods")),
+        *(later if second else ()),
+    )
+    return found
+
+
+@pytest.mark.drifts(toy="SQLAlchemy has no dialect for its URL")
+@pytest.mark.also_on("hive")
+@pytest.mark.timeout(300)
+def test_alembic_goes_up_and_down(store: Store, tmp_path: Path) -> None:
+    engine = sa.create_engine(store.url)
+    migrations = Migrations(tmp_path / "migrations", engine)
+    references = Capability.FOREIGN_KEYS in store.capabilities
+    first, second = (_models(second=later, references=references) for later in (False, True))
+    migrations.generate(first, "first")
+    migrations.upgrade(first)
+    book = second.tables["book"]
+    with engine.begin() as connection:
+        connection.execute(sa.insert(first.tables["author"]).values(id=1, name="Ann"))
+        connection.execute(
+            sa.insert(first.tables["book"]).values(id=1, title="One", author=1, mood="cross")
+        )
+    migrations.generate(second, "second")
+    migrations.upgrade(second)
+    with engine.begin() as connection:
+        assert connection.execute(sa.select(book)).all() == [(1, "One", 1, "cross", 1)]
+        with pytest.raises(sa.exc.IntegrityError), connection.begin_nested():
+            connection.execute(sa.insert(book).values(id=2, title="ONE"))
+        with pytest.raises(sa.exc.DBAPIError), connection.begin_nested():
+            connection.execute(sa.text("UPDATE book SET mood = 'odd'"))
+    migrations.downgrade("-1")
+    assert "pages" not in [c["name"] for c in sa.inspect(engine).get_columns("book")]
+    migrations.downgrade("base")
+    assert sa.inspect(engine).get_table_names() == ["alembic_version"]
+    engine.dispose()
+
+
+# What Django 5 sends to PostgreSQL for migrations of two models, each of them one transaction.
+_CREATE = """
+CREATE TABLE "shop_author" ("id" bigint NOT NULL PRIMARY KEY GENERATED BY DEFAULT AS IDENTITY,
+    "name" varchar(100) NOT NULL UNIQUE);
+CREATE TABLE "shop_book" ("id" bigint NOT NULL PRIMARY KEY GENERATED BY DEFAULT AS IDENTITY,
+    "title" varchar(200) NOT NULL, "author_id" bigint NOT NULL);
+ALTER TABLE "shop_book" ADD CONSTRAINT "shop_book_author_id_fk" FOREIGN KEY ("author_id")
+    REFERENCES "shop_author" ("id") DEFERRABLE INITIALLY DEFERRED;
+CREATE INDEX "shop_author_name_like" ON "shop_author" ("name" varchar_pattern_ops);
+CREATE INDEX "shop_book_author_id" ON "shop_book" ("author_id")
+"""
+_ADD = """
+ALTER TABLE "shop_book" ADD COLUMN "stock" integer DEFAULT 0 NOT NULL;
+ALTER TABLE "shop_book" ALTER COLUMN "stock" DROP DEFAULT;
+ALTER TABLE "shop_book" ADD COLUMN "pages" integer NULL CHECK ("pages" >= 0);
+ALTER TABLE "shop_book" ADD COLUMN "kind" varchar(10) NULL CONSTRAINT "one_kind" UNIQUE;
+CREATE INDEX "shop_book_stock" ON "shop_book" ("stock", "title" DESC) WHERE "stock" > 0;
+ALTER TABLE "shop_book" ADD CONSTRAINT "one_title" UNIQUE ("title", "author_id")
+"""
+_RENAME = """
+ALTER TABLE "shop_book" RENAME COLUMN "stock" TO "in_stock";
+ALTER INDEX "shop_book_stock" RENAME TO "shop_book_in_stock";
+ALTER TABLE "shop_author" RENAME TO "shop_writer";
+ALTER TABLE "shop_book" RENAME COLUMN "author_id" TO "writer_id";
+ALTER TABLE "shop_book" ALTER COLUMN "title" TYPE text USING "title"::text;
+ALTER TABLE "shop_book" ADD CONSTRAINT "some_stock" CHECK ("in_stock" >= 0)
+"""
+_DATA = """
+SELECT "shop_book"."id", "shop_book"."title" FROM "shop_book" WHERE "shop_book"."pages" IS NULL
+    ORDER BY "shop_book"."id" ASC;
+UPDATE "shop_book" SET "in_stock" = ("shop_book"."id" * 10) WHERE "shop_book"."id" IN (1, 2);
+UPDATE "shop_book" SET "pages" = CASE WHEN ("shop_book"."id" = 1) THEN 11 ELSE 7 END
+    WHERE "shop_book"."id" IN (SELECT U0."id" FROM "shop_book" U0 WHERE U0."pages" IS NULL)
+"""
+_DROP = """
+SET CONSTRAINTS "shop_book_author_id_fk" IMMEDIATE;
+ALTER TABLE "shop_book" DROP CONSTRAINT "shop_book_author_id_fk";
+DROP INDEX IF EXISTS "shop_book_in_stock";
+ALTER TABLE "shop_book" DROP CONSTRAINT "one_title";
+ALTER TABLE "shop_book" DROP COLUMN "writer_id" CASCADE;
+ALTER TABLE "shop_book" ALTER COLUMN "pages" SET NOT NULL;
+DROP TABLE "shop_writer" CASCADE
+"""
+
+
+def _migrate(con: Connection, statements: str, *, references: bool) -> None:
+    """Run a migration, on stores without foreign keys without what is about these."""
+    con.execute("BEGIN")
+    for sql in statements.split(";\n"):
+        if references or "_fk" not in sql:
+            con.execute(sql)
+    con.execute("COMMIT")
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.timeout(300)
+def test_the_statements_of_django(store: Store) -> None:
+    references = Capability.FOREIGN_KEYS in store.capabilities
+    con = store.connect(dialect="postgres")
+    _migrate(con, _CREATE, references=references)
+    con.execute("""INSERT INTO "shop_author" ("name") VALUES ('Ann'), ('Bob')""")
+    con.execute(
+        """INSERT INTO "shop_book" ("title", "author_id") VALUES ('One', 1), ('Two', 2)"""
+        """ RETURNING "shop_book"."id" """
+    )
+    for migration in (_ADD, _RENAME, _DATA):
+        _migrate(con, migration, references=references)
+    joined = (
+        'SELECT "shop_book"."title", "in_stock", "pages", "shop_writer"."name" FROM "shop_book"'
+        ' INNER JOIN "shop_writer" ON ("shop_book"."writer_id" = "shop_writer"."id") ORDER BY 1'
+    )
+    assert con.execute(joined).fetchall() == [("One", 10, 11, "Ann"), ("Two", 20, 7, "Bob")]
+    _migrate(con, _DROP, references=references)
+    rows = con.execute('SELECT * FROM "shop_book" ORDER BY "id"').fetchall()
+    assert rows == [(1, "One", 10, 11, None), (2, "Two", 20, 7, None)]
+    con.close()
