@@ -148,7 +148,7 @@ def _apply_action(change: Alteration, action: exp.Expr) -> None:
                 _apply_action(change, node)
         case exp.Drop() if action.args["kind"] == "COLUMN":
             for node in action.args["tables"]:
-                name, *path = (part.name for part in node.parts)
+                name, *path = _path_of(node, action)
                 if path:
                     edit = dropping(path.pop(), action)
                     change.change_fields(name, FieldChange(tuple(path), edit, action))
@@ -160,7 +160,7 @@ def _apply_action(change: Alteration, action: exp.Expr) -> None:
         case exp.DropPrimaryKey():
             change.drop_constraint(_key_name(change), action, exists=False)
         case exp.RenameColumn():
-            name, *path = (part.name for part in action.this.parts)
+            name, *path = _path_of(action.this, action)
             new = action.args["to"].name
             if path:
                 edit = renaming(path.pop(), new, action)
@@ -192,6 +192,13 @@ def _add_field(change: Alteration, action: exp.ColumnDef) -> None:
         default = kind.this
     name, *path = (part.name for part in action.args[WITHIN])
     change.change_fields(name, FieldChange(tuple(path), adding(action, default), action))
+
+
+def _path_of(node: exp.Expr, action: exp.Expr) -> list[str]:
+    """The column that is named, and the fields within it; raises NOT_SUPPORTED for no name."""
+    if not isinstance(node, exp.Column | exp.Table | exp.Dot):
+        raise _unknown_action(action)
+    return [part.name for part in node.parts]
 
 
 def _only_properties(action: exp.AlterSet) -> bool:

@@ -73,7 +73,10 @@ def parsed_arguments(tokens: Sequence[Token], parse: Parse) -> tuple[tuple[str, 
             raise _syntax_error(tokens[0], "an argument is missing")
         first = part[0]
         select = Token(TokenType.SELECT, "SELECT", first.line, first.col, first.start, first.end)
-        found.append((key, parse([select, *part]).expressions[0]))
+        values = parse([select, *part]).expressions
+        if len(values) != 1:
+            raise _syntax_error(first, "one value was expected")
+        found.append((key, values[0]))
     return tuple(found)
 
 
