@@ -18,6 +18,7 @@ from rewriter.dialect_semantics import (
     NULLS_LARGE,
     NULLS_LAST,
     NULLS_SMALL,
+    VARIABLE,
     QuerySettings,
 )
 from rewriter.limits import Limits
@@ -58,6 +59,8 @@ class Settings:
     """Values of settings without effect, by name, where they are not the default."""
     prepared: tuple[tuple[str, str], ...] = ()
     """The texts of PREPARE statements by folded name; they go where the session goes."""
+    variables: tuple[tuple[str, str], ...] = ()
+    """The values of SET VARIABLE by folded name, as SQL."""
     home: str = DEFAULT_SCHEMA
     """The default schema of the store; not a setting."""
     role: int | None = None
@@ -157,9 +160,17 @@ class Settings:
             change["path"] = ()
         return replace(self, **change)
 
+    def with_variable(self, name: str, value: str | None) -> Settings:
+        """A copy with one variable changed; None takes it away."""
+        rest = tuple(pair for pair in self.variables if pair[0] != name.lower())
+        given = () if value is None else ((name.lower(), value),)
+        return replace(self, variables=rest + given)
+
     def text_of(self, name: str) -> str | None:
-        """The value of one setting as text; raises UNKNOWN_SETTING."""
+        """The value of one setting as text, of a variable as SQL; raises UNKNOWN_SETTING."""
         key = name.lower()
+        if key.startswith(VARIABLE):
+            return dict(self.variables).get(key.removeprefix(VARIABLE))
         if key == "search_path":
             return ", ".join(self.search_path)
         self.with_setting(name, None)

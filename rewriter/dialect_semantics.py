@@ -14,6 +14,8 @@ DIALECTS = {
     "ansi": "",
 }
 """The dialects that clients may write, by the names that they give; what the parser calls each."""
+VARIABLE = "variable "
+"""What the name of a setting begins with that is a variable of the session."""
 NULLS_FIRST = "nulls_first"
 NULLS_LAST = "nulls_last"
 NULLS_SMALL = "nulls_first_on_asc_last_on_desc"

@@ -139,10 +139,10 @@ def is_aggregate(node: exp.Expr) -> bool:
     return isinstance(node, exp.AggFunc | exp.Window)
 
 
-def check_functions(tree: exp.Expr) -> None:
+def check_functions(tree: exp.Expr, *, sequences: bool = False) -> None:
     """Raise NOT_SUPPORTED if anything in ``tree`` calls a function that reaches outside."""
     for node in tree.find_all(exp.Anonymous, exp.NextValueFor):
-        check_function(node, sequences=False)
+        check_function(node, sequences=sequences)
 
 
 def check_function(node: exp.Expr, *, sequences: bool = True) -> None:

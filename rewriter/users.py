@@ -13,9 +13,11 @@ from journal.model.schema import fold
 from journal.model.trees import Nodes
 from journal.sql.sql import cast, expression
 from rewriter.context import RewriteContext
+from rewriter.dialect_semantics import VARIABLE
 from rewriter.name_resolution import OWN_SCHEMAS, SYSTEM_SCHEMAS, position_of
 
 _CURRENT_SETTING = "current_setting"
+_GET_VARIABLE = "getvariable"
 USERS = (exp.CurrentUser, exp.SessionUser)
 OF_SESSION = (*USERS, exp.CurrentSchema)
 """Calls that the gateway answers itself."""
@@ -39,13 +41,20 @@ def name_schema(nodes: Nodes, context: RewriteContext) -> None:
         call.replace(exp.Literal.string(name) if is_there else cast(exp.Null(), "VARCHAR"))
 
 
-def name_settings(nodes: Nodes, context: RewriteContext) -> None:
-    """Put the value in the place of each ``current_setting('name')`` among a query's nodes.
+def name_settings(nodes: Nodes, context: RewriteContext) -> bool:
+    """Put the value in the place of each ``current_setting('name')`` and ``getvariable('name')``.
 
-    Raises UNKNOWN_SETTING, unless a second argument is true: the value is NULL then.
+    True if there was one. Raises UNKNOWN_SETTING, unless ``current_setting`` has a second argument
+    that is true: the value is NULL then.
     """
+    found = False
     for call in nodes.all(exp.Anonymous):
-        if call.name.lower() != _CURRENT_SETTING:
+        is_variable = call.name.lower() == _GET_VARIABLE
+        if not is_variable and call.name.lower() != _CURRENT_SETTING:
+            continue
+        found = True
+        if is_variable:
+            _name_variable(call, context)
             continue
         name, *rest = call.expressions or [None]
         if not (isinstance(name, exp.Literal) and name.is_string):
@@ -64,6 +73,21 @@ def name_settings(nodes: Nodes, context: RewriteContext) -> None:
             value = None
         shown = exp.Null() if value is None else exp.Literal.string(value)
         _call_of(call).replace(cast(shown, "VARCHAR"))
+    return found
+
+
+def _name_variable(call: exp.Anonymous, context: RewriteContext) -> None:
+    """Put the value in the place of a ``getvariable('name')``; NULL for one that was not set."""
+    name = call.expressions[0] if len(call.expressions) == 1 else None
+    if not (isinstance(name, exp.Literal) and name.is_string):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "getvariable takes the name of a variable as a constant",
+            advice="write getvariable('name')",
+            position=position_of(call),
+        )
+    value = context.settings(VARIABLE + name.name)
+    call.replace(exp.null() if value is None else expression(value))
 
 
 def _call_of(call: exp.Anonymous) -> exp.Expr:

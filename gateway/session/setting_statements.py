@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import pyarrow as pa
 from sqlglot import exp
@@ -17,7 +18,9 @@ from journal.model.schema import CatalogSnapshot
 from journal.model.visibility import visible_to
 from journal.transactions.protocol import OpenJournal
 from journal.transactions.transaction import Transaction
-from rewriter.statement import SetSetting
+from rewriter.dialect_semantics import VARIABLE
+from rewriter.statement import SetSetting, SqlStatement
+from rewriter.syntax.parsing import Parsed
 
 _ALL = "all"
 
@@ -35,6 +38,9 @@ class SettingSession(Protocol):
     @property
     def catalog(self) -> CatalogSnapshot:
         """The current catalog, as the session sees it."""
+
+    def run_bound(self, parsed: Parsed, bound: Mapping[str, Any]) -> StatementOutcome:
+        """Run a statement of SQL."""
 
     def begin_implicitly(self) -> None:
         """Begin a transaction where the next statement would begin one."""
@@ -71,22 +77,21 @@ class LocalSettings:
     def end(self, settings: Settings) -> Settings:
         """The settings behind the end of a transaction."""
         before, self._before = self._before, None
-        return settings if before is None else replace(before, prepared=settings.prepared)
+        return settings if before is None else _with_kept(before, settings)
 
 
 def _after(session: SettingSession, statement: SetSetting) -> Settings:
     if statement.value is None and statement.name.lower() == _ALL:
         now = session.settings
-        return replace(
-            session.settings_at_start,
-            prepared=now.prepared,
-            role=now.role,
-            login_role=now.login_role,
-        )
+        kept = _with_kept(session.settings_at_start, now)
+        return replace(kept, role=now.role, login_role=now.login_role)
     if isinstance(statement.value, exp.Table) and session.transaction is None:
         # USE is to find what others have made since this session last looked.
         session.journal.begin(explicit=True).rollback()
     before = session.settings
+    if statement.name.lower().startswith(VARIABLE):
+        given = None if statement.value is None else _variable_text(session, statement.value)
+        return before.with_variable(statement.name[len(VARIABLE) :], given)
     if statement.name.lower() == "role":
         return with_role(before, statement.value, session.catalog)
     catalog = session.catalog
@@ -96,6 +101,25 @@ def _after(session: SettingSession, statement: SetSetting) -> Settings:
         with session.journal.reading_session() as store:
             store.use_zone(after.timezone)
     return after
+
+
+def _with_kept(settings: Settings, now: Settings) -> Settings:
+    """Settings with the prepared statements and variables there are now, which no RESET ends."""
+    return replace(settings, prepared=now.prepared, variables=now.variables)
+
+
+def _variable_text(session: SettingSession, value: exp.Expr) -> str:
+    """The value that an expression or a subquery has now, as SQL of its type."""
+    inner = exp.select(exp.Alias(this=value.copy(), alias="v")).subquery("given")
+    query = exp.select("v", exp.cast(exp.column("v"), "VARCHAR")).from_(inner)
+    outcome = session.run_bound(Parsed(SqlStatement(query), query.sql(dialect="duckdb"), ()), {})
+    assert outcome.columns is not None
+    assert outcome.rows is not None
+    ((_, text),) = outcome.rows.take(2)
+    outcome.close()
+    literal = exp.null() if text is None else exp.Literal.string(text)
+    kind = outcome.columns[0].type
+    return exp.cast(literal, "INTEGER" if "NULL" in kind else kind).sql(dialect="duckdb")
 
 
 def _with_changes(kept: Settings, before: Settings, after: Settings) -> Settings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
@@ -35,12 +36,11 @@ from rewriter.definitions.generated_columns import (
 from rewriter.definitions.key_types import check_key_types
 from rewriter.definitions.row_columns import over_physical, renamed_columns
 from rewriter.definitions.user_types import DECLARED, OF_DOMAIN, domain_checks
+from rewriter.functions import check_functions
 from rewriter.name_resolution import VERSION, position_of
 
 _SERIAL = {"SERIAL": "INTEGER", "BIGSERIAL": "BIGINT", "SMALLSERIAL": "SMALLINT"}
-_ADVICE = (
-    "supported are PRIMARY KEY, UNIQUE, NOT NULL, CHECK, DEFAULT, REFERENCES, COMMENT and identity"
-)
+_ADVICE = "supported: PRIMARY KEY, UNIQUE, NOT NULL, CHECK, DEFAULT, REFERENCES, COMMENT, identity"
 _GENERATED = "write GENERATED ALWAYS AS (expression) or AS IDENTITY"
 LIKE_PARTS = frozenset({"defaults", "constraints", "indexes", "identity", "comments", "generated"})
 """What INCLUDING ALL means."""
@@ -83,6 +83,7 @@ def default_text(node: exp.Expr, what: str) -> str:
             advice="use constants and functions of constants",
             position=position_of(part) or position_of(node),
         )
+    check_functions(node, sequences=True)
     return canonical_text(node)
 
 
@@ -394,6 +395,7 @@ class TableDraft:
                 advice="a check looks at one row only",
                 position=position_of(condition),
             )
+        check_functions(condition)
         bare = over_physical(
             condition,
             self.name,
@@ -401,11 +403,9 @@ class TableDraft:
             lambda name, used: self.physical_names([name], used)[0],
         )
         bare = with_collations(bare, self.columns)
-        number = len(self.checks) + 1
-        base, taken = f"{self.name.name}_check", {c.name for c in self.checks}
-        while name is None and f"{base}{number}" in taken:
-            number += 1
-        shown = name or f"{base}{number}"
+        taken = {c.name for c in self.checks}
+        free = (f"{self.name.name}_check{n}" for n in count(len(taken) + 1))
+        shown = name or next(n for n in free if n not in taken)
         self._check_constraint_name(shown, condition)
         self.checks.append(Check(shown, canonical_text(bare)))
 

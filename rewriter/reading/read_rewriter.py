@@ -38,6 +38,7 @@ from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import check_table_function, function_name
 from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, position_of, table_name
 from rewriter.reading.catalog_functions import catalog_function, catalog_name
+from rewriter.reading.described import describe_queries, describe_relations
 from rewriter.reading.history import Past, current_versions
 from rewriter.reading.key_lookup import NOTHING, Keys, pinned_values
 from rewriter.reading.linear import split_aggregate
@@ -108,19 +109,25 @@ class Reads:
         nodes = Nodes.of(query)
         if moment is None and self._split_aggregates(nodes):
             nodes = Nodes.of(query)
+        if name_settings(nodes, self.context):
+            nodes = Nodes.of(query)
         if check_shape(nodes):
             move_sources_out(query)
             nodes = Nodes.of(query)
         name_changed(nodes)
         name_users(nodes)
         name_schema(nodes, self.context)
-        name_settings(nodes, self.context)
         outer = self._scopes
         with self._in_the_past(moment):
+            describes = describe_relations(nodes, self.context)
+            if describes:
+                nodes = Nodes.of(query)
             self._scopes = Scopes.of(nodes, self.context)
             self._scopes.resolve()
             for table in self._scopes.tables:
                 self._replace(table)
+            if describes:
+                describe_queries(query, self.context, frozenset(self.tables))
         self._scopes = outer
         return query
 

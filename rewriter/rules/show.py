@@ -6,25 +6,22 @@ queries are described by the store.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sqlglot import exp
 
 from journal.model import policy
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Fetch, Query, StatementKind, StatementPlan
 from journal.model.schema import Relation, Table, TableName, View, fold
-from journal.sql.relations import column, ident
+from journal.sql.relations import column
 from rewriter.context import RewriteContext
 from rewriter.definitions.descriptions import create_index, create_table, create_view, describe_rows
 from rewriter.definitions.new_relations import wrong_kind
 from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, position_of, table_name
+from rewriter.reading.described import DESCRIBED, constant_rows
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.system import STORED, system_names
 from rewriter.statement import Show
 
-Values = Sequence[str | bool | None]
-_DESCRIBED = ("column_name", "column_type", "null", "key", "default", "extra")
 _MYSQL = ("Field", "Type", "Null", "Key", "Default", "Extra")
 _SPARK = frozenset({"spark", "hive"})
 _STYLES = frozenset({"", "EXTENDED", "FORMATTED", "HISTORY"})
@@ -45,28 +42,28 @@ def rewrite_show(statement: Show, context: RewriteContext) -> StatementPlan:
         case "POLICIES":
             tables = sorted(catalog.tables(), key=lambda t: t.name.key)
             stated = [(str(t.name), *row) for t in tables for row in policy.policy_rows(t)]
-            query = _rows(("table", "policy", "value"), stated)
+            query = constant_rows(("table", "policy", "value"), stated)
         case "INDEXES":
             tables = sorted(catalog.tables(), key=lambda t: t.name.key)
             tables = tables if statement.table is None else [_table(statement, reads)]
             both = [(t, index) for t in tables for index in t.indexes]
             defined = [(str(t.name), i.name, i.unique, create_index(t, i)) for t, i in both]
-            query = _rows(("table", "name", "is_unique", "definition"), defined)
+            query = constant_rows(("table", "name", "is_unique", "definition"), defined)
         case "POLICY":
-            query = _rows(("policy", "value"), policy.policy_rows(_table(statement, reads)))
+            query = constant_rows(("policy", "value"), policy.policy_rows(_table(statement, reads)))
         case "TBLPROPERTIES":
-            query = _rows(("key", "value"), _table(statement, reads).properties)
+            query = constant_rows(("key", "value"), _table(statement, reads).properties)
         case "SCHEMAS":
             names = sorted(catalog.schemas.values())
             title = "Database" if context.dialect == "mysql" else "namespace"
             if context.dialect in _SPARK or context.dialect == "mysql":
-                query = _rows((title,), [(n,) for n in names])
+                query = constant_rows((title,), [(n,) for n in names])
             else:
                 here = fold(context.default_schema)
                 rows = [(catalog.database, n, fold(n) == here) for n in names]
-                query = _rows(("database_name", "schema_name", "current"), rows)
+                query = constant_rows(("database_name", "schema_name", "current"), rows)
         case _:
-            query = _rows(("database_name",), [(catalog.database,)])
+            query = constant_rows(("database_name",), [(catalog.database,)])
     return reads.plan(StatementKind.READ, [Fetch(Query.of(query))], None, "SHOW")
 
 
@@ -122,7 +119,7 @@ def _tables(statement: Show, reads: Reads) -> exp.Query:
     found = sorted(reads.seen_catalog().relations.values(), key=lambda r: r.name.key)
     if statement.what == "ALL TABLES":
         rows = [(context.catalog.database, r.name.schema, r.name.name) for r in found]
-        return _rows(("database", "schema", "name"), rows)
+        return constant_rows(("database", "schema", "name"), rows)
     schema = statement.schema or context.default_schema
     system = [TableName(fold(schema), name) for name in system_names(schema)]
     inside = [r for r in found if r.name.key[0] == fold(schema)]
@@ -134,9 +131,9 @@ def _tables(statement: Show, reads: Reads) -> exp.Query:
     names = [*(r.name for r in inside), *(system if statement.what == "TABLES" else ())]
     if context.dialect in _SPARK:
         spark = [(n.schema, n.name, context.catalog.is_own(n)) for n in names]
-        return _rows(("namespace", "tableName", "isTemporary"), spark)
+        return constant_rows(("namespace", "tableName", "isTemporary"), spark)
     title = f"Tables_in_{schema}" if context.dialect == "mysql" else "name"
-    return _rows((title,), [(n.name,) for n in names])
+    return constant_rows((title,), [(n.name,) for n in names])
 
 
 def _columns(statement: Show, reads: Reads) -> StatementPlan:
@@ -150,9 +147,9 @@ def _columns(statement: Show, reads: Reads) -> StatementPlan:
     if context.dialect in _SPARK:
         comments = [c.comment for c in found.columns]
         shown = [(r[0], r[1], c) for r, c in zip(rows, comments, strict=True)]
-        query = _rows(("col_name", "data_type", "comment"), shown)
+        query = constant_rows(("col_name", "data_type", "comment"), shown)
     else:
-        query = _rows(_MYSQL if context.dialect == "mysql" else _DESCRIBED, rows)
+        query = constant_rows(_MYSQL if context.dialect == "mysql" else DESCRIBED, rows)
     return reads.plan(StatementKind.READ, [Fetch(Query.of(query))], None, "DESCRIBE")
 
 
@@ -176,9 +173,9 @@ def _create_rows(statement: Show, reads: Reads) -> exp.Query:
         text = create_view(found, temporary=temporary)
     if reads.context.dialect == "mysql":
         kind = "Table" if isinstance(found, Table) else "View"
-        return _rows((kind, f"Create {kind}"), [(found.name.name, text)])
+        return constant_rows((kind, f"Create {kind}"), [(found.name.name, text)])
     title = "createtab_stmt" if reads.context.dialect in _SPARK else "sql"
-    return _rows((title,), [(text,)])
+    return constant_rows((title,), [(text,)])
 
 
 def _relation(statement: Show, reads: Reads) -> Relation:
@@ -192,21 +189,3 @@ def _table(statement: Show, reads: Reads) -> Table:
     if not isinstance(found, Table):
         raise wrong_kind(found.name, found, statement.table)
     return found
-
-
-def _rows(names: Sequence[str], rows: Sequence[Values]) -> exp.Query:
-    """Constant rows under column names; text unless a value is true or false."""
-    if not rows:
-        nothing = [exp.alias_(exp.cast(exp.Null(), "VARCHAR"), ident(n)) for n in names]
-        return exp.select(*nothing).where(exp.false())
-    tuples = [exp.Tuple(expressions=[_value(v) for v in row]) for row in rows]
-    alias = exp.TableAlias(this=ident("shown"), columns=[ident(n) for n in names])
-    return exp.select("*").from_(exp.Values(expressions=tuples, alias=alias))
-
-
-def _value(value: str | bool | None) -> exp.Expr:
-    if isinstance(value, bool):
-        return exp.Boolean(this=value)
-    if value is None:
-        return exp.cast(exp.Null(), "VARCHAR")
-    return exp.Literal.string(value)

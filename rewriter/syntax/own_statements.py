@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
+from rewriter.dialect_semantics import VARIABLE
 from rewriter.statement import (
     Begin,
     Call,
@@ -187,7 +188,8 @@ def _set(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     split = next((i for i, t in enumerate(rest) if t.text.upper() in {"=", "TO"}), None)
     if not split:
         raise _syntax_error(tokens[-1], "SET needs a name, = and a value")
-    name = "".join(t.text for t in rest[:split])
+    is_variable = words[0] == "VARIABLE" and split > 1
+    name = VARIABLE + rest[1].text if is_variable else "".join(t.text for t in rest[:split])
     value = rest[split + 1 :]
     if not value:
         raise _syntax_error(tokens[-1], "SET needs a value")
@@ -269,6 +271,8 @@ def _use(tokens: list[Token], parse: ParseTokens) -> Statement | None:
 
 
 def _reset(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    if _words(tokens[1:2]) == ["VARIABLE"] and len(tokens) == 3:
+        return SetSetting(VARIABLE + tokens[2].text, None)
     return SetSetting("".join(t.text for t in tokens[1:]), None)
 
 
