@@ -36,6 +36,8 @@ def spell_out_generated(tokens: list[Token]) -> list[Token]:
             begun = place
         if word == "AS" and len(opened) == 1 and _is_typed(tokens, begun, place):
             found += [_token_like(token, "GENERATED"), _token_like(token, "ALWAYS")]
+        if word == "AS" and len(opened) == 1 and _is_untyped(tokens, begun, place):
+            del found[-2:]
         found.append(token)
     return found
 
@@ -44,6 +46,12 @@ def _is_typed(tokens: list[Token], begun: int, place: int) -> bool:
     """True for ``b INTEGER AS (``: not for ``b AS (``, whose type its expression tells."""
     follows = place + 1 < len(tokens) and tokens[place + 1].text == "("
     return follows and place - begun > 2 and tokens[place - 1].text.upper() != "ALWAYS"
+
+
+def _is_untyped(tokens: list[Token], begun: int, place: int) -> bool:
+    """True for ``b GENERATED ALWAYS AS (``, which is read as ``b AS (``."""
+    words = [t.text.upper() for t in tokens[begun + 2 : place + 2]]
+    return words == ["GENERATED", "ALWAYS", "AS", "("]
 
 
 def _token_like(token: Token, text: str) -> Token:
