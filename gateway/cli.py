@@ -38,6 +38,7 @@ COMMANDS = {
     "audit": "gateway.commands.audit",
     "shell": "gateway.commands.shell",
     "serve": "gateway.commands.serve",
+    "top": "gateway.commands.top",
     "demo": "gateway.commands.demo",
 }
 SUMMARIES = {
@@ -59,6 +60,7 @@ SUMMARIES = {
     "audit": "Show and verify the audit log of erasures and access packages, and their outcome.",
     "shell": "Open a SQL shell on a warehouse; make the warehouse if there is none.",
     "serve": "Serve a warehouse to programs that speak the PostgreSQL protocol, until interrupted.",
+    "top": "Show who is connected, and what runs or ran last; Ctrl-C leaves.",
     "demo": "Load 336,776 real flights, replay the year's operations, and read the past.",
 }
 """What the list of commands says of each, as its own help begins. No command is loaded for it."""

@@ -16,7 +16,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from gateway.activity.statement_text import READ_MAX, shape_digest, without_literals
@@ -263,6 +263,13 @@ class Activity:
             self._sessions.pop(session.id, None)
             session.id = number
             self._sessions[number] = session
+
+    def sums_now(self) -> StatementSums:
+        """The sums as they are, which nobody changes any more."""
+        with self._lock:
+            now = self.sums
+            seconds = {kind: (list(groups), s) for kind, (groups, s) in now.seconds.items()}
+            return replace(now, counts=dict(now.counts), seconds=seconds, errors=dict(now.errors))
 
     def sessions(self) -> list[SessionActivity]:
         """The sessions that there are, the oldest first."""

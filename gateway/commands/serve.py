@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import sys
@@ -21,6 +20,8 @@ from gateway.errors import mapping
 from gateway.opening.open_warehouse import OpenWarehouse
 from gateway.opening.warehouses import WAREHOUSES, TakenElsewhere
 from gateway.servers.addresses import Address, parse_address, tcp_listener
+from gateway.servers.http.opening import HttpOptions, http_port
+from gateway.servers.log_lines import FORMATS, configure_log
 from gateway.servers.pgwire.server import PostgresServer, ServerLimits, socket_path, unix_listener
 from gateway.session.session import Session
 from gateway.sharing.folder import owner_of
@@ -69,6 +70,38 @@ _OURS = frozenset(
     metavar="SECONDS",
     help="How long statements may still run when the server is told to end.",
 )
+@click.option(
+    "--http",
+    "http_address",
+    metavar="HOST:PORT",
+    help="Also answer /healthz, /readyz and /metrics there.",
+)
+@click.option(
+    "--http-name",
+    "http_names",
+    multiple=True,
+    metavar="NAME",
+    help="A name by which clients call the HTTP port; addresses and localhost always do.",
+)
+@click.option(
+    "--metrics-token-file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file with the token that /metrics asks for; without it, metrics are for this machine.",
+)
+@click.option(
+    "--log-format",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="Form of the log's lines, on standard error.",
+)
+@click.option(
+    "--slow-statement",
+    "slow_s",
+    type=click.FloatRange(0, 86_400),
+    metavar="SECONDS",
+    help="Log statements that take longer, without their values.",
+)
 @WAREHOUSE_OPTION
 def command(
     url: str | None,
@@ -77,6 +110,11 @@ def command(
     trust_loopback: bool,
     max_connections: int,
     drain: float,
+    http_address: str | None,
+    http_names: tuple[str, ...],
+    metrics_token_file: Path | None,
+    log_format: str,
+    slow_s: float | None,
     warehouse: str,
 ) -> None:
     """Serve a warehouse to programs that speak the PostgreSQL protocol, until interrupted.
@@ -95,8 +133,7 @@ def command(
       palimpsest serve palimpsest+postgresql://me@localhost/company --socket-dir /run/user/1000
       palimpsest serve --trust-loopback --postgres 127.0.0.1:6000
     """
-    logging.basicConfig(format="%(asctime)s %(levelname)s %(message)s")
-    logging.getLogger("palimpsest").setLevel(logging.INFO)
+    configure_log(log_format)
     with exit_on_error(as_json=False), mapping():
         place = parse_address(address, PORT)
         if trust_loopback and not place.is_loopback:
@@ -107,8 +144,11 @@ def command(
             )
         target = url_of(url or warehouse)
         opened = _acquire(target)
+        opened.executor.activity.slow_s = slow_s
+        http = HttpOptions(http_address, http_names, metrics_token_file)
+        limits = ServerLimits(max_connections)
         try:
-            _serve(opened, place, socket_dir, trust_loopback, ServerLimits(max_connections), drain)
+            _serve(opened, place, socket_dir, trust_loopback, limits, drain, http)
         finally:
             WAREHOUSES.release(opened)
 
@@ -135,6 +175,7 @@ def _serve(
     trust_loopback: bool,
     limits: ServerLimits,
     drain_s: float,
+    http: HttpOptions,
 ) -> None:
     root = Path(opened.journal.place)
     folder = socket_dir or (root if root.is_dir() else Path.cwd())
@@ -145,27 +186,30 @@ def _serve(
     )
     listeners = [tcp_listener(place)] if trust_loopback else []
     port = listeners[0].getsockname()[1] if listeners else place.port
-    try:
-        listeners.append(unix_listener(folder, port))
-        shown = [f"postgresql:///palimpsest?host={folder.resolve()}&port={port}"]
-        if trust_loopback:
-            shown.append(f"postgresql://{Address(place.host, port)}/palimpsest")
-            click.echo(
-                f"WARNING: everybody on this machine may read and write through port {port}",
-                err=True,
-            )
-        over = _until_told()
-        for listener in listeners:
-            server.listen(listener)
-        opened.announce_server(f"palimpsest://?host={quote(str(folder.resolve()))}&port={port}")
-        for line in shown:
-            click.echo(line)
-        sys.stdout.flush()
-        over.wait()
-    finally:
-        server.close(drain_s)
-        if len(listeners) > trust_loopback:
-            socket_path(folder, port).unlink(missing_ok=True)
+    with http_port(opened, http, lambda: server.connections) as (readiness, page):
+        try:
+            listeners.append(unix_listener(folder, port))
+            shown = [f"postgresql:///palimpsest?host={folder.resolve()}&port={port}"]
+            if trust_loopback:
+                shown.append(f"postgresql://{Address(place.host, port)}/palimpsest")
+                click.echo(
+                    f"WARNING: everybody on this machine may read and write through port {port}",
+                    err=True,
+                )
+            over = _until_told()
+            for listener in listeners:
+                server.listen(listener)
+            place_of_socket = quote(str(folder.resolve()))
+            opened.announce_server(f"palimpsest://?host={place_of_socket}&port={port}")
+            for line in (*shown, *page):
+                click.echo(line)
+            sys.stdout.flush()
+            over.wait()
+        finally:
+            readiness.is_ending = True
+            server.close(drain_s)
+            if len(listeners) > trust_loopback:
+                socket_path(folder, port).unlink(missing_ok=True)
 
 
 def _session(

@@ -1,0 +1,1 @@
+"""What operators and their tools ask of a server over HTTP."""

@@ -1,0 +1,78 @@
+"""Opens the HTTP port of a server on a warehouse."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway.opening.open_warehouse import OpenWarehouse
+from gateway.servers.addresses import Address, parse_address, tcp_listener
+from gateway.servers.http.answers import Exposition, OperatorPages
+from gateway.servers.http.operator_server import OperatorServer
+from gateway.servers.http.readiness import Readiness
+from journal.model.errors import Code, PalimpsestError
+from journal.transactions.reading import committed_state
+
+PORT = 8080
+
+
+@dataclass(frozen=True, slots=True)
+class HttpOptions:
+    """Where the port is, None for nowhere; the names it has; and the file of the metrics' token."""
+
+    address: str | None
+    names: tuple[str, ...]
+    token_file: Path | None
+
+
+@contextmanager
+def http_port(
+    opened: OpenWarehouse, options: HttpOptions, connections: Callable[[], int]
+) -> Iterator[tuple[Readiness, list[str]]]:
+    """Answer inside the block; what to tell of the end, and the URL if there is a port.
+
+    Raises SETTING_VALUE for an address that cannot be had, and for a file without a token.
+    """
+    readiness = Readiness(lambda: committed_state(opened.journal))
+    if options.address is None:
+        yield readiness, []
+        return
+    place = parse_address(options.address, PORT)
+    exposition = _exposition(opened, connections)
+    pages = OperatorPages(
+        readiness.reason_against,
+        frozenset(name.lower() for name in options.names),
+        exposition,
+        _token(options.token_file),
+        place.is_loopback,
+    )
+    listener = tcp_listener(place)
+    server = OperatorServer(listener, pages)
+    try:
+        yield readiness, [f"http://{Address(*listener.getsockname()[:2])}/"]
+    finally:
+        server.close()
+
+
+def _token(file: Path | None) -> str | None:
+    if file is None:
+        return None
+    found = file.read_text().strip()
+    if not found:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            f"{file} is empty",
+            advice="write the token for metrics into it, on one line",
+        )
+    return found
+
+
+def _exposition(opened: OpenWarehouse, connections: Callable[[], int]) -> Exposition | None:
+    if importlib.util.find_spec("prometheus_client") is None:
+        return None
+    from gateway.servers.http.metrics import exposition
+
+    return exposition(opened.executor.activity, connections)

@@ -1,0 +1,57 @@
+"""Sessions and statements are shown, and stopped, on every kind of store."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+import gateway
+from tests.support.stores.store import Store
+
+
+@pytest.mark.also_on("hive")
+def test_sessions_and_statements_are_shown(store: Store) -> None:
+    with store.connect(user="ada", application="shown", autocommit=True) as connection:
+        connection.execute("SELECT 'hidden' AS a").fetchall()
+        query = 'SELECT s."user", state, started_at IS NULL FROM system.sessions AS s'
+        assert ("ada", "active", False) in connection.execute(query).fetchall()
+        query = (
+            "SELECT state, rows, seconds > 0, length(digest) FROM system.statements"
+            " WHERE statement = 'SELECT ? AS a'"
+        )
+        assert connection.execute(query).fetchall()[0][0::2] == ("finished", True)
+        query = "SELECT digest, count(*) AS runs, sum(seconds) FROM system.statements GROUP BY ALL"
+        assert connection.execute(query).fetchall()
+
+
+@pytest.mark.also_on("hive")
+def test_another_session_is_cancelled(store: Store) -> None:
+    with (
+        store.connect(autocommit=True) as operator,
+        store.connect(application="long", autocommit=True) as client,
+    ):
+        client.execute("SELECT 1").fetchall()
+        query = "SELECT id FROM system.sessions AS s WHERE s.application = 'long'"
+        ((number,),) = operator.execute(query).fetchall()
+        assert operator.execute(f"CALL system.cancel({number})").fetchall() == [(number, "idle")]
+        with pytest.raises(gateway.NotSupportedError, match="PAL-110"):
+            operator.execute(f"CALL system.terminate({number})")
+        done = threading.Event()
+
+        def cancel_again() -> None:
+            while not done.wait(0.2):
+                operator.execute(f"CALL system.cancel({number})")
+
+        thread = threading.Thread(target=cancel_again)
+        thread.start()
+        try:
+            with pytest.raises(gateway.OperationalError) as caught:
+                deadline = time.monotonic() + 60
+                while time.monotonic() < deadline:
+                    client.execute("SELECT count(*) FROM range(20000000) AS r(x)").fetchall()
+        finally:
+            done.set()
+            thread.join()
+        assert caught.value.sqlstate == "57014"
