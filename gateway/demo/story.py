@@ -15,6 +15,7 @@ from gateway.demo import demo_queries, statements, upkeep
 from gateway.demo.comparison import Comparison, PlainRun, compare, plain_run
 from gateway.demo.demo_queries import DemoQuery, TierSize
 from gateway.demo.replay import Load, Replay, load, replay
+from gateway.demo.serving import read_through_server
 from gateway.demo.source import SourceFiles, find_files
 from gateway.demo.teller import Teller
 from gateway.errors import mapping
@@ -82,7 +83,9 @@ def _run(root: Path, files: SourceFiles, teller: Teller, started: float) -> dict
         ending = upkeep.finish(connection, teller)
     summary = _summary(root, loads, replayed, sizes, compared, same_past)
     summary["upkeep"] = ending
-    summary["equal"] = summary["equal"] and ending["equal"]
+    served = read_through_server(root, teller)
+    summary["served"] = served
+    summary["equal"] = summary["equal"] and ending["equal"] and served["equal"]
     summary["seconds"] = round(time.perf_counter() - started, 2)
     summary["plain_seconds"] = round(plain.seconds, 2)
     _show_next_steps(teller, root, summary, eve)
@@ -240,6 +243,7 @@ def _show_next_steps(teller: Teller, root: Path, summary: dict[str, Any], eve: i
     for line in TRY_NEXT:
         teller.say(f"    {line.format(eve=eve)}")
     teller.say(f"  palimpsest verify -w {root}")
+    teller.say(f"  palimpsest serve {root}, then from another terminal: psql -h {root} -p 5433")
 
 
 TRY_NEXT = (

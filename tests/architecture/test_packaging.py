@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import configparser
+import json
 import re
 import tomllib
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from gateway.commands.serve import command as serve
 from tests.architecture.sources import PACKAGES
+
+_RUN = "/run/palimpsest"
 
 
 def project(root: Path) -> dict[str, Any]:
@@ -100,6 +106,44 @@ def test_dockerfile_copies_what_the_build_needs_and_runs_without_root(root: Path
     assert all((root / source).exists() for source in copied)
     assert [rest for name, rest in instructions if name == "USER"] == ["palimpsest"]
     assert [rest for name, rest in instructions if name == "ENTRYPOINT"] == ['["palimpsest"]']
+
+
+def serve_options(words: list[str]) -> dict[str, Any]:
+    """What ``palimpsest serve`` makes of words; it refuses those that it does not know."""
+    assert words[0] == "serve"
+    return dict(serve.make_context("serve", words[1:]).params)
+
+
+def test_the_image_serves_and_probes_itself(root: Path) -> None:
+    text = (root / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+    (words,) = [json.loads(line[4:]) for line in text.splitlines() if line.startswith("CMD ")]
+    given = serve_options(words)
+    assert given["url"] == "palimpsest:////warehouse"
+    (probe,) = re.findall(r"^HEALTHCHECK .*CMD (\[.*\])$", text, re.MULTILINE)
+    port = given["http_address"].rpartition(":")[2]
+    assert f"http://127.0.0.1:{port}/readyz" in json.loads(probe)[2]
+    compile(json.loads(probe)[2], "probe", "exec")
+
+
+def test_the_unit_of_systemd_and_the_compose_file_fit_the_command(root: Path) -> None:
+    unit = configparser.ConfigParser(interpolation=None, strict=False)
+    unit.optionxform = str  # type: ignore[assignment,method-assign]
+    unit.read(root / "examples" / "server" / "palimpsest.service")
+    service = unit["Service"]
+    # The folder of the socket is made when the unit starts.
+    words = [w for w in service["ExecStart"].split()[1:] if w not in {"--socket-dir", _RUN}]
+    given = serve_options(words)
+    assert given["url"] == f"/var/lib/{service['StateDirectory']}"
+    assert f"/run/{service['RuntimeDirectory']}" == _RUN
+    assert given["drain"] < float(service["TimeoutStopSec"])
+    yaml = pytest.importorskip("yaml")
+    compose = yaml.safe_load((root / "examples" / "server" / "compose.yaml").read_text())
+    gateway = compose["services"]["gateway"]
+    assert f"sockets:{_RUN}" in gateway["volumes"]
+    words = [w for w in gateway["command"] if not w.startswith("--socket-dir")]
+    assert serve_options(words)["url"].startswith("palimpsest+postgresql://")
+    grace_s = float(gateway["stop_grace_period"].removesuffix("s"))
+    assert serve_options(words)["drain"] < grace_s
 
 
 def test_shell_scripts_are_executable(root: Path) -> None:

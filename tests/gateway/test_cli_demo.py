@@ -48,4 +48,5 @@ def test_the_year_comes_out_equal(tmp_path: Path) -> None:
     assert summary["upkeep"]["erasure"]["request"]["state"] == "COMPLETED"
     assert summary["upkeep"]["erasure"]["bytes_left"] == 0
     assert [s["state"] for s in summary["upkeep"]["steps"]].count("SUCCEEDED") == 5
+    assert sum(count for _, count in summary["served"]["psycopg"]) > 300_000
     assert summary["replay"]["updated"] + summary["replay"]["deleted"] == 336_776

@@ -6,6 +6,7 @@ of the joined column are the bytes to send.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,12 +14,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gateway.servers.pgwire.messages import BINARY
+from gateway.servers.pgwire.types import INT2, INT4, INT8, OID, TEXT, element_type, pg_type
 from gateway.servers.pgwire.values_binary import binary_column
 from gateway.servers.pgwire.values_text import text_column
 
 _LENGTH = 4
+_FEW_ROWS = 32
+_COUNT, _SIZE = struct.Struct("!h"), struct.Struct("!i")
+_NULL = _SIZE.pack(-1)
+_AS_PYTHON = frozenset({INT2, INT4, INT8, OID, TEXT})
+"""Types whose texts are those of Python."""
 _HUGE_DIGITS = 39
 _SIGNED = {"HUGEINT": True, "UHUGEINT": False, "INT128": True, "UINT128": False}
+_NOTHING = pa.scalar(b"", pa.binary())
 _HEAD = np.dtype([("kind", "S1"), ("size", ">i4"), ("columns", ">i2")])
 
 
@@ -28,16 +36,48 @@ def data_rows(
     """The messages of all rows; ``names`` are the types of the columns, ``zone`` the session's."""
     if batch.num_rows == 0:
         return memoryview(b"")
+    if batch.num_rows <= _FEW_ROWS:
+        return _few_rows(batch, names, formats, zone)
     parts: list[pa.Array] = []
     sizes = np.full(batch.num_rows, _HEAD.itemsize - 1, np.int64)
     for column, name, form in zip(batch.columns, names, formats, strict=True):
         values = _values(column, name, form, zone).cast(pa.binary())
         lengths = pc.binary_length(values).fill_null(-1).to_numpy(zero_copy_only=False)
         sizes += np.maximum(lengths, 0) + _LENGTH
-        parts += [_fixed(lengths.astype(">i4")), values.fill_null(b"")]
+        parts += [_fixed(lengths.astype(">i4")), values.fill_null(_NOTHING)]
     heads = np.empty(batch.num_rows, _HEAD)
     heads["kind"], heads["size"], heads["columns"] = b"D", sizes, batch.num_columns
     return _joined([_fixed(heads), *parts], int(sizes.sum()) + batch.num_rows)
+
+
+def _few_rows(
+    batch: pa.RecordBatch, names: Sequence[str], formats: Sequence[int], zone: str
+) -> memoryview:
+    """The same value by value: calls of Arrow cost more than so few rows."""
+    columns = [
+        _few_values(column, name, form, zone)
+        for column, name, form in zip(batch.columns, names, formats, strict=True)
+    ]
+    count = _COUNT.pack(len(columns))
+    messages: list[bytes] = []
+    for row in zip(*columns, strict=True):
+        parts = [count]
+        for value in row:
+            if value is None:
+                parts.append(_NULL)
+            else:
+                parts += (_SIZE.pack(len(value)), value)
+        body = b"".join(parts)
+        messages += (b"D", _SIZE.pack(len(body) + _LENGTH), body)
+    return memoryview(b"".join(messages))
+
+
+def _few_values(column: pa.Array, name: str, form: int, zone: str) -> list[bytes | None]:
+    if form != BINARY and element_type(name) is None and pg_type(name) in _AS_PYTHON:
+        if pa.types.is_integer(column.type) or pa.types.is_string(column.type):
+            return [None if v is None else str(v).encode() for v in column.to_pylist()]
+    found: list[bytes | None] = _values(column, name, form, zone).cast(pa.binary()).to_pylist()
+    return found
 
 
 def _values(column: pa.Array, name: str, form: int, zone: str) -> pa.Array:
@@ -67,5 +107,5 @@ def _fixed(values: np.ndarray) -> pa.Array:
 
 
 def _joined(parts: list[pa.Array], size: int) -> memoryview:
-    joined = pc.binary_join_element_wise(*parts, pa.scalar(b"", pa.binary()))
+    joined = pc.binary_join_element_wise(*parts, _NOTHING)
     return memoryview(joined.buffers()[2])[:size]

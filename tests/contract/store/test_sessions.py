@@ -40,6 +40,11 @@ def test_another_session_is_cancelled(store: Store) -> None:
             operator.execute(f"CALL system.terminate({number})")
         done = threading.Event()
 
+        def run_for_ever() -> None:
+            deadline = time.monotonic() + 60
+            while time.monotonic() < deadline:
+                client.execute("SELECT count(*) FROM range(20000000) AS r(x)").fetchall()
+
         def cancel_again() -> None:
             while not done.wait(0.2):
                 operator.execute(f"CALL system.cancel({number})")
@@ -48,9 +53,7 @@ def test_another_session_is_cancelled(store: Store) -> None:
         thread.start()
         try:
             with pytest.raises(gateway.OperationalError) as caught:
-                deadline = time.monotonic() + 60
-                while time.monotonic() < deadline:
-                    client.execute("SELECT count(*) FROM range(20000000) AS r(x)").fetchall()
+                run_for_ever()
         finally:
             done.set()
             thread.join()
