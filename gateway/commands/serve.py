@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import threading
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from urllib.parse import quote
@@ -20,12 +21,15 @@ from gateway.errors import mapping
 from gateway.opening.open_warehouse import OpenWarehouse
 from gateway.opening.warehouses import WAREHOUSES, TakenElsewhere
 from gateway.servers.addresses import Address, parse_address, tcp_listener
+from gateway.servers.admitting import admission_of, tls_files_of
 from gateway.servers.http.opening import HttpOptions, http_port
 from gateway.servers.log_lines import FORMATS, configure_log
 from gateway.servers.pgwire.server import PostgresServer, ServerLimits, socket_path, unix_listener
+from gateway.servers.tls import TlsFiles
 from gateway.session.session import Session
 from gateway.sharing.folder import owner_of
 from gateway.sharing.time_zone import process_zone
+from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
 
 PORT = 5433
@@ -53,7 +57,7 @@ _OURS = frozenset(
 @click.option(
     "--trust-loopback",
     is_flag=True,
-    help="Also listen at the TCP port, and let in everybody on this machine.",
+    help="Listen at the TCP port without logins, and let in everybody on this machine.",
 )
 @click.option(
     "--max-connections",
@@ -102,6 +106,24 @@ _OURS = frozenset(
     metavar="SECONDS",
     help="Log statements that take longer, without their values.",
 )
+@click.option(
+    "--tls-cert",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="PALIMPSEST_TLS_CERT",
+    help="The certificate of the server, with its chain, as a PEM file.",
+)
+@click.option(
+    "--tls-key",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="PALIMPSEST_TLS_KEY",
+    help="The key of the certificate; default: in the same file.",
+)
+@click.option(
+    "--tls-client-ca",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="PALIMPSEST_TLS_CLIENT_CA",
+    help="Who signs certificates by which clients log in under their common names.",
+)
 @WAREHOUSE_OPTION
 def command(
     url: str | None,
@@ -115,13 +137,17 @@ def command(
     metrics_token_file: Path | None,
     log_format: str,
     slow_s: float | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    tls_client_ca: Path | None,
     warehouse: str,
 ) -> None:
     """Serve a warehouse to programs that speak the PostgreSQL protocol, until interrupted.
 
-    The server listens at a Unix socket, which only the user who runs the server and root can use.
-    With --trust-loopback it listens at the port, too; there are no logins yet, so everybody on this
-    machine may then read and write.
+    The server listens at a Unix socket, which only the user who runs the server and root can use,
+    who may do everything. It listens at the port, too, once a role may log in with a password
+    (CREATE USER), at an address that other machines reach only with --tls-cert. With
+    --trust-loopback everybody on this machine may read and write through the port.
 
     SIGTERM and Ctrl-C end it: no new clients are let in, statements that run may finish, and
     transactions that are still open after --drain seconds are rolled back.
@@ -136,19 +162,14 @@ def command(
     configure_log(log_format)
     with exit_on_error(as_json=False), mapping():
         place = parse_address(address, PORT)
-        if trust_loopback and not place.is_loopback:
-            raise PalimpsestError(
-                Code.SETTING_VALUE,
-                f"{place} can be reached from other machines, and there are no logins",
-                advice="listen at 127.0.0.1, and let others in through a tunnel of ssh",
-            )
+        tls_files = tls_files_of(tls_cert, tls_key, tls_client_ca)
         target = url_of(url or warehouse)
         opened = _acquire(target)
         opened.executor.activity.slow_s = slow_s
         http = HttpOptions(http_address, http_names, metrics_token_file)
         limits = ServerLimits(max_connections)
         try:
-            _serve(opened, place, socket_dir, trust_loopback, limits, drain, http)
+            _serve(opened, place, socket_dir, trust_loopback, limits, drain, http, tls_files)
         finally:
             WAREHOUSES.release(opened)
 
@@ -176,22 +197,22 @@ def _serve(
     limits: ServerLimits,
     drain_s: float,
     http: HttpOptions,
+    tls_files: TlsFiles | None,
 ) -> None:
     root = Path(opened.journal.place)
     folder = socket_dir or (root if root.is_dir() else Path.cwd())
-    server = PostgresServer(
-        lambda user, application, given: _session(opened, user, application, given),
-        limits,
-        os.getuid(),
-    )
-    listeners = [tcp_listener(place)] if trust_loopback else []
+    admission = admission_of(opened.journal, place, trusts=trust_loopback, tls_files=tls_files)
+    server = PostgresServer(partial(_session, opened), limits, admission)
+    is_open = admission.trusts or admission.logins is not None
+    listeners = [tcp_listener(place)] if is_open else []
     port = listeners[0].getsockname()[1] if listeners else place.port
     with http_port(opened, http, lambda: server.connections) as (readiness, page):
         try:
             listeners.append(unix_listener(folder, port))
             shown = [f"postgresql:///palimpsest?host={folder.resolve()}&port={port}"]
-            if trust_loopback:
+            if is_open:
                 shown.append(f"postgresql://{Address(place.host, port)}/palimpsest")
+            if trust_loopback:
                 click.echo(
                     f"WARNING: everybody on this machine may read and write through port {port}",
                     err=True,
@@ -208,16 +229,23 @@ def _serve(
         finally:
             readiness.is_ending = True
             server.close(drain_s)
-            if len(listeners) > trust_loopback:
+            if len(listeners) > is_open:
                 socket_path(folder, port).unlink(missing_ok=True)
 
 
 def _session(
-    opened: OpenWarehouse, user: str | None, application: str | None, given: Mapping[str, str]
+    opened: OpenWarehouse,
+    user: str | None,
+    application: str | None,
+    given: Mapping[str, str],
+    role: Role | None,
 ) -> Session:
     """A session of the PostgreSQL dialect, with the settings that its client starts with."""
     session = opened.session(Settings(), dialect="postgres", autocommit=True, user=user)
     settings = session.settings
+    if role is not None:
+        session.user = role.name
+        settings = replace(settings, role=role.id, login_role=role.id)
     for name, value in given.items():
         try:
             settings = settings.with_setting(name, value)

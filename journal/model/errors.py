@@ -115,6 +115,7 @@ class Code(Enum):
     ENCODING = CodeInfo("PAL-607", "22021", "text that is not UTF-8")
     TOO_MANY_CONNECTIONS = CodeInfo("PAL-608", "53300", "too many connections")
     LOGIN = CodeInfo("PAL-609", "28000", "login refused")
+    PASSWORD = CodeInfo("PAL-611", "28P01", "password authentication failed")
     NO_CURSOR = CodeInfo("PAL-610", "34000", "unknown portal or cursor")
     ERASURE = CodeInfo("PAL-510", "55000", "erasure cannot be done as asked")
     PACKAGE = CodeInfo("PAL-511", "58030", "access package cannot be opened")

@@ -307,8 +307,6 @@ def test_those_who_make_roles_make_no_admins(con: Connection) -> None:
 def test_a_password_is_kept_as_its_verifier_alone(con: Connection, tmp_path: Path) -> None:
     con.execute("CREATE USER eve PASSWORD 'correct horse'")
     con.execute("ALTER ROLE eve PASSWORD 'battery staple'")
-    known = con.client_session.settings  # type: ignore[attr-defined]
-    assert known.role is None
     con.close()
     for path in tmp_path.rglob("*"):
         if path.is_file():
@@ -317,8 +315,20 @@ def test_a_password_is_kept_as_its_verifier_alone(con: Connection, tmp_path: Pat
             assert b"battery staple" not in held
 
 
-def test_verifiers_are_postgresqls() -> None:
-    # Made by PostgreSQL 15 for the password 'secret'.
+def test_numbers_of_roles_are_never_used_again(con: Connection, tmp_path: Path) -> None:
+    con.execute("DROP ROLE bob")
+    con.close()
+    with gateway.connect(f"palimpsest:///{tmp_path}/w", autocommit=True) as again:
+        again.execute("CREATE ROLE eve")
+        assert _as(again, "eve", "SELECT k FROM t") == "42P01"
+        assert _as(again, "ann", "SELECT k FROM t") == ""
+        again.execute("CREATE TABLE late (k INTEGER PRIMARY KEY)")
+        roles = again.client_session.catalog.access.roles  # type: ignore[attr-defined]
+        assert len(roles) == 2
+        assert again.client_session.catalog.by_id(max(roles)) is None
+
+
+def test_verifiers_have_the_form_of_postgresql() -> None:
     made = make_verifier("secret", bytes(range(16))).text()
     assert made.startswith("SCRAM-SHA-256$4096:AAECAwQFBgcICQoLDA0ODw==$")
     found = parsed_verifier(made)

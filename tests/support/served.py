@@ -12,8 +12,10 @@ from urllib.parse import quote
 
 from gateway.config import Settings
 from gateway.opening.warehouses import WAREHOUSES
+from gateway.servers.pgwire.admission import Admission
 from gateway.servers.pgwire.server import PostgresServer, ServerLimits, unix_listener
 from gateway.session.session import Session
+from journal.model.access import Role
 
 _PORT = 5433
 
@@ -23,11 +25,13 @@ def serving(url: str) -> Iterator[str]:
     """Serve the warehouse of a URL to this user; the URL of the server."""
     opened = WAREHOUSES.acquire(url)
 
-    def session(user: str | None, application: str | None, _given: Mapping[str, str]) -> Session:
+    def session(
+        user: str | None, application: str | None, _given: Mapping[str, str], _role: Role | None
+    ) -> Session:
         settings = Settings().with_setting("application", application)
         return opened.session(settings, dialect="postgres", autocommit=True, user=user)
 
-    server = PostgresServer(session, ServerLimits(), os.getuid())
+    server = PostgresServer(session, ServerLimits(), Admission(os.getuid()))
     # Paths of sockets have to be short, and those of tests are not.
     folder = Path(tempfile.mkdtemp(prefix="palimpsest-"))
     try:

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
+from gateway.config import Settings
 from gateway.servers.pg_catalog.activity import STATE_RELATION, activity_contents
 from gateway.servers.pg_catalog.contents import CatalogContents
 from gateway.servers.pg_catalog.functions import macro_statements
@@ -26,7 +27,7 @@ from gateway.session.session import Session
 from journal.local_engine.memory_database import MemoryDatabase
 from journal.model.errors import Code, PalimpsestError
 from journal.model.result_column import ResultColumn
-from journal.model.schema import View
+from journal.model.schema import CatalogSnapshot, View
 from journal.model.visibility import visible_to
 
 _EXAMPLES: dict[int, Any] = {16: True, 20: 0, 21: 0, 23: 0, 26: 0, 1009: [""], 1028: [0]}
@@ -50,7 +51,7 @@ class CatalogReader:
         self._pid = pid
         self._lock = threading.Lock()
         self._engine: MemoryDatabase | None = None
-        self._seen: object = None
+        self._seen: tuple[CatalogSnapshot, Settings] | None = None
 
     def run(self, query: exp.Expr, values: Sequence[Any]) -> StatementOutcome:
         """The rows of a statement; raises NOT_SUPPORTED for one that the engine cannot answer."""
@@ -80,10 +81,10 @@ class CatalogReader:
         """The database, as the catalog is now."""
         session = self._session
         catalog = visible_to(session.catalog, session.catalog.rights_of(session.settings.role))
-        seen = (session.catalog.generation, id(session.catalog), session.settings)
+        seen = (session.catalog, session.settings)
         if self._engine is None:
             self._engine = MemoryDatabase()
-        elif seen == self._seen:
+        elif self._seen is not None and self._seen[0] is seen[0] and self._seen[1] == seen[1]:
             return self._engine
         engine, user = self._engine, session.user or "palimpsest"
         engine.run("BEGIN")
@@ -119,7 +120,10 @@ class CatalogReader:
         catalog, activity = self._session.catalog, self._session.executor.activity
         columns = relation_columns()[STATE_RELATION]
         engine.run("DELETE FROM pgc.pg_stat_activity")
-        _insert(engine, STATE_RELATION, columns, activity_contents(activity, catalog.database))
+        rows = activity_contents(activity, catalog.database)
+        if not catalog.rights_of(self._session.settings.role).is_admin:
+            rows = [row for row in rows if row["usename"] == self._session.user]
+        _insert(engine, STATE_RELATION, columns, rows)
 
     def _settings(self) -> list[tuple[str, str | None, str]]:
         known = {name: (value, about) for name, value, about in self._session.settings.rows()}

@@ -1,7 +1,6 @@
 """Listens for clients of the PostgreSQL protocol, and gives each a thread and a session.
 
-On a Unix socket the peer must be the user that owns the warehouse; on a TCP port of the loopback,
-where the operator has said so, anybody on the machine gets in.
+Who gets in is the affair of ``admission``.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import logging
 import os
 import secrets
 import socket
-import struct
+import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -23,19 +22,21 @@ from gateway.activity.activity import next_session_id
 from gateway.servers.addresses import address_of
 from gateway.servers.pg_catalog.reader import CatalogReader
 from gateway.servers.pgwire import messages
+from gateway.servers.pgwire.admission import Admission
 from gateway.servers.pgwire.connection import ClientConnection
 from gateway.servers.pgwire.startup import CancelRequest, Greeting, greeting
 from gateway.servers.pgwire.stream import ClientGone, MessageStream
 from gateway.servers.pgwire.tags import error_fields
 from gateway.session.session import Session
 from gateway.version import VERSION
+from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
 
 _LOG = logging.getLogger("palimpsest.pgwire")
 SERVER_VERSION = "15.0"
 """The version of PostgreSQL whose dialect is spoken; drivers look at it."""
-_PEER = struct.Struct("3i")
 _POLL_S = 0.05
+_GOODBYE_S = 0.5
 _WATCH_S = 1.0
 """How often the server looks whether clients whose statements run are still there."""
 
@@ -55,20 +56,22 @@ class _Client:
     session: Session | None = None
     pid: int = 0
     secret: bytes = b""
+    role: int | None = None
 
 
-OpenSession = Callable[[str | None, str | None, Mapping[str, str]], Session]
-"""From user, application and settings to a session of theirs."""
+OpenSession = Callable[[str | None, str | None, Mapping[str, str], Role | None], Session]
+"""From user, application, settings and role to a session of theirs."""
 
 
 class PostgresServer:
     """Serves a warehouse on sockets that listen already; ``close`` ends all connections."""
 
-    def __init__(self, open_session: OpenSession, limits: ServerLimits, owner: int | None) -> None:
-        """``owner`` is the user id that peers on Unix sockets must have, None for any."""
+    def __init__(
+        self, open_session: OpenSession, limits: ServerLimits, admission: Admission
+    ) -> None:
         self._open_session = open_session
         self._limits = limits
-        self._owner = owner
+        self._admission = admission
         self._listeners: list[socket.socket] = []
         self._clients: dict[int, _Client] = {}
         self._lock = threading.Lock()
@@ -160,11 +163,13 @@ class PostgresServer:
             finally:
                 with self._lock:
                     del self._clients[client.pid]
+                _say_goodbye(client.peer)
                 client.peer.close()
 
     def _talk(self, client: _Client, stream: MessageStream, is_full: bool) -> None:
         client.peer.settimeout(self._limits.login_s)
-        begun = greeting(stream)
+        begun = greeting(stream, self._admission.tls)
+        client.peer = stream.peer
         if isinstance(begun, CancelRequest):
             self._cancel(begun)
             return
@@ -174,8 +179,10 @@ class PostgresServer:
                 f"{self._limits.connections} clients are connected already",
                 advice="close some, or raise max_connections of the server",
             )
-        self._check_peer(client.peer)
-        client.session = self._session(begun)
+        role = self._admission.admit(stream, begun)
+        if role is not None:
+            self._check_limit_of(client, role)
+        client.session = self._session(begun, role)
         client.session.activity.describe(
             *("postgresql", address_of(client.peer)),
             number=client.pid,
@@ -195,7 +202,19 @@ class PostgresServer:
         finally:
             connection.close()
 
-    def _session(self, begun: Greeting) -> Session:
+    def _check_limit_of(self, client: _Client, role: Role) -> None:
+        """Raise TOO_MANY_CONNECTIONS where a role has as many as it may."""
+        with self._lock:
+            client.role = role.id
+            count = sum(other.role == role.id for other in self._clients.values())
+        if 0 <= role.connection_limit < count:
+            raise PalimpsestError(
+                Code.TOO_MANY_CONNECTIONS,
+                f'role "{role.name}" has {role.connection_limit} connections already',
+                advice="close some, or ALTER ROLE .. CONNECTION LIMIT",
+            )
+
+    def _session(self, begun: Greeting, role: Role | None) -> Session:
         given = {
             name: value
             for name, value in begun.parameters.items()
@@ -208,7 +227,7 @@ class PostgresServer:
                 Code.NOT_SUPPORTED, "there is no replication protocol", advice="connect without it"
             )
         application = begun.parameters.get("application_name")
-        return self._open_session(begun.parameters.get("user"), application, given)
+        return self._open_session(begun.parameters.get("user"), application, given, role)
 
     def _parameter_statuses(self, begun: Greeting, session: Session) -> dict[str, str]:
         return {
@@ -223,21 +242,9 @@ class PostgresServer:
             "standard_conforming_strings": "on",
             "default_transaction_read_only": session.settings.default_transaction_read_only,
             "in_hot_standby": "off",
-            "is_superuser": "on",
+            "is_superuser": "on" if _is_admin(session) else "off",
             "session_authorization": begun.parameters.get("user", ""),
         }
-
-    def _check_peer(self, peer: socket.socket) -> None:
-        if peer.family != socket.AF_UNIX or self._owner is None:
-            return
-        raw = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
-        _, user, _ = _PEER.unpack(raw)
-        if user not in (self._owner, 0):
-            raise PalimpsestError(
-                Code.LOGIN,
-                f"the user with the id {user} does not own the warehouse",
-                advice=f"connect as the user with the id {self._owner}",
-            )
 
     def _cancel(self, request: CancelRequest) -> None:
         with self._lock:
@@ -249,13 +256,28 @@ class PostgresServer:
 
 def _hang_up(peer: socket.socket) -> None:
     with suppress(OSError):
-        peer.shutdown(socket.SHUT_RDWR)
+        # That of TLS would let go of what another thread still reads by.
+        socket.socket.shutdown(peer, socket.SHUT_RDWR)
+
+
+def _say_goodbye(peer: socket.socket) -> None:
+    """End TLS as clients expect it; without that they take an end for a loss."""
+    if isinstance(peer, ssl.SSLSocket):
+        with suppress(OSError, ValueError):
+            peer.settimeout(_GOODBYE_S)
+            peer.unwrap()
+
+
+def _is_admin(session: Session) -> bool:
+    return session.catalog.rights_of(session.settings.role).is_admin
 
 
 def _has_left(client: _Client) -> bool:
     """True if a client has said goodbye or closed; nothing is taken of what it has sent."""
     try:
-        return client.peer.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) in (b"", b"X")
+        flags = socket.MSG_PEEK | socket.MSG_DONTWAIT
+        # Under TLS as well, what has arrived is looked at as it is.
+        return socket.socket.recv(client.peer, 1, flags) in (b"", b"X")
     except (BlockingIOError, InterruptedError):
         return False
     except OSError:

@@ -8,8 +8,12 @@ from dataclasses import dataclass
 from gateway.servers.pgwire import messages
 from gateway.servers.pgwire.messages import BodyReader, protocol_error
 from gateway.servers.pgwire.stream import MessageStream
+from gateway.servers.tls import ServerTls
 
 _CANCEL, _SSL, _GSSENC = 80_877_102, 80_877_103, 80_877_104
+ALPN = "postgresql"
+"""What the protocol is called in TLS."""
+_TLS_RECORD = b"\x16"
 _MAJOR, _NEWEST_MINOR = 3, 2
 _SECRET_V30, _SECRET_V32 = 4, 32
 
@@ -35,16 +39,24 @@ class Greeting:
         return _SECRET_V32 if self.minor >= 2 else _SECRET_V30
 
 
-def greeting(stream: MessageStream) -> Greeting | CancelRequest:
-    """Read up to the greeting; offers of encryption are declined. Raises PROTOCOL."""
+def greeting(stream: MessageStream, tls: ServerTls | None) -> Greeting | CancelRequest:
+    """Read up to the greeting, under TLS if the client wants it and there is. Raises PROTOCOL."""
+    if tls is not None and stream.first_byte() == _TLS_RECORD:
+        if stream.secure(tls.context()) != ALPN:
+            raise protocol_error(f"TLS that begins at once must name the protocol {ALPN}")
+        tls = None
     for _ in range(3):
         body = stream.read_startup()
         (code,) = struct.unpack_from("!i", body)
         if code in (_SSL, _GSSENC):
             if stream.is_buffering:
                 raise protocol_error("something came before the answer about encryption")
-            stream.write(b"N")
+            begins = code == _SSL and tls is not None
+            stream.write(b"S" if begins else b"N")
             stream.flush()
+            if begins and tls is not None:
+                stream.secure(tls.context())
+                tls = None
             continue
         if code == _CANCEL:
             return CancelRequest(struct.unpack_from("!i", body, 4)[0], body[8:])

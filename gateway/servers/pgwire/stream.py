@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import struct
 from collections.abc import Callable
 from functools import partial
@@ -42,12 +43,29 @@ class MessageStream:
             raise protocol_error(f"the first message cannot have {size} bytes")
         return self._take(size - 4)
 
-    def read(self) -> tuple[bytes, bytes]:
+    def first_byte(self) -> bytes:
+        """What the client sends first; it stays to be read. Raises ClientGone."""
+        try:
+            return self.peer.recv(1, socket.MSG_PEEK)
+        except OSError as error:
+            raise ClientGone(str(error)) from error
+
+    def secure(self, context: ssl.SSLContext) -> str | None:
+        """Go on under TLS; the protocol that both ends have named. Raises ClientGone."""
+        try:
+            peer = context.wrap_socket(self.peer, server_side=True)
+        except OSError as error:
+            raise ClientGone(str(error)) from error
+        self.peer = peer
+        return peer.selected_alpn_protocol()
+
+    def read(self, longest: int | None = None) -> tuple[bytes, bytes]:
         """Type and body of the next message; raises PROTOCOL for one that is too long."""
         kind, size = _HEAD.unpack(self._take(5))
-        if not 4 <= size <= self._longest:
+        most = self._longest if longest is None else longest
+        if not 4 <= size <= most:
             raise protocol_error(
-                f"a message of {size} bytes is longer than the {self._longest} that are taken"
+                f"a message of {size} bytes is longer than the {most} that are taken"
             )
         return kind, self._take(size - 4)
 

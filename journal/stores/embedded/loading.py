@@ -58,6 +58,7 @@ def load_journals(
     }
     known_ids = [*tables, *(t.layout for found in tables.values() for t in found.layouts)]
     known_ids += [s.id for _, c in history for s in c.sequences.values()]
+    known_ids += [role for _, c in history for role in c.access.roles]
     counters = Counters(rows_of.load_counters(session), record, max(known_ids, default=0))
     section.settle_in(session, catalog, tables, root)
     state = JournalState(last, catalog, MappingProxyType(tables), tuple(history), fenced)

@@ -1,0 +1,112 @@
+"""Who logs in: what a password is checked against, and how long somebody waits who guesses.
+
+Whoever is unknown is asked for a password like everybody, against a verifier that no password has,
+so that an answer does not say which users there are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from gateway.access.scram import ITERATIONS, SALT_BYTES, Verifier, parsed_verifier
+from journal.model.access import Role
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import CatalogSnapshot
+
+_FREE_FAILURES = 3
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.25, 8.0
+_FORGOTTEN_AFTER_S = 900.0
+_KNOWN_MAX = 10_000
+
+
+def has_logins(catalog: CatalogSnapshot) -> bool:
+    """True if some role may log in with a password."""
+    return any(r.can_login and r.verifier for r in catalog.access.roles.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """Somebody at the door: the role of that name if there is one, and what to check against."""
+
+    name: str
+    role: Role | None
+    verifier: Verifier
+    may_succeed: bool
+
+
+class Logins:
+    """The logins of one server; ``catalog`` gives that of now, ``secret`` stays while it runs."""
+
+    def __init__(
+        self,
+        catalog: Callable[[], CatalogSnapshot],
+        secret: bytes,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._catalog = catalog
+        self._secret = secret
+        self._now = now
+        self._failures: OrderedDict[tuple[str, str], tuple[int, float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(self, name: str) -> Login:
+        """The login of a name, which may be nobody's."""
+        role = self._catalog().access.by_name(name)
+        known = None if role is None or role.verifier is None else parsed_verifier(role.verifier)
+        if role is None or known is None:
+            return Login(name, role, self._mock(name), may_succeed=False)
+        return Login(name, role, known, may_succeed=not self._is_expired(role))
+
+    def admit(self, login: Login) -> Role:
+        """The role of somebody who has shown who they are; raises LOGIN if it may not log in."""
+        role = login.role
+        if role is None or not role.can_login:
+            raise PalimpsestError(
+                Code.LOGIN,
+                f'role "{login.name}" may not log in',
+                advice="ALTER ROLE .. LOGIN",
+            )
+        return role
+
+    def wait_s(self, name: str, address: str) -> float:
+        """How long the next answer to a user at an address is held back, in seconds."""
+        with self._lock:
+            count, at = self._failures.get((name, address), (0, 0.0))
+        if count < _FREE_FAILURES or time.monotonic() - at > _FORGOTTEN_AFTER_S:
+            return 0.0
+        return float(min(_LONGEST_WAIT_S, _FIRST_WAIT_S * 2 ** (count - _FREE_FAILURES)))
+
+    def note(self, name: str, address: str, *, succeeded: bool) -> None:
+        """Remember how a login ended."""
+        key = (name, address)
+        with self._lock:
+            count, _ = self._failures.pop(key, (0, 0.0))
+            if not succeeded:
+                self._failures[key] = (count + 1, time.monotonic())
+                if len(self._failures) > _KNOWN_MAX:
+                    self._failures.popitem(last=False)
+
+    def _is_expired(self, role: Role) -> bool:
+        until = role.valid_until
+        return until is not None and datetime.fromisoformat(until) <= self._now()
+
+    def _mock(self, name: str) -> Verifier:
+        salt = hmac.digest(self._secret, name.encode(), "sha256")[:SALT_BYTES]
+        keys = hashlib.sha512(self._secret + salt).digest()
+        return Verifier(ITERATIONS, salt, keys[:32], keys[32:])
+
+
+def refused(name: str) -> PalimpsestError:
+    """The error for whoever does not get in, whatever the reason."""
+    return PalimpsestError(
+        Code.PASSWORD,
+        f'password authentication failed for user "{name}"',
+        advice="check name and password; VALID UNTIL may be over",
+    )

@@ -1,0 +1,76 @@
+"""The rules by which a server lets clients in, from its options and the roles of its warehouse."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gateway.access.logins import Logins, has_logins
+from gateway.servers.addresses import Address
+from gateway.servers.pgwire.admission import Admission
+from gateway.servers.pgwire.startup import ALPN
+from gateway.servers.tls import ServerTls, TlsFiles
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import CatalogSnapshot
+from journal.transactions.protocol import OpenJournal
+
+
+def tls_files_of(
+    certificate: Path | None, key: Path | None, client_ca: Path | None
+) -> TlsFiles | None:
+    """The files of TLS that options name; raises SETTING_VALUE for a key without certificate."""
+    if certificate is None:
+        if key is not None or client_ca is not None:
+            raise PalimpsestError(
+                Code.SETTING_VALUE,
+                "TLS needs the certificate of the server",
+                advice="give --tls-cert as well",
+            )
+        return None
+    return TlsFiles(certificate, key or certificate, client_ca)
+
+
+def admission_of(
+    journal: OpenJournal, place: Address, *, trusts: bool, tls_files: TlsFiles | None
+) -> Admission:
+    """The rules of a server that is to listen at ``place``.
+
+    Raises SETTING_VALUE where other machines could come in without login, or without TLS.
+    """
+    tls = None if tls_files is None else ServerTls(tls_files, (ALPN,))
+    owner = os.getuid()
+    if trusts:
+        if not place.is_loopback:
+            raise PalimpsestError(
+                Code.SETTING_VALUE,
+                f"{place} can be reached from other machines, and everybody is let in",
+                advice="listen at 127.0.0.1, or leave --trust-loopback out: roles log in",
+            )
+        return Admission(owner, trusts=True, tls=tls)
+
+    def catalog() -> CatalogSnapshot:
+        # Others may have changed roles since this process last looked.
+        begun = journal.begin(explicit=True)
+        try:
+            return begun.catalog
+        finally:
+            begun.rollback()
+
+    if not has_logins(catalog()):
+        if not place.is_loopback:
+            raise PalimpsestError(
+                Code.SETTING_VALUE,
+                f"{place} can be reached from other machines, and no role may log in",
+                advice="CREATE USER name PASSWORD '..' first, through the Unix socket",
+            )
+        return Admission(owner, tls=tls)
+    if tls is None and not place.is_loopback:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            f"{place} can be reached from other machines, and there is no TLS",
+            advice="give --tls-cert and --tls-key, or listen at 127.0.0.1",
+        )
+    logins = Logins(catalog, secrets.token_bytes(32), lambda: datetime.now(UTC))
+    return Admission(owner, logins=logins, tls=tls)

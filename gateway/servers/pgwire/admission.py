@@ -1,0 +1,72 @@
+"""Whom a server lets in: the owner at its Unix socket, logins elsewhere, or everybody it trusts."""
+
+from __future__ import annotations
+
+import ipaddress
+import socket
+import ssl
+import struct
+from dataclasses import dataclass
+
+from gateway.access.logins import Logins
+from gateway.servers.pgwire.login import log_in
+from gateway.servers.pgwire.startup import Greeting
+from gateway.servers.pgwire.stream import MessageStream
+from gateway.servers.tls import ServerTls
+from journal.model.access import Role
+from journal.model.errors import Code, PalimpsestError
+
+_PEER = struct.Struct("3i")
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The rules of one server.
+
+    ``owner`` is the user id that peers on Unix sockets must have, None for any; ``trusts`` lets
+    everybody in who reaches a TCP port. Others log in; outside of the loopback under TLS only.
+    """
+
+    owner: int | None = None
+    trusts: bool = False
+    logins: Logins | None = None
+    tls: ServerTls | None = None
+
+    def admit(self, stream: MessageStream, begun: Greeting) -> Role | None:
+        """The role that a client has logged in as, None for one that may do everything.
+
+        Raises LOGIN, PASSWORD, PROTOCOL.
+        """
+        peer = stream.peer
+        if peer.family == socket.AF_UNIX:
+            self._check_peer(peer)
+            return None
+        if self.trusts:
+            return None
+        if self.logins is None:
+            raise PalimpsestError(
+                Code.LOGIN, "there are no logins", advice="connect through the Unix socket"
+            )
+        host = str(peer.getpeername()[0])
+        is_secure = isinstance(peer, ssl.SSLSocket)
+        if not is_secure and not ipaddress.ip_address(host.partition("%")[0]).is_loopback:
+            raise PalimpsestError(
+                Code.LOGIN,
+                "logins from other machines need TLS",
+                advice="connect with sslmode=require, better with verify-full",
+            )
+        user = begun.parameters.get("user", "")
+        binding = self.tls.binding() if self.tls is not None and is_secure else None
+        return log_in(stream, self.logins, user, host, binding)
+
+    def _check_peer(self, peer: socket.socket) -> None:
+        if self.owner is None:
+            return
+        raw = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size)
+        _, user, _ = _PEER.unpack(raw)
+        if user not in (self.owner, 0):
+            raise PalimpsestError(
+                Code.LOGIN,
+                f"the user with the id {user} does not own the warehouse",
+                advice=f"connect as the user with the id {self.owner}",
+            )

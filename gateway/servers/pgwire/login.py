@@ -1,0 +1,81 @@
+"""Lets a client log in over its stream: by certificate, or by password with SCRAM."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import secrets
+import ssl
+import struct
+import time
+
+from gateway.access.logins import Login, Logins, refused
+from gateway.servers.pgwire import messages
+from gateway.servers.pgwire.messages import BodyReader, protocol_error
+from gateway.servers.pgwire.scram_exchange import ScramExchange
+from gateway.servers.pgwire.stream import MessageStream
+from journal.model.access import Role
+
+_LOG = logging.getLogger("palimpsest.login")
+_SASL, _CONTINUE, _FINAL = 10, 11, 12
+_LONGEST = 8_192
+"""Bytes of a message before the login; SCRAM needs a few hundred."""
+_NONCE_BYTES = 18
+
+
+def log_in(
+    stream: MessageStream, logins: Logins, user: str, address: str, binding: bytes | None
+) -> Role:
+    """The role of a client that has shown who it is; raises PASSWORD, LOGIN, PROTOCOL.
+
+    ``binding`` is what the TLS of the connection is bound by, if it can be. An answer is held back
+    the longer, the more often the same user failed from the same address.
+    """
+    login = logins.find(user)
+    if _has_certificate(stream, login):
+        return _admitted(logins, login, address, "certificate")
+    nonce = base64.b64encode(secrets.token_bytes(_NONCE_BYTES)).decode()
+    exchange = ScramExchange(login.verifier, nonce, binding)
+    names = b"".join(name.encode() + b"\0" for name in exchange.mechanisms) + b"\0"
+    _send(stream, _SASL, names)
+    reader = BodyReader(_answer(stream))
+    mechanism, size = reader.text(), reader.int32()
+    _send(stream, _CONTINUE, exchange.challenge(mechanism, reader.take(size)))
+    signature = exchange.final(_answer(stream))
+    time.sleep(logins.wait_s(user, address))
+    if signature is None or not login.may_succeed:
+        logins.note(user, address, succeeded=False)
+        _LOG.warning("login refused: user %r from %s", user, address)
+        raise refused(user)
+    role = _admitted(logins, login, address, mechanism)
+    _send(stream, _FINAL, signature)
+    return role
+
+
+def _admitted(logins: Logins, login: Login, address: str, how: str) -> Role:
+    role = logins.admit(login)
+    logins.note(login.name, address, succeeded=True)
+    _LOG.info("login: user %r from %s by %s", login.name, address, how)
+    return role
+
+
+def _has_certificate(stream: MessageStream, login: Login) -> bool:
+    """True if the client has shown a certificate, which TLS has verified, of its name."""
+    peer = stream.peer
+    found = peer.getpeercert() if isinstance(peer, ssl.SSLSocket) else None
+    subject = tuple((found or {}).get("subject", ()))
+    parts = [tuple(pair) for part in subject for pair in part]
+    names = [pair[1] for pair in parts if pair[0] == "commonName"]
+    return login.role is not None and names == [login.role.name]
+
+
+def _send(stream: MessageStream, code: int, data: bytes) -> None:
+    stream.write(messages.message(b"R", struct.pack("!i", code) + data))
+    stream.flush()
+
+
+def _answer(stream: MessageStream) -> bytes:
+    kind, body = stream.read(_LONGEST)
+    if kind != b"p":
+        raise protocol_error(f"a password was expected, not a message of type {kind!r}")
+    return body
