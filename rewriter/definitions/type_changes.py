@@ -23,14 +23,31 @@ from rewriter.definitions.user_types import (
     uses_of,
 )
 from rewriter.name_resolution import position_of
-from rewriter.statement import AlterType
 
 
-def changed_enum(
-    found: UserType, labels: list[str], ast: AlterType, context: RewriteContext
-) -> list[Step]:
-    """Steps that give an enum, and all that was declared with it, other values."""
+def changed_enum(found: UserType, labels: list[str], context: RewriteContext) -> list[Step]:
+    """Steps that give an enum, and all that was declared with it, further values."""
     made = replace(found, type=enum_text(labels))
+    steps, catalog, tables = changed_types(found, made, context)
+    for table in tables:
+        columns = tuple(
+            _with_type(c, _expanded(c.declared, context, catalog)) if c.declared is not None else c
+            for c in table.columns
+        )
+        put = with_expressions(replace(table, columns=columns), found.type, made.type)
+        if changed_layout(table, put):
+            put = replace(put, layout=context.new_table_id)
+        steps.append(Change(PutRelation(put)))
+    return steps
+
+
+def changed_types(
+    found: UserType, made: UserType, context: RewriteContext
+) -> tuple[list[Step], CatalogSnapshot, list[Table]]:
+    """Steps for a type that stands for something else now, and for the types declared with it.
+
+    Also the catalog after these, and the tables with columns of one of them.
+    """
     catalog = context.catalog.with_definition(made)
     steps: list[Step] = [Change(PutDefinition(made))]
     changed, left = {found.name.key}, types_over([found.name], context)
@@ -45,25 +62,7 @@ def changed_enum(
         left += types_over([over.name], context)
     names = [TableName(*key) for key in changed]
     tables = {use.table.id: use.table for use in uses_of(names, context)}
-    renames = ast.rename_label is not None
-    if tables and renames:
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            f"a value of {found.name} cannot be renamed: rows of"
-            f" {next(iter(tables.values())).name} may hold it",
-            advice="ADD the new VALUE, UPDATE the rows, and leave the old one unused",
-            position=position_of(ast.name),
-        )
-    for table in tables.values():
-        columns = tuple(
-            _with_type(c, _expanded(c.declared, context, catalog)) if c.declared is not None else c
-            for c in table.columns
-        )
-        put = _with_expressions(replace(table, columns=columns), found.type, made.type)
-        if changed_layout(table, put):
-            put = replace(put, layout=context.new_table_id)
-        steps.append(Change(PutRelation(put)))
-    return steps
+    return steps, catalog, list(tables.values())
 
 
 def _with_type(stored: Column, kind: str) -> Column:
@@ -74,23 +73,38 @@ def _with_type(stored: Column, kind: str) -> Column:
     return replace(stored, type=kind, earlier_types=(*earlier, stored.type))
 
 
-def _with_expressions(table: Table, old: str, new: str) -> Table:
+def with_expressions(
+    table: Table, old: str, new: str, label: tuple[str, str] | None = None
+) -> Table:
     """A table whose defaults, checks, generated values and indexes cast to the enum as it is now.
 
-    Else they would compare values of two enums, which the store does as texts.
+    Else they would compare values of two enums, which the store does as texts. ``label``: one of
+    its values, and what that is called now.
     """
+    columns_of_it = {c.physical for c in table.columns if c.type == new}
 
-    def changed(text: str | None) -> str | None:
-        if text is None or old not in text:
+    def changed(text: str | None, *, is_value: bool = False) -> str | None:
+        if text is None or (old not in text and label is None):
             return text
         holder = exp.Paren(this=dialects.stored(text))
         for node in list(holder.find_all(exp.DataType)):
             if node.sql(dialect="duckdb") == old:
                 node.replace(exp.DataType.build(new, dialect="duckdb"))
+        for literal in list(holder.find_all(exp.Literal)) if label is not None else ():
+            beside = literal.parent
+            is_one = isinstance(beside, exp.Cast) and beside.to.sql(dialect="duckdb") == new
+            is_one = is_one or (beside is holder and is_value)
+            is_one = is_one or _stands_beside(literal, columns_of_it)
+            if label is not None and is_one and literal.is_string and literal.name == label[0]:
+                literal.replace(exp.Literal.string(label[1]))
         return str(holder.this.sql(dialect="duckdb"))
 
     columns = [
-        replace(c, default=changed(c.default), generated=changed(c.generated))
+        replace(
+            c,
+            default=changed(c.default, is_value=c.physical in columns_of_it),
+            generated=changed(c.generated),
+        )
         for c in table.columns
     ]
     checks = [replace(c, expression=changed(c.expression) or "") for c in table.checks]
@@ -103,6 +117,14 @@ def _with_expressions(table: Table, old: str, new: str) -> Table:
         for index in table.indexes
     ]
     return replace(table, columns=tuple(columns), checks=tuple(checks), indexes=tuple(indexes))
+
+
+def _stands_beside(node: exp.Expr, columns: set[str]) -> bool:
+    """True for what is compared with one of some columns."""
+    if not isinstance(node.parent, exp.Binary | exp.In | exp.Between):
+        return False
+    beside = node.parent.iter_expressions()
+    return any(isinstance(n, exp.Column) and n.name in columns for n in beside)
 
 
 def _expanded(declared: str, context: RewriteContext, catalog: CatalogSnapshot) -> str:

@@ -7,7 +7,6 @@ give (``DEFAULT random()``, ``USING ..``) are written, as a new version of every
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from sqlglot import exp
@@ -15,31 +14,19 @@ from sqlglot import exp
 from journal.identity.descriptor import with_descriptors
 from journal.model.distribution import with_distribution
 from journal.model.errors import Code, PalimpsestError
-from journal.model.foreign_key import ForeignKey
 from journal.model.partitioning import with_partitioning
 from journal.model.plan import (
-    Append,
     Change,
-    Guard,
     PutRelation,
-    Query,
-    Stage,
     StatementKind,
     StatementPlan,
-    Step,
 )
-from journal.model.schema import Reference, Table, TableName, View
-from journal.model.sequence_changes import DropSequence
-from journal.sql.relations import Output, column
+from journal.model.schema import Table, TableName, View
 from journal.sql.relations_flat import is_flat
-from journal.sql.sql import cast
-from journal.sql.unique_keys import UniqueKey, further_keys, unique_keys
 from rewriter.context import RewriteContext
-from rewriter.definitions.alteration import Alteration, changed_layout, columns_of
+from rewriter.definitions.alteration import Alteration, changed_layout
 from rewriter.definitions.collations import check_collations, read_collation
 from rewriter.definitions.foreign_keys import check_still_fits, with_foreign_keys
-from rewriter.definitions.generated_values import columns_read as reads_of
-from rewriter.definitions.generated_values import with_generated
 from rewriter.definitions.index_names import check_moved_indexes
 from rewriter.definitions.index_terms import check_zones
 from rewriter.definitions.new_relations import (
@@ -47,22 +34,17 @@ from rewriter.definitions.new_relations import (
     check_journal_name,
     ddl_plan,
     resolve_schema,
-    validation_guard,
     wrong_kind,
 )
-from rewriter.definitions.policies import check_properties, hold_guard_steps
-from rewriter.definitions.sequences import owned_by, with_named_defaults
+from rewriter.definitions.policies import check_properties
+from rewriter.definitions.sequences import with_named_defaults
 from rewriter.definitions.struct_fields import FieldChange, adding, dropping, renaming
 from rewriter.definitions.temporary import new_temporary_name
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import find_table, position_of, table_name, unknown_table
 from rewriter.reading.read_rewriter import Reads
 from rewriter.syntax.alter import WITHIN
-from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, new_name, old_name
-from rewriter.writing.guards import guard_steps, no_doubles
-from rewriter.writing.references import parents_of
-
-STAGE = "altered"
+from rewriter.writing.altered_rows import altering_steps
 
 
 def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
@@ -282,90 +264,8 @@ def _new_name(old: TableName, action: exp.AlterRename, context: RewriteContext) 
 
 def _plan(change: Alteration, old: Table, new: Table, context: RewriteContext) -> StatementPlan:
     reads = Reads(context)
-    steps: list[Step] = [validation_guard(new), *hold_guard_steps(old, new)]
-    append: Append | None = None
-    added = [k for k in new.foreign_keys if k not in old.foreign_keys]
-    for key in added:
-        change.concerned |= {*key.columns, *(key.parent_columns if key.parent == new.id else ())}
-    if change.concerned or change.rewritten:
-        written = _plan_with_checks(new, change.concerned | change.rewritten)
-        made = [c for c in new.columns if c.generated is not None]
-        if with_generated(new, frozenset(written)) & {c.physical for c in made}:
-            # Their values are told from those of the others, which must be at hand.
-            written |= {c.physical for c in made}.union(*(reads_of(c) for c in made))
-            written = _plan_with_checks(new, written)
-        changes = ChangeSet(new, STAGE, True, True, frozenset(written), anew=True)
-        steps.append(Stage(STAGE, Query.of(_staged_rows(reads, change, old, changes))))
-        keys = unique_keys(new)
-        steps += guard_steps(changes, exp.select, checked=frozenset(k.name for k in keys))
-        late = [k for k in further_keys(new) if set(k.columns) & written]
-        steps += [_unique_guard(changes, key) for key in late]
-        steps += [_parent_guard(reads, changes, k) for k in added]
-        if change.rewritten:
-            append = replace(append_step(changes), per_change=None)
-    moved = None if new.name == old.name else old.name
-    steps.append(Change(PutRelation(new, instead_of=moved)))
-    there = {c.physical for c in new.columns}
-    for lost in (c for c in old.columns if c.physical not in there):
-        owned = owned_by(context, old.id, lost.physical)
-        steps += [Change(DropSequence(sequence.name)) for sequence in owned]
-    if append is not None:
-        steps.append(append)
+    steps = altering_steps(reads, change, old, new)
     return reads.plan(StatementKind.DDL, steps, new, "ALTER TABLE")
-
-
-def _plan_with_checks(table: Table, columns: set[str]) -> set[str]:
-    """Columns, and all that checks and UNIQUE constraints look at together with one of them."""
-    groups: list[AbstractSet[str]] = [columns_of(check.expression) for check in table.checks]
-    groups += [set(key.columns) for key in further_keys(table)]
-    found = set(columns)
-    while more := set().union(*(group for group in groups if group & found)) - found:
-        found |= more
-    return found
-
-
-def _staged_rows(reads: Reads, change: Alteration, old: Table, changes: ChangeSet) -> exp.Select:
-    """The rows there are: new values of the columns concerned, and all old ones to write on."""
-    version = old.format.version_column
-    outputs: list[Output] = [(column(c.physical), c.physical) for c in old.stored]
-    outputs.append((column(version), version))
-    rows = exp.Subquery(
-        this=reads.relation(old, outputs), alias=exp.TableAlias(this=exp.to_identifier("t"))
-    )
-    had = {c.physical for c in old.stored}
-    found: list[exp.Expr] = []
-    for index, stored in enumerate(changes.table.stored):
-        kept: exp.Expr = column(stored.physical, "t") if stored.physical in had else exp.Null()
-        value = change.values.get(stored.physical, kept).copy()
-        if stored.physical in changes.written:
-            found.append(exp.alias_(value, new_name(index)))
-        if change.rewritten:
-            before = kept if stored.physical in change.rewritten else value
-            typed = cast(before.copy(), stored.type)
-            found.append(exp.alias_(typed, old_name(index)))
-    found.append(exp.alias_(column(version, "t"), OLD_VERSION))
-    return exp.select(*found).from_(rows)
-
-
-def _unique_guard(changes: ChangeSet, key: UniqueKey) -> Guard:
-    table = changes.table
-    places = {c.physical: i for i, c in enumerate(table.stored)}
-    values = key.values(lambda name: column(new_name(places[name])))
-    return no_doubles(table, key, exp.to_table(changes.stage), values)
-
-
-def _parent_guard(reads: Reads, changes: ChangeSet, key: ForeignKey) -> Guard:
-    """That every row has the parent which a new foreign key asks for."""
-    table = changes.table
-    if key.parent == table.id:
-        places = {c.physical: i for i, c in enumerate(table.stored)}
-        outputs = [exp.alias_(column(new_name(places[p])), p) for p in key.parent_columns]
-        present: exp.Query = exp.select(*outputs).from_(changes.stage)
-        return parents_of(changes, Reference(table, key, table), present)
-    parent = reads.context.catalog.by_id(key.parent)
-    assert parent is not None
-    present = reads.relation(parent, [(column(p), p) for p in key.parent_columns])
-    return parents_of(changes, Reference(table, key, parent), present)
 
 
 def _unknown_action(action: exp.Expr) -> PalimpsestError:

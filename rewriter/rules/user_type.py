@@ -44,6 +44,7 @@ from rewriter.definitions.user_types import (
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import check_database, position_of
 from rewriter.statement import AlterType, CreateType, DropTypes
+from rewriter.writing.renamed_values import rename_value
 
 
 def rewrite_create_type(ast: CreateType, context: RewriteContext) -> StatementPlan:
@@ -88,7 +89,10 @@ def rewrite_alter_type(ast: AlterType, context: RewriteContext) -> StatementPlan
                 position=position_of(ast.name),
             )
         labels = _labels(ast, found)
-        return ddl_plan([] if labels is None else changed_enum(found, labels, ast, context), tag)
+        if ast.rename_label is not None:
+            assert labels is not None
+            return rename_value(found, labels, ast.rename_label, ast.name, context)
+        return ddl_plan([] if labels is None else changed_enum(found, labels, context), tag)
     name = found.name
     if ast.new_name is not None:
         name = TableName(name.schema, ast.new_name.name)

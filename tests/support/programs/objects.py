@@ -304,6 +304,8 @@ class _Course:
             self.labels.append(label)
             place = rng.choice(("", f" BEFORE '{beside}'", f" AFTER '{beside}'"))
             return f"ALTER TYPE {SCHEMA}.mood ADD VALUE '{label}'{place}"
+        if choice == 5 and rng.random() < 0.3:
+            return f"ALTER TYPE {SCHEMA}.mood RENAME VALUE 'happy' TO 'glad'"
         if choice == 6:
             return f"TRUNCATE {rng.choice(('fz.c', 'fz.t', 'x', 'fz.p CASCADE', 'fz.t CASCADE'))}"
         table = rng.choice(("p", "c", "t"))

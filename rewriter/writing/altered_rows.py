@@ -1,0 +1,125 @@
+"""What an ALTER writes: a table's new definition, and its rows where their values are others now.
+
+Rows are checked for what the definition says of the columns that it concerns. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from sqlglot import exp
+
+from journal.model.foreign_key import ForeignKey
+from journal.model.plan import Append, Change, Guard, PutRelation, Query, Stage, Step
+from journal.model.schema import Reference, Table
+from journal.model.sequence_changes import DropSequence
+from journal.sql.relations import Output, column
+from journal.sql.sql import cast
+from journal.sql.unique_keys import UniqueKey, further_keys, unique_keys
+from rewriter.definitions.alteration import Alteration, columns_of
+from rewriter.definitions.generated_values import columns_read as reads_of
+from rewriter.definitions.generated_values import with_generated
+from rewriter.definitions.new_relations import validation_guard
+from rewriter.definitions.policies import hold_guard_steps
+from rewriter.definitions.sequences import owned_by
+from rewriter.reading.read_rewriter import Reads
+from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, new_name, old_name
+from rewriter.writing.guards import guard_steps, no_doubles
+from rewriter.writing.references import parents_of
+
+STAGE = "altered"
+
+
+def altering_steps(
+    reads: Reads, change: Alteration, old: Table, new: Table, stage: str = STAGE
+) -> list[Step]:
+    """Steps that check the rows there are, put the new definition, and write rows anew if need be.
+
+    ``stage`` is the relation of the rows, of each table its own.
+    """
+    context = reads.context
+    steps: list[Step] = [validation_guard(new), *hold_guard_steps(old, new)]
+    append: Append | None = None
+    added = [k for k in new.foreign_keys if k not in old.foreign_keys]
+    for key in added:
+        change.concerned |= {*key.columns, *(key.parent_columns if key.parent == new.id else ())}
+    if change.concerned or change.rewritten:
+        written = _plan_with_checks(new, change.concerned | change.rewritten)
+        made = [c for c in new.columns if c.generated is not None]
+        if with_generated(new, frozenset(written)) & {c.physical for c in made}:
+            # Their values are told from those of the others, which must be at hand.
+            written |= {c.physical for c in made}.union(*(reads_of(c) for c in made))
+            written = _plan_with_checks(new, written)
+        changes = ChangeSet(new, stage, True, True, frozenset(written), anew=True)
+        steps.append(Stage(stage, Query.of(_staged_rows(reads, change, old, changes))))
+        keys = unique_keys(new)
+        steps += guard_steps(changes, exp.select, checked=frozenset(k.name for k in keys))
+        late = [k for k in further_keys(new) if set(k.columns) & written]
+        steps += [_unique_guard(changes, key) for key in late]
+        steps += [_parent_guard(reads, changes, k) for k in added]
+        if change.rewritten:
+            append = replace(append_step(changes), per_change=None)
+    moved = None if new.name == old.name else old.name
+    steps.append(Change(PutRelation(new, instead_of=moved)))
+    there = {c.physical for c in new.columns}
+    for lost in (c for c in old.columns if c.physical not in there):
+        owned = owned_by(context, old.id, lost.physical)
+        steps += [Change(DropSequence(sequence.name)) for sequence in owned]
+    if append is not None:
+        steps.append(append)
+    return steps
+
+
+def _plan_with_checks(table: Table, columns: set[str]) -> set[str]:
+    """Columns, and all that checks and UNIQUE constraints look at together with one of them."""
+    groups: list[AbstractSet[str]] = [columns_of(check.expression) for check in table.checks]
+    groups += [set(key.columns) for key in further_keys(table)]
+    found = set(columns)
+    while more := set().union(*(group for group in groups if group & found)) - found:
+        found |= more
+    return found
+
+
+def _staged_rows(reads: Reads, change: Alteration, old: Table, changes: ChangeSet) -> exp.Select:
+    """The rows there are: new values of the columns concerned, and all old ones to write on."""
+    version = old.format.version_column
+    outputs: list[Output] = [(column(c.physical), c.physical) for c in old.stored]
+    outputs.append((column(version), version))
+    rows = exp.Subquery(
+        this=reads.relation(old, outputs), alias=exp.TableAlias(this=exp.to_identifier("t"))
+    )
+    had = {c.physical for c in old.stored}
+    found: list[exp.Expr] = []
+    for index, stored in enumerate(changes.table.stored):
+        kept: exp.Expr = column(stored.physical, "t") if stored.physical in had else exp.Null()
+        value = change.values.get(stored.physical, kept).copy()
+        if stored.physical in changes.written:
+            found.append(exp.alias_(value, new_name(index)))
+        if change.rewritten:
+            before = kept if stored.physical in change.rewritten else value
+            typed = cast(before.copy(), stored.type)
+            found.append(exp.alias_(typed, old_name(index)))
+    found.append(exp.alias_(column(version, "t"), OLD_VERSION))
+    return exp.select(*found).from_(rows)
+
+
+def _unique_guard(changes: ChangeSet, key: UniqueKey) -> Guard:
+    table = changes.table
+    places = {c.physical: i for i, c in enumerate(table.stored)}
+    values = key.values(lambda name: column(new_name(places[name])))
+    return no_doubles(table, key, exp.to_table(changes.stage), values)
+
+
+def _parent_guard(reads: Reads, changes: ChangeSet, key: ForeignKey) -> Guard:
+    """That every row has the parent which a new foreign key asks for."""
+    table = changes.table
+    if key.parent == table.id:
+        places = {c.physical: i for i, c in enumerate(table.stored)}
+        outputs = [exp.alias_(column(new_name(places[p])), p) for p in key.parent_columns]
+        present: exp.Query = exp.select(*outputs).from_(changes.stage)
+        return parents_of(changes, Reference(table, key, table), present)
+    parent = reads.context.catalog.by_id(key.parent)
+    assert parent is not None
+    present = reads.relation(parent, [(column(p), p) for p in key.parent_columns])
+    return parents_of(changes, Reference(table, key, parent), present)
