@@ -40,6 +40,7 @@ from rewriter.name_resolution import (
     unknown_table,
 )
 from rewriter.reading.catalog_functions import catalog_name
+from rewriter.reading.described import shows_tables
 from rewriter.reading.scopes import is_named
 from rewriter.reading.sources import file_function
 from rewriter.reading.time_travel import (
@@ -109,7 +110,7 @@ class ReadCheck:
             if journal is not None:
                 self.check_past(journal, node)
                 return
-            if catalog_name(node) is not None:
+            if catalog_name(node) is not None or shows_tables(node.parent, self.context):
                 return  # It lists what the role sees.
             if file_function(node) is not None:
                 self._refuse_file(node)

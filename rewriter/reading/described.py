@@ -36,7 +36,7 @@ def describe_relations(nodes: Nodes, context: RewriteContext) -> bool:
         if ctes is not None:
             rows.set("with_", ctes.copy())
         node.set("this", rows)
-    shown = [s for s in nodes.all(exp.Subquery) if _shows_tables(s, context)]
+    shown = [s for s in nodes.all(exp.Subquery) if shows_tables(s, context)]
     for subquery in shown:
         schema = fold(context.default_schema)
         names = [r.name.name for r in context.catalog.relations.values() if r.name.key[0] == schema]
@@ -72,9 +72,9 @@ def _ctes_with(node: exp.Table) -> exp.With | None:
     return None
 
 
-def _shows_tables(node: exp.Subquery, context: RewriteContext) -> bool:
+def shows_tables(node: exp.Expr | None, context: RewriteContext) -> bool:
     """True for ``(SHOW TABLES)``, which reads as a table ``show`` under another name."""
-    table = node.this
+    table = node.this if isinstance(node, exp.Subquery) else None
     if not isinstance(table, exp.Table) or table.db or fold(table.name) != "show":
         return False
     return fold(table.alias) == "tables" and context.catalog.get(table_name(table, context)) is None

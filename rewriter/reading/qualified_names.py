@@ -20,6 +20,6 @@ def qualify(query: exp.Expr, context: RewriteContext) -> None:
         name = table_name(table, context)
         known = context.catalog.get(name) or context.catalog.by_journal(name)
         if known is not None:
-            if not table.alias:
+            if not table.alias and not isinstance(table.parent, exp.Describe | exp.Summarize):
                 table.set("alias", exp.TableAlias(this=ident(table.name)))
             table.set("db", ident(name.schema))
