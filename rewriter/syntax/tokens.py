@@ -14,6 +14,16 @@ from journal.sql import dialects
 
 _RAW = frozenset({TokenType.COMMAND, TokenType.SHOW, TokenType.REPLACE})
 """REPLACE is one where a statement begins with it."""
+_TYPES = frozenset({TokenType.TEXT, TokenType.DATE, TokenType.JSON})
+"""Types whose names are good names of columns; ``str`` is one to sqlglot."""
+_BEFORE_VALUES = frozenset(
+    {TokenType.EQ, TokenType.NEQ, TokenType.GT, TokenType.LT, TokenType.GTE, TokenType.LTE}
+    | {TokenType.PLUS, TokenType.DASH, TokenType.STAR, TokenType.SLASH, TokenType.DPIPE}
+    | {TokenType.L_BRACKET}
+)
+_WORDS_BEFORE_VALUES = frozenset(
+    "SELECT DISTINCT WHERE AND OR NOT ON HAVING BY CASE WHEN THEN ELSE BETWEEN IN LIKE".split()
+)
 
 
 def tokenize(text: str, dialect: str) -> list[Token]:
@@ -27,13 +37,47 @@ def tokenize(text: str, dialect: str) -> list[Token]:
             advice="check that every quote and comment is closed",
         ) from error
     for index, token in enumerate(tokens):
-        if token.token_type not in _RAW:
+        kind = token.token_type
+        if kind in _TYPES and _is_subscripted(tokens, index):
+            tokens[index] = _word(token)
+        if kind not in _RAW:
             continue
         if token.token_type is not TokenType.REPLACE or _is_first(tokens, index):
-            tokens[index] = Token(
-                TokenType.VAR, token.text, token.line, token.col, token.start, token.end
-            )
+            tokens[index] = _word(token)
+    return _without_hex(tokens) if dialect == "duckdb" else tokens
+
+
+def _without_hex(tokens: list[Token]) -> list[Token]:
+    """DuckDB's ``X'FF'``, which sqlglot does not know, as ``unhex('FF')``."""
+    places = [i for i, t in enumerate(tokens) if t.text in {"x", "X"} and _is_hex(tokens, i)]
+    for place in reversed(places):
+        word, digits = tokens[place : place + 2]
+        tokens[place : place + 2] = [
+            _word(word, "unhex"),
+            _word(word, "(", TokenType.L_PAREN),
+            digits,
+            _word(word, ")", TokenType.R_PAREN),
+        ]
     return tokens
+
+
+def _is_hex(tokens: list[Token], place: int) -> bool:
+    after = tokens[place + 1 : place + 2]
+    word = tokens[place]
+    is_next = bool(after) and after[0].start == word.end + 1
+    return is_next and after[0].token_type is TokenType.STRING
+
+
+def _word(token: Token, text: str = "", kind: TokenType = TokenType.VAR) -> Token:
+    return Token(kind, text or token.text, token.line, token.col, token.start, token.end)
+
+
+def _is_subscripted(tokens: list[Token], index: int) -> bool:
+    """True for a column that is called as a type: ``SELECT text[1]``, not ``x::text[1]``."""
+    if index == 0 or [t.text for t in tokens[index + 1 : index + 2]] != ["["]:
+        return False
+    before = tokens[index - 1]
+    return before.token_type in _BEFORE_VALUES or before.text.upper() in _WORDS_BEFORE_VALUES
 
 
 def _is_first(tokens: list[Token], index: int) -> bool:

@@ -143,8 +143,10 @@ class RowSource:
             query = _with_ctes(query, self._with)
         holder = exp.Subquery(this=query)
         names = output_names(query, self._reads.context)
+        is_known = names is not None and all(names)
         if self._by_name:
-            self._name_columns(names, query)
+            if is_known:
+                self._name_columns(names or (), query)
         elif names is not None:
             try:
                 self._fit_width(len(names), query)
@@ -154,7 +156,10 @@ class RowSource:
                 raise
         self._reads.rewrite(holder)
         rewritten = holder.this
-        if names is None:
+        if self._by_name and not is_known:
+            described = self._reads.context.describe(rewritten, frozenset(self._reads.tables))
+            self._name_columns([name for name, _ in described], query)
+        elif names is None:
             rewritten = _of_width(rewritten, len(self.given))
         columns = [exp.to_identifier(given_name(i)) for i in range(len(self.given))]
         alias = exp.TableAlias(this=exp.to_identifier("q"), columns=columns)
@@ -164,8 +169,8 @@ class RowSource:
         ]
         return select(outputs, exp.Subquery(this=rewritten, alias=alias))
 
-    def _name_columns(self, names: Sequence[str] | None, query: exp.Expr) -> None:
-        if names is None or not all(names):
+    def _name_columns(self, names: Sequence[str], query: exp.Expr) -> None:
+        if not names or not all(names):
             raise self._refusal("BY NAME needs a query whose columns have names", query)
         self.given = []
         for name in names:
