@@ -15,7 +15,13 @@ FILES = sorted(FOLDER.rglob("*.slt"))
 IDS = [path.relative_to(FOLDER).with_suffix("").as_posix() for path in FILES]
 
 
-@pytest.mark.parametrize("config", ["plain", "flush", "restart"])
+_CONFIGURATIONS = [
+    "plain",
+    *(pytest.param(name, marks=pytest.mark.stores) for name in ("flush", "restart")),
+]
+
+
+@pytest.mark.parametrize("config", _CONFIGURATIONS)
 @pytest.mark.parametrize("path", FILES, ids=IDS)
 @pytest.mark.timeout(240)
 def test_postgres(path: Path, config: str, url: str) -> None:

@@ -36,7 +36,15 @@ def test_oracle(path: Path) -> None:
     assert _mismatches(path, Oracle(), "plain") == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=IDS)
+_ON_ROWS = ("write_", "select_", "ddl_alter", "key_lives", "tx_", "version_columns")
+"""Files whose answers depend on which versions of rows a read leaves out."""
+_BY_POSITION = [
+    pytest.param(path, marks=() if path.name.startswith(_ON_ROWS) else pytest.mark.slow, id=name)
+    for path, name in zip(FILES, IDS, strict=True)
+]
+
+
+@pytest.mark.parametrize("path", _BY_POSITION)
 @pytest.mark.timeout(120)
 def test_gateway_by_position(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("journal.stores.embedded.journal.PositionKeeper", AtOnce)

@@ -5,6 +5,7 @@ Ada (1) is under hold, Bob (2) is not; a request names both.
 
 from __future__ import annotations
 
+import itertools
 from contextlib import suppress
 from pathlib import Path
 
@@ -250,10 +251,19 @@ def test_who_asks_what_is_known_about_them_gets_what_is_held_and_learns_what_wai
     assert (found.rows, found.held, found.hidden, found.remark) == (0, 0, 0, "")
 
 
+_ON_EVERY_STORE = {("ACCEPTED", "DELETE", True), ("ON_HOLD", "ARCHIVE", False)}
+
+
 @pytest.mark.also_on("hive")
-@pytest.mark.parametrize("sealed", [False, True], ids=["written", "sealed"])
-@pytest.mark.parametrize("action", ["DELETE", "ARCHIVE"])
-@pytest.mark.parametrize("waits", ["ACCEPTED", "ON_HOLD"])
+@pytest.mark.parametrize(
+    ("waits", "action", "sealed"),
+    [
+        pytest.param(
+            *case, marks=() if case in _ON_EVERY_STORE else pytest.mark.also_on("postgres")
+        )
+        for case in itertools.product(("ACCEPTED", "ON_HOLD"), ("DELETE", "ARCHIVE"), (False, True))
+    ],
+)
 def test_retention_removes_no_row_under_a_hold_however_far_a_request_on_it_is(
     con: Connection, waits: str, action: str, sealed: bool
 ) -> None:

@@ -31,10 +31,18 @@ CHANGES: dict[str, tuple[str, ...]] = {
 }
 _REPEATED = pytest.mark.also_on("hive", "postgres", "toy")
 """One change shows on every store what all of them show on the embedded one."""
+
+
+def _marks(change: str) -> list[pytest.MarkDecorator]:
+    """Where a change is shown in every run; those that go the way of others, nowhere."""
+    like_others = [pytest.mark.also_on("embedded")] if change in {"widen", "date"} else []
+    return [] if change == "add" else [_REPEATED, *like_others]
+
+
 CASES = pytest.mark.parametrize(
     ("kind", "name"),
     [
-        pytest.param(kind, name, marks=() if name == "add" else _REPEATED)
+        pytest.param(kind, name, marks=_marks(name))
         for kind in ("compact", "retain")
         for name in CHANGES
     ],
@@ -43,11 +51,8 @@ _LACKING = pytest.mark.needs(Capability.WRITES_DURING_RETENTION)
 MEANWHILE = pytest.mark.parametrize(
     ("kind", "name"),
     [
-        *(pytest.param("compact", n, marks=() if n == "add" else _REPEATED) for n in CHANGES),
-        *(
-            pytest.param("retain", n, marks=[_LACKING] if n == "add" else [_LACKING, _REPEATED])
-            for n in CHANGES
-        ),
+        *(pytest.param("compact", name, marks=_marks(name)) for name in CHANGES),
+        *(pytest.param("retain", name, marks=[_LACKING, *_marks(name)]) for name in CHANGES),
     ],
 )
 _AGAIN = {"PAL-700", "PAL-703"}
