@@ -29,12 +29,17 @@ class TableScanInfo:
 
     ``by_file`` holds the sealed tiers in which a row can be looked up file by file; ``placed``
     says that it is known at which positions sealed rows have ended, and that there is no buffer.
+    ``masks`` are the lists of keys that hide rows, and it ``spares`` rows if others would but for a
+    legal hold. A materialised view ``is_redefined`` if others refreshed it since the snapshot.
     """
 
     tiers: frozenset[Tier]
     pinned: bool
     by_file: frozenset[Tier] = frozenset()
     placed: bool = False
+    masks: tuple[str, ...] = ()
+    spares: bool = False
+    is_redefined: bool = False
 
     @property
     def finds_by_filter(self) -> bool:
@@ -152,6 +157,7 @@ class RewriteContext:
     ``deferred`` are foreign keys, each by its table's id and its name, that COMMIT checks.
     ``claims``: the client ends the transaction, so that rows can be claimed until then.
     ``role`` is that of the client, None for one who may do everything.
+    ``snapshot`` is the version that the statement reads.
     """
 
     catalog: CatalogSnapshot
@@ -175,6 +181,7 @@ class RewriteContext:
     deferred: frozenset[tuple[int, str]] = frozenset()
     claims: bool = False
     role: int | None = None
+    snapshot: int = 0
 
     def __post_init__(self) -> None:
         if self.path:

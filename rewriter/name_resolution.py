@@ -208,8 +208,15 @@ def find_table(table: exp.Table, context: RewriteContext) -> Table:
     """The table a statement writes to; refuses journals, views and system relations."""
     name = table_name(table, context)
     found = context.catalog.get(name)
-    if isinstance(found, Table):
+    if isinstance(found, Table) and found.materialized is None:
         return found
+    if isinstance(found, Table):
+        raise PalimpsestError(
+            Code.WRONG_OBJECT,
+            f"cannot change materialized view {name}",
+            advice="change the tables it is made of, then REFRESH MATERIALIZED VIEW",
+            position=position_of(table),
+        )
     if found is not None or fold(name.schema) in SYSTEM_SCHEMAS:
         raise PalimpsestError(
             Code.WRONG_OBJECT,

@@ -68,6 +68,8 @@ def point_insert(ast: exp.Expr, context: RewriteContext) -> StatementPlan | None
     table = context.catalog.get(table_name(node, context))
     if not isinstance(table, Table) or table.constraints or table.unique_indexes:
         return None
+    if table.materialized is not None:
+        return None
     columns = [table.find(n.name) for n in named] if named else list(table.columns)
     cells = rows.expressions[0].expressions or [rows.expressions[0]]
     if len(cells) != len(columns) or len(set(columns)) != len(columns):

@@ -36,6 +36,7 @@ from rewriter.rules import (
     grant,
     index,
     macro,
+    materialized,
     restore,
     role,
     select,
@@ -64,6 +65,7 @@ from rewriter.statement import (
     GrantPrivileges,
     GrantRoles,
     OfAccess,
+    RefreshView,
     Restore,
     Show,
     SqlStatement,
@@ -96,6 +98,9 @@ RULES: tuple[tuple[type[exp.Expr], str, Rule], ...] = (
     (exp.TruncateTable, "", delete.rewrite_truncate),
     (exp.Create, "TABLE", create_table.rewrite_create_table),
     (exp.Create, "VIEW", view.rewrite_create_view),
+    (exp.Create, "MATERIALIZED VIEW", materialized.rewrite_create_materialized),
+    (exp.Drop, "MATERIALIZED VIEW", ddl.rewrite_drop_table),
+    (exp.Alter, "MATERIALIZED VIEW", materialized.rewrite_alter_materialized),
     (exp.Create, "SCHEMA", ddl.rewrite_create_schema),
     (exp.Drop, "TABLE", ddl.rewrite_drop_table),
     (exp.Drop, "VIEW", ddl.rewrite_drop_table),
@@ -140,6 +145,8 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
             return replace(explained, tag="EXPLAIN", bounded=False)
         case Show():
             plan = show.rewrite_show(statement, context)
+        case RefreshView():
+            plan = _finished(materialized.rewrite_refresh(statement, context), context)
         case Restore():
             plan = restore.rewrite_restore(statement, context)
         case StoreUpkeep():
@@ -204,7 +211,7 @@ def rewrite(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     name_owned(ast, context)
     kind = str(ast.args.get("kind") or "").upper() if isinstance(ast, _WITH_KIND) else ""
     type_enum_values(ast, context)
-    if kind != "VIEW":
+    if kind not in {"VIEW", "MATERIALIZED VIEW"}:
         expand_types(ast, context)
     if has_modifying_ctes(ast):
         plan = _finished(rewrite_parts(ast, context), context)

@@ -134,6 +134,14 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class RefreshView:
+    """REFRESH MATERIALIZED VIEW v [WITH [NO] DATA]."""
+
+    table: exp.Table
+    with_data: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Restore:
     """RESTORE TABLE t TO VERSION|TIMESTAMP AS OF x [WHERE ..]; or to what a source shows."""
 
@@ -403,5 +411,5 @@ OfType = CreateType | AlterType | DropTypes
 OfMacro = CreateMacro | DropMacro
 OfAccess = CreateRole | AlterRole | DropRoles | GrantRoles | GrantPrivileges | ChangeOwner
 OfDefinition = OfSequence | OfType | OfMacro | OfAccess
-OfStore = Restore | Undrop | Show | Explain | StoreUpkeep
+OfStore = Restore | RefreshView | Undrop | Show | Explain | StoreUpkeep
 Statement = SqlStatement | SessionStatement | OfStore | OfDefinition

@@ -20,13 +20,14 @@ def erasure_of(session: Session) -> ErasureProgram:
     Raises NOT_SUPPORTED where nothing can be erased.
     """
     from gateway.procedures.erasing import recorded_key_finder
+    from gateway.procedures.view_refresh import refresh_views
     from spark_compaction.erasure.program import ErasureProgram
 
     backend, again = erasure_backend(session), partial(recorded_key_finder, session)
     engine = partial(
         session.executor.maintenance.purge_engine, workers_of(session.settings, session.engine)
     )
-    return ErasureProgram(backend, again, engine)
+    return ErasureProgram(backend, again, engine, partial(refresh_views, session))
 
 
 def erasure_backend(session: Session) -> ErasureBackend:

@@ -16,7 +16,14 @@ from gateway.session.request import StatementRequest
 from journal.model.plan import KeyLookup, StatementPlan
 from journal.model.schema import CatalogSnapshot
 from rewriter.context import ScanInfos, SettingValues, TableScanInfo, Times, no_settings
-from rewriter.statement import AlterType, CreateRole, CreateSequence, DropTypes, SqlStatement
+from rewriter.statement import (
+    AlterType,
+    CreateRole,
+    CreateSequence,
+    DropTypes,
+    RefreshView,
+    SqlStatement,
+)
 from rewriter.syntax.parsing import Parsed
 
 _ENTRIES_MAX = 1024
@@ -140,4 +147,5 @@ def may_create_ids(parsed: Parsed) -> bool:
     statement = parsed.statement
     if isinstance(statement, SqlStatement):
         return statement.ast.key in {"create", "alter"}
-    return isinstance(statement, CreateSequence | AlterType | DropTypes | CreateRole)
+    makers = CreateSequence | AlterType | DropTypes | CreateRole | RefreshView
+    return isinstance(statement, makers)

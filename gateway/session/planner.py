@@ -78,6 +78,7 @@ class Planner:
             deferred=transaction.deferred,
             claims=claims,
             role=settings.role,
+            snapshot=transaction.snapshot.version,
         )
         rights = context.rights
         if rights.is_admin:

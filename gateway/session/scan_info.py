@@ -22,15 +22,30 @@ def scan_info_of(statement: OpenStatement, seen: dict[int, TableScanInfo]) -> Sc
         found = seen.get(table_id)
         if found is None:
             access = statement.access(table_id)
+            state = statement.committed.tables.get(table_id)
+            manifest = None if state is None else state.manifest
             found = seen[table_id] = TableScanInfo(
                 transaction.tiers(table_id, statement.committed),
                 transaction.is_pinned(table_id, statement.committed),
                 access.by_file,
                 access.placed,
+                manifest.masks if manifest is not None else (),
+                manifest is not None and bool(manifest.spared),
+                _is_redefined(statement, table_id),
             )
         return found
 
     return scan_info
+
+
+def _is_redefined(statement: OpenStatement, table_id: int) -> bool:
+    """True for a materialised view whose definition others changed since the snapshot."""
+    began, now = statement.transaction.snapshot.catalog, statement.committed.catalog
+    if began is now:
+        return False
+    before, after = began.by_id(table_id), now.by_id(table_id)
+    made = before is not None and before.materialized is not None
+    return made and before != after
 
 
 def supply_system_rows(

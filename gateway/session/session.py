@@ -102,6 +102,18 @@ class Session:
         self._names: CommitNames | None = None
         self._stream_file: str | None = None
 
+    def session_as(self, role: int | None) -> Session:
+        """Another session of the same user on the store, in autocommit, as a role; close it."""
+        settings = Settings(role=role).in_home_schema(self.catalog.home)
+        return Session(
+            *(self.journal, self.executor),
+            dialect="duckdb",
+            autocommit=True,
+            user=self.user,
+            settings=settings,
+            retries=self.retries,
+        )
+
     @property
     def status(self) -> str:
         """``idle``, ``transaction`` or ``failed``."""

@@ -12,6 +12,7 @@ from gateway.shell import describing
 from gateway.shell.copying import copy_command
 from gateway.shell.options import parse_switch
 from gateway.shell.syntax import statement_help
+from rewriter.definitions.new_relations import kind_of_relation
 
 if TYPE_CHECKING:
     from gateway.shell.shell import Shell
@@ -71,18 +72,22 @@ def _describe(shell: Shell, text: str) -> None:
             raise WrongCommand(f"there is no table or view {text}; \\d lists them")
         shell.show_facts(listed)
         return
-    shell.write_message(f"{type(relation).__name__} {relation.name}")
+    shell.write_message(f"{kind_of_relation(relation).capitalize()} {relation.name}")
     shell.show_facts(describing.columns_of(relation))
     for fact in describing.facts_of(shell.connection, relation):
         shell.write_message(fact)
 
 
 def _tables(shell: Shell, text: str) -> None:
-    shell.show_facts(describing.relations(shell.connection, "tables", text or None))
+    shell.show_facts(describing.relations(shell.connection, "table", text or None))
 
 
 def _views(shell: Shell, text: str) -> None:
-    shell.show_facts(describing.relations(shell.connection, "views", text or None))
+    shell.show_facts(describing.relations(shell.connection, "view", text or None))
+
+
+def _materialized_views(shell: Shell, text: str) -> None:
+    shell.show_facts(describing.relations(shell.connection, "materialized view", text or None))
 
 
 def _schemas(shell: Shell, text: str) -> None:
@@ -198,6 +203,7 @@ COMMANDS: dict[str, Backslash] = {
     "d": Backslash("\\d [NAME]", "tables and views, or the parts of one", _describe),
     "dt": Backslash("\\dt [PATTERN]", "tables", _tables),
     "dv": Backslash("\\dv [PATTERN]", "views", _views),
+    "dm": Backslash("\\dm [PATTERN]", "materialized views", _materialized_views),
     "dn": Backslash("\\dn", "schemas", _schemas),
     "l": Backslash("\\l", "the warehouse, and who you are in it", _warehouse),
     "preview": Backslash("\\preview STATEMENT", "how a statement would be rewritten", _preview),

@@ -171,7 +171,7 @@ class Completer:
                     yield Candidate("\\" + command, len(name) + 1, "command")
         elif name in {"i", "o"}:
             yield from _paths(rest)
-        elif name in {"d", "dt", "dv"} or (name == "copy" and " " not in rest):
+        elif name in {"d", "dt", "dv", "dm"} or (name == "copy" and " " not in rest):
             schema, dot, bare = rest.rpartition(".")
             choices = self._columns_after_dot("", schema) if dot else self._relations()
             yield from self._matching(bare, choices)

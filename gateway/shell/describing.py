@@ -15,6 +15,7 @@ from gateway.wording import counted
 from journal.model.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
 from journal.model.schema import Column as TableColumn
 from rewriter.definitions.descriptions import create_index
+from rewriter.definitions.new_relations import kind_of_relation
 from rewriter.reading.system import system_names
 
 if TYPE_CHECKING:
@@ -27,19 +28,18 @@ def catalog_of(connection: Connection) -> CatalogSnapshot:
 
 
 def relations(connection: Connection, kind: str, pattern: str | None) -> ShownResult:
-    r"""Tables and views (``\d``), tables (``\dt``) or views (``\dv``) whose names match."""
+    r"""What is of a ``kind`` and matches: all (``\d``), table, view or materialized view."""
     found: list[Row] = []
     for relation in _sorted(catalog_of(connection).relations.values()):
-        is_table = isinstance(relation, Table)
-        if (kind == "tables" and not is_table) or (kind == "views" and is_table):
+        what = kind_of_relation(relation).lower()
+        if kind != "all" and what != kind:
             continue
         if not _matches(relation.name, pattern):
             continue
         key = _key(relation) if isinstance(relation, Table) else None
-        what = "table" if is_table else "view"
         row = (relation.name.schema, relation.name.name, what, key, relation.comment)
         found.append(row)
-    if pattern is not None and kind != "views":
+    if pattern is not None and kind in {"all", "table"}:
         # Those of the gateway are listed where their schema is named.
         schema = pattern.partition(".")[0]
         named = [TableName(fold(schema), n) for n in system_names(schema)]

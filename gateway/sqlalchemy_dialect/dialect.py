@@ -251,35 +251,37 @@ class PalimpsestDialect(default.DefaultDialect):
     def get_table_names(self, connection: Any, schema: str | None = None, **kw: Any) -> list[str]:
         """The tables of a schema."""
         wanted = self._name("", schema).schema
-        return shapes.relation_names(self._catalog(connection), wanted, Table)
+        return shapes.relation_names(self._catalog(connection), wanted, "TABLE")
 
     @reflection.cache
     def get_view_names(self, connection: Any, schema: str | None = None, **kw: Any) -> list[str]:
         """The views of a schema."""
         wanted = self._name("", schema).schema
-        return shapes.relation_names(self._catalog(connection), wanted, View)
+        return shapes.relation_names(self._catalog(connection), wanted, "VIEW")
 
     def get_temp_table_names(
         self, connection: Any, schema: str | None = None, **kw: Any
     ) -> list[str]:
         """The temporary tables of the connection."""
-        return self._own_names(connection, Table)
+        return self._own_names(connection, "TABLE")
 
     def get_temp_view_names(
         self, connection: Any, schema: str | None = None, **kw: Any
     ) -> list[str]:
         """The temporary views of the connection."""
-        return self._own_names(connection, View)
+        return self._own_names(connection, "VIEW")
 
-    def _own_names(self, connection: Any, kind: type[Table | View]) -> list[str]:
+    def _own_names(self, connection: Any, kind: str) -> list[str]:
         catalog = self._catalog(connection)
         return shapes.relation_names(catalog, catalog.own, kind) if catalog.own else []
 
+    @reflection.cache
     def get_materialized_view_names(
         self, connection: Any, schema: str | None = None, **kw: Any
     ) -> list[str]:
-        """There are no materialized views."""
-        return []
+        """The materialised views of a schema."""
+        wanted = self._name("", schema).schema
+        return shapes.relation_names(self._catalog(connection), wanted, "MATERIALIZED VIEW")
 
     @reflection.cache
     def get_sequence_names(
@@ -296,9 +298,11 @@ class PalimpsestDialect(default.DefaultDialect):
     ) -> str:
         """The SELECT of a view."""
         found = self._relation(connection, view_name, schema)
-        if not isinstance(found, View):
+        if isinstance(found, View):
+            return found.query
+        if found.materialized is None:
             raise exc.NoSuchTableError(view_name)
-        return found.query
+        return found.materialized.query
 
     @reflection.cache
     def get_columns(

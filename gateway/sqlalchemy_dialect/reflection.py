@@ -12,6 +12,7 @@ from journal.model.foreign_key import Deferral, ForeignKey, ReferenceAction
 from journal.model.schema import CatalogSnapshot, Column, Index, Table, View, fold
 from journal.sql.unique_keys import logical_text, term_texts
 from rewriter.definitions.descriptions import generation_text
+from rewriter.definitions.new_relations import kind_of_relation
 
 
 def column_info(table: Table, column: Column) -> dict[str, Any]:
@@ -132,12 +133,12 @@ def check_infos(table: Table) -> list[dict[str, Any]]:
     return sorted(found, key=lambda info: str(info["name"]))
 
 
-def relation_names(catalog: CatalogSnapshot, schema: str, kind: type[Table | View]) -> list[str]:
-    """Tables or views of a schema."""
+def relation_names(catalog: CatalogSnapshot, schema: str, kind: str) -> list[str]:
+    """What a schema has of a kind: TABLE, VIEW or MATERIALIZED VIEW."""
     return sorted(
         r.name.name
         for r in catalog.relations.values()
-        if isinstance(r, kind) and r.name.key[0] == fold(schema)
+        if kind_of_relation(r) == kind and r.name.key[0] == fold(schema)
     )
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from gateway.system_views import materialized_rows
 from gateway.system_views.activity_rows import ACTIVITY_RELATIONS
 from gateway.system_views.definition_rows import (
     duckdb_function_rows,
@@ -32,6 +33,7 @@ from rewriter.definitions.descriptions import (
     referenced_default,
     referred_constraint,
 )
+from rewriter.definitions.new_relations import kind_of_relation
 
 Row = tuple[Any, ...]
 TEXT, NUMBER, FLAG, NAMES = pa.string(), pa.int64(), pa.bool_(), pa.list_(pa.string())
@@ -57,7 +59,7 @@ def _tables(seen: SystemViewSource) -> Iterator[Row]:
             continue
         key = [] if found.hidden_key else [found.by_physical(p).name for p in found.key]
         yield (
-            *(name.schema, name.name, "table", found.id),
+            *(name.schema, name.name, kind_of_relation(found).lower(), found.id),
             *(key, found.journal_name.name, found.comment),
         )
 
@@ -160,8 +162,13 @@ def _info_schemata(seen: SystemViewSource) -> Iterator[Row]:
     return ((seen.catalog.database, name, "palimpsest") for name in names)
 
 
+def _listed(seen: SystemViewSource) -> list[Table | View]:
+    """What information_schema lists: the SQL standard knows no materialised view."""
+    return [r for r in relations_of(seen) if kind_of_relation(r) != "MATERIALIZED VIEW"]
+
+
 def _info_tables(seen: SystemViewSource) -> Iterator[Row]:
-    for found in relations_of(seen):
+    for found in _listed(seen):
         table = isinstance(found, Table)
         kind = "LOCAL TEMPORARY" if seen.catalog.is_own(found.name) else "BASE TABLE"
         yield (
@@ -171,7 +178,7 @@ def _info_tables(seen: SystemViewSource) -> Iterator[Row]:
 
 
 def _info_columns(seen: SystemViewSource) -> Iterator[Row]:
-    for found in relations_of(seen):
+    for found in _listed(seen):
         for position, column in enumerate(columns_of(seen, found), 1):
             key = isinstance(found, Table) and column.physical in found.key
             precision, scale = _decimal(column.type)
@@ -355,6 +362,10 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
             lists=["parameters"],
         ),
         lambda seen: duckdb_function_rows(seen.catalog),
+    ),
+    "sys_materialized": (
+        materialized_rows.COLUMNS,
+        lambda seen: materialized_rows.materialized_rows(seen.catalog, seen.state),
     ),
     "sys_policies": (_arrow_schema("schema table policy value"), _policies),
     "sys_settings": (_arrow_schema("name value description"), _settings),

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
 
 from journal.erasure.requests import ErasureRequest
 from journal.erasure.scope import load_scope
-from journal.identity.descriptor import DescriptorEntry, ever_described
+from journal.identity.descriptor import EVERY_ROW, DescriptorEntry, ever_described
 from journal.model.dependents import Dependents
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
@@ -102,6 +102,11 @@ class TargetTable:
     identities: tuple[DescriptorEntry, ...]
     why_not: str | None = None
 
+    @property
+    def is_whole(self) -> bool:
+        """True for a materialised view, all of whose rows go with any row it may be made of."""
+        return EVERY_ROW in self.identities
+
 
 def aims(session: StoreSession, state: JournalState, wanted: ErasureSpec) -> list[TargetTable]:
     """Every table there is; raises ERASURE when none could hold who is meant."""
@@ -125,7 +130,31 @@ def aims(session: StoreSession, state: JournalState, wanted: ErasureSpec) -> lis
             f"no table in scope identifies people by {types}",
             advice="onboard one: ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'email LOWER')",
         )
+    touched = _with_children(state, {a.table.id for a in reached})
+    return [_with_source(aim, touched, scope.why_not(aim.table.name)) for aim in found]
+
+
+def _with_children(state: JournalState, table_ids: Iterable[int]) -> set[int]:
+    """Some tables, and all whose rows may go with theirs as they refer to them."""
+    found: set[int] = set()
+    left = list(table_ids)
+    while left:
+        table_id = left.pop()
+        if table_id not in found:
+            found.add(table_id)
+            references = state.catalog.references.get(table_id, ())
+            left += [r.child.id for r in references if r.parent.id == table_id]
     return found
+
+
+def _with_source(aim: TargetTable, touched: set[int], excluded: str | None) -> TargetTable:
+    """A materialised view is searched as a whole if it may hold rows of what is touched."""
+    made = aim.table.materialized
+    if made is None:
+        return aim
+    if touched.isdisjoint(made.sources):
+        return replace(aim, why_not="none of its tables is searched")
+    return TargetTable(aim.table, (EVERY_ROW,), excluded)
 
 
 def _why_not(

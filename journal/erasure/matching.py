@@ -13,7 +13,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.erasure.erasure_spec import Subjects
-from journal.identity.descriptor import DescriptorEntry, is_in
+from journal.identity.descriptor import EVERY_ROW, DescriptorEntry, is_in
 from journal.identity.identifiers import normal, numbers_of, texts_of
 from journal.identity.paths import leaf_type, values_sql
 from journal.local_engine import layout
@@ -77,6 +77,8 @@ class Matcher:
 
     def present(self, fields: Fields) -> list[DescriptorEntry]:
         """The identities in question that rows with these columns have."""
+        if EVERY_ROW in self.identities:
+            return [EVERY_ROW]
         held = dict(fields)
         return [i for i in self.identities if self.subjects.get(i.type) and is_in(i, held)]
 
@@ -87,6 +89,8 @@ class Matcher:
 
     def values(self, identity: DescriptorEntry, fields: Fields) -> pa.Array | None:
         """What is looked for, in the type of the column; None where only text can be compared."""
+        if identity is EVERY_ROW:
+            return None
         kind = exp.DataType.build(dict(fields)[identity.path.root], dialect="duckdb")
         leaf = leaf_type(kind, identity.path)
         named = self.subjects[identity.type]
@@ -101,6 +105,11 @@ class Matcher:
         self, source: exp.Expr, fields: Fields, identity: DescriptorEntry, *, sealed: bool
     ) -> None:
         """Collect the keys of the rows in which an identity is one of the subjects."""
+        if identity is EVERY_ROW:
+            keys = key_outputs(self.table, fields, "p", sealed=sealed)
+            every = exp.select(*keys).distinct().from_(exp.alias_(source, "p", table=True))
+            self._collect(every)
+            return
         values = self.values(identity, fields)
         number = values is not None and pa.types.is_integer(values.type)
         if values is None:
@@ -123,6 +132,9 @@ class Matcher:
         found = found.from_(rows.subquery("r")).where(
             exp.In(this=compared, query=among.subquery(copy=False))
         )
+        self._collect(found)
+
+    def _collect(self, found: exp.Select) -> None:
         table = self.session.arrow(Query(found, ()), {})
         if table.num_rows:
             self.keys.append(table)

@@ -18,7 +18,7 @@ from sqlglot import exp
 
 from journal.identity.paths import Path, leaf_type, parse_path
 from journal.model.errors import Code, PalimpsestError
-from journal.model.schema import Column, Table, fold
+from journal.model.schema import ROW_ID, Column, Table, fold
 
 FPP_DEFAULT = 0.001
 PROPERTY = "erasure"
@@ -63,6 +63,10 @@ class DescriptorEntry:
         words += ["FPP", f"{self.fpp:g}"] if self.fpp != FPP_DEFAULT else []
         words += ["NDV", str(self.distinct)] if self.distinct is not None else []
         return " ".join(words)
+
+
+EVERY_ROW = DescriptorEntry(parse_path(ROW_ID), "")
+"""Stands for identities where all rows of a table go, as those of a materialised view do."""
 
 
 def parse_descriptor(text: str) -> tuple[DescriptorEntry, ...]:

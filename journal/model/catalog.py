@@ -33,6 +33,7 @@ from journal.model.schema import (
     Index,
     IndexTerm,
     JournalFormat,
+    Materialized,
     Relation,
     Sequence,
     Table,
@@ -114,7 +115,7 @@ def change_to_json(change: CatalogChange) -> dict[str, Any]:
             old = None if instead_of is None else asdict(instead_of)
             raw = asdict(relation)
             raw.update(_foreign_keys_to_json(relation))
-            for later in ("foreign_keys", "indexes"):
+            for later in ("foreign_keys", "indexes", "materialized"):
                 if not raw.get(later, True):
                     # Earlier versions read tables that have none.
                     del raw[later]
@@ -199,6 +200,7 @@ def _table(raw: dict[str, Any]) -> Table:
             "physical_names": tuple(raw["physical_names"]),
             "foreign_keys": tuple(_foreign_key(k) for k in raw.get("foreign_keys", ())),
             "indexes": tuple(_index(i) for i in raw.get("indexes", ())),
+            "materialized": Materialized.from_json(raw.get("materialized")),
         }
     )
 

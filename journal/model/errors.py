@@ -56,6 +56,7 @@ class Code(Enum):
     SEQUENCE_UNUSED = CodeInfo("PAL-225", "55000", "no number taken in this session yet")
     UNKNOWN_TYPE = CodeInfo("PAL-226", "42704", "unknown type or collation")
     DUPLICATE_TYPE = CodeInfo("PAL-227", "42710", "type or macro exists already")
+    NOT_POPULATED = CodeInfo("PAL-228", "55000", "materialized view without rows")
     UNKNOWN_CONSTRAINT = CodeInfo("PAL-229", "42704", "unknown constraint")
     TIME_POINT = CodeInfo("PAL-230", "22007", "invalid point in time")
     POLICY = CodeInfo("PAL-240", "22023", "invalid policy")

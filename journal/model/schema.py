@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from journal.model.access import AccessControl, ObjectKey, ObjectKind, Rights
 from journal.model.foreign_key import ForeignKey
+from journal.model.materialized import Materialized as Materialized
 from journal.model.named_definitions import Definition, UserType, definition_key
 from journal.model.sequence import Sequence as Sequence
 from journal.model.table_name import TableName as TableName
@@ -152,6 +153,8 @@ class Table:
     layout: int = 0
     foreign_keys: tuple[ForeignKey, ...] = ()
     indexes: tuple[Index, ...] = ()
+    materialized: Materialized | None = None
+    """What it is made of, if it is a materialised view."""
 
     @property
     def hidden_key(self) -> bool:

@@ -134,6 +134,7 @@ def check_catalog(transaction: Transaction, committed: JournalState) -> None:
     began = transaction.snapshot.catalog
     now = committed.catalog
     check_validated(transaction, committed)
+    _check_sources(transaction, committed)
     if now is began:
         return
     for _, change in transaction.changes():
@@ -168,6 +169,29 @@ def _check_access(change: CatalogChange, began: AccessControl, now: AccessContro
             gone = [(a.owner, a.grants) for a in began.named_by(role_id)]
             if gone != [(a.owner, a.grants) for a in now.named_by(role_id)]:
                 raise _changed("a role")
+
+
+def _check_sources(transaction: Transaction, committed: JournalState) -> None:
+    """Raise if rows of a materialised view were read before somebody was erased.
+
+    Nobody could tell which of the rows to be stored are of whom. A store that purges at once has
+    no list of keys any more, so what may not be written since is looked at, too.
+    """
+    for _, change in transaction.changes():
+        table = change.relation if isinstance(change, PutRelation) else None
+        if not isinstance(table, Table) or table.materialized is None:
+            continue
+        lists = (
+            [s.tables[i].manifest.key_lists for i in table.materialized.sources if i in s.tables]
+            for s in (transaction.snapshot, committed)
+        )
+        before, after = lists
+        if before != after or transaction.snapshot.fence.newest != committed.fence.newest:
+            raise PalimpsestError(
+                Code.SERIALIZATION,
+                f"could not serialize access: rows that {table.name} is made of were erased",
+                advice="roll back and run the transaction again",
+            )
 
 
 def _put_indexes(change: CatalogChange) -> list[TableName]:

@@ -39,6 +39,7 @@ from rewriter.statement import (
     Explain,
     GrantPrivileges,
     GrantRoles,
+    RefreshView,
     Restore,
     Show,
     SqlStatement,
@@ -130,6 +131,11 @@ class _Check:
                     self._writes.require(found, privilege, table)
                 if statement.where is not None:
                     self.reads.check(statement.where)
+            case RefreshView(table):
+                view = self._owners.owned(table)
+                made = view.materialized if isinstance(view, Table) else None
+                if isinstance(view, Table) and made is not None and statement.with_data:
+                    self.reads.check_query(view, table, self._context.catalog)
             case Undrop(table):
                 self._undrop(table)
             case CreateSequence():

@@ -15,6 +15,8 @@ from rewriter.access.reading import ReadCheck
 from rewriter.access.writing import WriteCheck
 from rewriter.name_resolution import is_cte, table_name
 
+_RELATIONS = frozenset({"TABLE", "VIEW", "MATERIALIZED VIEW"})
+
 
 class DefinitionCheck:
     """Checks statements that define something."""
@@ -46,7 +48,7 @@ class DefinitionCheck:
             if not self._context.catalog.is_own(found.name):
                 self._owners.schema(found.name.schema, Privilege.CREATE, table)
             return
-        if kind not in {"TABLE", "VIEW"} or not isinstance(node, exp.Table):
+        if kind not in _RELATIONS or not isinstance(node, exp.Table):
             self._owners.refuse(f"to create a {kind.lower()}", ast)
             return
         temporary = _is_temporary(ast)
@@ -115,7 +117,7 @@ class DefinitionCheck:
                 found = self._context.catalog.index(table_name(node, self._context))
                 if found is not None:
                     self._owners.check_owner(found[0], node)
-            elif kind in {"TABLE", "VIEW"}:
+            elif kind in _RELATIONS:
                 known = self._context.catalog.get(table_name(node, self._context))
                 if known is None and ast.args.get("exists"):
                     continue
@@ -133,7 +135,7 @@ class DefinitionCheck:
             if index is not None:
                 self._owners.check_owner(index[0], node)
             return
-        if kind not in {"TABLE", "VIEW"}:
+        if kind not in _RELATIONS:
             self._owners.refuse(f"to alter a {kind.lower()}", ast)
             return
         name = table_name(node, self._context)

@@ -41,6 +41,7 @@ from rewriter.name_resolution import (
 )
 from rewriter.reading.catalog_functions import catalog_name
 from rewriter.reading.described import shows_tables
+from rewriter.reading.materialized import holds_its_rows, view_of
 from rewriter.reading.scopes import is_named
 from rewriter.reading.sources import file_function
 from rewriter.reading.time_travel import (
@@ -115,12 +116,15 @@ class ReadCheck:
             if file_function(node) is not None:
                 self._refuse_file(node)
             raise self.unknown(name, node)
-        if self._is_past or clause is not None or catalog is not self.context.catalog:
+        past = self._is_past or clause is not None or catalog is not self.context.catalog
+        if past:
             self.check_past(found, node)
         else:
             self.check_columns(found, node, node, Privilege.SELECT)
         if isinstance(found, View):
             self._check_view(found, node, catalog)
+        elif not holds_its_rows(found, self.context, past=past):
+            self.check_query(found, node, catalog)
 
     def _present_view(self, name: TableName, catalog: CatalogSnapshot) -> View | None:
         """A view that was not there yet is read as it is now."""
@@ -193,14 +197,21 @@ class ReadCheck:
             if not self.rights.may(key, privilege):
                 raise self.refused(found, privilege, at)
 
-    def _check_view(self, view: View, node: exp.Table, catalog: CatalogSnapshot) -> None:
+    def check_query(self, found: Table, node: exp.Table, catalog: CatalogSnapshot) -> None:
+        """Check what the query of a materialised view reads, with the rights of its owner."""
+        self._check_view(view_of(found), node, catalog, relation_key(found))
+
+    def _check_view(
+        self, view: View, node: exp.Table, catalog: CatalogSnapshot, key: ObjectKey | None = None
+    ) -> None:
         """Check what a view reads, with the rights of its owner."""
         if self._depth >= _VIEW_DEPTH_MAX:
             return  # The rewriter refuses it.
         query = dialects.stored(view.query)
         rights = self.rights
         if not self.context.catalog.is_own(view.name):
-            rights = self.rights.of(self.rights.access_of(relation_key(view)).owner)
+            owner = self.rights.access_of(key or relation_key(view)).owner
+            rights = self.rights.of(owner)
         context = self.context.in_schema(view.name.schema)
         is_past = self._is_past or catalog is not self.context.catalog
         if is_past:
@@ -233,6 +244,8 @@ class ReadCheck:
             found = catalog.get(name) or catalog.by_journal(name)
             if isinstance(found, Table):
                 self.tables.add(found.id)
+                if found.materialized is not None:
+                    self.tables |= set(found.materialized.sources)
             elif isinstance(found, View) and self._depth < _VIEW_DEPTH_MAX:
                 self._check_view(found, node, catalog)
         for call in tree.find_all(exp.Anonymous):

@@ -38,7 +38,7 @@ _ADVICE = {
     "MSCK": _NO_CARE,
     "NOTIFY": "read table_changes('t', from, to) from time to time",
     "PRAGMA": "write PRAGMA setting = value; DESCRIBE and SHOW TABLES list columns and tables",
-    "REFRESH": "query the view: it always shows the present rows",
+    "REFRESH": "REFRESH MATERIALIZED VIEW v; a table shows its present rows by itself",
     "REINDEX": _NO_CARE,
     "RENAME": "write ALTER TABLE .. RENAME TO",
     "REPAIR": _NO_CARE,

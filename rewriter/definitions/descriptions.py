@@ -161,6 +161,15 @@ def create_view(view: View, *, temporary: bool = False) -> str:
     return _create_statement(target, "VIEW", query, temporary=temporary)
 
 
+def create_materialized(table: Table) -> str:
+    """The CREATE MATERIALIZED VIEW that makes this one."""
+    assert table.materialized is not None
+    name = exp.Table(this=ident(table.name.name), db=ident(table.name.schema))
+    target = exp.Schema(this=name, expressions=[ident(c.name) for c in table.columns])
+    query = dialects.stored(table.materialized.query)
+    return _create_statement(target, "MATERIALIZED VIEW", query, temporary=False)
+
+
 def _foreign_key(reference: Reference) -> exp.Constraint:
     child, parent, key = reference.child, reference.parent, reference.key
     named = exp.Table(this=ident(parent.name.name), db=ident(parent.name.schema))

@@ -91,13 +91,20 @@ def already_exists(name: TableName, node: exp.Expr | None) -> PalimpsestError:
     )
 
 
+def kind_of_relation(found: Table | View) -> str:
+    """What statements call it: TABLE, VIEW or MATERIALIZED VIEW."""
+    if isinstance(found, View):
+        return "VIEW"
+    return "TABLE" if found.materialized is None else "MATERIALIZED VIEW"
+
+
 def wrong_kind(name: TableName, found: Table | View, node: exp.Expr | None) -> PalimpsestError:
     """The error for a view where a table is needed, or the other way round."""
-    is_view = isinstance(found, View)
+    kind = kind_of_relation(found)
     return PalimpsestError(
         Code.WRONG_OBJECT,
-        f"{name} is a {'view' if is_view else 'table'}",
-        advice=f"use the statement for a {'VIEW' if is_view else 'TABLE'}",
+        f"{name} is a {kind.lower()}",
+        advice=f"use the statement for a {kind}",
         position=position_of(node),
     )
 

@@ -16,6 +16,7 @@ from journal.sql.relations import Reader
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import is_cte, table_name
 from rewriter.reading.key_lookup import pinned_keys
+from rewriter.reading.materialized import holds_its_rows
 
 _EXACT = frozenset(
     "TINYINT SMALLINT INTEGER INT BIGINT HUGEINT"
@@ -104,6 +105,8 @@ def _sources(select: exp.Select, context: RewriteContext) -> _Sources | None:
         found = context.catalog.get(table_name(node, context))
         key = fold(node.alias_or_name)
         if not isinstance(found, Table) or key in sources:
+            return None
+        if not holds_its_rows(found, context, past=False):
             return None
         sources[key] = (node, found)
     return sources

@@ -42,6 +42,7 @@ from rewriter.reading.described import describe_queries, describe_relations
 from rewriter.reading.history import Past, current_versions
 from rewriter.reading.key_lookup import NOTHING, Keys, pinned_values
 from rewriter.reading.linear import split_aggregate
+from rewriter.reading.materialized import holds_its_rows, view_of
 from rewriter.reading.pivots import move_sources_out
 from rewriter.reading.result_names import name_changed
 from rewriter.reading.scopes import Scopes, is_named
@@ -316,6 +317,8 @@ class Reads:
             found = find_relation(table, self.context, point)
         if isinstance(found, View):
             return self._view(found, table)
+        if not holds_its_rows(found, self.context, past=self._moment is not None):
+            return self._view(view_of(found), table)
         return self._table(found, table)
 
     def _present_view(self, name: TableName) -> View | None:

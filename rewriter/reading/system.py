@@ -21,6 +21,7 @@ SUPPLIED = {
     ("system", "sequences"): "sys_sequences",
     ("system", "types"): "sys_types",
     ("system", "macros"): "sys_macros",
+    ("system", "materialized_views"): "sys_materialized",
     ("system", "settings"): "sys_settings",
     ("system", "policies"): "sys_policies",
     ("system", "sessions"): "sys_sessions",

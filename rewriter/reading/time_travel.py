@@ -238,6 +238,13 @@ def check_versioned(found: Relation, node: exp.Expr, catalog: CatalogSnapshot) -
             advice="name its tables, or read the view AS OF a point",
             position=position_of(node),
         )
+    if found.materialized is not None:
+        raise PalimpsestError(
+            Code.WRONG_OBJECT,
+            f"{found.name} is a materialized view, whose rows have no history",
+            advice="name its tables, or read the view AS OF a point, which asks its query",
+            position=position_of(node),
+        )
     if catalog.is_own(found.name):
         raise PalimpsestError(
             Code.WRONG_OBJECT,

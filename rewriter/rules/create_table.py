@@ -10,7 +10,6 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from journal.identity.descriptor import with_descriptors
 from journal.model.distribution import with_distribution
@@ -29,12 +28,12 @@ from journal.model.plan import (
     Step,
 )
 from journal.model.policy import with_physical_column
-from journal.model.schema import ROW_ID, Column, Relation, Table, fold
+from journal.model.schema import ROW_ID, Relation, Table, fold
 from journal.model.trees import copy_tree
 from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.collations import TEXTS, check_collations
-from rewriter.definitions.definition import LIKE_PARTS, TableDraft, type_text
+from rewriter.definitions.definition import LIKE_PARTS, TableDraft
 from rewriter.definitions.foreign_keys import check_unreferenced, with_foreign_keys
 from rewriter.definitions.generated_checks import settle_generated
 from rewriter.definitions.index_names import with_index_names
@@ -47,6 +46,7 @@ from rewriter.definitions.new_relations import (
 )
 from rewriter.definitions.new_relations import new_name as new_relation
 from rewriter.definitions.policies import check_properties
+from rewriter.definitions.query_columns import add_query_columns
 from rewriter.definitions.sequences import with_named_defaults, without_calls
 from rewriter.definitions.table_options import TableOptions, read_options
 from rewriter.definitions.temporary import is_temporary, new_temporary_name
@@ -170,7 +170,7 @@ def _as_query(
             position=position_of(ast.this),
         )
     described = context.describe(shape, frozenset(reads.tables))
-    _columns(ast, draft, described)
+    add_query_columns(ast, draft, described)
     with reads.at_session():
         _keep_types(draft, [fold(name) for name, _ in described], written, reads.context)
     table = _finish_table(draft, options, context)
@@ -194,24 +194,6 @@ def _context_without(replaced: Relation | None, context: RewriteContext) -> Rewr
     return replace(context, catalog=context.catalog.without_relation(replaced.name))
 
 
-def _columns(ast: exp.Create, draft: TableDraft, found: Collection[tuple[str, str]]) -> None:
-    given = ast.this.expressions if isinstance(ast.this, exp.Schema) else []
-    if any(not isinstance(node, exp.Identifier) for node in given) or len(given) > len(found):
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED if len(given) <= len(found) else Code.COLUMN_COUNT,
-            "CREATE TABLE AS takes names of columns only, and no more than the query has",
-            advice="create the table first, then INSERT INTO it .. SELECT",
-            position=position_of(ast.this),
-        )
-    for index, (name, kind) in enumerate(found):
-        shown = given[index].name if index < len(given) else _free_name(name, draft)
-        draft.check_new_column(shown, given[index] if index < len(given) else ast.this)
-        # A column of NULLs alone has no type of its own.
-        spelled = kind.replace('"NULL"', "INTEGER")
-        stored = type_text(_type_from(spelled, ast.this))
-        draft.columns.append(Column(shown, draft.new_physical(shown), stored))
-
-
 def _keep_types(
     draft: TableDraft, names: list[str], query: exp.Expr, context: RewriteContext
 ) -> None:
@@ -229,27 +211,6 @@ def _keep_types(
 
 def _is_text(kind: str) -> bool:
     return exp.DataType.build(kind, dialect="duckdb").is_type(*TEXTS)
-
-
-def _type_from(text: str, node: exp.Expr) -> exp.DataType:
-    try:
-        return exp.DataType.build(text, dialect="duckdb")
-    except SqlglotError:
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            f"columns of type {text} are not supported",
-            advice="CAST to another type in the query",
-            position=position_of(node),
-        ) from None
-
-
-def _free_name(name: str, draft: TableDraft) -> str:
-    taken = {fold(c.name) for c in draft.columns}
-    found, number = name, 0
-    while fold(found) in taken:
-        number += 1
-        found = f"{name}_{number}"
-    return found
 
 
 def _row_steps(table: Table, query: exp.Query) -> list[Step]:

@@ -14,11 +14,11 @@ from journal.model.plan import (
     StatementPlan,
     Step,
 )
-from journal.model.schema import Table, TableName, View, fold
+from journal.model.schema import Table, TableName, fold
 from journal.model.sequence_changes import DropSequence
 from rewriter.context import RewriteContext
 from rewriter.definitions.foreign_keys import check_unreferenced
-from rewriter.definitions.new_relations import check_schema_name, ddl_plan
+from rewriter.definitions.new_relations import check_schema_name, ddl_plan, kind_of_relation
 from rewriter.definitions.sequences import owned_by
 from rewriter.definitions.type_changes import without_types
 from rewriter.name_resolution import check_database, position_of, table_name, unknown_table
@@ -53,7 +53,7 @@ def rewrite_create_schema(ast: exp.Create, context: RewriteContext) -> Statement
 
 
 def rewrite_drop_table(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
-    """DROP TABLE or DROP VIEW; the journals stay, so UNDROP can bring tables back.
+    """DROP TABLE, VIEW or MATERIALIZED VIEW; journals stay, so UNDROP can bring tables back.
 
     Views over what is dropped stay too, and work again once their tables are back.
     """
@@ -77,11 +77,11 @@ def rewrite_drop_table(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
             if ast.args.get("exists"):
                 continue
             raise unknown_table(name, catalog, node)
-        if isinstance(found, View) != (kind == "VIEW"):
+        if kind_of_relation(found) != kind:
             raise PalimpsestError(
                 Code.WRONG_OBJECT,
                 f"{name} is not a {kind.lower()}",
-                advice=f"use DROP {'VIEW' if isinstance(found, View) else 'TABLE'}",
+                advice=f"use DROP {kind_of_relation(found)}",
                 position=position_of(node),
             )
         catalog = catalog.without_relation(found.name)

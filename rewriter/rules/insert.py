@@ -12,17 +12,16 @@ from journal.model.plan import Query, Stage, Step
 from journal.model.schema import Table
 from rewriter.name_resolution import find_table, position_of
 from rewriter.reading.read_rewriter import Reads
-from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
+from rewriter.writing.changes import ChangeSet
 from rewriter.writing.new_rows import NewRows
 from rewriter.writing.qualified import without_schema
+from rewriter.writing.replaced_rows import overwrite_part
 from rewriter.writing.returning import ReturningClause
 from rewriter.writing.statement_part import (
     PartNames,
     StatementPart,
     finish_part,
     fuse_part,
-    mark_rewritten,
-    staged_relation,
 )
 from rewriter.writing.target import AliasedTable, distinct_columns
 from rewriter.writing.upsert import check_arbiters, wanted_upsert
@@ -50,7 +49,7 @@ def write_insert(ast: exp.Insert, reads: Reads, part: PartNames) -> StatementPar
         check_arbiters(upsert, table, ast)
     rows = NewRows(reads, table, part, ast, columns)
     if ast.args.get("overwrite"):
-        return _overwrite_part(reads, part, rows, target, result)
+        return overwrite_part(reads, part, rows, target, result)
     if upsert is not None:
         return upsert_part(reads, part, rows, target, upsert, result)
     return _insert_part(reads, part, rows, table, result)
@@ -80,36 +79,6 @@ def _insert_part(
     steps: list[Step] = [*rows.steps, staging, *rows.identity_steps(stage)]
     bounded = rows.row_count is not None and rows.row_count <= _BOUNDED_ROWS
     return finish_part(reads, changes, steps, "INSERT", result, bounded=bounded)
-
-
-def _overwrite_part(
-    reads: Reads, part: PartNames, rows: NewRows, target: AliasedTable, result: ReturningClause
-) -> StatementPart:
-    """Every present row ends, every new row begins; a key in both carries on."""
-    table = target.table
-    stage, source = part.relation_name("changed"), part.relation_name("source_rows")
-    query = rows.query()
-    steps: list[Step] = [*rows.steps, Stage(source, Query.of(query)), *rows.identity_steps(source)]
-    count = len(table.stored)
-    new = [exp.column(new_name(i)) for i in range(count)]
-    begun = exp.select(
-        *[exp.alias_(exp.Null(), old_name(i)) for i in range(count)],
-        exp.alias_(exp.Null(), OLD_VERSION),
-        *new,
-        exp.alias_(exp.false(), ENDS),
-        exp.alias_(exp.true(), BEGINS),
-    ).from_(staged_relation(source))
-    ended = exp.select(
-        *target.old_values(),
-        *[exp.alias_(exp.Null(), new_name(i)) for i in range(count)],
-        exp.alias_(exp.true(), ENDS),
-        exp.alias_(exp.false(), BEGINS),
-    ).from_(mark_rewritten(target.relation(reads)))
-    both = exp.union(ended, begun, distinct=False)
-    steps.append(Stage(stage, Query.of(both)))
-    changes = ChangeSet(table, stage, ENDS, BEGINS, _all_columns(table))
-    result.only = BEGINS
-    return finish_part(reads, changes, steps, "INSERT", result)
 
 
 def _all_columns(table: Table) -> frozenset[str]:

@@ -14,7 +14,13 @@ from journal.model.plan import Fetch, Query, StatementKind, StatementPlan
 from journal.model.schema import Relation, Table, TableName, View, fold
 from journal.sql.relations import column
 from rewriter.context import RewriteContext
-from rewriter.definitions.descriptions import create_index, create_table, create_view, describe_rows
+from rewriter.definitions.descriptions import (
+    create_index,
+    create_materialized,
+    create_table,
+    create_view,
+    describe_rows,
+)
 from rewriter.definitions.new_relations import wrong_kind
 from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, position_of, table_name
 from rewriter.reading.described import DESCRIBED, constant_rows
@@ -167,7 +173,9 @@ def _history(statement: Show, reads: Reads) -> StatementPlan:
 def _create_rows(statement: Show, reads: Reads) -> exp.Query:
     found = _relation(statement, reads)
     temporary = reads.context.catalog.is_own(found.name)
-    if isinstance(found, Table):
+    if isinstance(found, Table) and found.materialized is not None:
+        text = create_materialized(found)
+    elif isinstance(found, Table):
         text = create_table(found, reads.seen_catalog(), temporary=temporary)
     else:
         text = create_view(found, temporary=temporary)

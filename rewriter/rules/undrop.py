@@ -48,6 +48,9 @@ def rewrite_undrop(statement: Undrop, context: RewriteContext) -> StatementPlan:
             position=position_of(node),
         )
     table = replace(found, name=name)
+    if table.materialized is not None:
+        # An erasure meanwhile has taken its rows, or will.
+        table = replace(table, materialized=replace(table.materialized, refreshed=None))
     check_journal_name(table, node, context)
     check_moved_indexes(table, node, context)
     reads = Reads(context)

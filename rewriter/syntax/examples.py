@@ -14,6 +14,7 @@ TABLES = (
     "CREATE TABLE s (k INTEGER, n INTEGER)",
     "CREATE TABLE p (k INTEGER, w INTEGER)",
     "CREATE VIEW v AS SELECT k, a FROM t",
+    "CREATE MATERIALIZED VIEW m AS SELECT k, a FROM t WITH NO DATA",
     "CREATE SEQUENCE ids",
     "CREATE INDEX by_a ON t (a)",
 )
@@ -92,8 +93,9 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "CREATE VIEW": _each(
         "CREATE OR REPLACE VIEW v AS SELECT k FROM t",
-        "CREATE MATERIALIZED VIEW z AS SELECT k FROM t",
+        "CREATE MATERIALIZED VIEW z AS SELECT k FROM t WITH NO DATA",
     ),
+    "REFRESH": _each("REFRESH MATERIALIZED VIEW m"),
     "CREATE SCHEMA": _each("CREATE SCHEMA IF NOT EXISTS hr", "CREATE OR REPLACE SCHEMA hr"),
     "ALTER TABLE": _each(
         "ALTER TABLE t ADD COLUMN c INTEGER DEFAULT 1",
@@ -103,6 +105,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "ALTER TABLE t ADD CONSTRAINT one UNIQUE (b)",
         "ALTER TABLE t RENAME TO z",
         "ALTER VIEW v RENAME TO z",
+        "ALTER MATERIALIZED VIEW m SET POLICY (SCHEDULE_refresh = '0 3 * * *')",
         "ALTER INDEX by_a RENAME TO z",
         "ALTER TABLE t SET (note = 'x')",
         "ALTER TABLE t DROP COLUMN k",
@@ -110,6 +113,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "DROP": _each(
         "DROP TABLE IF EXISTS t",
         "DROP VIEW v",
+        "DROP MATERIALIZED VIEW m",
         "DROP INDEX by_a",
         "DROP SEQUENCE ids",
         "DROP SCHEMA hr CASCADE",

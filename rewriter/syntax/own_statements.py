@@ -34,6 +34,7 @@ from rewriter.syntax.constraints import set_constraints
 from rewriter.syntax.erase import recognise_erase
 from rewriter.syntax.grants import recognise_grant
 from rewriter.syntax.macro import recognise_macro
+from rewriter.syntax.materialized import recognise_materialized
 from rewriter.syntax.prepared import deallocate, execute, parsed_arguments
 from rewriter.syntax.roles import recognise_role
 from rewriter.syntax.sequence import recognise_sequence
@@ -293,7 +294,7 @@ def _definition(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     if of_role is not None:
         return of_role
     found = recognise_sequence(tokens, parse) or recognise_type(tokens, parse)
-    return found or recognise_macro(tokens, parse)
+    return found or recognise_macro(tokens, parse) or recognise_materialized(tokens, parse)
 
 
 def _restore(tokens: list[Token], parse: ParseTokens) -> Statement | None:
@@ -355,6 +356,7 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "EXECUTE": execute,
     "DEALLOCATE": deallocate,
     "PRAGMA": _pragma,
+    "REFRESH": recognise_materialized,
     "RESTORE": _restore,
     "UNDROP": _undrop,
     "USE": _use,

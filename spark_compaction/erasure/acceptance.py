@@ -12,6 +12,7 @@ writes nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -26,6 +27,7 @@ from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.unreachable_copies import check_searched, receipts
 from journal.model.dependents import Dependents, dependents_of
+from journal.model.policy import PREFIX
 from journal.model.schema import Table
 from journal.model.store_session import StoreSession
 from journal.records import erasure_rows as rows_of
@@ -59,6 +61,8 @@ class _TableSearch:
     depends: str = ""
     """Why rows of it go whom nobody named; empty if none do."""
     _cascaded: pa.Table | None = None
+    is_taken: bool = True
+    """False for a materialised view as long as nothing goes that it may be made of."""
 
     @property
     def table(self) -> Table:
@@ -87,6 +91,8 @@ class _TableSearch:
 
     def keys(self) -> pa.Table | None:
         """All keys that were found, once each; None if there are none."""
+        if not self.is_taken:
+            return None
         if self._cascaded is not None:
             # They include those found before.
             return distinct_keys([self._cascaded])
@@ -135,14 +141,16 @@ class _Searching:
         wanted, backend = self.wanted, self.backend
         with reading(backend.journal) as statement:
             session, committed = statement.session, statement.committed
-            self.found = [_TableSearch(aim) for aim in aims(session, committed, wanted)]
+            targets = aims(session, committed, wanted)
+            self.found = [_TableSearch(aim, is_taken=not aim.is_whole) for aim in targets]
             for one in self.found:
                 self._search(session, committed, one)
             scope = load_scope(session)
             self.shared = Shared(wanted, [s.aim for s in self.found])
             self.shared.look_ahead(session, committed)
         for one in self.found:
-            if one.is_searched and not (wanted.rows and one.table.id not in wanted.among):
+            is_asked = not wanted.rows or one.table.id in wanted.among or one.aim.is_whole
+            if one.is_searched and is_asked:
                 search_copies(backend, one.aim, wanted, one.search, tidies=self.tidies)
         self.walker = CascadeWalker(backend, self.tidies, wanted.dependents, scope)
         with reading(backend.journal) as statement:
@@ -158,7 +166,7 @@ class _Searching:
         if not one.is_searched:
             return
         table, search, wanted = one.table, one.search, self.wanted
-        if not wanted.rows:
+        if not wanted.rows or one.aim.is_whole:
             subjects = wanted.subjects
             self.backend.search_rows(session, state, one.aim, subjects, search)
         else:
@@ -203,11 +211,30 @@ class _Searching:
             for table_id, cascaded in self.walker.found.items():
                 tables[table_id].cascade(cascaded, self.walker.search_of(cascaded.table))
         going = self.removed_keys()
+        for one in self.found:
+            if one.aim.is_whole:
+                one.is_taken = one.is_searched and self._may_hold(one, state, going.keys())
         orphans = orphaned_rows(session, state, going, self.wanted.dependents)
         for one in self.found:
             one.dangling = orphans.get(one.table.id, {})
         self.shared.count_remaining(session, state, going)
         return True
+
+    def _may_hold(self, view: _TableSearch, state: JournalState, going: AbstractSet[int]) -> bool:
+        """True if a materialised view may hold, in any version, rows of somebody who is meant.
+
+        That cannot be excluded where rows of its tables have gone before it was refreshed.
+        """
+        made = view.table.materialized
+        assert made is not None
+        if not going.isdisjoint(made.sources):
+            return True
+        searches = {s.table.id: s for s in self.found if s.is_searched}
+        for source in set(made.sources) & searches.keys():
+            properties = searches[source].table.properties
+            if searches[source].search.left or any(n.startswith(PREFIX) for n, _ in properties):
+                return True
+        return False
 
     def removed_keys(self) -> dict[int, pa.Table]:
         """The keys that go, by table."""
@@ -338,7 +365,9 @@ def _record(
     expires = None if wanted.expires_us is None else now + wanted.expires_us
     entries = Suppressor(session, request_id, now, expires, lasting_secret(journal, session))
     for table, split in splits:
-        legal_holds.suppress(entries, table, split)
+        # The keys of a materialised view are never given again.
+        if table.materialized is None:
+            legal_holds.suppress(entries, table, split)
     searching.shared.enter(entries)
     request = ErasureRequest(
         *(request_id, State.ACCEPTED, now, now, by, wanted.reason, wanted.types),

@@ -25,7 +25,7 @@ from journal.erasure.seam import ErasureJournal
 from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.unreachable_copies import OUT_OF_REACH, out_of_reach
-from journal.identity.descriptor import ever_described
+from journal.identity.descriptor import EVERY_ROW, ever_described
 from journal.model.catalog import change_from_json
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import PutRelation
@@ -170,6 +170,8 @@ def _recorded_spec(
     with reading(backend.journal) as statement:
         committed = statement.committed
     table = definition(committed, target.table_id)
+    if table.materialized is not None:
+        return TargetTable(table, (EVERY_ROW,)), ErasureSpec()
     if asked["again"] is None:
         identities = ever_described(committed.tables[table.id].layouts)
         return TargetTable(table, identities), ErasureSpec(subjects=asked["subjects"])

@@ -68,7 +68,7 @@ def _search_backup(
     search: Search,
 ) -> None:
     """Look by the request's condition if it has one, else by identifiers."""
-    if not wanted.rows:
+    if not wanted.rows or aim.is_whole:
         backend.search_copy(aim, wanted.subjects, listed, search)
         return
     with brought(backend, aim.table, listed) as segments:

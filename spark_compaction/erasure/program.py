@@ -24,12 +24,14 @@ class ErasureProgram:
     """What can be done about requests to erase in a store.
 
     ``ask_again`` looks for a condition in copies that were out of reach when it was accepted.
+    ``refresh_views`` stores the rows of materialised views anew that an erasure has touched.
     ``server_engine`` opens what writes rows of a store that purges at once; None: its server does.
     """
 
     backend: ErasureBackend
     ask_again: AskAgain | None = None
     server_engine: OpenEngine = nullcontext
+    refresh_views: Callable[[], object] = tuple
 
     @property
     def journal(self) -> ErasureJournal:
@@ -38,7 +40,9 @@ class ErasureProgram:
 
     def accept(self, wanted: ErasureSpec, by: str) -> ErasureRequest:
         """Hide who is meant from now on, and record the request; see ``acceptance.accept``."""
-        return acceptance.accept(self.backend, wanted, by)
+        accepted = acceptance.accept(self.backend, wanted, by)
+        self.refresh_views()
+        return accepted
 
     def dry_run(self, wanted: ErasureSpec) -> ErasureRequest:
         """What accepting would find; nothing is written."""
@@ -46,7 +50,9 @@ class ErasureProgram:
 
     def cancel(self, request: ErasureRequest, by: str) -> ErasureRequest:
         """Let the rows be seen and written again; raises ERASURE once some are purged."""
-        return acceptance.cancel(self.backend, request, by)
+        cancelled = acceptance.cancel(self.backend, request, by)
+        self.refresh_views()
+        return cancelled
 
     def purge(
         self,
@@ -63,9 +69,14 @@ class ErasureProgram:
             open_engine = self.server_engine
         with open_engine() as engine:
             again = self.ask_again
-            return purging.purge(
-                self.backend, by, only=only, engine=engine, progress=progress, ask_again=again
-            )
+            # What hides rows of views goes with the purge: none may rely on it to be empty.
+            self.refresh_views()
+            try:
+                return purging.purge(
+                    self.backend, by, only=only, engine=engine, progress=progress, ask_again=again
+                )
+            finally:
+                self.refresh_views()
 
     def planned(self, table_id: int, found: Sequence[ErasureRequest]) -> Work:
         """What a purge of a table would do for some requests; changes nothing."""
@@ -73,4 +84,6 @@ class ErasureProgram:
 
     def change_holds(self, change: HoldChange, by: str) -> list[ErasureRequest]:
         """Place or release a hold; what it covers of open requests is seen from the commit on."""
-        return legal_holds.apply_holds(self.backend, by, change=change)
+        changed = legal_holds.apply_holds(self.backend, by, change=change)
+        self.refresh_views()
+        return changed

@@ -344,3 +344,21 @@ def test_verifiers_have_the_form_of_postgresql() -> None:
 def test_md5_and_empty_passwords_are_refused(con: Connection) -> None:
     assert _state(con, "ALTER ROLE ann PASSWORD ''") == "22023"
     assert _state(con, f"ALTER ROLE ann PASSWORD 'md5{'0' * 32}'") == "0A000"
+
+
+def test_materialized_views_are_refreshed_with_the_rights_of_their_owner(con: Connection) -> None:
+    con.execute("GRANT CREATE ON SCHEMA main TO ann")
+    assert _as(con, "ann", "CREATE MATERIALIZED VIEW pays AS SELECT pay FROM t") == "42501"
+    assert _as(con, "ann", "CREATE MATERIALIZED VIEW mine AS SELECT k, v FROM t") == ""
+    assert _as(con, "bob", "SELECT * FROM mine") == "42P01"
+    con.execute("GRANT SELECT ON mine TO bob")
+    assert _as(con, "bob", "SELECT * FROM mine") == ""
+    assert _as(con, "bob", "REFRESH MATERIALIZED VIEW mine") == "42501"
+    assert _as(con, "bob", "DROP MATERIALIZED VIEW mine") == "42501"
+    assert _as(con, "ann", "REFRESH MATERIALIZED VIEW mine") == ""
+    con.execute("REVOKE SELECT (k, v) ON t FROM ann")
+    assert _as(con, "ann", "REFRESH MATERIALIZED VIEW mine") in {"42501", "42P01"}
+    assert _as(con, "bob", "SELECT * FROM mine") == ""
+    con.execute("ERASE FROM t WHERE k = 1 REASON 'asked'")
+    assert _as(con, "bob", "SELECT * FROM mine") == "55000"
+    assert _as(con, "ann", "DROP MATERIALIZED VIEW mine") == ""

@@ -35,7 +35,7 @@ def test_they_are_listed_where_their_schema_is_named(schema: str) -> None:
         con.execute("CREATE TABLE t (a INTEGER)")
         listed = con.execute(f"SHOW TABLES FROM {schema}").fetchall()
         assert [name for (name,) in listed] == system_names(schema)
-        shown = describing.relations(con, "tables", f"{schema}.*")
+        shown = describing.relations(con, "table", f"{schema}.*")
         assert [row[1] for row in shown.rows] == system_names(schema)
         assert [row[1] for row in describing.relations(con, "all", None).rows] == ["t"]
         assert describing.system_columns(con, f"{schema}.tables") is not None

@@ -16,7 +16,7 @@ from gateway.servers.pg_catalog.relations import builtin_types
 from gateway.servers.pgwire.types import field_of
 from journal.model.foreign_key import Deferral, ReferenceAction
 from journal.model.result_column import ResultColumn
-from journal.model.schema import CatalogSnapshot, Column, Table, View
+from journal.model.schema import CatalogSnapshot, Column, Materialized, Table, View
 
 Row = dict[str, Any]
 ViewColumns = Callable[[View], Sequence[ResultColumn]]
@@ -89,7 +89,7 @@ class CatalogContents:
         schema = numbering.schema_oid(relation.name.schema, self._catalog)
         row = {
             "oid": oid, "relname": relation.name.name, "relnamespace": schema, "relkind": kind,
-            "relnatts": columns, "relam": 2 if kind == "r" else 0, "reltuples": -1.0,
+            "relnatts": columns, "relam": 2 if kind in "rm" else 0, "reltuples": -1.0,
             "reltype": 0, "relispopulated": True, **_ALIVE, **_NO_FLAGS, **more,
         }  # fmt: skip
         self._add("pg_class", **row)
@@ -106,10 +106,14 @@ class CatalogContents:
     def _add_table(self, table: Table) -> None:
         checks = len(table.checks)
         has_index = bool(table.uniques or table.indexes or not table.hidden_key)
+        made = table.materialized
         oid = self._add_relation(
-            table, "r", len(table.columns), relhasindex=has_index, relchecks=checks,
+            table, "r" if made is None else "m", len(table.columns), relhasindex=has_index,
             relhastriggers=bool(table.foreign_keys) or table.id in self._parents,
+            relchecks=checks, relispopulated=made is None or made.refreshed is not None,
         )  # fmt: skip
+        if made is not None:
+            self._add_materialized(oid, table, made)
         places = {column.physical: n for n, column in enumerate(table.columns, 1)}
         next_part = iter(range(255))
         for place, column in enumerate(table.columns, 1):
@@ -226,6 +230,14 @@ class CatalogContents:
         }  # fmt: skip
         self._add("pg_constraint", **row)
         self._add("constraint_definitions", oid=oid, definition=text)
+
+    def _add_materialized(self, oid: int, table: Table, made: Materialized) -> None:
+        definition = f" {made.query};"
+        self._add("view_definitions", oid=oid, definition=definition)
+        self._add(
+            "pg_matviews", schemaname=table.name.schema, matviewname=table.name.name,
+            hasindexes=False, ispopulated=made.refreshed is not None, definition=definition,
+        )  # fmt: skip
 
     def _add_view(self, view: View) -> None:
         columns = self._view_columns(view)

@@ -1,0 +1,289 @@
+"""Materialised views: CREATE, REFRESH and ALTER .. RENAME.
+
+A materialised view is a table without a key whose rows only REFRESH writes: every present row
+ends and the rows of the query begin, in one version. Its definition says as of which version they
+are, and from which tables. Pure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+from journal.model.plan import (
+    Append,
+    Change,
+    DropRelation,
+    PutRelation,
+    StatementKind,
+    StatementPlan,
+    Step,
+)
+from journal.model.policy import PREFIX, SCHEDULE
+from journal.model.schema import (
+    CatalogSnapshot,
+    JournalFormat,
+    Materialized,
+    Table,
+    TableName,
+    View,
+    fold,
+)
+from journal.sql import dialects
+from journal.sql.relations import ident
+from rewriter.context import RewriteContext
+from rewriter.definitions.definition import TableDraft
+from rewriter.definitions.new_relations import (
+    already_exists,
+    check_journal_name,
+    ddl_plan,
+    new_name,
+    resolve_schema,
+    wrong_kind,
+)
+from rewriter.definitions.policies import changed_properties, check_properties
+from rewriter.definitions.query_columns import add_query_columns
+from rewriter.definitions.sequences import sequence_calls
+from rewriter.definitions.temporary import check_lasting
+from rewriter.definitions.user_types import name_types
+from rewriter.name_resolution import position_of, table_name, unknown_table
+from rewriter.reading.qualified_names import qualify
+from rewriter.reading.read_rewriter import Reads
+from rewriter.statement import RefreshView
+from rewriter.writing.replaced_rows import replaced_rows
+
+_POLICIES = frozenset({"*", "history", "versions", "backup", "max_attempts", "max_concurrency"})
+CREATED, REFRESHED, ALTERED = (
+    f"{word} MATERIALIZED VIEW" for word in ("CREATE", "REFRESH", "ALTER")
+)
+
+
+def rewrite_create_materialized(ast: exp.Create, context: RewriteContext) -> StatementPlan:
+    """The plan of a CREATE MATERIALIZED VIEW."""
+    schema = ast.this if isinstance(ast.this, exp.Schema) else None
+    node = schema.this if schema is not None else ast.this
+    with_data = _with_data(ast)
+    name = new_name(node, context)
+    found = context.catalog.get(name)
+    if found is not None:
+        if ast.args.get("exists"):
+            return ddl_plan([], CREATED)
+        if not ast.args.get("replace"):
+            raise already_exists(name, node)
+        if not isinstance(found, Table) or found.materialized is None:
+            raise wrong_kind(name, found, node)
+    query = _checked_query(ast, name, node, context)
+    text = query.sql(dialect="duckdb")
+    reads = Reads(context)
+    holder = exp.Subquery(this=query)
+    reads.rewrite(holder)
+    if any(n.key == name.key for n in reads.names):
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION,
+            f"the materialized view {name} would read itself",
+            advice="give the new view another name",
+            position=position_of(node),
+        )
+    draft = TableDraft(name, JournalFormat(), column_name=context.capabilities.column_name)
+    add_query_columns(ast, draft, context.describe(holder.this, frozenset(reads.tables)))
+    table = replace(draft.table(context.new_table_id), materialized=Materialized(text))
+    catalog = context.catalog if found is None else context.catalog.without_relation(name)
+    check_journal_name(table, node, replace(context, catalog=catalog))
+    gone: list[Step] = [] if found is None else [Change(DropRelation(found.name))]
+    if not with_data:
+        return ddl_plan([*gone, Change(PutRelation(table))], CREATED)
+    plan = _filled(table, replace(context, catalog=catalog), is_new=True)
+    return replace(plan, steps=(*gone, *plan.steps), tag=CREATED)
+
+
+def rewrite_refresh(statement: RefreshView, context: RewriteContext) -> StatementPlan:
+    """The plan of a REFRESH MATERIALIZED VIEW; without data it forgets that it has rows."""
+    table = find_materialized(statement.table, context)
+    made = table.materialized
+    assert made is not None
+    if statement.with_data:
+        return replace(_filled(table, context), tag=REFRESHED)
+    nulls = [exp.Null() for _ in table.columns]
+    none = exp.select(*nulls).where(exp.false())
+    plan = _rows_replaced(table, none, context)
+    return _plan(plan, replace(table, materialized=replace(made, refreshed=None)), REFRESHED)
+
+
+def rewrite_alter_materialized(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
+    """The plan of an ALTER MATERIALIZED VIEW, which can rename it, and set its policy."""
+    if ast.args.get("exists") and context.catalog.get(table_name(ast.this, context)) is None:
+        return ddl_plan([], ALTERED)
+    table = find_materialized(ast.this, context)
+    name = table.name
+    properties = dict(table.properties)
+    for action in ast.args["actions"]:
+        if isinstance(action, exp.AlterSet):
+            properties = _changed(properties, action, table)
+            continue
+        node = action.this if isinstance(action, exp.AlterRename) else None
+        if not isinstance(node, exp.Table):
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"{action.sql(dialect='duckdb')} is not supported for a materialized view",
+                advice="RENAME TO, SET SCHEMA and SET POLICY are; or create another one",
+                position=position_of(action),
+            )
+        wanted = TableName(node.db or name.schema, node.name)
+        name = resolve_schema(wanted, node, context)
+        if name.key != table.name.key and context.catalog.get(name) is not None:
+            raise already_exists(name, node)
+    altered = replace(table, name=name, properties=tuple(properties.items()))
+    check_journal_name(altered, ast.this, context)
+    check_properties(altered, table, context)
+    moved = None if name == table.name else table.name
+    return ddl_plan([Change(PutRelation(altered, instead_of=moved))], ALTERED)
+
+
+def _changed(properties: dict[str, str], action: exp.AlterSet, table: Table) -> dict[str, str]:
+    """Properties with those of a policy set or taken away that has a meaning for the view."""
+    for node in action.expressions:
+        name = fold(node.name).removeprefix(PREFIX)
+        if not (name.startswith(SCHEDULE) or name in _POLICIES):
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"{name} cannot be set for a materialized view",
+                advice="set " + ", ".join(sorted(_POLICIES)) + " or SCHEDULE_kind; the rest says"
+                " something of rows, which are those of its query",
+                position=position_of(node),
+            )
+        value = node.args.get("value")
+        given = None if value is None else value.name
+        properties = changed_properties(properties, node.name, given, table.columns)
+    return properties
+
+
+def find_materialized(node: exp.Table, context: RewriteContext) -> Table:
+    """The materialised view of a name; raises UNKNOWN_TABLE, or WRONG_OBJECT for others."""
+    name = table_name(node, context)
+    found = context.catalog.get(name)
+    if found is None:
+        raise unknown_table(name, context.catalog, node)
+    if isinstance(found, View) or found.materialized is None:
+        raise PalimpsestError(
+            Code.WRONG_OBJECT,
+            f"{name} is not a materialized view",
+            advice="create one: CREATE MATERIALIZED VIEW v AS SELECT ..",
+            position=position_of(node),
+        )
+    return found
+
+
+def _with_data(ast: exp.Create) -> bool:
+    """False for WITH NO DATA; raises NOT_SUPPORTED for other options, and for parameters."""
+    properties = ast.args.get("properties")
+    with_data = True
+    for option in properties.expressions if properties is not None else []:
+        if isinstance(option, exp.WithDataProperty):
+            with_data = not option.args.get("no")
+            continue
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{option.key.removesuffix('property').upper()} is not supported for a"
+            " materialized view",
+            advice="leave it out",
+            position=position_of(ast.this),
+        )
+    return with_data
+
+
+def _checked_query(
+    ast: exp.Create, name: TableName, node: exp.Expr, context: RewriteContext
+) -> exp.Query:
+    """The query with schemas on its names; raises where it cannot be kept."""
+    query = ast.expression
+    if isinstance(query, exp.Values):
+        query = exp.select("*").from_(query)
+    if not isinstance(query, exp.Query):
+        raise PalimpsestError(
+            Code.SYNTAX,
+            "a materialized view needs a query",
+            advice="write AS SELECT ..",
+            position=position_of(node),
+        )
+    qualify(query, context)
+    name_types(query, context)
+    check_lasting(name, query, context)
+    for part in (*sequence_calls(query), *query.find_all(exp.Placeholder)):
+        called = isinstance(part, exp.Placeholder)
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION if called else Code.NOT_SUPPORTED,
+            "a materialized view cannot have parameters"
+            if called
+            else f"a materialized view cannot call {part.name}, which differs at every look",
+            advice="write the values out",
+            position=position_of(part),
+        )
+    return query
+
+
+def _filled(table: Table, context: RewriteContext, *, is_new: bool = False) -> StatementPlan:
+    """What replaces the rows by those of the query now."""
+    made = table.materialized
+    assert made is not None
+    query = dialects.stored(made.query)
+    assert isinstance(query, exp.Query)
+    names = [ident(f"c{place}") for place in range(len(table.columns))]
+    alias = exp.TableAlias(this=ident("q"), columns=names)
+    rows = exp.select(*[exp.column(n.copy(), table="q") for n in names]).from_(
+        exp.Subquery(this=query, alias=alias)
+    )
+    plan = _rows_replaced(table, rows, context, is_new=is_new)
+    sources = _sources(plan.tables - {table.id}, context.catalog)
+    _check_spared(table, sources, context)
+    refreshed = Materialized(
+        made.query,
+        context.snapshot,
+        tuple(sorted({*made.sources, *sources})),
+        () if is_new else context.scan_info(table.id).masks,
+    )
+    return _plan(plan, replace(table, materialized=refreshed), REFRESHED)
+
+
+def _rows_replaced(
+    table: Table, rows: exp.Query, context: RewriteContext, *, is_new: bool = False
+) -> StatementPlan:
+    plain = replace(table, materialized=None)
+    catalog = context.catalog.with_relation(plain)
+    within = replace(context, catalog=catalog, dialect="duckdb", as_of=None, batch=False)
+    return replaced_rows(plain, rows, within.in_schema(table.name.schema), is_new=is_new)
+
+
+def _sources(tables: frozenset[int], catalog: CatalogSnapshot) -> set[int]:
+    """The ids of tables that are read, and of those whose rows they hold in turn."""
+    found = set(tables)
+    for table_id in tables:
+        made = catalog.by_id(table_id)
+        if made is not None and made.materialized is not None:
+            found |= set(made.materialized.sources)
+    return found
+
+
+def _check_spared(table: Table, sources: set[int], context: RewriteContext) -> None:
+    """Raise HELD where a source has rows that are to be erased and that a legal hold still shows.
+
+    They would be stored once more, where the end of the hold does not reach them.
+    """
+    for table_id in sorted(sources):
+        source = context.catalog.by_id(table_id)
+        if source is not None and context.scan_info(table_id).spares:
+            raise PalimpsestError(
+                Code.HELD,
+                f"{table.name} cannot store rows of {source.name}: some of them are to be erased,"
+                " and a legal hold keeps them until it ends",
+                advice="read the view, which goes through its query meanwhile; or create it WITH"
+                " NO DATA",
+            )
+
+
+def _plan(rows: StatementPlan, table: Table, tag: str) -> StatementPlan:
+    """A plan that replaces rows and the definition; the definition comes before they are added."""
+    place = next(i for i, step in enumerate(rows.steps) if isinstance(step, Append))
+    steps = (*rows.steps[:place], Change(PutRelation(table)), *rows.steps[place:])
+    return replace(rows, kind=StatementKind.DDL, steps=steps, tag=tag, bounded=False)
