@@ -13,7 +13,7 @@ from typing import Any
 from sqlglot import exp
 
 from gateway.session.bad_values import naming_bad_values
-from gateway.session.file_loads import LoadSession, load_copy
+from gateway.session.file_loads import LoadSession, failing, load_copy
 from gateway.session.outcome import StatementOutcome
 from journal.files.object_storage import local_copy_of, local_file_for
 from journal.local_engine.file_session import file_session, write_batches
@@ -43,7 +43,7 @@ def run_copy_from(
     """Run a COPY .. FROM in the store, or here where the store reads no files of this machine."""
     catalog = session.catalog
     seen = visible_to(catalog, catalog.rights_of(session.settings.role))
-    with copied_from(parsed, seen, session.settings.search_path) as copied:
+    with failing(session), copied_from(parsed, seen, session.settings.search_path) as copied:
         if session.journal.capabilities.accesses_files:
             return session.run_bound(copied, bound)
         return load_copy(session, copied, bound)

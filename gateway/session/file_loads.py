@@ -29,6 +29,7 @@ from journal.model.visibility import visible_to
 from journal.sql.relations import column
 from journal.sql.sql import cast, named, select, select_star
 from journal.transactions.protocol import OpenJournal
+from journal.transactions.transaction import Transaction
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
 from rewriter.writing.copy_files import file_rows, skips_suppressed
@@ -54,14 +55,11 @@ class LoadSession(Protocol):
     settings: Settings
     cancellation: Cancellation
     autocommit: bool
+    transaction: Transaction | None
 
     @property
     def catalog(self) -> CatalogSnapshot:
         """The current catalog, as the session sees it."""
-
-    @property
-    def in_transaction(self) -> bool:
-        """True while a transaction is open or failed."""
 
     def run_bound(
         self,
@@ -124,16 +122,28 @@ def load_rows(
         batches = _batches(files, rows, names, columns)
         first = next(batches)
         second = next(batches, None)
-        if second is None or session.in_transaction or not session.autocommit:
-            return _run_all(session, insert, bound, _chain(first, second, batches), skips)
+        every = _chain(first, second, batches)
+        if second is None or session.transaction is not None or not session.autocommit:
+            return _run_all(session, insert, bound, every, skips)
         session.begin()
         try:
-            outcome = _run_all(session, insert, bound, _chain(first, second, batches), skips)
+            outcome = _run_all(session, insert, bound, every, skips)
             session.commit()
         except BaseException:
             session.rollback()
             raise
     return outcome
+
+
+@contextmanager
+def failing(session: LoadSession) -> Iterator[None]:
+    """An error in the block fails the client's transaction, which may have a part of the rows."""
+    try:
+        yield
+    except BaseException:
+        if session.transaction is not None:
+            session.transaction.fail()
+        raise
 
 
 def _run_all(

@@ -18,7 +18,7 @@ from gateway.dbapi.connection import Connection
 from gateway.dbapi.cursor import Cursor
 from gateway.errors import mapping
 from gateway.session import typed_names
-from gateway.session.file_loads import load_rows
+from gateway.session.file_loads import failing, load_rows
 from gateway.session.operations import Advance as Told
 from gateway.session.operations import operation, single_operation
 from gateway.session.outcome import StatementOutcome
@@ -233,7 +233,7 @@ def load_file(
     table = session.catalog.get(target)
     assert isinstance(table, Table)
     columns = [c for c in (table.find(n.name) for n in ast.this.expressions) if c is not None]
-    with session.cancellation.running():
+    with session.cancellation.running(), failing(session):
         done = load_rows(session, parsed, ast.this, ast.expression, columns, {P_USER: session.user})
     return done.row_count, done.skipped
 

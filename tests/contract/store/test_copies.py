@@ -106,6 +106,18 @@ def test_a_copy_in_batches_belongs_to_its_transaction(
     assert rows(con, "SELECT count(*) FROM t") == [(0,)]
     con.execute(f"COPY t (id, name, x) FROM '{file}'")
     assert rows(con, "SELECT count(*), sum(id) FROM t") == [(5000, 12_497_500)]
+    with file.open("a") as end:
+        end.write("5000,x,much\n")
+    con.execute("DELETE FROM t")
+    for begun in (False, True):
+        if begun:
+            con.execute("BEGIN")
+        with pytest.raises(gateway.DataError, match="line 5001, column x"):
+            con.execute(f"COPY t (id, name, x) FROM '{file}'")
+        if begun:
+            with pytest.raises(gateway.Error):
+                con.execute("COMMIT")
+        assert rows(con, "SELECT count(*) FROM t") == [(0,)]
 
 
 def test_imports(con: Connection, tmp_path: Path) -> None:
