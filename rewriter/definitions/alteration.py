@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.foreign_key import Deferral, ForeignKey
 from journal.model.schema import Column, Table, Unique, fold
 from journal.sql import bytea, dialects
 from journal.sql.relations import column
@@ -49,7 +50,8 @@ class Alteration:
     ``values`` gives new values over the old row (alias ``t``, physical names); ``rewritten`` names
     the columns whose values every row must be given anew, ``concerned`` those the rows are checked
     for. ``drops_dependents``: constraints and indexes go with a column that they are over; else
-    only checks of that column alone do.
+    only checks of that column alone do. ``unchecked`` are the places of wanted foreign keys that
+    are NOT VALID, ``validated`` the names of those whose rows are to be checked now.
     """
 
     table: Table
@@ -60,6 +62,8 @@ class Alteration:
     uniques: list[Unique] = field(default_factory=list)
     properties: dict[str, str] = field(default_factory=dict)
     drops_dependents: bool = False
+    unchecked: set[int] = field(default_factory=set)
+    validated: set[str] = field(default_factory=set)
 
     @staticmethod
     def of(
@@ -254,17 +258,69 @@ class Alteration:
         """A column's comment."""
         self._replace(self.column_index(name, node), comment=text or None)
 
-    def add_constraint(self, node: exp.Expr, name: str | None = None) -> None:
-        """ADD CONSTRAINT: the rows there are must keep it."""
+    def add_constraint(
+        self, node: exp.Expr, name: str | None = None, *, checks_rows: bool = True
+    ) -> None:
+        """ADD CONSTRAINT: the rows there are must keep it, unless it is NOT VALID.
+
+        Keys always check them: as in PostgreSQL, only checks and foreign keys can be NOT VALID.
+        """
         uniques, checks = len(self.draft.uniques), len(self.draft.checks)
+        wanted = len(self.draft.wanted)
         had_key = bool(self.draft.key)
         self.draft.add_constraint(node, name)
+        if not checks_rows:
+            if len(self.draft.uniques) > uniques or bool(self.draft.key) != had_key:
+                raise self._refusal("a key that is NOT VALID", "leave NOT VALID out", node)
+            self.unchecked |= set(range(wanted, len(self.draft.wanted)))
+            return
         if self.draft.key and not had_key:
             self._add_key(node)
         self.uniques += self.draft.uniques[uniques:]
         self.concerned |= {p for u in self.draft.uniques[uniques:] for p in u.columns}
         for check in self.draft.checks[checks:]:
             self._concern_check(check.expression)
+
+    def validate(self, name: str, node: exp.Expr) -> None:
+        """VALIDATE CONSTRAINT: check the rows there are."""
+        check = next((c for c in self.draft.checks if fold(c.name) == fold(name)), None)
+        key = next((k for k in self.draft.foreign_keys if fold(k.name) == fold(name)), None)
+        if check is not None:
+            self._concern_check(check.expression)
+        elif key is not None:
+            self.validated.add(key.name)
+        elif not any(fold(u.name) == fold(name) for u in self.draft.uniques):
+            raise self._no_constraint(name, node)
+
+    def keys_to_check(self, new: Table) -> list[ForeignKey]:
+        """The foreign keys of the new definition whose parents the rows there are must have."""
+        known = {replace(key, deferral=Deferral.NEVER) for key in self.table.foreign_keys}
+        first = len(self.draft.foreign_keys)
+        found: list[ForeignKey] = []
+        for place, key in enumerate(new.foreign_keys):
+            is_new = replace(key, deferral=Deferral.NEVER) not in known
+            if key.name in self.validated or (is_new and place - first not in self.unchecked):
+                found.append(key)
+        return found
+
+    def defer(self, name: str, deferral: Deferral, node: exp.Expr) -> None:
+        """ALTER CONSTRAINT .. DEFERRABLE: of a foreign key."""
+        for index, key in enumerate(self.draft.foreign_keys):
+            if fold(key.name) == fold(name):
+                self.draft.foreign_keys[index] = replace(key, deferral=deferral)
+                return
+        if any(fold(k.name) == fold(name) for k in self.draft.constraints):
+            raise self._refusal(f'"{name}" that is deferrable', "only a foreign key can be", node)
+        raise self._no_constraint(name, node)
+
+    def _no_constraint(self, name: str, node: exp.Expr) -> PalimpsestError:
+        names = [k.name for k in self.draft.constraints]
+        return PalimpsestError(
+            Code.INVALID_DEFINITION,
+            f'{self.table.name} has no constraint "{name}"',
+            advice="it has " + (", ".join(names) or "none"),
+            position=position_of(node),
+        )
 
     def drop_constraint(self, name: str, node: exp.Expr, *, exists: bool) -> None:
         """DROP CONSTRAINT."""

@@ -14,6 +14,7 @@ from sqlglot import exp
 from journal.identity.descriptor import with_descriptors
 from journal.model.distribution import with_distribution
 from journal.model.errors import Code, PalimpsestError
+from journal.model.foreign_key import Deferral
 from journal.model.partitioning import with_partitioning
 from journal.model.plan import (
     Change,
@@ -43,7 +44,7 @@ from rewriter.definitions.temporary import new_temporary_name
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import find_table, position_of, table_name, unknown_table
 from rewriter.reading.read_rewriter import Reads
-from rewriter.syntax.alter import WITHIN
+from rewriter.syntax.alter import DEFERRAL, NOT_VALID, VALIDATES, WITHIN
 from rewriter.writing.altered_rows import altering_steps
 
 
@@ -153,9 +154,13 @@ def _apply_action(change: Alteration, action: exp.Expr) -> None:
             _alter_column(change, action)
         case exp.ModifyColumn():
             _modify_column(change, action)
+        case exp.AddConstraint() if action.args.get(VALIDATES):
+            change.validate(action.expressions[0].name, action)
+        case exp.AddConstraint() if action.args.get(DEFERRAL):
+            change.defer(action.expressions[0].name, deferral_of(action.args[DEFERRAL]), action)
         case exp.AddConstraint():
             for node in action.expressions:
-                change.add_constraint(node)
+                change.add_constraint(node, checks_rows=not action.args.get(NOT_VALID))
         case exp.AlterSet() if _only_properties(action):
             for node in action.expressions:
                 value = node.args.get("value")
@@ -174,6 +179,13 @@ def _add_field(change: Alteration, action: exp.ColumnDef) -> None:
         default = kind.this
     name, *path = (part.name for part in action.args[WITHIN])
     change.change_fields(name, FieldChange(tuple(path), adding(action, default), action))
+
+
+def deferral_of(text: str) -> Deferral:
+    """When a foreign key is checked, as ALTER CONSTRAINT says it."""
+    if text == Deferral.NEVER:
+        return Deferral.NEVER
+    return Deferral.INITIALLY if text.endswith("DEFERRED") else Deferral.ON_REQUEST
 
 
 def _path_of(node: exp.Expr, action: exp.Expr) -> list[str]:

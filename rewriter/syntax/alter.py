@@ -20,12 +20,21 @@ ParseTokens = Callable[[list[Token]], exp.Expr]
 WITHIN = "within"
 """The argument of an added column that is a field: the column and the fields that it lies in."""
 
+NOT_VALID, VALIDATES, DEFERRAL = "not_valid", "validates", "deferral"
+"""Arguments of an added constraint: rows there are not checked; a constraint there is checks them
+now; or is deferrable as the text says."""
+_DEFERRALS = frozenset(
+    {
+        *("NOT DEFERRABLE", "DEFERRABLE", "DEFERRABLE INITIALLY IMMEDIATE"),
+        *("DEFERRABLE INITIALLY DEFERRED", "INITIALLY DEFERRED"),
+    }
+)
 _CONSTRAINTS = frozenset({"CONSTRAINT", "CHECK", "UNIQUE", "PRIMARY", "FOREIGN"})
 _DROPPED = frozenset(
     {"COLUMN", "CONSTRAINT", "PRIMARY", "FOREIGN", "CHECK", "PARTITION", "COLUMNS", "INDEX"}
 )
 _ACTIONS = frozenset(
-    {"ADD", "DROP", "ALTER", "RENAME", "SET", "MODIFY", "CHANGE", "UNSET", "RESET"}
+    {"ADD", "DROP", "ALTER", "RENAME", "SET", "MODIFY", "CHANGE", "UNSET", "RESET", "VALIDATE"}
 )
 
 
@@ -41,7 +50,8 @@ def recognise_alter(tokens: list[Token], parse: ParseTokens) -> Statement | None
     for part in _parts(tokens[start:]):
         ast: exp.Expr | None = properties_action(part)
         if ast is None:
-            ast = _schema_move(part) or _no_key(part) or _constraint(part, parse)
+            ast = _schema_move(part) or _no_key(part) or _known_constraint(part)
+            ast = ast or _constraint(part, parse)
         if ast is None:
             path, part = _field_path(part)
             ast = parse([*header, *_with_column(part)])
@@ -141,6 +151,9 @@ def _constraint(part: list[Token], parse: ParseTokens) -> exp.AddConstraint | No
     if len(part) < 3 or words[0] != "ADD" or words[1] not in _CONSTRAINTS:
         return None
     like = part[0]
+    not_valid = [t.text.upper() for t in part[-2:]] == ["NOT", "VALID"]
+    if not_valid:
+        part = part[:-2]
 
     def token(kind: TokenType, text: str) -> Token:
         return Token(kind, text, like.line, like.col)
@@ -158,7 +171,25 @@ def _constraint(part: list[Token], parse: ParseTokens) -> exp.AddConstraint | No
     found = created.this if isinstance(created, exp.Create) else None
     if not isinstance(found, exp.Schema):
         return None
-    return exp.AddConstraint(expressions=found.expressions)
+    made = exp.AddConstraint(expressions=found.expressions)
+    made.set(NOT_VALID, not_valid)
+    return made
+
+
+def _known_constraint(part: list[Token]) -> exp.AddConstraint | None:
+    """``VALIDATE CONSTRAINT c`` and ``ALTER CONSTRAINT c DEFERRABLE ..``."""
+    words = [t.text.upper() for t in part]
+    if words[0] not in {"VALIDATE", "ALTER"} or words[1:2] != ["CONSTRAINT"] or len(part) < 3:
+        return None
+    rest = " ".join(words[3:])
+    if rest not in _DEFERRALS if words[0] == "ALTER" else rest:
+        raise _syntax_error(part[0], Code.SYNTAX, f"ALTER TABLE .. {_source_text(part)} {rest}")
+    name = exp.to_identifier(part[2].text, quoted=part[2].token_type is TokenType.IDENTIFIER)
+    name.update_positions(part[2])
+    found = exp.AddConstraint(expressions=[exp.Constraint(this=name, expressions=[])])
+    found.set(VALIDATES, words[0] == "VALIDATE")
+    found.set(DEFERRAL, rest or None)
+    return found
 
 
 def _table_of(header: list[Token], parse: ParseTokens) -> exp.Expr:

@@ -41,7 +41,7 @@ def altering_steps(
     context = reads.context
     steps: list[Step] = [validation_guard(new), *hold_guard_steps(old, new)]
     append: Append | None = None
-    added = [k for k in new.foreign_keys if k not in old.foreign_keys]
+    added = change.keys_to_check(new)
     for key in added:
         change.concerned |= {*key.columns, *(key.parent_columns if key.parent == new.id else ())}
     if change.concerned or change.rewritten:
