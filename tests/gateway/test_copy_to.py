@@ -132,7 +132,7 @@ def test_the_spellings_of_postgresql(tmp_path: Path) -> None:
         ("COPY nope TO '{w}.csv'", "42P01", "nope"),
         ("COPY t (nope) TO '{w}.csv'", "42703", "nope"),
         ("COPY (WITH d AS (DELETE FROM t RETURNING *) SELECT * FROM d) TO '{w}.csv'", "0A000", ""),
-        ("COPY (SELECT * FROM duckdb_settings()) TO '{w}.csv'", "0A000", "duckdb_settings"),
+        ("COPY (SELECT * FROM duckdb_secrets()) TO '{w}.csv'", "0A000", "duckdb_secrets"),
         ("COPY (SELECT getenv('HOME')) TO '{w}.csv'", "0A000", "getenv"),
         ("COPY (SELECT 1 / 0 AS x, CAST('a' AS INTEGER)) TO '{w}.csv'", "22P02", ""),
     ],

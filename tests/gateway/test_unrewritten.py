@@ -34,9 +34,10 @@ PLACES = [
 REACHING = [
     "SELECT * FROM query('SELECT 1')",
     "SELECT * FROM query_table('t')",
-    "SELECT * FROM duckdb_tables()",
-    "SELECT * FROM duckdb_settings()",
-    "SELECT * FROM pragma_table_info('t')",
+    "SELECT * FROM duckdb_secrets()",
+    "SELECT * FROM duckdb_logs()",
+    "SELECT * FROM pragma_storage_info('t')",
+    "SELECT has_table_privilege('t', 'select')",
     "SELECT * FROM read_text('/etc/hostname')",
     "SELECT * FROM read_blob('/etc/hostname')",
     "SELECT * FROM TABLE(query('SELECT 1'))",
@@ -67,7 +68,7 @@ REACHING = [
     "LOAD httpfs",
     "INSTALL httpfs",
     "PREPARE p AS SELECT getenv('HOME')",
-    "SET VARIABLE x = 1",
+    "SET VARIABLE x = getenv('HOME')",
 ]
 UNREAD = [
     "TRUNCATE t PARTITION (k = 1)",
@@ -88,7 +89,7 @@ def con() -> Iterator[Connection]:
 def test_a_table_is_found_wherever_it_stands(con: Connection, sql: str) -> None:
     con.execute(sql.format(t="t")).close()
     with pytest.raises(gateway.Error) as caught:
-        con.execute(sql.format(t="duckdb_tables"))
+        con.execute(sql.format(t="pragma_database_list"))
     assert caught.value.sqlstate == "42P01"
 
 
