@@ -6,7 +6,7 @@ import pytest
 
 import gateway
 
-DEEP = 60_000
+DEEP = 20_000
 SHAPES = {
     "parentheses": "SELECT " + "(" * DEEP + "1" + ")" * DEEP,
     "not": "SELECT " + "NOT " * DEEP + "true",
