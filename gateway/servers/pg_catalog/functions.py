@@ -7,6 +7,42 @@ PostgreSQL overloads takes its optional arguments in further definitions.
 from __future__ import annotations
 
 MACROS: dict[str, tuple[str, ...]] = {
+    # A macro comes behind those that it calls.
+    "to_regclass": (
+        ("(n) AS (SELECT any_value(c.oid) FROM pgc.pg_class c JOIN pgc.pg_namespace s"
+        " ON s.oid = c.relnamespace WHERE CASE WHEN contains(n, '.') THEN"
+        " s.nspname || '.' || c.relname = replace(n, '\"', '') ELSE c.relname ="
+        " replace(n, '\"', '') AND (s.oid = 11 OR list_contains(getvariable('pgc_path'),"
+        " s.nspname)) END)"),
+    ),
+    # What those about privileges share: numbers of roles, objects and columns by name or number.
+    "role_of": (
+        ("(u) AS (SELECT any_value(oid) FROM pgc.pg_roles WHERE rolname = u::VARCHAR"
+        " OR oid::VARCHAR = u::VARCHAR)"),
+    ),
+    "schema_of": (
+        ("(s) AS (SELECT any_value(oid) FROM pgc.pg_namespace WHERE nspname = s::VARCHAR"
+        " OR oid::VARCHAR = s::VARCHAR)"),
+    ),
+    "relation_of": (
+        "(o) AS coalesce(TRY_CAST(o::VARCHAR AS UINTEGER), pgc_to_regclass(o::VARCHAR))",
+    ),
+    "place_of": (
+        ("(o, c) AS (SELECT any_value(attnum) FROM pgc.pg_attribute WHERE attrelid ="
+        " pgc_relation_of(o) AND (attname = c::VARCHAR OR attnum::VARCHAR = c::VARCHAR))"),
+    ),
+    "may": (
+        ("(u, o, n, p) AS EXISTS (SELECT 1 FROM pgc.admins a WHERE a.oid = pgc_role_of(u)) OR"
+        " EXISTS (SELECT 1 FROM pgc.granted g WHERE g.grantee = pgc_role_of(u) AND g.object = o"
+        " AND (n = -1 OR g.place IN (0, n)) AND list_contains(list_transform(string_split(p, ','),"
+        " lambda x: upper(trim(replace(upper(x), 'WITH GRANT OPTION', '')))), g.privilege))"),
+    ),
+    "may_relation": ("(u, o, n, p) AS pgc_may(u, pgc_relation_of(o), n, p)",),
+    "is_member": (
+        ("(u, r) AS EXISTS (SELECT 1 FROM pgc.admins a WHERE a.oid = pgc_role_of(u)) OR"
+        " EXISTS (SELECT 1 FROM pgc.member_of m WHERE m.member = pgc_role_of(u)"
+        " AND m.roleid = pgc_role_of(r))"),
+    ),
     "array_lower": ("(a, d) AS CASE WHEN len(a) > 0 THEN 1 END",),
     "array_upper": ("(a, d) AS nullif(len(a), 0)",),
     "col_description": (
@@ -29,13 +65,34 @@ MACROS: dict[str, tuple[str, ...]] = {
         " WHEN o = 1700 AND m > 3 THEN 'numeric(' || ((m - 4) >> 16) || ',' || ((m - 4) & 65535)"
         " || ')' ELSE shown END) FROM pgc.shown_types WHERE oid = o)"),
     ),
-    "has_any_column_privilege": ("(a, b) AS true", "(a, b, c) AS true"),
-    "has_column_privilege": ("(a, b, c) AS true", "(a, b, c, d) AS true"),
-    "has_database_privilege": ("(a, b) AS true", "(a, b, c) AS true"),
+    "has_any_column_privilege": (
+        "(o, p) AS getvariable('pgc_admin') OR pgc_may_relation(getvariable('pgc_user'), o, -1, p)",
+        "(u, o, p) AS pgc_may_relation(u, o, -1, p)",
+    ),
+    "has_column_privilege": (
+        ("(o, c, p) AS getvariable('pgc_admin') OR"
+        " pgc_may_relation(getvariable('pgc_user'), o, pgc_place_of(o, c), p)"),
+        "(u, o, c, p) AS pgc_may_relation(u, o, pgc_place_of(o, c), p)",
+    ),
+    "has_database_privilege": (
+        ("(d, p) AS getvariable('pgc_admin') OR NOT contains(upper(p), 'CREATE') OR"
+        " pgc_may(getvariable('pgc_user'), 16000, 0, p)"),
+        "(u, d, p) AS NOT contains(upper(p), 'CREATE') OR pgc_may(u, 16000, 0, p)",
+    ),
     "has_function_privilege": ("(a, b) AS true", "(a, b, c) AS true"),
-    "has_schema_privilege": ("(a, b) AS true", "(a, b, c) AS true"),
-    "has_sequence_privilege": ("(a, b) AS true", "(a, b, c) AS true"),
-    "has_table_privilege": ("(a, b) AS true", "(a, b, c) AS true"),
+    "has_schema_privilege": (
+        ("(s, p) AS getvariable('pgc_admin') OR"
+        " pgc_may(getvariable('pgc_user'), pgc_schema_of(s), 0, p)"),
+        "(u, s, p) AS pgc_may(u, pgc_schema_of(s), 0, p)",
+    ),
+    "has_sequence_privilege": (
+        "(o, p) AS getvariable('pgc_admin') OR pgc_may_relation(getvariable('pgc_user'), o, 0, p)",
+        "(u, o, p) AS pgc_may_relation(u, o, 0, p)",
+    ),
+    "has_table_privilege": (
+        "(o, p) AS getvariable('pgc_admin') OR pgc_may_relation(getvariable('pgc_user'), o, 0, p)",
+        "(u, o, p) AS pgc_may_relation(u, o, 0, p)",
+    ),
     "inet_server_addr": ("() AS NULL::VARCHAR",),
     "inet_server_port": ("() AS NULL::INTEGER",),
     "obj_description": (
@@ -70,13 +127,18 @@ MACROS: dict[str, tuple[str, ...]] = {
     "pg_get_serial_sequence": ("(t, c) AS NULL::VARCHAR",),
     "pg_get_statisticsobjdef_columns": ("(o) AS NULL::VARCHAR",),
     "pg_get_triggerdef": ("(o) AS NULL::VARCHAR", "(o, p) AS NULL::VARCHAR"),
-    "pg_get_userbyid": ("(o) AS getvariable('pgc_user')",),
+    "pg_get_userbyid": (
+        "(o) AS (SELECT any_value(rolname) FROM pgc.pg_roles WHERE oid = o)",
+    ),
     "pg_get_viewdef": tuple(
         f"({arguments}) AS (SELECT any_value(definition) FROM pgc.view_definitions"  # noqa: S608
         " WHERE oid = o)"
         for arguments in ("o", "o, p")
     ),
-    "pg_has_role": ("(a, b) AS true", "(a, b, c) AS true"),
+    "pg_has_role": (
+        "(r, p) AS getvariable('pgc_admin') OR pgc_is_member(getvariable('pgc_user'), r)",
+        "(u, r, p) AS pgc_is_member(u, r)",
+    ),
     "pg_indexes_size": ("(o) AS 0::BIGINT",),
     "pg_is_in_recovery": ("() AS false",),
     "pg_is_other_temp_schema": ("(o) AS false",),
@@ -106,16 +168,9 @@ MACROS: dict[str, tuple[str, ...]] = {
         " ELSE '\"' || replace(n, '\"', '\"\"') || '\"' END"),
     ),
     "row_security_active": ("(o) AS false",),
-    "session_user": ("() AS getvariable('pgc_user')",),
+    "session_user": ("() AS getvariable('pgc_login')",),
     "set_config": ("(n, v, l) AS v",),
     "shobj_description": ("(o, c) AS NULL::VARCHAR",),
-    "to_regclass": (
-        ("(n) AS (SELECT any_value(c.oid) FROM pgc.pg_class c JOIN pgc.pg_namespace s"
-        " ON s.oid = c.relnamespace WHERE CASE WHEN contains(n, '.') THEN"
-        " s.nspname || '.' || c.relname = replace(n, '\"', '') ELSE c.relname ="
-        " replace(n, '\"', '') AND (s.oid = 11 OR list_contains(getvariable('pgc_path'),"
-        " s.nspname)) END)"),
-    ),
     "to_regtype": (
         ("(n) AS (SELECT any_value(t.oid) FROM pgc.pg_type t JOIN pgc.shown_types s USING (oid)"
         " WHERE t.typname = replace(lower(n), 'pg_catalog.', '') OR s.shown = lower(n))"),
@@ -137,7 +192,10 @@ MACROS: dict[str, tuple[str, ...]] = {
         ("(o) AS coalesce((SELECT any_value(nspname) FROM pgc.pg_namespace WHERE oid = o),"
         " o::VARCHAR)"),
     ),
-    "as_regrole": ("(o) AS getvariable('pgc_user')",),
+    "as_regrole": (
+        ("(o) AS coalesce((SELECT any_value(rolname) FROM pgc.pg_roles WHERE oid = o),"
+        " o::VARCHAR)"),
+    ),
 }  # fmt: skip
 
 

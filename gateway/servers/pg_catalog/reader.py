@@ -15,6 +15,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from gateway.config import Settings
+from gateway.servers.pg_catalog.access import EXTRA, AccessContents
 from gateway.servers.pg_catalog.activity import STATE_RELATION, activity_contents
 from gateway.servers.pg_catalog.contents import CatalogContents
 from gateway.servers.pg_catalog.functions import macro_statements
@@ -23,6 +24,7 @@ from gateway.servers.pg_catalog.translation import translated
 from gateway.session.description import describe
 from gateway.session.outcome import StatementOutcome
 from gateway.session.results import BufferedRows
+from gateway.session.roles import acting_user
 from gateway.session.session import Session
 from journal.local_engine.memory_database import MemoryDatabase
 from journal.model.errors import Code, PalimpsestError
@@ -86,14 +88,16 @@ class CatalogReader:
             self._engine = MemoryDatabase()
         elif self._seen is not None and self._seen[0] is seen[0] and self._seen[1] == seen[1]:
             return self._engine
-        engine, user = self._engine, session.user or "palimpsest"
+        engine, user = self._engine, acting_user(session) or "palimpsest"
+        login = session.user or "palimpsest"
         engine.run("BEGIN")
         engine.run("DROP SCHEMA IF EXISTS pgc CASCADE")
         engine.run("CREATE SCHEMA pgc")
         contents = CatalogContents(catalog, self._view_columns, user)
         settings = [{"name": n, "setting": v, "short_desc": d} for n, v, d in self._settings()]
         rows = {**contents.rows, "pg_settings": settings}
-        for name, columns in {**relation_columns(), **_EXTRA}.items():
+        AccessContents(catalog, "palimpsest" if session.settings.login_role else login).add(rows)
+        for name, columns in {**relation_columns(), **_EXTRA, **EXTRA}.items():
             engine.run(
                 f"CREATE TABLE pgc.{name} ("
                 + ", ".join(f'"{column}" {kind}' for column, kind in columns.items())
@@ -104,6 +108,8 @@ class CatalogReader:
             engine.run(statement.replace("CREATE MACRO", "CREATE OR REPLACE MACRO", 1))
         for name, value in (
             ("user", user),
+            ("login", login),
+            ("admin", session.catalog.rights_of(session.settings.role).is_admin),
             ("database", catalog.database),
             ("version", self._version),
             ("pid", self._pid),

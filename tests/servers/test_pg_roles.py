@@ -1,0 +1,135 @@
+"""Roles and privileges in PostgreSQL's catalog: beside a real server, and as psql shows them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from tests.servers.conftest import Server, launch
+from tests.support.postgres import running
+
+SETUP = (
+    "CREATE TABLE t (k INTEGER PRIMARY KEY, v INTEGER)",
+    "CREATE TABLE u (k INTEGER, v INTEGER)",
+    "CREATE VIEW w AS SELECT k FROM t",
+    "CREATE SEQUENCE ids",
+    "CREATE SCHEMA hr",
+    "CREATE ROLE staff",
+    "CREATE ROLE boss CREATEROLE",
+    "CREATE ROLE ann LOGIN CONNECTION LIMIT 3 VALID UNTIL '2030-01-01 00:00:00+00' IN ROLE staff",
+    "CREATE ROLE lazy NOINHERIT IN ROLE staff",
+    "GRANT SELECT, INSERT ON t TO staff WITH GRANT OPTION",
+    "GRANT UPDATE (v), SELECT (v) ON u TO PUBLIC",
+    "GRANT SELECT (k), UPDATE (k) ON u TO ann",
+    "GRANT SELECT ON w TO PUBLIC",
+    "GRANT USAGE ON SEQUENCE ids TO ann",
+    "GRANT USAGE, CREATE ON SCHEMA hr TO staff",
+    "ALTER TABLE u OWNER TO boss",
+)  # fmt: skip
+QUERIES = (
+    (
+        "SELECT rolname, rolsuper, rolinherit, rolcreaterole, rolcanlogin, rolconnlimit,"
+        " rolvaliduntil FROM pg_catalog.pg_roles"
+        " WHERE rolname IN ('staff', 'boss', 'ann', 'lazy') ORDER BY 1"
+    ),
+    (
+        "SELECT r.rolname, m.rolname, a.admin_option FROM pg_catalog.pg_auth_members a"
+        " JOIN pg_catalog.pg_roles r ON r.oid = a.roleid JOIN pg_catalog.pg_roles m"
+        " ON m.oid = a.member WHERE m.rolname IN ('ann', 'lazy') ORDER BY 1, 2"
+    ),
+    "SELECT pg_catalog.pg_get_userbyid(relowner) FROM pg_catalog.pg_class WHERE relname = 'u'",
+    "SELECT usename FROM pg_catalog.pg_user WHERE usename IN ('ann', 'staff')",
+    *(
+        f"SELECT '{role}', '{privilege}', pg_catalog.has_table_privilege('{role}', '{table}',"
+        f" '{privilege}'), pg_catalog.has_any_column_privilege('{role}', '{table}', '{any_of}')"
+        for role in ("staff", "boss", "ann", "lazy")
+        for table in ("t", "u", "w")
+        for privilege, any_of in (("SELECT", "SELECT"), ("INSERT, DELETE", "UPDATE"))
+    ),
+    *(
+        f"SELECT pg_catalog.has_column_privilege('{role}', 'u', '{column}', 'UPDATE'),"
+        f" pg_catalog.has_schema_privilege('{role}', 'hr', 'CREATE'),"
+        f" pg_catalog.has_sequence_privilege('{role}', 'ids', 'USAGE'),"
+        f" pg_catalog.pg_has_role('{role}', 'staff', 'MEMBER')"
+        for role in ("staff", "boss", "ann", "lazy")
+        for column in "v"
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, str]]:
+    server = launch(tmp_path_factory.mktemp("roles"))
+    with running() as cluster:
+        place = cluster.conninfo("postgres")
+        for where in (server.dsn, place):
+            with psycopg.connect(where, autocommit=True) as con:
+                for sql in SETUP:
+                    con.execute(sql)
+        yield server, place
+    server.end()
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_it_is_answered_as_by_postgresql(pair: tuple[Server, str], query: str) -> None:
+    server, place = pair
+    with psycopg.connect(server.dsn) as ours, psycopg.connect(place) as theirs:
+        assert ours.execute(query).fetchall() == theirs.execute(query).fetchall()
+
+
+def _lists(where: str) -> list[tuple[object, ...]]:
+    query = (
+        "SELECT relname, relacl::text[] FROM pg_catalog.pg_class WHERE relname IN ('t', 'u', 'w')"
+        " ORDER BY relname"
+    )
+    with psycopg.connect(where) as con:
+        found = con.execute(query).fetchall()
+    # The owner of the rest has another name, and tables have no triggers here.
+    return [
+        (name, [i.replace("tester", "me").replace("arwdDxt", "arwdDx") for i in acl or ()])
+        for name, acl in found
+    ]
+
+
+def test_access_lists_have_postgresqls_form(pair: tuple[Server, str]) -> None:
+    server, place = pair
+    assert _lists(server.dsn) == _lists(place)
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        (r"\du", ["ann", "3 connections", "Password valid until", "{staff}", "Cannot login"]),
+        (r"\dp", ["staff=a*r*/me", "=r/me", "ann=rw/boss", "=rw/boss"]),
+        (r"\z t", ["staff=a*r*/me"]),
+        (r"\dn+", ["staff=UC/me"]),
+    ],
+)
+def test_psql_shows_them(pair: tuple[Server, str], command: str, shown: list[str]) -> None:
+    server, _ = pair
+    done = subprocess.run(
+        ["psql", "-X", server.dsn, "-c", command],
+        env={**os.environ, "LC_ALL": "C"}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    text = done.stdout.replace("r*a*", "a*r*")
+    assert not [part for part in shown if part not in text], done.stdout
+
+
+def test_a_role_asks_for_itself(pair: tuple[Server, str]) -> None:
+    server, _ = pair
+    with psycopg.connect(server.dsn, autocommit=True) as con:
+        con.execute("SET ROLE ann")
+        query = (
+            "SELECT pg_catalog.has_table_privilege('t', 'SELECT'),"
+            " pg_catalog.has_table_privilege('t', 'DELETE'), pg_catalog.current_user()"
+        )
+        query = query.replace(", pg_catalog.current_user()", "")
+        assert con.execute(query).fetchall() == [(True, False)]
+        tables = "SELECT relname FROM pg_catalog.pg_class WHERE relkind IN ('r', 'v') ORDER BY 1"
+        assert con.execute(tables).fetchall() == [("t",), ("u",), ("w",)]
+        con.execute("RESET ROLE")
+        assert con.execute(query).fetchall() == [(True, True)]
