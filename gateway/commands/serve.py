@@ -10,12 +10,19 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import Any
 from urllib.parse import quote
 
 import click
 
 from gateway.commands.connecting import WAREHOUSE_OPTION, url_of
 from gateway.commands.failure import exit_on_error
+from gateway.commands.serve_settings import (
+    limit_options,
+    limits_of,
+    name_variables,
+    read_config,
+)
 from gateway.config import Settings
 from gateway.errors import mapping
 from gateway.opening.open_warehouse import OpenWarehouse
@@ -24,8 +31,9 @@ from gateway.servers.addresses import Address, parse_address, tcp_listener
 from gateway.servers.admitting import admission_of, tls_files_of
 from gateway.servers.http.opening import HttpOptions, http_port
 from gateway.servers.log_lines import FORMATS, configure_log
-from gateway.servers.pgwire.server import PostgresServer, ServerLimits, socket_path, unix_listener
-from gateway.servers.tls import TlsFiles
+from gateway.servers.pgwire.limits import ServerLimits
+from gateway.servers.pgwire.server import PostgresServer, socket_path, unix_listener
+from gateway.servers.tls import ServerTls, TlsFiles
 from gateway.session.session import Session
 from gateway.sharing.folder import owner_of
 from gateway.sharing.time_zone import process_zone
@@ -59,13 +67,7 @@ _OURS = frozenset(
     is_flag=True,
     help="Listen at the TCP port without logins, and let in everybody on this machine.",
 )
-@click.option(
-    "--max-connections",
-    type=click.IntRange(1, 100_000),
-    default=ServerLimits.__dataclass_fields__["connections"].default,
-    show_default=True,
-    help="How many clients may be connected.",
-)
+@limit_options
 @click.option(
     "--drain",
     type=click.FloatRange(0, 86_400),
@@ -124,13 +126,21 @@ _OURS = frozenset(
     envvar="PALIMPSEST_TLS_CLIENT_CA",
     help="Who signs certificates by which clients log in under their common names.",
 )
+@click.option(
+    "--config",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    is_eager=True,
+    callback=read_config,
+    envvar="PALIMPSEST_SERVE_CONFIG",
+    help="A file palimpsest.toml with options.",
+)
+@click.option("--check", is_flag=True, help="Look at options and files, and serve nothing.")
 @WAREHOUSE_OPTION
 def command(
     url: str | None,
     address: str,
     socket_dir: Path | None,
     trust_loopback: bool,
-    max_connections: int,
     drain: float,
     http_address: str | None,
     http_names: tuple[str, ...],
@@ -140,7 +150,10 @@ def command(
     tls_cert: Path | None,
     tls_key: Path | None,
     tls_client_ca: Path | None,
+    config: Path | None,
+    check: bool,
     warehouse: str,
+    **limits: Any,
 ) -> None:
     """Serve a warehouse to programs that speak the PostgreSQL protocol, until interrupted.
 
@@ -163,15 +176,23 @@ def command(
     with exit_on_error(as_json=False), mapping():
         place = parse_address(address, PORT)
         tls_files = tls_files_of(tls_cert, tls_key, tls_client_ca)
+        if check:
+            if tls_files is not None:
+                ServerTls(tls_files, ())
+            click.echo("the options are fine" if config is None else f"{config} is fine")
+            return
         target = url_of(url or warehouse)
         opened = _acquire(target)
         opened.executor.activity.slow_s = slow_s
         http = HttpOptions(http_address, http_names, metrics_token_file)
-        limits = ServerLimits(max_connections)
+        allowed = limits_of(limits)
         try:
-            _serve(opened, place, socket_dir, trust_loopback, limits, drain, http, tls_files)
+            _serve(opened, place, socket_dir, trust_loopback, allowed, drain, http, tls_files)
         finally:
             WAREHOUSES.release(opened)
+
+
+name_variables(command)
 
 
 def _acquire(url: str) -> OpenWarehouse:

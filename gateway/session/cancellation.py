@@ -28,6 +28,7 @@ class Cancellation:
         self._quiet.set()
         self._depth = 0
         self._asked = False
+        self._why: PalimpsestError | None = None
         self._store: StoreSession | None = None
         self.tracks_progress = False
 
@@ -42,10 +43,14 @@ class Cancellation:
         with self._lock:
             self._depth += 1
             if self._depth == 1:
-                self._asked = False
+                self._asked, self._why = False, None
                 self._quiet.clear()
         try:
             yield
+        except PalimpsestError as error:
+            if error.code is Code.CANCELLED and self._why is not None:
+                raise self._why from error
+            raise
         finally:
             with self._lock:
                 self._depth -= 1
@@ -75,14 +80,18 @@ class Cancellation:
     def check(self) -> None:
         """Raise CANCELLED if ``cancel`` was called since the call began."""
         if self._asked:
+            if self._why is not None:
+                raise self._why
             raise PalimpsestError(
                 Code.CANCELLED,
                 "the statement was cancelled",
                 advice="none of its changes were kept; run it again if you still want it",
             )
 
-    def cancel(self) -> None:
+    def cancel(self, why: PalimpsestError | None = None) -> None:
         """Stop the call that is under way, if there is one; returns when it has stopped.
+
+        The call raises ``why``, or else CANCELLED.
 
         The store forgets an interrupt that arrives between two queries, so it is repeated until
         the call has ended, within a limit.
@@ -90,7 +99,7 @@ class Cancellation:
         with self._lock:
             if self._depth == 0:
                 return
-            self._asked = True
+            self._asked, self._why = True, why
         for _ in range(int(_PATIENCE_S / _REPEAT_S)):
             with self._lock:
                 if self._store is not None and self._asked:

@@ -13,7 +13,9 @@ import pytest
 from gateway.config import Settings
 from gateway.opening.warehouses import WAREHOUSES
 from gateway.servers.addresses import Address, tcp_listener
-from gateway.servers.pgwire.server import PostgresServer, ServerLimits
+from gateway.servers.pgwire.admission import Admission
+from gateway.servers.pgwire.limits import ServerLimits
+from gateway.servers.pgwire.server import PostgresServer
 
 SLOW = b"SELECT sum(hash(a.x + b.x)) FROM range(10000000) a(x), range(10000000) b(x)"
 
@@ -23,11 +25,11 @@ def served(tmp_path: Path) -> Iterator[tuple[PostgresServer, str]]:
     """A server in this process, and how to connect to it."""
     warehouse = WAREHOUSES.acquire(f"palimpsest:///{tmp_path}/w")
     server = PostgresServer(
-        lambda user, _application, _given: warehouse.session(
+        lambda user, _application, _given, _role: warehouse.session(
             Settings(), dialect="postgres", autocommit=True, user=user
         ),
         ServerLimits(),
-        None,
+        Admission(trusts=True),
     )
     listener = tcp_listener(Address("127.0.0.1", 0))
     server.listen(listener)

@@ -29,6 +29,7 @@ from gateway.servers.pgwire.cursors import (
     DeclareCursor,
     FetchCursor,
 )
+from gateway.servers.pgwire.limits import ServerLimits
 from gateway.servers.pgwire.messages import Bind, BodyReader, protocol_error
 from gateway.servers.pgwire.parameters import value_of
 from gateway.servers.pgwire.portals import (
@@ -56,8 +57,11 @@ _STATUS = {"idle": "I", "transaction": "T", "failed": "E"}
 class ClientConnection:
     """Answers the messages of one client with what its session does."""
 
-    def __init__(self, stream: MessageStream, session: Session, catalog: CatalogReader) -> None:
+    def __init__(
+        self, stream: MessageStream, session: Session, catalog: CatalogReader, limits: ServerLimits
+    ) -> None:
         self._stream = stream
+        self._limits = limits
         self._session = session
         self._catalog = catalog
         self._statements = StatementStore(session, catalog, self._cursor_columns)
@@ -382,6 +386,8 @@ class ClientConnection:
         with self._session.fetching(outcome.rows):
             for batch in portal.stream.take(limit):
                 rows = data_rows(batch, names, formats, zone)
+                portal.sent_bytes += len(rows)
+                self._limits.check_result(portal.stream.sent, portal.sent_bytes)
                 self._stream.write(rows)
                 if portal.statement.parsed is not None:
                     self._session.activity.sent(batch.num_rows, len(rows))

@@ -101,6 +101,7 @@ class Portal:
     stream: RowStream | None = None
     is_complete: bool = False
     is_cursor: bool = False
+    sent_bytes: int = 0
 
     def result_formats(self, columns: Sequence[ResultColumn]) -> list[int]:
         """The format of each column: none given is text, one given is that of all."""

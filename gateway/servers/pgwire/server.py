@@ -12,6 +12,7 @@ import socket
 import ssl
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from gateway.servers.pg_catalog.reader import CatalogReader
 from gateway.servers.pgwire import messages
 from gateway.servers.pgwire.admission import Admission
 from gateway.servers.pgwire.connection import ClientConnection
+from gateway.servers.pgwire.limits import ServerLimits
 from gateway.servers.pgwire.startup import CancelRequest, Greeting, greeting
 from gateway.servers.pgwire.stream import ClientGone, MessageStream
 from gateway.servers.pgwire.tags import error_fields
@@ -41,15 +43,6 @@ _WATCH_S = 1.0
 """How often the server looks whether clients whose statements run are still there."""
 
 
-@dataclass(frozen=True, slots=True)
-class ServerLimits:
-    """What one server allows: connections at once, bytes of a message, seconds up to the login."""
-
-    connections: int = 500
-    message_bytes: int = 256 << 20
-    login_s: float = 10.0
-
-
 @dataclass(slots=True)
 class _Client:
     peer: socket.socket
@@ -57,6 +50,11 @@ class _Client:
     pid: int = 0
     secret: bytes = b""
     role: int | None = None
+    user: str = ""
+    address: str = ""
+    stream: MessageStream | None = None
+    end: PalimpsestError | None = None
+    """Why the server ends the connection."""
 
 
 OpenSession = Callable[[str | None, str | None, Mapping[str, str], Role | None], Session]
@@ -118,13 +116,31 @@ class PostgresServer:
             return list(self._clients.values())
 
     def _watch(self) -> None:
-        """Stop the statements of clients that have gone."""
+        """Stop the statements of clients that have gone, and what takes too long."""
         while not self._closes:
             time.sleep(_WATCH_S)
             for client in self._all():
-                session = client.session
-                if session is not None and session.cancellation.is_running and _has_left(client):
-                    session.cancel()
+                if client.session is not None and client.stream is not None:
+                    self._look_at(client, client.session, client.stream)
+
+    def _look_at(self, client: _Client, session: Session, stream: MessageStream) -> None:
+        limits = self._limits
+        if session.cancellation.is_running:
+            last = session.activity.last
+            why = None
+            if last is not None and last.seconds is None:
+                why = limits.check_running(last.elapsed_s)
+            if why is not None:
+                session.cancellation.cancel(why)
+            elif _has_left(client):
+                session.cancel()
+            return
+        waited = time.monotonic() - stream.touched_s
+        client.end = limits.check_waiting(waited, in_transaction=session.in_transaction)
+        if client.end is not None:
+            with suppress(OSError):
+                # It reads no more, and writes why.
+                socket.socket.shutdown(client.peer, socket.SHUT_RD)
 
     def _accept(self, listener: socket.socket) -> None:
         while True:
@@ -153,7 +169,11 @@ class PostgresServer:
                 stream.write(messages.error_response(error_fields(error, severity="FATAL")))
                 stream.flush()
         except ClientGone:
-            pass
+            if client.end is not None:
+                with suppress(ClientGone):
+                    fields = error_fields(client.end, severity="FATAL")
+                    stream.write(messages.error_response(fields))
+                    stream.flush()
         except Exception:  # noqa: BLE001 - one client must not end the server
             _LOG.exception("a connection failed")
         finally:
@@ -179,9 +199,9 @@ class PostgresServer:
                 f"{self._limits.connections} clients are connected already",
                 advice="close some, or raise max_connections of the server",
             )
+        client.stream = stream
         role = self._admission.admit(stream, begun)
-        if role is not None:
-            self._check_limit_of(client, role)
+        self._check_limits(client, begun, role)
         client.session = self._session(begun, role)
         client.session.activity.describe(
             *("postgresql", address_of(client.peer)),
@@ -196,18 +216,24 @@ class PostgresServer:
         stream.write(messages.backend_key(client.pid, client.secret))
         version = f"PostgreSQL {SERVER_VERSION} (Palimpsest {VERSION})"
         catalog = CatalogReader(client.session, version, client.pid)
-        connection = ClientConnection(stream, client.session, catalog)
+        connection = ClientConnection(stream, client.session, catalog, self._limits)
         try:
             connection.serve()
         finally:
             connection.close()
 
-    def _check_limit_of(self, client: _Client, role: Role) -> None:
-        """Raise TOO_MANY_CONNECTIONS where a role has as many as it may."""
+    def _check_limits(self, client: _Client, begun: Greeting, role: Role | None) -> None:
+        """Raise TOO_MANY_CONNECTIONS where a role, a user or an address has as many as it may."""
+        user = begun.parameters.get("user", "") if role is None else role.name
+        address = address_of(client.peer).rpartition(":")[0] or "local"
         with self._lock:
-            client.role = role.id
-            count = sum(other.role == role.id for other in self._clients.values())
-        if 0 <= role.connection_limit < count:
+            client.user, client.address = user, address
+            client.role = None if role is None else role.id
+            others = list(self._clients.values())
+        users, addresses = Counter(o.user for o in others), Counter(o.address for o in others)
+        self._limits.check_connections(user, address, users, addresses)
+        count = sum(other.role == client.role for other in others)
+        if role is not None and 0 <= role.connection_limit < count:
             raise PalimpsestError(
                 Code.TOO_MANY_CONNECTIONS,
                 f'role "{role.name}" has {role.connection_limit} connections already',

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import ssl
 import struct
+import time
 from collections.abc import Callable
 from functools import partial
 
@@ -30,6 +31,8 @@ class MessageStream:
         self._in = bytearray()
         self._out: list[bytes | memoryview] = []
         self._out_size = 0
+        self.touched_s = time.monotonic()
+        """When the client was heard or answered last, by the clock that only goes forward."""
 
     @property
     def is_buffering(self) -> bool:
@@ -67,7 +70,9 @@ class MessageStream:
             raise protocol_error(
                 f"a message of {size} bytes is longer than the {most} that are taken"
             )
-        return kind, self._take(size - 4)
+        body = self._take(size - 4)
+        self.touched_s = time.monotonic()
+        return kind, body
 
     def next_kind(self) -> bytes | None:
         """The type of the message after this one, if it has arrived already."""
@@ -93,6 +98,8 @@ class MessageStream:
     def flush(self) -> None:
         """Send what was written; raises ClientGone."""
         out, self._out, self._out_size = self._out, [], 0
+        if out:
+            self.touched_s = time.monotonic()
         small: list[bytes | memoryview] = []
 
         def send(pieces: list[bytes | memoryview]) -> None:

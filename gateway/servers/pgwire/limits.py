@@ -1,0 +1,89 @@
+"""What one server allows its clients, and the error of whoever goes beyond it. Pure.
+
+0 stands for no limit where a limit may be left out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from journal.model.errors import Code, PalimpsestError
+
+DEFAULT_CONNECTIONS = 500
+DEFAULT_MESSAGE_BYTES = 256 << 20
+DEFAULT_LOGIN_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class ServerLimits:
+    """Connections at once, bytes of a message, seconds up to the login, and the rest by its name.
+
+    ``user_connections`` and ``address_connections`` are those of one user and from one address.
+    """
+
+    connections: int = DEFAULT_CONNECTIONS
+    message_bytes: int = DEFAULT_MESSAGE_BYTES
+    login_s: float = DEFAULT_LOGIN_S
+    user_connections: int = 0
+    address_connections: int = 0
+    statement_s: float = 0.0
+    idle_s: float = 0.0
+    idle_transaction_s: float = 0.0
+    result_rows: int = 0
+    result_bytes: int = 0
+
+    def check_connections(
+        self, user: str, address: str, users: Counter[str], addresses: Counter[str]
+    ) -> None:
+        """Raise TOO_MANY_CONNECTIONS; the counters have those that are there, this one included."""
+        for most, count, whose in (
+            (self.user_connections, users[user], f'user "{user}"'),
+            (self.address_connections, addresses[address], f"address {address}"),
+        ):
+            if 0 < most < count:
+                raise PalimpsestError(
+                    Code.TOO_MANY_CONNECTIONS,
+                    f"{whose} has {most} connections already",
+                    advice="close some, or raise the limit of the server",
+                )
+
+    def check_running(self, seconds: float) -> PalimpsestError | None:
+        """The error that ends a statement which has run for so long; None while it may run."""
+        if not 0 < self.statement_s < seconds:
+            return None
+        return PalimpsestError(
+            Code.STATEMENT_TIME,
+            f"the statement took longer than the {self.statement_s:g} seconds that are allowed",
+            advice="ask for less at once, or have the limit raised",
+        )
+
+    def check_waiting(self, seconds: float, *, in_transaction: bool) -> PalimpsestError | None:
+        """The error that ends a connection which has waited for so long; None while it may."""
+        most = self.idle_transaction_s if in_transaction else self.idle_s
+        if not 0 < most < seconds:
+            return None
+        if in_transaction:
+            return PalimpsestError(
+                Code.IDLE_TRANSACTION,
+                f"the transaction did nothing for more than {most:g} seconds",
+                advice="it was rolled back; end transactions before you wait",
+            )
+        return PalimpsestError(
+            Code.IDLE,
+            f"the connection was not used for more than {most:g} seconds",
+            advice="connect again",
+        )
+
+    def check_result(self, rows: int, size: int) -> None:
+        """Raise RESULT_SIZE for a result of so many rows and bytes."""
+        for most, count, what in (
+            (self.result_rows, rows, "rows"),
+            (self.result_bytes, size, "bytes"),
+        ):
+            if 0 < most < count:
+                raise PalimpsestError(
+                    Code.RESULT_SIZE,
+                    f"the result has more than the {most:,} {what} that are allowed",
+                    advice="add LIMIT or a condition, or read it in parts by the key",
+                )
