@@ -99,14 +99,14 @@ class AccessContents:
             yield ObjectKey(ObjectKind.SCHEMA, 0, key), oid, {}
         yield DATABASE_KEY, numbering.DATABASE, {}
 
-    def _known(self, key: ObjectKey) -> ObjectAccess:
+    def _access_of(self, key: ObjectKey) -> ObjectAccess:
         return self._catalog.rights_of(None).access_of(key)
 
     def _granted(self) -> Iterator[Row]:
         """Who may what, memberships followed."""
         members = {i: self._access.member_of(i, inherited=True) for i in self._access.roles}
         for key, oid, places in self._objects():
-            known = self._known(key)
+            known = self._access_of(key)
             for role, names in members.items():
                 if known.owner in names:
                     every = ((p, "") for p in _LETTERS)
@@ -124,7 +124,7 @@ class AccessContents:
         lists: dict[int, tuple[int, list[str] | None]] = {}
         columns: dict[tuple[int, int], list[str]] = {}
         for key, oid, places in self._objects():
-            known = self._known(key)
+            known = self._access_of(key)
             owner = numbering.OWNER if known.owner is None else role_oid(known.owner)
             lists[oid] = owner, self._list(known)
             for name, place in places.items():
