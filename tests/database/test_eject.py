@@ -269,3 +269,27 @@ def test_what_an_adopted_table_loses_is_told(
         for run in (False, True):
             steps = eject(con.session, name, run=run)
             assert [f"not kept: {said}" for said in lost] == [s for s in steps if "not kept" in s]
+
+
+def test_enums_get_types_of_their_own(
+    con: Connection, admin: psycopg.Connection[Any], connect: Any
+) -> None:
+    client = connect(dialect="postgres")
+    client.execute("CREATE TYPE mood AS ENUM ('sad', 'ok')")
+    client.execute(
+        "CREATE TABLE felt (k INTEGER PRIMARY KEY, n mood UNIQUE,"
+        " m mood DEFAULT 'ok' CHECK (m > 'sad' OR k < 9))"
+    )
+    client.execute("INSERT INTO felt (k, n) VALUES (1, 'sad')")
+    client.execute("UPDATE felt SET m = 'sad'")
+    client.close()
+    with mapping():
+        assert not any("not kept" in step for step in eject(con.session, "felt", run=True))
+    admin.execute("DROP SCHEMA _palimpsest CASCADE")
+    assert admin.execute("SELECT k, n, m, pg_typeof(m)::text FROM felt").fetchall() == [
+        (1, "sad", "sad", "mood")
+    ]
+    history = admin.execute("SELECT DISTINCT m FROM felt_history ORDER BY m").fetchall()
+    assert history == [("sad",), ("ok",)]
+    with pytest.raises(psycopg.errors.CheckViolation):
+        admin.execute("INSERT INTO felt VALUES (10, 'ok', 'sad')")

@@ -160,7 +160,9 @@ def test_rows_a_new_check_has_not_seen_conflict(
     ],
 )
 def test_refusals(run: Client, statement: str, code: str, sqlstate: str) -> None:
-    run("CREATE TABLE t (k INTEGER PRIMARY KEY, u INTEGER UNIQUE, b INTEGER CHECK (b > 0 OR u > 0))")
+    run(
+        "CREATE TABLE t (k INTEGER PRIMARY KEY, u INTEGER UNIQUE, b INTEGER CHECK (b > 0 OR u > 0))"
+    )
     run("INSERT INTO t VALUES (1, 1, 1)")
     assert run.error(statement) == (code, sqlstate)
     assert run("SELECT * FROM t") == [(1, 1, 1)]

@@ -5,21 +5,22 @@ Runs in the session it is given; commits nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from journal.model.distribution import lying_by
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import STORE_SCHEMA
-from journal.model.schema import CatalogSnapshot, Column, Identity, Table, TableName
+from journal.model.schema import CatalogSnapshot, Column, Identity, Table, TableName, fold
 from journal.sql.public_views import logical
 from journal.sql.relations import Reader, business_outputs, ident, union_all
 from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import rows_in_layout
 from journal.stores.postgres import layout, privileges, readers
+from journal.stores.postgres.enums import creation, enums_in, place_of
 from journal.stores.postgres.flat import moved
 from journal.stores.postgres.in_place import kept_going
 from journal.stores.postgres.original_definition import owner_before
@@ -103,9 +104,13 @@ class Leaving:
         rows = moved_rows(table, self.state) if is_flat(table) else reader.journal()
         if rows is not None:
             _table_as(session, logical(history), rows)
-        session.text(_WITHOUT_OURS)
-        for clause in kept_and_lost(session, plain, self.catalog):
+        enums = plain_enums(table)
+        places = [plain.place] if rows is None else [plain.place, rendered(logical(history)).sql]
+        for clause in enum_clauses(table, enums, places):
             self._give(session, clause)
+        session.text(_WITHOUT_OURS)
+        for kept in kept_and_lost(session, plain, self.catalog):
+            self._give(session, kept if isinstance(kept, Lost) else _with_enums(kept, enums))
         journal = privileges.known_as(table.journal_name)
         privileges.grant_again(session, held, {journal: privileges.known_as(history)})
         owner = owner_before(table)
@@ -123,6 +128,42 @@ class Leaving:
                 session.text(clause.sql)
         except PalimpsestError as error:
             self.tell(str(Lost(f"{clause.what}, since {error.message}: {clause.sql}")))
+
+
+def plain_enums(table: Table) -> dict[tuple[str, ...], str]:
+    """The types that a plain table's enums get, in schemas of the users', by their values."""
+    found: dict[tuple[str, ...], str] = {}
+    for column in table.columns:
+        for values in enums_in(column.type):
+            kind = exp.DataType.build(column.declared or "x", dialect="duckdb", udt=True)
+            name = str(kind.args.get("kind") or "")
+            if "." not in name:
+                name = f"{table.name.schema}.{table.name.name}_{column.name}"
+            parts = [part.strip('"') for part in name.split(".")]
+            found[values] = ".".join(privileges.quoted(fold(part)) for part in parts)
+    return found
+
+
+def enum_clauses(
+    table: Table, enums: Mapping[tuple[str, ...], str], places: Sequence[str]
+) -> Iterator[TableClause]:
+    """What gives tables types of their own, as ours go with our schema."""
+    for values, kind in enums.items():
+        yield TableClause(f"the type {kind}", creation(values, kind))
+    for column in table.columns:
+        name = privileges.quoted(fold(column.name))
+        for values in enums_in(column.type):
+            action = f"ALTER COLUMN {name} TYPE {enums[values]} USING {name}::text::{enums[values]}"
+            for place in places:
+                what = f"the type {enums[values]} of {column.name}"
+                yield TableClause(what, f"ALTER TABLE {place} {action}")
+
+
+def _with_enums(clause: TableClause, enums: Mapping[tuple[str, ...], str]) -> TableClause:
+    text = clause.sql
+    for values, kind in enums.items():
+        text = text.replace(place_of(values), kind)
+    return replace(clause, sql=text)
 
 
 def as_plain(session: PostgresSession, table: Table) -> PlainTable:

@@ -58,18 +58,23 @@ def type_of(values: tuple[str, ...]) -> str:
     return f"enum_{hashlib.sha256(json.dumps(values).encode()).hexdigest()[:16]}"
 
 
-def creation(values: tuple[str, ...]) -> str:
-    """What makes the type, unless somebody has made it."""
+def place_of(values: tuple[str, ...]) -> str:
+    """The server's type for an enum, with its schema."""
+    return f"{STORE_SCHEMA}.{type_of(values)}"
+
+
+def creation(values: tuple[str, ...], place: str) -> str:
+    """What makes a type of these values, unless somebody has made it."""
     literals = ", ".join(exp.Literal.string(v).sql(dialect="postgres") for v in values)
     return (
         "DO $enum$ BEGIN"
-        f" CREATE TYPE {STORE_SCHEMA}.{type_of(values)} AS ENUM ({literals});"
+        f" CREATE TYPE {place} AS ENUM ({literals});"
         " EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL; END $enum$"
     )
 
 
 def _name(node: exp.DataType, values: tuple[str, ...]) -> None:
     node.set("this", exp.DType.USERDEFINED)
-    node.set("kind", f"{STORE_SCHEMA}.{type_of(values)}")
+    node.set("kind", place_of(values))
     node.set("expressions", None)
     node.set("values", None)

@@ -19,10 +19,9 @@ from psycopg.types.string import TextLoader
 
 from journal.files.tcp_keepalive import SILENCE_S, limits, of_server
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import STORE_SCHEMA
 from journal.model.version import SKEW_MAX_US
 from journal.stores.postgres.cursor import MonthsLoader
-from journal.stores.postgres.enums import Enums, creation, type_of
+from journal.stores.postgres.enums import Enums, creation, place_of, type_of
 from journal.stores.postgres.errors import is_starting, unreachable
 from journal.stores.postgres.guards import A_GATEWAY
 from journal.stores.postgres.outcome import Outcomes
@@ -137,9 +136,10 @@ class PostgresStore:
             if name in self._types:
                 continue
             with self.lent() as session:
-                found = session.text(f"SELECT to_regtype('{STORE_SCHEMA}.{name}')::text")
+                place = place_of(values)
+                found = session.text(f"SELECT to_regtype('{place}')::text")
                 if found[0][0] is None:
-                    session.text(creation(values))
+                    session.text(creation(values, place))
             self._types.add(name)
 
     def forget_idle(self) -> None:
