@@ -229,6 +229,18 @@ def test_reflection(shelf: sa.Engine) -> None:
     assert sa.inspect(shelf).get_unique_constraints("author")[0]["column_names"] == ["name"]
 
 
+def test_materialized_views_are_reflected(shelf: sa.Engine) -> None:
+    with shelf.begin() as connection:
+        connection.execute(sa.text("CREATE MATERIALIZED VIEW kept AS SELECT name FROM author"))
+    inspector = sa.inspect(shelf)
+    assert inspector.get_materialized_view_names() == ["kept"]
+    assert "kept" not in {*inspector.get_table_names(), *inspector.get_view_names()}
+    assert [c["name"] for c in inspector.get_columns("kept")] == ["name"]
+    assert "author" in inspector.get_view_definition("kept")
+    with shelf.begin() as connection:
+        connection.execute(sa.text("DROP MATERIALIZED VIEW kept"))
+
+
 def test_engines_without_a_path_have_a_warehouse_of_their_own() -> None:
     one, two = sa.create_engine("palimpsest://"), sa.create_engine("palimpsest://")
     with one.begin() as connection:

@@ -39,6 +39,7 @@ def tables(server: Server) -> None:
         " c INTEGER NOT NULL UNIQUE)",
         "CREATE INDEX child_b ON child (b)",
         "CREATE VIEW names AS SELECT id, name FROM parent",
+        "CREATE MATERIALIZED VIEW sizes AS SELECT count(*) AS parents FROM parent",
         "COMMENT ON TABLE parent IS 'of children'",
     )
 
@@ -56,6 +57,13 @@ def test_describing_a_table_shows_all_of_it(server: Server, tables: None) -> Non
     assert "numeric(8,2)" in psql(server, r"\d+ parent")
     assert "of children" in psql(server, r"\dt+ parent")
     assert "SELECT" in psql(server, r"\d+ names")
+    assert "Materialized view" in psql(server, r"\d sizes")
+    assert "COUNT" in psql(server, r"\d+ sizes")
+    listed = psql(server, r"\dm"), psql(server, r"\dv"), psql(server, r"\dt")
+    assert ["sizes" in text for text in listed] == [True, False, False]
+    assert "REFRESH MATERIALIZED VIEW" in psql(server, "REFRESH MATERIALIZED VIEW sizes")
+    assert "sizes" in psql(server, "SELECT matviewname FROM pg_matviews WHERE ispopulated")
+    assert "cannot change materialized view" in psql(server, "DELETE FROM sizes")
 
 
 def test_columns_have_postgresqls_names(server: Server) -> None:

@@ -40,7 +40,14 @@ def test_tables_are_reflected(server: Server) -> None:
         assert (key.name, key.referred_table.name) == ("to_parent", "r_parent")
         names = {c.name for c in child.constraints}
         assert {"once", "positive"} <= names
+        with engine.begin() as connection:
+            connection.execute(sa.text("CREATE MATERIALIZED VIEW r_m AS SELECT id FROM r_parent"))
         inspector = sa.inspect(engine)
+        assert "r_m" in inspector.get_materialized_view_names()
+        assert "r_m" not in inspector.get_table_names()
+        assert [c["name"] for c in inspector.get_columns("r_m")] == ["id"]
+        with engine.begin() as connection:
+            connection.execute(sa.text("DROP MATERIALIZED VIEW r_m"))
         assert inspector.has_table("r_child")
         assert not inspector.has_table("nothing")
     finally:

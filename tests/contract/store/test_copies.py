@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
+import re
+import subprocess
+import sys
 from decimal import Decimal
 from pathlib import Path
 
+import psycopg
 import pytest
 
 import gateway
@@ -13,7 +18,7 @@ from gateway.dbapi.connection import Connection
 from gateway.session import file_loads
 from gateway.shell.files import import_file
 from tests.support.kept import rows
-from tests.support.stores.store import Store
+from tests.support.stores.store import Capability, Store
 
 pytestmark = pytest.mark.timeout(900)
 VALUES = [
@@ -138,3 +143,37 @@ def test_imports(con: Connection, tmp_path: Path) -> None:
     with pytest.raises(gateway.DataError, match=r"rows.csv, line 3"):
         import_file(con, str(file), "t")
     assert rows(con, "SELECT count(*) FROM t") == [(2,)]
+
+
+@pytest.mark.needs(Capability.PROCESSES)
+@pytest.mark.also_on("hive")
+def test_a_server_takes_copies(store: Store, con: Connection) -> None:
+    con.close()
+    command = [sys.executable, "-m", "gateway.cli", "serve", store.url]
+    serving = subprocess.Popen(
+        [*command, "--postgres", "127.0.0.1:0", "--trust-loopback"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )
+    try:
+        assert serving.stdout is not None
+        found = (re.match(r"postgresql://127\.0\.0\.1:(\d+)/", line) for line in serving.stdout)
+        port = next(match[1] for match in found if match is not None)
+        with psycopg.connect(host="127.0.0.1", port=port, user="me", autocommit=True) as client:
+            cursor = client.cursor()
+            with cursor.copy("COPY t (id, name, x) FROM STDIN") as copy:
+                copy.write_row((1, "tab\tand\nline", 1.5))
+                copy.write_row((2, None, None))
+            assert cursor.rowcount == 2
+            with cursor.copy("COPY (SELECT id, name FROM t ORDER BY id) TO STDOUT") as copy_out:
+                assert list(copy_out.rows()) == [("1", "tab\tand\nline"), ("2", None)]
+            with (
+                pytest.raises(psycopg.errors.DataError, match="STDIN, line 2, column x"),
+                cursor.copy("COPY t (id, x) FROM STDIN (FORMAT csv)") as copy,
+            ):
+                copy.write("3,1\n4,much\n")
+    finally:
+        serving.terminate()
+        serving.communicate(timeout=60)
