@@ -11,13 +11,15 @@ from typing import Any
 class Materialized:
     """What makes a table a materialised view: its rows are those of a query, as of a version.
 
-    ``query`` is canonical text; ``refreshed`` is None as long as it holds no rows of it.
-    ``sources`` are the ids of all tables whose rows it may hold, in any version of its own.
-    ``masks`` are its lists of keys that hid rows when it was refreshed: others say that an erasure
-    has touched its rows since, and then it is read through its query.
+    ``query`` is canonical text, and ``outputs`` are the names of its columns when it was made.
+    ``refreshed`` is None as long as it holds no rows of it. ``sources`` are the ids of all tables
+    whose rows it may hold, in any version of its own. ``masks`` are its lists of keys that hid rows
+    when it was refreshed: others say that an erasure has touched its rows since, and then it is
+    read through its query.
     """
 
     query: str
+    outputs: tuple[str, ...] = ()
     refreshed: int | None = None
     sources: tuple[int, ...] = ()
     masks: tuple[str, ...] = ()
@@ -27,6 +29,6 @@ class Materialized:
         """What ``asdict`` made plain."""
         if raw is None:
             return None
-        return Materialized(
-            raw["query"], raw["refreshed"], tuple(raw["sources"]), tuple(raw["masks"])
-        )
+        lists = (tuple(raw[name]) for name in ("outputs", "sources", "masks"))
+        outputs, sources, masks = lists
+        return Materialized(raw["query"], outputs, raw["refreshed"], sources, masks)

@@ -87,8 +87,10 @@ def rewrite_create_materialized(ast: exp.Create, context: RewriteContext) -> Sta
             position=position_of(node),
         )
     draft = TableDraft(name, JournalFormat(), column_name=context.capabilities.column_name)
-    add_query_columns(ast, draft, context.describe(holder.this, frozenset(reads.tables)))
-    table = replace(draft.table(context.new_table_id), materialized=Materialized(text))
+    described = context.describe(holder.this, frozenset(reads.tables))
+    add_query_columns(ast, draft, described)
+    made = Materialized(text, tuple(name for name, _ in described))
+    table = replace(draft.table(context.new_table_id), materialized=made)
     catalog = context.catalog if found is None else context.catalog.without_relation(name)
     check_journal_name(table, node, replace(context, catalog=catalog))
     gone: list[Step] = [] if found is None else [Change(DropRelation(found.name))]
@@ -229,8 +231,9 @@ def _filled(table: Table, context: RewriteContext, *, is_new: bool = False) -> S
     assert made is not None
     query = dialects.stored(made.query)
     assert isinstance(query, exp.Query)
-    names = [ident(f"c{place}") for place in range(len(table.columns))]
-    alias = exp.TableAlias(this=ident("q"), columns=names)
+    given = [ident(f"c{place}") for place in range(_width(table, made, query, context))]
+    alias = exp.TableAlias(this=ident("q"), columns=given)
+    names = given[: len(table.columns)]
     rows = exp.select(*[exp.column(n.copy(), table="q") for n in names]).from_(
         exp.Subquery(this=query, alias=alias)
     )
@@ -239,11 +242,34 @@ def _filled(table: Table, context: RewriteContext, *, is_new: bool = False) -> S
     _check_spared(table, sources, context)
     refreshed = Materialized(
         made.query,
+        made.outputs,
         context.snapshot,
         tuple(sorted({*made.sources, *sources})),
         () if is_new else context.scan_info(table.id).masks,
     )
     return _plan(plan, replace(table, materialized=refreshed), REFRESHED)
+
+
+def _width(table: Table, made: Materialized, query: exp.Query, context: RewriteContext) -> int:
+    """How many columns the query has: those it was made with, and what a star has behind them.
+
+    Raises INVALID_DEFINITION if a star stands for others than it did.
+    """
+    if query.find(exp.Star) is None:
+        return len(table.columns)
+    reads = Reads(replace(context, as_of=None).in_schema(table.name.schema))
+    holder = exp.Subquery(this=query.copy())
+    reads.rewrite(holder)
+    found = context.describe(holder.this, frozenset(reads.tables))
+    now = tuple(name for name, _ in found[: len(made.outputs)])
+    if now != made.outputs:
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION,
+            f"the query of {table.name} gives the columns {', '.join(now)} now; it was made with"
+            f" {', '.join(made.outputs)}",
+            advice=f"CREATE OR REPLACE MATERIALIZED VIEW {table.name}, with columns by their names",
+        )
+    return len(found)
 
 
 def _rows_replaced(

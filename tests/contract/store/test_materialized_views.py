@@ -63,6 +63,20 @@ def test_a_transaction_sees_what_its_snapshot_has(store: Store, con: Connection)
     assert _state(con, "SELECT * FROM m") == "55000"
 
 
+def test_stars_and_unique_indexes_are_checked_by_a_refresh(con: Connection) -> None:
+    con.execute("CREATE MATERIALIZED VIEW e AS SELECT * FROM t")
+    con.execute("CREATE UNIQUE INDEX one_n ON e (n)")
+    con.execute("ALTER TABLE t ADD COLUMN z INTEGER")
+    con.execute("INSERT INTO t (id, email, n) VALUES (3, 'cyd@x.org', 20)")
+    assert _state(con, "REFRESH MATERIALIZED VIEW e") == "23505"
+    con.execute("UPDATE t SET n = 30 WHERE id = 3")
+    con.execute("REFRESH MATERIALIZED VIEW e")
+    assert rows(con, "SELECT * FROM e WHERE id = 3") == [(3, "cyd@x.org", 30)]
+    con.execute("ALTER TABLE t RENAME COLUMN n TO amount")
+    assert _state(con, "REFRESH MATERIALIZED VIEW e") == "42P16"
+    assert rows(con, "SELECT count(*) FROM e") == [(3,)]
+
+
 def test_only_a_refresh_writes(con: Connection) -> None:
     for sql, state in (
         ("INSERT INTO m VALUES ('x', 1)", "42809"),
