@@ -122,6 +122,7 @@ class Code(Enum):
     IDLE = CodeInfo("PAL-612", "57P05", "connection idle for too long")
     IDLE_TRANSACTION = CodeInfo("PAL-613", "25P03", "transaction idle for too long")
     NO_CURSOR = CodeInfo("PAL-610", "34000", "unknown portal or cursor")
+    CURSOR_DIRECTION = CodeInfo("PAL-619", "55000", "cursor can only scan forward")
     ERASURE = CodeInfo("PAL-510", "55000", "erasure cannot be done as asked")
     PACKAGE = CodeInfo("PAL-511", "58030", "access package cannot be opened")
     JOB_FAILED = CodeInfo("PAL-701", "58000", "job failed")

@@ -12,6 +12,7 @@ from sqlglot.errors import SqlglotError
 
 from gateway.servers.pg_catalog.functions import MACROS
 from gateway.servers.pg_catalog.relations import builtin_types, relation_columns
+from rewriter.syntax.postgres_arrays import with_arrays_spelled_out
 
 _HINT = re.compile(
     r"\bpg_|\bversion\s*\(|current_setting|set_config|current_schema|\bto_reg|has_\w+_privilege"
@@ -88,9 +89,12 @@ def _function_names(ast: exp.Expr) -> list[str]:
     return found + [_SPOKEN.get(name, name) for name in named]
 
 
+_FUNCTION_COLUMNS = frozenset({"typinput", "typoutput", "typreceive", "typsend"})
+
+
 def translated(ast: exp.Expr) -> str:
     """The statement in the engine's SQL, over the relations of schema ``pgc``."""
-    found = ast.copy()
+    found = with_arrays_spelled_out(ast.copy())
     for node in list(found.walk()):
         changed = _changed(node)
         if changed is not node:
@@ -124,12 +128,21 @@ def _changed(node: exp.Expr) -> exp.Expr:
             return cast("exp.Expr", node.this)
         case exp.Operator():
             return _operator(node)
+        case exp.EQ() | exp.NEQ() if _is_function_column(node.this):
+            if isinstance(node.expression, exp.Literal) and node.expression.name == "0":
+                # No function is 0 as a number, and this as a name.
+                node.set("expression", exp.Literal.string("-"))
         case exp.Cast():
             return _cast(node)
         case exp.Func() if node.sql_name().lower() in MACROS:
             arguments = list(node.iter_expressions())
             return exp.Anonymous(this=f"pgc_{node.sql_name().lower()}", expressions=arguments)
     return node
+
+
+def _is_function_column(node: exp.Expr) -> bool:
+    """True for a column of ``pg_type`` that names a function of the type."""
+    return isinstance(node, exp.Column) and node.name.lower() in _FUNCTION_COLUMNS
 
 
 def _table_function(node: exp.Table) -> exp.Expr:

@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import pyarrow as pa
 from sqlglot import exp
 
 from gateway.errors import TOO_DEEP
@@ -23,17 +22,13 @@ from gateway.network.calls import NetworkCalls
 from gateway.servers.pg_catalog.reader import CatalogReader
 from gateway.servers.pgwire import messages
 from gateway.servers.pgwire.copying import is_copy, run_copy
-from gateway.servers.pgwire.cursors import (
-    CloseCursor,
-    CursorCommand,
-    DeclareCursor,
-    FetchCursor,
-)
+from gateway.servers.pgwire.cursor_portals import CursorPortals
 from gateway.servers.pgwire.limits import ServerLimits
 from gateway.servers.pgwire.messages import Bind, BodyReader, protocol_error
 from gateway.servers.pgwire.parameters import value_of
 from gateway.servers.pgwire.portals import (
     Portal,
+    Portals,
     RowStream,
     fields_of,
 )
@@ -42,7 +37,6 @@ from gateway.servers.pgwire.statement_store import StatementStore
 from gateway.servers.pgwire.stream import ClientGone, MessageStream
 from gateway.servers.pgwire.tags import command_tag, error_fields
 from gateway.session.outcome import StatementOutcome
-from gateway.session.results import BufferedRows
 from gateway.session.session import Session
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
@@ -64,9 +58,10 @@ class ClientConnection:
         self._limits = limits
         self._session = session
         self._catalog = catalog
-        self._statements = StatementStore(session, catalog, self._cursor_columns)
         self._calls = NetworkCalls(session)
-        self._portals: dict[str, Portal] = {}
+        self._portals = Portals()
+        self._cursors = CursorPortals(session, self._portals, self._open_cursor)
+        self._statements = StatementStore(session, catalog, self._cursors.columns)
         self._is_implicit = False
         """The transaction is that of messages up to Sync, or of one text."""
         self._skips = False
@@ -102,9 +97,7 @@ class ClientConnection:
 
     def close(self) -> None:
         """Let go of all results."""
-        for portal in self._portals.values():
-            portal.close()
-        self._portals.clear()
+        self._portals.close()
         self._calls.close()
         self._catalog.close()
 
@@ -128,9 +121,13 @@ class ClientConnection:
                 Code.INVARIANT, f"{type(error).__name__}: {error}", advice="report it"
             )
         self._stream.write(messages.error_response(error_fields(found, self._text)))
+        if self._session.transaction is not None:
+            # Also where the statement was only to be prepared, or is on the catalog.
+            self._session.transaction.fail()
         if self._is_implicit:
             self._session.rollback()
             self._is_implicit = False
+            self._cursors.settle(committed=False)
         if kind in (b"Q", b"S"):
             self._drop_unnamed()
             self._ready()
@@ -174,8 +171,8 @@ class ClientConnection:
         self._text = statement.text
         oids = self._statements.current_oids(statement)
         values = self._values(message, oids)
-        self._drop_portal(message.portal)
-        self._portals[message.portal] = Portal(statement, values, message.result_formats)
+        self._portals.drop(message.portal)
+        self._portals.by_name[message.portal] = Portal(statement, values, message.result_formats)
         self._stream.write(messages.BIND_COMPLETE)
 
     def _values(self, message: Bind, oids: Sequence[int]) -> list[Any]:
@@ -204,7 +201,7 @@ class ClientConnection:
                 fields = fields_of(statement.named(columns))
                 self._stream.write(messages.row_description(fields, [messages.TEXT] * len(fields)))
             return
-        portal = self._portal(name)
+        portal = self._portals.find(name)
         statement = portal.statement
         shown: Sequence[ResultColumn] | None = self._statements.columns(statement)
         if portal.is_cursor and portal.outcome is not None:
@@ -226,7 +223,7 @@ class ClientConnection:
     def _execute(self, body: bytes) -> None:
         reader = BodyReader(body)
         name, limit = reader.text(), max(0, reader.int32())
-        portal = self._portal(name)
+        portal = self._portals.find(name)
         self._text = portal.statement.text
         parsed = portal.statement.parsed
         if portal.statement.is_empty:
@@ -246,7 +243,7 @@ class ClientConnection:
         if kind == "S":
             self._statements.forget(name)
         else:
-            self._drop_portal(name)
+            self._portals.drop(name)
         self._stream.write(messages.CLOSE_COMPLETE)
 
     def _sync(self, body: bytes) -> None:
@@ -254,7 +251,7 @@ class ClientConnection:
         self._skips = False
         self._end_implicitly()
         if not self._session.in_transaction:
-            self._drop_portals()
+            self._portals.drop_ended()
         self._ready()
 
     def _flush(self, body: bytes) -> None:
@@ -277,6 +274,7 @@ class ClientConnection:
         if self._is_implicit:
             self._is_implicit = False
             self._session.commit()
+            self._cursors.settle(committed=True)
 
     def _start(self, portal: Portal) -> None:
         """Run the statement of a portal, up to its first row."""
@@ -290,7 +288,7 @@ class ClientConnection:
             portal.stream = RowStream(portal.outcome)
             return
         if portal.statement.cursor is not None:
-            self._run_cursor(portal, portal.statement.cursor)
+            self._cursors.run(portal, portal.statement.cursor)
             return
         parsed = portal.statement.parsed
         assert parsed is not None
@@ -309,6 +307,8 @@ class ClientConnection:
                 portal.outcome = self._session.run(parsed, portal.values)
         if isinstance(parsed.statement, Commit | Rollback):
             self._is_implicit = False
+            if not self._session.in_transaction:
+                self._cursors.settle(committed=portal.outcome.tag == "COMMIT")
         outcome = portal.outcome
         if outcome.rows is not None and outcome.columns is not None:
             with self._session.fetching(outcome.rows):
@@ -320,54 +320,12 @@ class ClientConnection:
         portal.outcome = self._catalog.run(query, portal.values)
         portal.stream = RowStream(portal.outcome)
 
-    def _run_cursor(self, portal: Portal, command: CursorCommand) -> None:
-        """DECLARE starts a portal of that name; FETCH takes its next rows as a result."""
-        match command:
-            case DeclareCursor(name, query):
-                if not self._session.in_transaction:
-                    raise PalimpsestError(
-                        Code.NO_TRANSACTION,
-                        "DECLARE CURSOR needs a transaction",
-                        advice="start one with BEGIN",
-                    )
-                (statement,) = self._statements.split(query)
-                opened = Portal(statement, (), (), is_cursor=True)
-                self._start(opened)
-                self._drop_portal(name)
-                self._portals[name] = opened
-                portal.outcome = StatementOutcome("DECLARE CURSOR")
-            case FetchCursor(name, limit, is_move):
-                source = self._portal(name)
-                taken = [] if source.stream is None else self._next_batches(source, limit)
-                count = sum(batch.num_rows for batch in taken)
-                if is_move:
-                    portal.outcome = StatementOutcome("MOVE", count)
-                    return
-                assert source.outcome is not None
-                columns = source.statement.named(source.outcome.columns or ())
-                rows = BufferedRows(pa.Table.from_batches(taken) if taken else pa.table({}), list)
-                portal.outcome = StatementOutcome("FETCH", count, columns, rows)
-                portal.stream = RowStream(portal.outcome)
-            case CloseCursor(str(name)):
-                self._portal(name)
-                self._drop_portal(name)
-                portal.outcome = StatementOutcome("CLOSE CURSOR")
-            case CloseCursor():
-                for cursor in [name for name, p in self._portals.items() if p.is_cursor]:
-                    self._drop_portal(cursor)
-                portal.outcome = StatementOutcome("CLOSE CURSOR ALL")
-
-    def _cursor_columns(self, name: str) -> Sequence[ResultColumn]:
-        source = self._portal(name)
-        columns = source.outcome.columns if source.outcome else None
-        return source.statement.named(columns or ())
-
-    def _next_batches(self, source: Portal, limit: int) -> list[pa.RecordBatch]:
-        assert source.stream is not None
-        assert source.outcome is not None
-        assert source.outcome.rows is not None
-        with self._session.fetching(source.outcome.rows):
-            return list(source.stream.take(limit))
+    def _open_cursor(self, query: str, values: Sequence[Any]) -> Portal:
+        """The portal of a cursor's query, which has run up to its first row."""
+        (statement,) = self._statements.split(query, placeholders=bool(values))
+        opened = Portal(statement, values, (), is_cursor=True)
+        self._start(opened)
+        return opened
 
     def _run(self, portal: Portal, limit: int) -> None:
         """Send rows of a portal, and how its statement ended or that there are more."""
@@ -401,26 +359,9 @@ class ClientConnection:
         count = outcome.row_count if outcome.row_count >= 0 else sent
         self._stream.write(messages.command_complete(command_tag(outcome.tag, count)))
 
-    def _portal(self, name: str) -> Portal:
-        found = self._portals.get(name)
-        if found is None:
-            raise PalimpsestError(
-                Code.NO_CURSOR, f'there is no portal "{name}"', advice="bind it first"
-            )
-        return found
-
-    def _drop_portal(self, name: str) -> None:
-        portal = self._portals.pop(name, None)
-        if portal is not None:
-            portal.close()
-
-    def _drop_portals(self) -> None:
-        for name in list(self._portals):
-            self._drop_portal(name)
-
     def _drop_unnamed(self) -> None:
         """A simple query ends the unnamed portal; cursors stay until their transaction ends."""
         if not self._session.in_transaction:
-            self._drop_portals()
+            self._portals.drop_ended()
         else:
-            self._drop_portal("")
+            self._portals.drop("")

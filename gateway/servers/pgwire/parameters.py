@@ -11,10 +11,10 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from gateway.servers.pgwire import types
-from gateway.servers.pgwire.array_text import parse_array
 from gateway.servers.pgwire.messages import BINARY, protocol_error
 from gateway.servers.pgwire.values_binary import numeric_from
 from journal.model.errors import Code, PalimpsestError
+from journal.sql.array_text import parse_array
 
 _DAY_ZERO = dt.date(2000, 1, 1)
 _MOMENT_ZERO = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - of no zone
@@ -86,6 +86,7 @@ _FROM_TEXT: dict[str, Callable[[str], Any]] = {
     "numeric": _number,
     "text": _as_text,
     "json": _json,
+    "jsonb": _json,
     "uuid": uuid.UUID,
     "date": _as_text,
     "time": _as_text,
@@ -160,6 +161,7 @@ _FROM_BINARY: dict[str, Callable[[bytes], Any]] = {
     "numeric": numeric_from,
     "text": bytes.decode,
     "json": bytes.decode,
+    "jsonb": lambda data: data[1:].decode(),
     "uuid": lambda data: uuid.UUID(bytes=data),
     "date": _date,
     "time": _time,

@@ -12,8 +12,10 @@ from sqlglot import exp
 from gateway.servers.pgwire.column_names import postgres_names
 from gateway.servers.pgwire.cursors import CursorCommand
 from gateway.servers.pgwire.messages import TEXT, Field, protocol_error
+from gateway.servers.pgwire.scrolling import ScrolledRows
 from gateway.servers.pgwire.types import field_of
 from gateway.session.outcome import StatementOutcome
+from journal.model.errors import Code, PalimpsestError
 from journal.model.result_column import ResultColumn
 from rewriter.syntax.parsing import Parsed
 
@@ -85,6 +87,13 @@ class RowStream:
                 return True
         return False
 
+    def schema(self) -> pa.Schema:
+        """The types of the rows; reads ahead."""
+        if self._ahead is None:
+            # There is one batch at least, so that they are known.
+            self._ahead = next(self._batches)
+        return self._ahead.schema
+
     def close(self) -> None:
         """Let go of the rows."""
         self._rows.close()
@@ -102,6 +111,22 @@ class Portal:
     is_complete: bool = False
     is_cursor: bool = False
     sent_bytes: int = 0
+    scrolled: ScrolledRows | None = None
+    scrolls: bool = False
+    holds: bool = False
+    is_committed: bool = False
+
+    @property
+    def outlives_transactions(self) -> bool:
+        """True for a cursor WITH HOLD whose own transaction has committed."""
+        return self.holds and self.is_committed
+
+    def keep_rows(self) -> None:
+        """Have all rows at hand, so that the cursor scrolls and needs no transaction."""
+        if self.stream is not None:
+            self.scrolled = ScrolledRows(self.stream.schema(), self.stream.take(0))
+            self.stream.close()
+            self.stream = None
 
     def result_formats(self, columns: Sequence[ResultColumn]) -> list[int]:
         """The format of each column: none given is text, one given is that of all."""
@@ -118,6 +143,46 @@ class Portal:
         if self.stream is not None:
             self.stream.close()
             self.stream = None
+        if self.scrolled is not None:
+            self.scrolled.close()
+            self.scrolled = None
+
+
+class Portals:
+    """The portals of one client by name; the unnamed one is called by an empty text."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, Portal] = {}
+
+    def find(self, name: str) -> Portal:
+        """The portal of a name; raises NO_CURSOR."""
+        found = self.by_name.get(name)
+        if found is None:
+            raise PalimpsestError(
+                Code.NO_CURSOR, f'there is no portal "{name}"', advice="bind it first"
+            )
+        return found
+
+    def cursors(self) -> list[str]:
+        """The names of those that DECLARE has made."""
+        return [name for name, portal in self.by_name.items() if portal.is_cursor]
+
+    def drop(self, name: str) -> None:
+        """Let go of a portal, if there is one of that name."""
+        portal = self.by_name.pop(name, None)
+        if portal is not None:
+            portal.close()
+
+    def drop_ended(self) -> None:
+        """Let go of those that end with their transaction."""
+        for name, portal in list(self.by_name.items()):
+            if not portal.outlives_transactions:
+                self.drop(name)
+
+    def close(self) -> None:
+        """Let go of all."""
+        for name in list(self.by_name):
+            self.drop(name)
 
 
 def fields_of(columns: Sequence[ResultColumn]) -> list[Field]:

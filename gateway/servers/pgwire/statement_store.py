@@ -8,7 +8,12 @@ from gateway.network.calls import ANSWER
 from gateway.network.messages import CALL_SQL
 from gateway.servers.pg_catalog.reader import CatalogReader
 from gateway.servers.pg_catalog.translation import catalog_parameters, catalog_queries
-from gateway.servers.pgwire.cursors import FetchCursor, cursor_command, split_at_cursors
+from gateway.servers.pgwire.cursors import (
+    DeclareCursor,
+    FetchCursor,
+    cursor_command,
+    split_at_cursors,
+)
 from gateway.servers.pgwire.messages import Parse
 from gateway.servers.pgwire.portals import PreparedStatement
 from gateway.servers.pgwire.types import TEXT, field_of
@@ -127,6 +132,12 @@ class StatementStore:
             return
         if statement.is_call:
             statement.known, statement.columns = (TEXT.oid, TEXT.oid), (ANSWER,)
+            return
+        if isinstance(statement.cursor, DeclareCursor):
+            # It takes what its query takes.
+            (query,) = self.split(statement.cursor.query, placeholders=True)
+            query.oids = given
+            statement.known = self.parameter_oids(query)
             return
         if isinstance(statement.cursor, FetchCursor) and not statement.cursor.is_move:
             statement.columns = tuple(self._cursor_columns(statement.cursor.name))

@@ -32,6 +32,7 @@ INT2VECTOR = PgType(22, "int2vector", -1, 1006)
 OIDVECTOR = PgType(30, "oidvector", -1, 1013)
 OID = PgType(26, "oid", 4, 1028)
 JSON = PgType(114, "json", -1, 199)
+JSONB = PgType(3802, "jsonb", -1, 3807)
 FLOAT4 = PgType(700, "float4", 4, 1021)
 FLOAT8 = PgType(701, "float8", 8, 1022)
 DATE = PgType(1082, "date", 4, 1182)
@@ -49,7 +50,7 @@ _NAMED = {
     "UHUGEINT": NUMERIC, "FLOAT": FLOAT4, "DOUBLE": FLOAT8, "BLOB": BYTEA, "DATE": DATE,
     "TIME": TIME, "TIME WITH TIME ZONE": TIMETZ, "TIMESTAMP": TIMESTAMP, "TIMESTAMP_S": TIMESTAMP,
     "TIMESTAMP_MS": TIMESTAMP, "TIMESTAMP_NS": TIMESTAMP, "TIMESTAMP WITH TIME ZONE": TIMESTAMPTZ,
-    "INTERVAL": INTERVAL, "UUID": UUID, "JSON": JSON, "OID": OID,
+    "INTERVAL": INTERVAL, "UUID": UUID, "JSON": JSONB, "OID": OID,
     "INT2VECTOR": INT2VECTOR, "OIDVECTOR": OIDVECTOR,
     "INT": INT4, "REAL": FLOAT4, "TIMESTAMPTZ": TIMESTAMPTZ, "TIMETZ": TIMETZ, "BYTEA": BYTEA,
     "UTINYINT": INT2, "INT128": NUMERIC, "UINT128": NUMERIC, "VARBINARY": BYTEA,
@@ -58,7 +59,7 @@ _DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")
 _NESTED = ("STRUCT(", "MAP(", "UNION(")
 _HEADER = 4
 """PostgreSQL adds the length of a value's header to modifiers."""
-BY_OID = {t.oid: t for t in (*_NAMED.values(), TEXT)}
+BY_OID = {t.oid: t for t in (*_NAMED.values(), TEXT, JSON)}
 ELEMENTS = {t.array: t for t in BY_OID.values()}
 """The types of elements by the numbers of array types."""
 OTHER_TEXT = frozenset({18, 19, 705, 1042, 1043, 0})

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from gateway.servers.pgwire.numeric_binary import DIGITS_MAX, numeric_column
 from gateway.servers.pgwire.types import (
@@ -23,6 +24,7 @@ from gateway.servers.pgwire.types import (
     INT2,
     INT4,
     INT8,
+    JSONB,
     OID,
     TIME,
     TIMESTAMP,
@@ -50,6 +52,7 @@ _NUMBERS: dict[int, tuple[str, pa.DataType]] = {
 }
 _NUMERIC_HEAD = struct.Struct("!hhHH")
 _BASE = 10_000
+_JSONB_VERSION, _JSONB_END = pa.scalar(b"\x01"), pa.scalar(b"")
 
 
 def binary_column(column: pa.Array, name: str) -> pa.Array:
@@ -57,6 +60,9 @@ def binary_column(column: pa.Array, name: str) -> pa.Array:
     kind = pg_type(name)
     if element_type(name) is None and kind.oid in _NUMBERS:
         return _numbers(column, kind)
+    if kind is JSONB and element_type(name) is None:
+        texts = column.cast(pa.string()).cast(pa.binary())
+        return pc.binary_join_element_wise(_JSONB_VERSION, texts, _JSONB_END)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         return column.cast(pa.string()).cast(pa.binary())
     if pa.types.is_decimal128(column.type) and column.type.precision <= DIGITS_MAX:
@@ -90,7 +96,8 @@ def binary_of(value: Any, name: str) -> bytes:
         case _:
             from gateway.servers.pgwire.values_text import text_of
 
-            return text_of(value, name, "UTC").encode()
+            found = text_of(value, name, "UTC").encode()
+            return b"\x01" + found if kind is JSONB else found
 
 
 def _arrow(name: str) -> pa.DataType | None:

@@ -21,6 +21,7 @@ from gateway.servers.pgwire.types import (
     INT2VECTOR,
     INTERVAL,
     JSON,
+    JSONB,
     NUMERIC,
     OIDVECTOR,
     TIME,
@@ -47,7 +48,7 @@ def text_column(column: pa.Array, name: str, zone: str) -> pa.Array:
             return _without_zeros(column).cast(pa.binary())
         if kind in (INT2VECTOR, OIDVECTOR):
             return _one_by_one(column, name, zone)
-        if kind in (TIMESTAMPTZ, TIMETZ, INTERVAL, JSON, BYTEA, UUID) or not _is_castable(
+        if kind in (TIMESTAMPTZ, TIMETZ, INTERVAL, JSON, JSONB, BYTEA, UUID) or not _is_castable(
             column.type
         ):
             return _one_by_one(column, name, zone)

@@ -1,0 +1,77 @@
+"""PostgreSQL's texts of arrays and UNNEST of several, in words that every store takes.
+
+'{1,NULL}'::integer[]      becomes  CAST(ARRAY[CAST('1' AS INT), NULL] AS INT[])
+FROM UNNEST(a, b) AS t(x)  becomes  FROM (SELECT UNNEST(a) AS x, UNNEST(b) AS unnest_1) AS t
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+from journal.sql.array_text import parse_array
+
+_UNNAMED = "unnest"
+"""What PostgreSQL calls the columns of UNNEST."""
+
+
+def with_arrays_spelled_out(ast: exp.Expr) -> exp.Expr:
+    """A statement without such texts and calls; raises CONVERSION for a text that is no array."""
+    for cast in list(ast.find_all(exp.Cast)):
+        text = cast.this.unnest() if isinstance(cast.this, exp.Paren) else cast.this
+        if cast.is_type(exp.DType.ARRAY) and isinstance(text, exp.Literal) and text.is_string:
+            cast.set("this", _array(text.name, cast.to))
+    for call in list(ast.find_all(exp.Unnest)):
+        if len(call.expressions) > 1 and isinstance(call.parent, exp.From | exp.Join):
+            call.replace(_side_by_side(call))
+    return ast
+
+
+def _array(text: str, kind: exp.DataType) -> exp.Expr:
+    try:
+        items = parse_array(text, str)
+    except ValueError as error:
+        raise PalimpsestError(
+            Code.CONVERSION,
+            f"the text '{text[:40]}' is no array: {error}",
+            advice="write '{1,2}', or ARRAY[1, 2]",
+        ) from error
+    element = kind
+    while element.is_type(exp.DType.ARRAY) and element.expressions:
+        element = element.expressions[0]
+    return _items(items, element)
+
+
+def _items(items: list[Any], element: exp.DataType) -> exp.Expr:
+    found: list[exp.Expr] = []
+    for item in items:
+        if item is None:
+            found.append(exp.Null())
+        elif isinstance(item, list):
+            found.append(_items(item, element))
+        else:
+            found.append(exp.cast(exp.Literal.string(item), element.copy()))
+    return exp.Array(expressions=found)
+
+
+def _side_by_side(call: exp.Unnest) -> exp.Expr:
+    """The arrays beside each other, the shorter ones filled up with NULL."""
+    alias = call.args.get("alias")
+    given = [c.name for c in alias.columns] if isinstance(alias, exp.TableAlias) else []
+    free = [_UNNAMED, *(f"{_UNNAMED}_{place}" for place in range(1, len(call.expressions)))]
+    names = [*given, *free[len(given) :]]
+    columns: list[exp.Expr] = [
+        exp.alias_(exp.Explode(this=array.copy()), name, quoted=True)
+        for array, name in zip(call.expressions, names, strict=False)
+    ]
+    offset = call.args.get("offset")
+    if offset:
+        sizes = [exp.ArraySize(this=array.copy()) for array in call.expressions]
+        last = exp.Greatest(this=sizes[0], expressions=sizes[1:])
+        numbers = exp.GenerateSeries(start=exp.Literal.number(1), end=last)
+        name = offset.name if isinstance(offset, exp.Identifier) else "ordinality"
+        columns.append(exp.alias_(exp.Explode(this=numbers), name, quoted=True))
+    called = alias.name if isinstance(alias, exp.TableAlias) and alias.this else _UNNAMED
+    return exp.select(*columns).subquery(alias=exp.to_identifier(called, quoted=True))
