@@ -188,7 +188,8 @@ def _info_columns(seen: SystemViewSource) -> Iterator[Row]:
             yield (
                 *(seen.catalog.database, found.name.schema, found.name.name, column.name, position),
                 *(referenced_default(found, column), "NO" if column.not_null or key else "YES"),
-                *(column.type, precision, scale, identity is not None, always),
+                # A text has no length here, and VARCHAR(10) is VARCHAR.
+                *(column.type, None, precision, scale, identity is not None, always),
                 *("ALWAYS" if column.generated else "NEVER", made, column.comment),
             )
 
@@ -377,9 +378,10 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
     "info_columns": (
         _arrow_schema(
             f"{_TABLE} column_name ordinal_position column_default is_nullable data_type"
-            " numeric_precision numeric_scale is_identity identity_generation is_generated"
-            " generation_expression column_comment",
-            *("ordinal_position", "numeric_precision", "numeric_scale"),
+            " character_maximum_length numeric_precision numeric_scale is_identity"
+            " identity_generation is_generated generation_expression column_comment",
+            *("ordinal_position", "character_maximum_length"),
+            *("numeric_precision", "numeric_scale"),
             flags=["is_identity"],
         ),
         _info_columns,

@@ -31,7 +31,7 @@ from rewriter.syntax.index import set_index, spell_out_index
 from rewriter.syntax.insert import set_marks, without_marks
 from rewriter.syntax.merge import bracket_source, set_actions, spell_out_actions
 from rewriter.syntax.nesting import check_nesting, too_deep
-from rewriter.syntax.postgres_arrays import with_arrays_spelled_out
+from rewriter.syntax.postgres_words import with_words_spelled_out
 from rewriter.syntax.prepared import head_of_prepare
 from rewriter.syntax.recursive_view import spell_out_recursive_view
 from rewriter.syntax.select_into import into_as_table
@@ -140,7 +140,7 @@ def _statement(
         if actions:
             ast = set_actions(ast, actions, parse_tokens)
         if DIALECTS[dialect] == "postgres":
-            ast = with_arrays_spelled_out(into_as_table(ast))
+            ast = with_words_spelled_out(into_as_table(ast))
         if DIALECTS[dialect] == "postgres" and "\\" in own_text:
             ast = bytea.mark(ast)
     except PalimpsestError as error:

@@ -19,7 +19,7 @@ from gateway.servers.pg_catalog.access import EXTRA, AccessContents
 from gateway.servers.pg_catalog.activity import STATE_RELATION, activity_contents
 from gateway.servers.pg_catalog.contents import CatalogContents
 from gateway.servers.pg_catalog.functions import macro_statements
-from gateway.servers.pg_catalog.relations import relation_columns
+from gateway.servers.pg_catalog.relations import derived_statements, relation_columns
 from gateway.servers.pg_catalog.translation import translated
 from gateway.session.description import describe
 from gateway.session.outcome import StatementOutcome
@@ -104,6 +104,8 @@ class CatalogReader:
                 + ")"
             )
             _insert(engine, name, columns, rows.get(name, ()))
+        for statement in derived_statements():
+            engine.run(statement)
         for statement in macro_statements():
             engine.run(statement.replace("CREATE MACRO", "CREATE OR REPLACE MACRO", 1))
         for name, value in (

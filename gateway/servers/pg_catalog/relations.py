@@ -35,6 +35,12 @@ def builtin_types() -> tuple[dict[str, str], ...]:
     )
 
 
+@cache
+def derived_statements() -> tuple[str, ...]:
+    """What fills relations that PostgreSQL derives from others, in the engine's SQL."""
+    return tuple("\n".join(_lines("derived.sql")).split(";"))
+
+
 def _lines(name: str) -> list[str]:
     text = resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
     return text.splitlines()

@@ -12,7 +12,7 @@ from sqlglot.errors import SqlglotError
 
 from gateway.servers.pg_catalog.functions import MACROS
 from gateway.servers.pg_catalog.relations import builtin_types, relation_columns
-from rewriter.syntax.postgres_arrays import with_arrays_spelled_out
+from rewriter.syntax.postgres_words import with_words_spelled_out
 
 _HINT = re.compile(
     r"\bpg_|\bversion\s*\(|current_setting|set_config|current_schema|\bto_reg|has_\w+_privilege"
@@ -94,7 +94,7 @@ _FUNCTION_COLUMNS = frozenset({"typinput", "typoutput", "typreceive", "typsend"}
 
 def translated(ast: exp.Expr) -> str:
     """The statement in the engine's SQL, over the relations of schema ``pgc``."""
-    found = with_arrays_spelled_out(ast.copy())
+    found = with_words_spelled_out(ast.copy())
     for node in list(found.walk()):
         changed = _changed(node)
         if changed is not node:

@@ -1,7 +1,8 @@
-"""PostgreSQL's texts of arrays and UNNEST of several, in words that every store takes.
+"""PostgreSQL's texts of arrays, UNNEST of several and FLOAT(n), in words that every store takes.
 
 '{1,NULL}'::integer[]      becomes  CAST(ARRAY[CAST('1' AS INT), NULL] AS INT[])
 FROM UNNEST(a, b) AS t(x)  becomes  FROM (SELECT UNNEST(a) AS x, UNNEST(b) AS unnest_1) AS t
+    FLOAT(53)                  becomes  DOUBLE PRECISION
 """
 
 from __future__ import annotations
@@ -13,20 +14,32 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.sql.array_text import parse_array
 
+_FLOATS = frozenset({exp.DType.FLOAT, exp.DType.DOUBLE})
+_REAL_DIGITS = 24
 _UNNAMED = "unnest"
 """What PostgreSQL calls the columns of UNNEST."""
 
 
-def with_arrays_spelled_out(ast: exp.Expr) -> exp.Expr:
-    """A statement without such texts and calls; raises CONVERSION for a text that is no array."""
+def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
+    """A statement without such words; raises CONVERSION for a text that is no array."""
     for cast in list(ast.find_all(exp.Cast)):
         text = cast.this.unnest() if isinstance(cast.this, exp.Paren) else cast.this
         if cast.is_type(exp.DType.ARRAY) and isinstance(text, exp.Literal) and text.is_string:
             cast.set("this", _array(text.name, cast.to))
+    for kind in list(ast.find_all(exp.DataType)):
+        if kind.this in _FLOATS and kind.expressions:
+            kind.replace(_float_of(kind))
     for call in list(ast.find_all(exp.Unnest)):
         if len(call.expressions) > 1 and isinstance(call.parent, exp.From | exp.Join):
             call.replace(_side_by_side(call))
     return ast
+
+
+def _float_of(kind: exp.DataType) -> exp.DataType:
+    """FLOAT(n): a REAL up to 24 binary digits, otherwise a DOUBLE PRECISION."""
+    digits = kind.expressions[0].name
+    is_small = digits.isdigit() and int(digits) <= _REAL_DIGITS
+    return exp.DataType(this=exp.DType.FLOAT if is_small else exp.DType.DOUBLE)
 
 
 def _array(text: str, kind: exp.DataType) -> exp.Expr:
