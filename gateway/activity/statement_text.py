@@ -36,6 +36,8 @@ def without_literals(text: str, dialect: str) -> str:
     parts: list[str] = []
     end = 0
     for token in tokens:
+        if token.start < end:
+            continue  # It was put in for a spelling that the tokenizer lacks.
         piece = read[token.start : token.end + 1]
         is_value = token.token_type in _VALUES or piece[:1] in _BEGIN_VALUES
         if parts and token.start > end:
