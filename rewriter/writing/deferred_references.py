@@ -54,7 +54,7 @@ def _orphan_guard(reads: Reads, reference: Reference) -> Guard:
     rows = select(outputs, relation(own, "c"), *referring_conditions(key, values))
     same = equal_conditions([column(n, "e") for n in names], [column(n, "c") for n in names])
     rows.append(
-        "joins", exp.Join(this=relation(_ended_rows(child), "e"), kind="ANTI", on=all_of(*same))
+        "joins", exp.Join(this=relation(_rows_before(child), "e"), kind="ANTI", on=all_of(*same))
     )
     present = reads.relation(reference.parent, [(column(c), c) for c in key.parent_columns])
     return parent_guard(reference, rows, present)
@@ -83,3 +83,19 @@ def _ended_rows(table: Table) -> exp.Select:
     ends = exp.GT(this=column(form.subsequent_column), expression=column(form.version_column))
     names = [column(c.physical) for c in table.stored]
     return select(names, physical(table.id, Tier.BUFFER), ends)
+
+
+def _rows_before(table: Table) -> exp.Select:
+    """Rows that a transaction has ended and that were there before it.
+
+    A row that it has written itself, and changed again, was never looked at.
+    """
+    version, stored = table.format.version_column, [c.physical for c in table.stored]
+    ended = _ended_rows(table).select(column(version), copy=False)
+    is_open = exp.Is(this=column(table.format.subsequent_column), expression=exp.Null())
+    identity = [*table.key, version]
+    began = select([column(n) for n in identity], physical(table.id, Tier.BUFFER), is_open)
+    found = select([column(n, "x") for n in stored], relation(ended, "x"))
+    same = equal_conditions([column(n, "b") for n in identity], [column(n, "x") for n in identity])
+    found.append("joins", exp.Join(this=relation(began, "b"), kind="ANTI", on=all_of(*same)))
+    return found
