@@ -117,6 +117,12 @@ class Settings:
     def with_setting(self, name: str, value: Any) -> Settings:
         """A copy with one setting changed; None sets its default."""
         key = _ALIASES.get(name.lower(), name.lower())
+        if self.role is not None and key in _OF_OPERATORS:
+            raise PalimpsestError(
+                Code.PRIVILEGE,
+                f"permission denied to set {key}: it says where programs of the server run",
+                advice="who runs the server sets it",
+            )
         known = {f.name: f for f in _settable()}
         others = taken_settings(self.dialect)
         if key in others:
@@ -218,6 +224,7 @@ def zone_name(text: str) -> str | None:
     return "UTC" if not hours else f"Etc/GMT{'-' if offset[1] == '+' else '+'}{hours}"
 
 
+_OF_OPERATORS = frozenset({"job_engine", "spark_master"})
 _NO_EFFECT = "taken, without effect on answers"
 _NULL_ORDERS = {
     **dict.fromkeys((NULLS_FIRST, "null_first", "first"), NULLS_FIRST),

@@ -157,6 +157,11 @@ class _Check:
                 self._owners.may_create(statement.name, is_temporary=statement.temporary)
                 if statement.replace and not statement.temporary:
                     self._owners.owned_schema(statement.name)
+                if isinstance(statement, CreateType):
+                    conditions = [condition for _, condition in statement.checks]
+                    for node in (statement.default, statement.query, *conditions):
+                        if node is not None:
+                            self.reads.check(node)
             case AlterType():
                 self._owners.owned_schema(statement.name)
             case DropTypes():

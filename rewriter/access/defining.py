@@ -47,6 +47,7 @@ class DefinitionCheck:
             found = self._owners.owned(table)
             if not self._context.catalog.is_own(found.name):
                 self._owners.schema(found.name.schema, Privilege.CREATE, table)
+            self._reads.check(ast, {id(node) for node in ast.find_all(exp.Table)})
             return
         if kind not in _RELATIONS or not isinstance(node, exp.Table):
             self._owners.refuse(f"to create a {kind.lower()}", ast)

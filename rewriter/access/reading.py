@@ -26,12 +26,20 @@ from journal.model.schema import (
 )
 from journal.model.visibility import visible_to
 from journal.sql import dialects
+from rewriter.access.known_functions import KNOWN_FUNCTIONS
 from rewriter.access.used_columns import holder_of, used_columns
 from rewriter.context import RewriteContext
 from rewriter.definitions.macros import expand_macros
 from rewriter.definitions.sequences import find_sequence, sequence_calls, unknown_sequence
 from rewriter.dialect_semantics import DIALECTS
-from rewriter.functions import FILE_FUNCTIONS, TABLE_INFO, function_name
+from rewriter.functions import (
+    CATALOG_FUNCTIONS,
+    FILE_FUNCTIONS,
+    SEQUENCE_FUNCTIONS,
+    TABLE_FUNCTIONS,
+    TABLE_INFO,
+    function_name,
+)
 from rewriter.name_resolution import (
     SYSTEM_SCHEMAS,
     is_cte,
@@ -71,6 +79,15 @@ _ALIAS_OF_SEQUENCE = {
     "currval": (Privilege.USAGE, Privilege.SELECT),
     "setval": (Privilege.UPDATE,),
 }
+
+
+_CALLABLE = (
+    KNOWN_FUNCTIONS
+    | SEQUENCE_FUNCTIONS
+    | frozenset(TABLE_FUNCTIONS)
+    | frozenset({*HISTORY_FUNCTIONS, *CATALOG_FUNCTIONS, TABLE_INFO})
+)
+"""Functions by name that a role may call; those of files are looked at by themselves."""
 
 
 @dataclass(slots=True)
@@ -283,8 +300,15 @@ class ReadCheck:
             self.enter(found, node)
 
     def _check_function(self, call: exp.Func) -> None:
-        if function_name(call).replace("_", "") in FILE_FUNCTIONS:
+        name = function_name(call)
+        if name.replace("_", "") in FILE_FUNCTIONS:
             self._refuse_file(call)
+        if isinstance(call, exp.Anonymous) and name not in _CALLABLE:
+            self._refuse(
+                f"for function {name}",
+                "roles call the functions that docs/roles.md speaks of; others take ADMIN",
+                call,
+            )
 
     def _check_sequence(self, call: exp.Anonymous) -> None:
         wanted = _ALIAS_OF_SEQUENCE.get(function_name(call))
