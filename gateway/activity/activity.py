@@ -93,6 +93,7 @@ class StatementActivity:
     id: int
     session: SessionActivity
     user: str | None
+    login_role: int | None
     application: str | None
     source: StatementText
     dialect: str
@@ -155,6 +156,12 @@ class SessionActivity:
         self.front_end, self.client, self.terminate = front_end, client, terminate
         if number is not None:
             self._activity.renumber(self, number)
+
+    @property
+    def login_role(self) -> int | None:
+        """The role that has logged in; None for nobody's session, which may do everything."""
+        session = self.session()
+        return None if session is None else session.settings.login_role
 
     @property
     def state(self) -> str:
@@ -230,6 +237,18 @@ class StatementSums:
         self.bytes += size
 
 
+@dataclass(frozen=True, slots=True)
+class ActivityReader:
+    """Who looks at what goes on: without ADMIN a role sees what is its own."""
+
+    is_admin: bool
+    login_role: int | None
+
+    def sees(self, what: SessionActivity | StatementActivity) -> bool:
+        """True for a session or a statement that may be shown."""
+        return self.is_admin or what.login_role == self.login_role
+
+
 class Activity:
     """What goes on in one warehouse; shared by its sessions.
 
@@ -294,7 +313,8 @@ class Activity:
     ) -> StatementActivity:
         """A statement begins to run."""
         found = StatementActivity(
-            *(next(self._ids), of, session.user, session.settings.application),
+            *(next(self._ids), of, session.user, session.settings.login_role),
+            session.settings.application,
             *(source, session.dialect, time.time(), time.perf_counter()),
         )
         of.last = found

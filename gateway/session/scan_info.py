@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gateway.activity.activity import Activity
+from gateway.activity.activity import Activity, ActivityReader
 from gateway.config import Settings
 from gateway.session.definitions import view_columns
 from gateway.session.time_points import TimePoints
@@ -66,6 +66,7 @@ def supply_system_rows(
     columns = view_columns(statement, context)
     rights = statement.transaction.catalog.rights_of(settings.role)
     shown = visible_to(catalog, rights)
-    seen = SystemViewSource(shown, statement.committed, settings, columns, activity)
+    reader = ActivityReader(rights.is_admin, settings.login_role)
+    seen = SystemViewSource(shown, statement.committed, settings, columns, activity, reader)
     for name in sorted(plan.system):
         statement.session.show_arrow(name, system_rows(name, seen))

@@ -8,15 +8,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from gateway.activity.activity import Activity
+from gateway.activity.activity import Activity, ActivityReader
 
 Row = tuple[Any, ...]
 _TEXT, _NUMBER, _MOMENT = pa.string(), pa.int64(), pa.timestamp("us", "UTC")
 
 
-def session_rows(activity: Activity) -> Iterator[Row]:
-    """One row for each session of this process on the warehouse."""
-    for found in activity.sessions():
+def session_rows(activity: Activity, reader: ActivityReader) -> Iterator[Row]:
+    """One row for each session of this process on the warehouse that the reader may see."""
+    for found in filter(reader.sees, activity.sessions()):
         session, last = found.session(), found.last
         user = None if session is None else session.user
         application = None if session is None else session.settings.application
@@ -28,9 +28,9 @@ def session_rows(activity: Activity) -> Iterator[Row]:
         )
 
 
-def statement_rows(activity: Activity) -> Iterator[Row]:
+def statement_rows(activity: Activity, reader: ActivityReader) -> Iterator[Row]:
     """Statements that run, and those that ended last, the newest first."""
-    for noted in activity.statements():
+    for noted in filter(reader.sees, activity.statements()):
         error = None if noted.error is None else noted.error.code.value.code
         yield (
             *(noted.id, noted.session.id, noted.user, noted.application, noted.session.client),
@@ -43,7 +43,7 @@ def _moment(seconds: float) -> datetime:
     return datetime.fromtimestamp(seconds, UTC)
 
 
-ACTIVITY_RELATIONS: dict[str, tuple[Any, Callable[[Activity], Iterator[Row]]]] = {
+ACTIVITY_RELATIONS: dict[str, tuple[Any, Callable[[Activity, ActivityReader], Iterator[Row]]]] = {
     "sys_sessions": (
         [
             *(("id", _NUMBER), ("user", _TEXT), ("application", _TEXT), ("front_end", _TEXT)),

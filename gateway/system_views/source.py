@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from gateway.activity.activity import Activity
+from gateway.activity.activity import Activity, ActivityReader
 from gateway.config import Settings
 from journal.model.schema import CatalogSnapshot, Column, Table, View
 from journal.transactions.state import JournalState
@@ -23,6 +23,7 @@ class SystemViewSource:
     settings: Settings
     view_columns: ViewColumns
     activity: Activity
+    reader: ActivityReader
 
 
 def relations_of(seen: SystemViewSource) -> list[Table | View]:

@@ -43,7 +43,7 @@ def system_rows(relation: str, seen: SystemViewSource) -> pa.Table:
     """The rows of a relation by the name plans give it."""
     if relation in ACTIVITY_RELATIONS:
         columns, activity_rows = ACTIVITY_RELATIONS[relation]
-        made = list(activity_rows(seen.activity))
+        made = list(activity_rows(seen.activity, seen.reader))
     else:
         columns, rows = _RELATIONS[relation]
         made = list(rows(seen))

@@ -62,6 +62,7 @@ from rewriter.reading.time_travel import (
 _VIEW_DEPTH_MAX = 32
 _OF_WHAT_IS_SEEN = frozenset(
     {"tables", "columns", "sequences", "types", "macros", "settings", "policies", "indexes"}
+    | {"sessions", "statements"}
 )
 """Relations of schema ``system`` that list what a role sees."""
 _OPERATORS = {

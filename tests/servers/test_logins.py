@@ -312,3 +312,37 @@ def test_the_hash_of_a_certificate_is_that_of_its_signature(
     found = end_point((tmp_path / "c").read_bytes())
     assert found is not None
     assert len(found) == hashed
+
+
+def test_a_role_sees_what_is_its_own_and_stops_nobody(secured: Secured) -> None:
+    with gateway.connect(f"palimpsest:///{secured.folder}/w", autocommit=True) as owner:
+        owner.execute("SELECT count(*) FROM hidden").fetchall()
+        query = 'SELECT DISTINCT s."user" FROM system.{} AS s'
+        with secured.connect() as ann:
+            ann.execute("SELECT 1")
+            for name in ("sessions", "statements"):
+                assert ann.execute(query.format(name)).fetchall() == [("ann",)]
+                assert len(owner.execute(query.format(name)).fetchall()) > 1
+            seen = ann.execute("SELECT DISTINCT usename FROM pg_stat_activity").fetchall()
+            assert seen == [("ann",)]
+            (number,) = owner.execute(
+                "SELECT min(id) FROM system.sessions AS s WHERE s.user IS DISTINCT FROM 'ann'"
+            ).fetchall()[0]
+            for procedure in ("cancel", "terminate"):
+                with pytest.raises(psycopg.Error) as caught:
+                    ann.execute(f"CALL system.{procedure}({number})")
+                assert caught.value.sqlstate == "42501"
+
+
+def test_the_db_api_logs_in_with_tls_and_is_the_role(secured: Secured) -> None:
+    place = f"localhost:{secured.port}/?sslmode=verify-full&sslrootcert={secured.folder}/ca.pem"
+    with gateway.connect(f"palimpsest://ann:{PASSWORD}@{place}", autocommit=True) as ann:
+        assert ann.execute("SELECT current_user").fetchone() == ("ann",)
+        assert "hidden" not in {name for _, name in ann.client_session.catalog.relations}
+        with pytest.raises(gateway.ProgrammingError, match="PAL-201"):
+            ann.execute("SELECT * FROM hidden")
+        ann.client_session.settings = ann.client_session.settings.with_setting("retries", 3)
+        with pytest.raises(gateway.ProgrammingError, match="PAL-201"):
+            ann.execute("SELECT * FROM hidden")
+    with pytest.raises(gateway.OperationalError, match="PAL-611"):
+        gateway.connect(f"palimpsest://ann:wrong@{place}")

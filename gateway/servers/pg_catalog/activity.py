@@ -5,16 +5,18 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from gateway.activity.activity import Activity
+from gateway.activity.activity import Activity, ActivityReader
 from gateway.servers.pg_catalog import numbering
 
 STATE_RELATION = "pg_stat_activity"
 
 
-def activity_contents(activity: Activity, database: str) -> list[dict[str, Any]]:
-    """One row for each session, as PostgreSQL has them for its backends."""
+def activity_contents(
+    activity: Activity, reader: ActivityReader, database: str
+) -> list[dict[str, Any]]:
+    """One row for each session that the reader may see, as PostgreSQL has them for its backends."""
     rows: list[dict[str, Any]] = []
-    for found in activity.sessions():
+    for found in filter(reader.sees, activity.sessions()):
         session, last = found.session(), found.last
         host, _, port = (found.client or "").rpartition(":")
         row: dict[str, Any] = {

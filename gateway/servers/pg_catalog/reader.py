@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
+from gateway.activity.activity import ActivityReader
 from gateway.config import Settings
 from gateway.servers.pg_catalog.access import EXTRA, AccessContents
 from gateway.servers.pg_catalog.activity import STATE_RELATION, activity_contents
@@ -128,9 +129,10 @@ class CatalogReader:
         catalog, activity = self._session.catalog, self._session.executor.activity
         columns = relation_columns()[STATE_RELATION]
         engine.run("DELETE FROM pgc.pg_stat_activity")
-        rows = activity_contents(activity, catalog.database)
-        if not catalog.rights_of(self._session.settings.role).is_admin:
-            rows = [row for row in rows if row["usename"] == self._session.user]
+        settings = self._session.settings
+        is_admin = catalog.rights_of(settings.role).is_admin
+        reader = ActivityReader(is_admin, settings.login_role)
+        rows = activity_contents(activity, reader, catalog.database)
         _insert(engine, STATE_RELATION, columns, rows)
 
     def _settings(self) -> list[tuple[str, str | None, str]]:
