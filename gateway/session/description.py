@@ -6,12 +6,14 @@ Network protocols tell clients both before a statement runs.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from sqlglot import exp
 
 from gateway.session.request import StatementRequest
+from gateway.session.roles import acting_user
 from gateway.session.session import Session
-from journal.model.plan import USER_PARAMETER
+from journal.model.plan import P_USER, USER_PARAMETER
 from journal.model.result_column import ResultColumn
 from journal.model.schema import CatalogSnapshot
 from journal.model.visibility import visible_to
@@ -46,7 +48,10 @@ def describe(session: Session, parsed: Parsed) -> StatementDescription:
         query = _rows_query(parsed)
         columns = None
         if query is not None:
-            nothing = {f"{USER_PARAMETER}{place}": None for place in query.parameters}
+            nothing: dict[str, Any] = dict.fromkeys(
+                f"{USER_PARAMETER}{place}" for place in query.parameters
+            )
+            nothing[P_USER] = acting_user(session)
             request = StatementRequest(query, nothing, session.settings, session.dialect)
             columns = session.executor.describe(transaction, request, session.cancellation)
     finally:

@@ -204,6 +204,12 @@ def test_statements_are_cancelled_under_tls(secured: Secured) -> None:
         assert con.execute("SELECT 1").fetchone() == (1,)
 
 
+def test_who_one_is_can_be_described(secured: Secured) -> None:
+    with secured.connect() as con, con.cursor(binary=True) as cursor:
+        cursor.execute("SELECT current_user || %s", ("!",), prepare=True)
+        assert cursor.fetchone() == ("ann!",)
+
+
 def test_psql_logs_in(secured: Secured) -> None:
     dsn = f"host=localhost port={secured.port} user=ann dbname=palimpsest sslmode=require"
     done = subprocess.run(

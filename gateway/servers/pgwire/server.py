@@ -151,6 +151,10 @@ class PostgresServer:
                     return
                 time.sleep(_POLL_S)
                 continue
+            if peer.family != socket.AF_UNIX:
+                with suppress(OSError):
+                    # An answer of several messages does not wait for word that the first came.
+                    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             with self._lock:
                 client = _Client(peer, pid=next_session_id())
                 is_full = len(self._clients) >= self._limits.connections
