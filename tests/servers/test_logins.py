@@ -204,6 +204,17 @@ def test_statements_are_cancelled_under_tls(secured: Secured) -> None:
         assert con.execute("SELECT 1").fetchone() == (1,)
 
 
+def test_a_client_changes_its_password_without_sending_it(secured: Secured) -> None:
+    with secured.connect("few") as con:
+        made = con.pgconn.encrypt_password(b"two", b"few").decode()
+        assert made.startswith("SCRAM-SHA-256$")
+        con.execute(f"ALTER USER few PASSWORD '{made}'")
+    with pytest.raises(psycopg.OperationalError, match="PAL-611"):
+        secured.connect("few")
+    with secured.connect("few", "two") as con:
+        con.execute("ALTER ROLE few PASSWORD 'one'")
+
+
 def test_who_one_is_can_be_described(secured: Secured) -> None:
     with secured.connect() as con, con.cursor(binary=True) as cursor:
         cursor.execute("SELECT current_user || %s", ("!",), prepare=True)
