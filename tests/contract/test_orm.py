@@ -253,11 +253,6 @@ def test_engines_without_a_path_have_a_warehouse_of_their_own() -> None:
     two.dispose()
 
 
-def test_hosts_are_refused() -> None:
-    with pytest.raises(sa.exc.ArgumentError):
-        sa.create_engine("palimpsest://user@host/path").connect()
-
-
 def test_indexes_are_made_and_dropped(engine: sa.Engine) -> None:
     table = sa.Table("item", sa.MetaData(), sa.Column("id", sa.Integer, primary_key=True))
     table.append_column(sa.Column("code", sa.String))

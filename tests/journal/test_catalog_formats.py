@@ -20,7 +20,7 @@ from tests.support import formats
 from tests.support.audit_log import append_at_once
 
 
-@pytest.fixture(params=["embedded.tar.gz", "embedded_8.tar.gz"], ids=["1", "8"])
+@pytest.fixture(params=["embedded.tar.gz", "embedded_8.tar.gz", "embedded_9.tar.gz"], ids=["1", "8", "9"])
 def before(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A warehouse of an older format."""
     with tarfile.open(formats.FOLDER / request.param) as packed:
