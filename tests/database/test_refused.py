@@ -10,7 +10,6 @@ from gateway.dbapi.connection import Connection
 KINDS = (
     "STRUCT(a INTEGER)",
     "MAP(VARCHAR, INTEGER)",
-    "ENUM('a', 'b')",
     "UTINYINT",
     "USMALLINT",
     "UINTEGER",

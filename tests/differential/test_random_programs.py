@@ -14,7 +14,7 @@ from tests.support.programs.upkeep import ALL_JOBS, Upkeep
 from tests.support.replay import shrink
 
 SHARE = 10
-SHARES = {"plain": 4, "flush": 2, "restart": 1, "flush_and_restart": 1}
+SHARES = {"plain": 2, "flush": 1, "flush_and_restart": 1}
 CASES = [(name, share) for name, shares in SHARES.items() for share in range(shares)]
 
 

@@ -41,10 +41,11 @@ def _missing(root: Path) -> list[str]:
 
 
 def _said(root: Path, folder: Path, *commands: list[str]) -> tuple[list[int], str]:
+    clean = {k: v for k, v in os.environ.items() if not k.startswith("PALIMPSEST_")}
     done = subprocess.run(
         [sys.executable, "-c", _RUN, json.dumps([_missing(root), commands])],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(root), "PALIMPSEST_PASSPHRASE": "for this test only"},
+        env={**clean, "PYTHONPATH": str(root), "PALIMPSEST_PASSPHRASE": "for this test only"},
         capture_output=True,
         text=True,
     )

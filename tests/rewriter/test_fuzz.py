@@ -20,7 +20,7 @@ from tests.rewriter.fuzz.verdict import judge
 from tests.rewriter.golden.plans import STORES
 
 DEFECTS = Path(__file__).parent / "fuzz" / "defects.sql"
-SEEDS = 600
+SEEDS = 200
 
 
 @cache

@@ -49,6 +49,7 @@ def test_rows_are_those_of_the_last_refresh(store: Store, con: Connection) -> No
     assert rows(con, "SELECT count(*) FROM m") == [(3,)]
 
 
+@pytest.mark.also_on("hive")
 def test_a_transaction_sees_what_its_snapshot_has(store: Store, con: Connection) -> None:
     reader = store.connect()
     reader.execute("BEGIN")
@@ -63,6 +64,7 @@ def test_a_transaction_sees_what_its_snapshot_has(store: Store, con: Connection)
     assert _state(con, "SELECT * FROM m") == "55000"
 
 
+@pytest.mark.also_on("hive")
 def test_stars_and_unique_indexes_are_checked_by_a_refresh(con: Connection) -> None:
     con.execute("CREATE MATERIALIZED VIEW e AS SELECT * FROM t")
     con.execute("CREATE UNIQUE INDEX one_n ON e (n)")
@@ -99,6 +101,7 @@ def test_only_a_refresh_writes(con: Connection) -> None:
     assert rows(con, "SELECT count(*) FROM m") == [(2,)]
 
 
+@pytest.mark.also_on("hive")
 def test_from_its_making_to_its_end(con: Connection) -> None:
     con.execute("CREATE MATERIALIZED VIEW IF NOT EXISTS m AS SELECT 1 AS a")
     con.execute("CREATE MATERIALIZED VIEW e AS SELECT id FROM t WITH NO DATA")
@@ -135,6 +138,7 @@ def test_a_job_refreshes(con: Connection) -> None:
     assert not stale
 
 
+@pytest.mark.also_on("hive")
 def test_the_past_is_that_of_its_query(con: Connection) -> None:
     ((before,),) = rows(con, "SELECT max(version) FROM system.transactions")
     con.execute("UPDATE t SET n = 11 WHERE id = 1")
@@ -159,6 +163,7 @@ def test_an_erasure_reaches_its_rows(store: Store, con: Connection) -> None:
 
 
 @pytest.mark.needs(Capability.ERASURE)
+@pytest.mark.also_on("hive")
 def test_what_cannot_be_refreshed_has_no_rows_from_then_on(con: Connection) -> None:
     con.execute("CREATE TABLE u (id INTEGER PRIMARY KEY)")
     con.execute("CREATE MATERIALIZED VIEW j AS SELECT t.email FROM t, u")
@@ -174,6 +179,7 @@ def test_what_cannot_be_refreshed_has_no_rows_from_then_on(con: Connection) -> N
 
 
 @pytest.mark.needs(Capability.ERASURE)
+@pytest.mark.also_on("hive")
 def test_a_refresh_that_read_before_an_erasure_does_not_commit_after_it(
     store: Store, con: Connection
 ) -> None:

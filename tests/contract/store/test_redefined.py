@@ -36,7 +36,7 @@ _REPEATED = pytest.mark.also_on("hive", "postgres", "toy")
 def _marks(change: str) -> list[pytest.MarkDecorator]:
     """Where a change is shown in every run; those that go the way of others, nowhere."""
     like_others = [pytest.mark.also_on("embedded")] if change in {"widen", "date"} else []
-    return [] if change == "add" else [_REPEATED, *like_others]
+    return [pytest.mark.also_on("hive")] if change == "add" else [_REPEATED, *like_others]
 
 
 CASES = pytest.mark.parametrize(
