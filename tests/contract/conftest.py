@@ -29,8 +29,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         given = [m.args[0] for m in metafunc.definition.iter_markers("parametrize")]
         if "url" in given:
             return
-        # Styles and dialects of parameters are the session's, wherever the text comes from.
-        is_repeated = metafunc.module.__name__.endswith("test_parameters")
+        # Parameters are the session's, wherever they come from; tests/servers shows values.
+        is_repeated = metafunc.module.__name__.endswith(("test_parameters", "test_values"))
         marks = [pytest.mark.slow] if is_repeated else []
         ways = ["own", "shared", pytest.param("server", marks=marks)]
         metafunc.parametrize("url", ways, indirect=True)

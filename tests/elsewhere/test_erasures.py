@@ -102,6 +102,7 @@ def test_whoever_is_only_in_a_copy_is_found_there(
     assert gone("SELECT count(*), count(*) FILTER (id = 7) FROM visits") == [(200, 0)]
 
 
+@pytest.mark.slow
 def test_filters_follow_an_erasure(gone: Client, server: Server, bucket: str) -> None:
     """Those of files that were written anew answer for nobody who is gone, and for all others."""
     _submit(gone, "name")
@@ -116,6 +117,7 @@ def test_filters_follow_an_erasure(gone: Client, server: Server, bucket: str) ->
     assert (target.outcome, target.copies_skipped) == ("SEARCHED_NONE", 4)
 
 
+@pytest.mark.slow
 def test_without_filters_every_file_is_read(gone: Client, server: Server, bucket: str) -> None:
     client = server.client()
     for name in objects(server, bucket):
@@ -126,6 +128,7 @@ def test_without_filters_every_file_is_read(gone: Client, server: Server, bucket
     assert (target.keys, target.copies_searched, target.copies_skipped) == (1, 4, 0)
 
 
+@pytest.mark.slow
 def test_what_a_killed_copy_left_goes_when_a_request_is_accepted(
     gone: Client, server: Server, bucket: str, tmp_path: Path
 ) -> None:
@@ -235,6 +238,7 @@ def test_a_request_is_accepted_while_a_copy_is_out_of_reach(
         run.close()
 
 
+@pytest.mark.slow
 def test_nobody_in_a_copy_that_was_out_of_reach(
     gone: Client, server: Server, out_of_reach: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -250,6 +254,7 @@ def test_nobody_in_a_copy_that_was_out_of_reach(
     assert _private(gone) == []
 
 
+@pytest.mark.slow
 def test_a_copy_is_given_up_before_it_was_searched(
     gone: Client, server: Server, out_of_reach: Callable[[], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

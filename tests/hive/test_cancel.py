@@ -17,7 +17,7 @@ from journal.stores.hive.thrift_connection import ThriftConnection
 from tests.support.relay import Relay
 from tests.support.thrift_server import ThriftServer
 
-pytestmark = pytest.mark.timeout(900)
+pytestmark = [pytest.mark.timeout(900), pytest.mark.stores]
 
 SLOW = "SELECT count(*) AS n FROM range(0, 200000000, 1, 2) WHERE hash(id) % 1000 = 1"
 """Takes some seconds."""

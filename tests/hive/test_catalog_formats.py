@@ -19,6 +19,7 @@ from tests.support import formats
 from tests.support.audit_log import append_at_once
 from tests.support.thrift_server import ThriftServer
 
+pytestmark = pytest.mark.stores
 _DROP = "DROP DATABASE IF EXISTS formats_default_palimpsest CASCADE"
 _FORBIDDEN = (
     "CREATE TRIGGER no_{0} BEFORE {0} ON palimpsest_audit"

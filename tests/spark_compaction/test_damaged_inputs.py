@@ -67,8 +67,15 @@ def _made(run: Client) -> None:
     run("CALL system.flush('t')")
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("job", JOBS)
+_CASES = [
+    pytest.param(job, damage, marks=() if job == "major" or damage == "data" else pytest.mark.slow)
+    for job in JOBS
+    for damage in DAMAGES
+]
+"""All damages for one job, and one for each of the others; the rest when there is time."""
+
+
+@pytest.mark.parametrize(("job", "damage"), _CASES)
 def test_a_damaged_file_is_not_written_anew(
     connect: Callable[..., Client], job: str, damage: str
 ) -> None:

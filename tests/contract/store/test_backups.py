@@ -174,7 +174,10 @@ def _killed(store: Store, con: Connection, kind: str, step: str) -> Connection:
     return store.connect()
 
 
-RESTORE_STEPS = ["commit", pytest.param("before commit", marks=pytest.mark.also_on("hive"))]
+RESTORE_STEPS = [
+    "commit",
+    pytest.param("before commit", marks=pytest.mark.also_on("hive", "postgres")),
+]
 
 
 @pytest.mark.parametrize("step", RESTORE_STEPS)
