@@ -56,18 +56,10 @@ def name_settings(nodes: Nodes, context: RewriteContext) -> bool:
         if is_variable:
             _name_variable(call, context)
             continue
-        name, *rest = call.expressions or [None]
-        if not (isinstance(name, exp.Literal) and name.is_string):
-            raise PalimpsestError(
-                Code.NOT_SUPPORTED,
-                "current_setting takes the name of a setting as a constant",
-                advice="write current_setting('TimeZone'), for example",
-                position=position_of(call),
-            )
         try:
-            value = context.settings(name.name)
+            value = context.settings(_constant_name(call, "TimeZone"))
         except PalimpsestError as error:
-            if not rest or rest[0] != exp.true():
+            if error.code is not Code.UNKNOWN_SETTING or call.expressions[1:] != [exp.true()]:
                 error.position = position_of(call)
                 raise
             value = None
@@ -78,16 +70,21 @@ def name_settings(nodes: Nodes, context: RewriteContext) -> bool:
 
 def _name_variable(call: exp.Anonymous, context: RewriteContext) -> None:
     """Put the value in the place of a ``getvariable('name')``; NULL for one that was not set."""
-    name = call.expressions[0] if len(call.expressions) == 1 else None
+    value = context.settings(VARIABLE + _constant_name(call, "name"))
+    call.replace(exp.null() if value is None else expression(value))
+
+
+def _constant_name(call: exp.Anonymous, example: str) -> str:
+    """The first argument of a call, which is a text; raises NOT_SUPPORTED for another one."""
+    name = next(iter(call.expressions), None)
     if not (isinstance(name, exp.Literal) and name.is_string):
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            "getvariable takes the name of a variable as a constant",
-            advice="write getvariable('name')",
+            f"{call.name.lower()} takes a name as a constant",
+            advice=f"write {call.name.lower()}('{example}'), for example",
             position=position_of(call),
         )
-    value = context.settings(VARIABLE + name.name)
-    call.replace(exp.null() if value is None else expression(value))
+    return str(name.name)
 
 
 def _call_of(call: exp.Anonymous) -> exp.Expr:

@@ -121,11 +121,9 @@ def dropping(name: str, node: exp.Expr) -> Callable[[Fields], Fields]:
     """Takes a field away; raises INVALID_DEFINITION for the last one."""
 
     def edit(fields: Fields) -> Fields:
-        place = find_field(fields, name)
-        if place is None and node.args.get("exists"):
-            return fields
+        place = _known_place(fields, name, node)
         if place is None:
-            raise _unknown(name, fields, node)
+            return fields
         if len(fields) == 1:
             raise PalimpsestError(
                 Code.INVALID_DEFINITION,
@@ -142,17 +140,28 @@ def renaming(name: str, new: str, node: exp.Expr) -> Callable[[Fields], Fields]:
     """Gives a field another name."""
 
     def edit(fields: Fields) -> Fields:
-        place = find_field(fields, name)
-        if place is None and node.args.get("exists"):
-            return fields
+        place = _known_place(fields, name, node)
         if place is None:
-            raise _unknown(name, fields, node)
+            return fields
         if find_field(fields, new) not in {None, place}:
             raise _twice(new, node)
         fields[place] = (new, *fields[place][1:])
         return fields
 
     return edit
+
+
+def _known_place(fields: Fields, name: str, node: exp.Expr) -> int | None:
+    """Place of a field; None where IF EXISTS lets it be missing, else raises UNKNOWN_COLUMN."""
+    place = find_field(fields, name)
+    if place is None and not node.args.get("exists"):
+        raise PalimpsestError(
+            Code.UNKNOWN_COLUMN,
+            f'field "{name}" does not exist',
+            advice=f"the fields are {', '.join(n for n, _, _ in fields)}",
+            position=position_of(node),
+        )
+    return place
 
 
 def _field(value: exp.Expr, name: str) -> exp.Expr:
@@ -183,14 +192,5 @@ def _twice(name: str, node: exp.Expr) -> PalimpsestError:
         Code.DUPLICATE_COLUMN,
         f'field "{name}" exists already',
         advice="name each field of a STRUCT once",
-        position=position_of(node),
-    )
-
-
-def _unknown(name: str, fields: Fields, node: exp.Expr) -> PalimpsestError:
-    return PalimpsestError(
-        Code.UNKNOWN_COLUMN,
-        f'field "{name}" does not exist',
-        advice=f"the fields are {', '.join(n for n, _, _ in fields)}",
         position=position_of(node),
     )
