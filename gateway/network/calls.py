@@ -17,7 +17,8 @@ from gateway.session import operations
 from gateway.session.outcome import StatementOutcome
 from gateway.session.results import BufferedRows
 from gateway.session.session import Session
-from gateway.sharing.session_calls import SessionCalls, batch_to_bytes
+from gateway.sharing.arrow_batches import batch_to_bytes
+from gateway.sharing.session_calls import SessionCalls
 from gateway.sharing.time_zone import process_zone
 from journal.model.errors import Code, PalimpsestError
 from journal.model.result_column import ResultColumn
@@ -66,13 +67,18 @@ class NetworkCalls:
         """Let go of all results."""
         self._calls.close()
 
-    def _send(self, data: memoryview) -> None:
-        self._batches.append(bytes(data))
+    def _send(self, batch: pa.RecordBatch) -> None:
+        self._batches.append(batch_to_bytes(batch))
 
     def _first_rows(
-        self, batch: pa.RecordBatch, _columns: Sequence[ResultColumn], _zone: str | None
+        self,
+        batch: pa.RecordBatch,
+        columns: Sequence[ResultColumn],
+        zone: str | None,
+        is_whole: bool,
     ) -> tuple[()]:
-        self._send(batch_to_bytes(batch))
+        del columns, zone, is_whole
+        self._send(batch)
         return ()
 
     def _hello(self, dialect: str, autocommit: bool, zone: str, given: dict[str, Any]) -> None:

@@ -13,11 +13,11 @@ import re
 import threading
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib import import_module
 from typing import IO, Any
 
 import psycopg
-import pyarrow as pa
 from psycopg import conninfo
 
 from gateway.config import Settings
@@ -33,7 +33,6 @@ from gateway.network.urls import conninfo_of, user_of_url
 from gateway.opening.url_secrets import check_login, without_password
 from gateway.sharing.messages import Answered, Failed, OutcomeHead, OwnerCall, SessionState
 from gateway.sharing.time_zone import process_zone
-from journal.local_engine.arrow_values import python_rows
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot
 
@@ -183,13 +182,8 @@ class ServerLink:
         self, operation: str, arguments: Sequence[Any], value: Any, raw: Sequence[memoryview]
     ) -> Any:
         match value:
-            case OutcomeHead(columns=list() as columns):
-                (batch,) = pa.ipc.open_stream(pa.py_buffer(raw[0]))
-                rows = python_rows(batch, columns, self.state.settings.timezone)
-                return OutcomeHead(
-                    *(value.tag, value.row_count, value.skipped, columns, value.result),
-                    *(rows, value.is_whole),
-                )
+            case OutcomeHead(columns=list()):
+                return replace(value, rows=raw[0])
             case _ if operation == "catalog":
                 self._catalog = value or self._catalog
                 return self._catalog

@@ -16,7 +16,7 @@ from gateway.config import Settings
 from journal.model.errors import Code, PalimpsestError, Position
 from journal.model.result_column import ResultColumn
 
-PROTOCOL = 2
+PROTOCOL = 3
 """Raised by every change of these messages; both ends must have the same."""
 
 
@@ -77,9 +77,10 @@ class OwnerCall:
 
 @dataclass(frozen=True, slots=True)
 class OutcomeHead:
-    """What a statement did, and its first rows as Python values; ``is_whole``: there are no more.
+    """What a statement did, and its first rows; ``is_whole``: there are no more.
 
-    ``columns`` is None where there is no result; ``result`` is the number of one.
+    The rows are Python values, or the bytes of an Arrow batch. ``columns`` is None where there is
+    no result; ``result`` is the number of one.
     """
 
     tag: str
@@ -87,7 +88,7 @@ class OutcomeHead:
     skipped: int = 0
     columns: Sequence[ResultColumn] | None = None
     result: int = 0
-    rows: Sequence[tuple[Any, ...]] = ()
+    rows: Sequence[tuple[Any, ...]] | bytes | memoryview = ()
     is_whole: bool = True
 
 

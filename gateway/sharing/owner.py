@@ -25,6 +25,7 @@ from journal.model.errors import PalimpsestError
 _POLL_S = 0.02
 _NOTICE_S = 1.0
 _HELLO_S = 10.0
+_SEND_BYTES = 4 << 20
 
 
 class OwnerServer:
@@ -122,6 +123,8 @@ class OwnerServer:
                 f"it runs version {VERSION} of palimpsest, and this is {hello.version}",
                 _this_process(),
             )
+        # As much as the system allows: each wait for the client to read costs two switches.
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BYTES)
         served = ServedSession(peer, self._open_session(hello), lambda: self._closes)
         name = f"process {folder.process_of(peer)}"
         served.session.activity.describe("python", name, terminate=served.stop)

@@ -25,10 +25,14 @@ class RemoteRows:
         self._owner = owner
         self._head = head
         self._session_key = owner.session_key
-        self._ahead: Sequence[Row] = head.rows
         self._next = 0
-        self._is_whole = head.is_whole
+        self._ahead: Sequence[Row] = ()
+        self._is_whole = False
         self._rest: Iterator[pa.RecordBatch] | None = None
+        if isinstance(head.rows, bytes | memoryview):
+            self._rest = self._from_batch(head.rows)
+        else:
+            self._ahead, self._is_whole = head.rows, head.is_whole
         self._batch: pa.RecordBatch | None = None
         """Whose rows are ``_ahead``; None while these are the rows that came with the answer."""
         self._closed = False
@@ -88,6 +92,14 @@ class RemoteRows:
         self._ahead = python_rows(batch, columns, self._owner.state.settings.timezone)
         self._next = 0
         return True
+
+    def _from_batch(self, first: bytes | memoryview) -> Iterator[pa.RecordBatch]:
+        """The batch that came with the answer, and what is fetched after it."""
+        import pyarrow as pa
+
+        yield from pa.ipc.open_stream(pa.py_buffer(first))
+        if not self._head.is_whole:
+            yield from self._fetched(from_first=False)
 
     def _fetched(self, *, from_first: bool) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa

@@ -9,19 +9,24 @@ import secrets
 import socket
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
+
 from gateway.session import operations
+from gateway.session.outcome import Row
 from gateway.session.session import Session
 from gateway.sharing import wire
+from gateway.sharing.arrow_batches import batch_to_bytes, send_batch
 from gateway.sharing.client_engine import ClientEngine
 from gateway.sharing.messages import Advanced, Failed, Moved, OwnerCall, Welcome
 from gateway.sharing.session_calls import SessionCalls
 from journal.local_engine.arrow_values import python_rows
 from journal.model.errors import PalimpsestError
+from journal.model.result_column import ResultColumn
 
 STREAM_S = 5.0
 """How long rows that nobody fetches keep an owner that wants to end."""
@@ -42,8 +47,8 @@ class ServedSession:
             "set_settings": self._set_settings,
             "track": self._track,
         }
-        send = partial(wire.send_bytes, peer)
-        self._calls = SessionCalls(session, send, python_rows, further)
+        send = partial(send_batch, peer)
+        self._calls = SessionCalls(session, send, _first_rows, further)
         self._in_call = False
         self._last_s = time.monotonic()
         self._left = False
@@ -119,6 +124,13 @@ class ServedSession:
 
         with ClientEngine(self._peer).lent(self.session):
             return operations.find(name)(self.session, advance, *arguments, **named)
+
+
+def _first_rows(
+    batch: pa.RecordBatch, columns: Sequence[ResultColumn], zone: str | None, is_whole: bool
+) -> Sequence[Row] | bytes:
+    """Values of Python for a client that needs no Arrow for so few rows, else the batch."""
+    return python_rows(batch, columns, zone) if is_whole else batch_to_bytes(batch)
 
 
 def shut(peer: socket.socket) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -25,21 +25,34 @@ FIRST_ROWS = 1024
 """How many rows come with the answer to a statement; the others when they are asked for."""
 BATCH_ROWS = 1 << 16
 Called = Callable[..., Any]
-FirstRows = Callable[[pa.RecordBatch, Sequence[ResultColumn], str | None], Sequence[Row]]
-"""From the first batch of a result, its columns and a time zone to what goes with the answer."""
+
+
+class FirstRows(Protocol):
+    """Makes of the first batch of a result what goes with the answer; ``is_whole``: all there is.
+
+    ``columns`` are those of the result, and ``zone`` is the time zone of the session.
+    """
+
+    def __call__(
+        self,
+        batch: pa.RecordBatch,
+        columns: Sequence[ResultColumn],
+        zone: str | None,
+        is_whole: bool,
+    ) -> Sequence[Row] | bytes: ...
 
 
 class SessionCalls:
     """The calls of one client on its session.
 
-    ``send`` takes Arrow batches as bytes, which go before the answer; ``first_rows`` makes of the
-    first batch what goes into the answer; ``further`` are calls that this front end has besides.
+    ``send`` takes Arrow batches, which go before the answer; ``first_rows`` makes of the first
+    batch what goes into the answer; ``further`` are calls that this front end has besides.
     """
 
     def __init__(
         self,
         session: Session,
-        send: Callable[[memoryview], None],
+        send: Callable[[pa.RecordBatch], None],
         first_rows: FirstRows,
         further: Mapping[str, Called],
     ) -> None:
@@ -132,7 +145,9 @@ class SessionCalls:
             outcome.skipped,
             outcome.columns,
             self._last_result,
-            self._first_rows(result.first, outcome.columns, self.session.settings.timezone),
+            self._first_rows(
+                *(result.first, outcome.columns, self.session.settings.timezone, not result.is_open)
+            ),
             not result.is_open,
         )
 
@@ -147,13 +162,13 @@ class SessionCalls:
                 Code.NO_RESULT, "there is no result to fetch from", advice="execute a query first"
             )
         if from_first:
-            self._send(batch_to_bytes(result.first))
+            self._send(result.first)
         for _ in range(batches):
             with self.session.fetching(result.rows):
                 batch = result.next()
             if batch is None:
                 break
-            self._send(batch_to_bytes(batch))
+            self._send(batch)
             self.session.activity.sent(batch.num_rows, batch.nbytes)
         return result.is_open
 
@@ -165,14 +180,6 @@ class SessionCalls:
 
     def _set_autocommit(self, value: bool) -> None:
         self.session.autocommit = value
-
-
-def batch_to_bytes(batch: pa.RecordBatch) -> memoryview:
-    """A batch with its schema, and the dictionaries that it refers to."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, batch.schema) as stream:
-        stream.write_batch(batch)
-    return memoryview(sink.getvalue())
 
 
 class _Result:

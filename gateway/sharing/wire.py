@@ -18,9 +18,12 @@ import struct
 import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from journal.model.errors import Code, PalimpsestError, Position
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _HEADER = struct.Struct("!QB")
 _VALUES, _BYTES = 0, 1
@@ -58,12 +61,27 @@ class PeerGone(Exception):
 def send(peer: socket.socket, value: object) -> None:
     """Send one value; raises PARAMETERS if it has a part of a type that cannot be sent."""
     body = dumped(value)
-    _send(peer, _VALUES, body)
+    header = _HEADER.pack(len(body), _VALUES)
+    if len(body) < _MUCH:
+        send_part(peer, header + body)
+    else:
+        send_part(peer, header)
+        send_part(peer, body)
 
 
-def send_bytes(peer: socket.socket, data: memoryview) -> None:
-    """Send bytes as they are: batches of rows."""
-    _send(peer, _BYTES, data)
+def send_header(peer: socket.socket, size: int) -> None:
+    """Announce so many bytes, which ``send_part`` then sends as they are: a batch of rows."""
+    send_part(peer, _HEADER.pack(size, _BYTES))
+
+
+def send_part(peer: socket.socket, data: bytes | pa.Buffer) -> None:
+    """Send some of the bytes announced; raises PeerGone."""
+    try:
+        peer.sendall(data)
+    except TimeoutError as error:
+        raise PeerGone(str(error)) from error
+    except OSError as error:
+        raise PeerGone(error.strerror or str(error)) from error
 
 
 def receive(peer: socket.socket, silent: Callable[[], None] = lambda: None) -> Any:
@@ -151,20 +169,6 @@ class _Unpickler(pickle.Unpickler):
             " warehouse open",
             advice="convert it to a number, text, bytes, a moment, a list or a mapping of these",
         )
-
-
-def _send(peer: socket.socket, kind: int, body: bytes | memoryview) -> None:
-    header = _HEADER.pack(len(body), kind)
-    try:
-        if len(body) < 1 << 16:
-            peer.sendall(header + bytes(body))
-        else:
-            peer.sendall(header)
-            peer.sendall(body)
-    except TimeoutError as error:
-        raise PeerGone(str(error)) from error
-    except OSError as error:
-        raise PeerGone(error.strerror or str(error)) from error
 
 
 def _read(peer: socket.socket, size: int, silent: Callable[[], None]) -> memoryview:
