@@ -28,8 +28,8 @@ from gateway.errors import mapping
 from gateway.opening.open_warehouse import OpenWarehouse
 from gateway.opening.warehouses import WAREHOUSES, TakenElsewhere
 from gateway.servers.addresses import Address, parse_address, tcp_listener
-from gateway.servers.admitting import admission_of, tls_files_of
-from gateway.servers.http.opening import HttpOptions, http_port
+from gateway.servers.admitting import admission_of, check_place, tls_files_of
+from gateway.servers.http.opening import HttpOptions, check_http, http_port
 from gateway.servers.log_lines import FORMATS, configure_log
 from gateway.servers.pgwire.limits import ServerLimits
 from gateway.servers.pgwire.server import PostgresServer, socket_path, unix_listener
@@ -176,7 +176,10 @@ def command(
     with exit_on_error(as_json=False), mapping():
         place = parse_address(address, PORT)
         tls_files = tls_files_of(tls_cert, tls_key, tls_client_ca)
+        http = HttpOptions(http_address, http_names, metrics_token_file)
         if check:
+            check_place(place, trusts=trust_loopback, has_tls=tls_files is not None)
+            check_http(http)
             if tls_files is not None:
                 ServerTls(tls_files, ())
             click.echo("the options are fine" if config is None else f"{config} is fine")
@@ -184,7 +187,6 @@ def command(
         target = url_of(url or warehouse)
         opened = _acquire(target)
         opened.executor.activity.slow_s = slow_s
-        http = HttpOptions(http_address, http_names, metrics_token_file)
         allowed = limits_of(limits)
         try:
             _serve(opened, place, socket_dir, trust_loopback, allowed, drain, http, tls_files)

@@ -13,7 +13,12 @@ from typing import Any, TypeVar
 
 import click
 
-from gateway.servers.pgwire.limits import DEFAULT_CONNECTIONS, ServerLimits
+from gateway.servers.pgwire.limits import (
+    DEFAULT_CONNECTIONS,
+    DEFAULT_LOGIN_S,
+    DEFAULT_MESSAGE_BYTES,
+    ServerLimits,
+)
 from journal.model.errors import Code, PalimpsestError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -26,9 +31,9 @@ _LIMITS: tuple[tuple[str, str, Any, Any, str], ...] = (
     ("max-user-connections", "user_connections", _COUNT, 0, "The same, of one user; 0: no limit."),
     ("max-address-connections", "address_connections", _COUNT, 0,
      "The same, from one address; 0: no limit."),
-    ("max-message-bytes", "message_bytes", click.IntRange(10_000), 256 << 20,
-     "The longest message of a client."),
-    ("login-timeout", "login_s", click.FloatRange(0.1, 3600), 10.0,
+    ("max-message-bytes", "message_bytes", click.IntRange(10_000),
+     DEFAULT_MESSAGE_BYTES, "The longest message of a client."),
+    ("login-timeout", "login_s", click.FloatRange(0.1, 3600), DEFAULT_LOGIN_S,
      "Seconds that a client has to log in."),
     ("statement-timeout", "statement_s", _SECONDS, 0.0,
      "Seconds that a statement may run; 0: no limit."),

@@ -32,6 +32,27 @@ def tls_files_of(
     return TlsFiles(certificate, key or certificate, client_ca)
 
 
+def check_place(place: Address, *, trusts: bool, has_tls: bool) -> None:
+    """Raise SETTING_VALUE for an address where other machines would come in without login or TLS.
+
+    It asks no warehouse, so that options are checked where none is open.
+    """
+    if place.is_loopback:
+        return
+    if trusts:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            f"{place} can be reached from other machines, and everybody is let in",
+            advice="listen at 127.0.0.1, or leave --trust-loopback out: roles log in",
+        )
+    if not has_tls:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            f"{place} can be reached from other machines, and there is no TLS",
+            advice="give --tls-cert and --tls-key, or listen at 127.0.0.1",
+        )
+
+
 def admission_of(
     journal: OpenJournal, place: Address, *, trusts: bool, tls_files: TlsFiles | None
 ) -> Admission:
@@ -42,12 +63,7 @@ def admission_of(
     tls = None if tls_files is None else ServerTls(tls_files, (ALPN,))
     owner = os.getuid()
     if trusts:
-        if not place.is_loopback:
-            raise PalimpsestError(
-                Code.SETTING_VALUE,
-                f"{place} can be reached from other machines, and everybody is let in",
-                advice="listen at 127.0.0.1, or leave --trust-loopback out: roles log in",
-            )
+        check_place(place, trusts=True, has_tls=tls is not None)
         return Admission(owner, trusts=True, tls=tls)
 
     def catalog() -> CatalogSnapshot:
@@ -66,11 +82,6 @@ def admission_of(
                 advice="CREATE USER name PASSWORD '..' first, through the Unix socket",
             )
         return Admission(owner, tls=tls)
-    if tls is None and not place.is_loopback:
-        raise PalimpsestError(
-            Code.SETTING_VALUE,
-            f"{place} can be reached from other machines, and there is no TLS",
-            advice="give --tls-cert and --tls-key, or listen at 127.0.0.1",
-        )
+    check_place(place, trusts=False, has_tls=tls is not None)
     logins = Logins(catalog, secrets.token_bytes(32), lambda: datetime.now(UTC))
     return Admission(owner, logins=logins, tls=tls)

@@ -103,3 +103,21 @@ def test_the_environment_and_the_command_line_go_before_the_file(tmp_path: Path)
     assert _check(tmp_path, *given, PALIMPSEST_SERVE_POSTGRES="127.0.0.1:1").returncode == 0
     assert _check(tmp_path, *given, "--postgres", "127.0.0.1:1").returncode == 0
     assert _check(tmp_path, PALIMPSEST_SERVE_POSTGRES="nowhere:x").returncode != 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--http", "nonsense:x"], "no address to listen at"),
+        (["--postgres", "0.0.0.0:5433"], "there is no TLS"),
+        (["--postgres", "0.0.0.0:5433", "--trust-loopback"], "everybody is let in"),
+        (["--metrics-token-file", "empty"], "empty is empty"),
+    ],
+)
+def test_a_check_refuses_what_a_start_would_refuse(
+    tmp_path: Path, words: list[str], said: str
+) -> None:
+    (tmp_path / "empty").touch()
+    done = _check(tmp_path, *words)
+    assert done.returncode != 0
+    assert said in done.stderr

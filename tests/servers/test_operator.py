@@ -184,6 +184,8 @@ def test_not_ready_says_why() -> None:
     host = {"host": "localhost"}
     found = pages(not_ready=readiness.reason_against).answer("GET", "/readyz", host)
     assert (found.status, found.body) == (503, b"the store cannot be read: PAL-520\n")
+    nobody = Readiness(lambda: {}["a defect of ours"])
+    assert nobody.reason_against() == "the store cannot be read: KeyError"
     hung = threading.Event()
     waiting = Readiness(lambda: hung.wait(30))
     assert waiting.reason_against() == "the store does not answer"

@@ -28,6 +28,13 @@ class HttpOptions:
     token_file: Path | None
 
 
+def check_http(options: HttpOptions) -> None:
+    """Raise SETTING_VALUE for an address that is none, and for a file without a token."""
+    if options.address is not None:
+        parse_address(options.address, PORT)
+    _token(options.token_file)
+
+
 @contextmanager
 def http_port(
     opened: OpenWarehouse, options: HttpOptions, connections: Callable[[], int]

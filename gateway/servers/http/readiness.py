@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from collections.abc import Callable
 from gateway.errors import Error, mapping
 from journal.model.errors import PalimpsestError
 
+_LOG = logging.getLogger("palimpsest.http")
 _FRESH_S = 1.0
 _PATIENCE_S = 2.0
 
@@ -48,4 +50,7 @@ class Readiness:
             self._why = ""
         except (Error, PalimpsestError) as error:
             self._why = f"the store cannot be read: {getattr(error, 'code', '')}"
+        except Exception as error:  # noqa: BLE001 - whatever it is, nothing shows that statements run
+            _LOG.exception("the store cannot be asked whether it answers")
+            self._why = f"the store cannot be read: {type(error).__name__}"
         self._answered_s = time.monotonic()
