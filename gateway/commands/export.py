@@ -13,7 +13,7 @@ from gateway.commands.failure import exit_on_error
 from gateway.commands.param_types import Place
 from gateway.commands.progress import show_progress
 from gateway.errors import mapping
-from gateway.shell.files import WRITERS, export_rows
+from gateway.shell.exports import WRITERS, export_rows
 from gateway.shell.splitting import split_statements
 from gateway.wording import counted
 from journal.files.object_storage import local_file_for

@@ -11,7 +11,8 @@ from typing import TextIO
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
 from gateway.shell.copy_streams import copies_in, copies_out, copy_in, copy_out
-from gateway.shell.files import FileOptions, export_rows, import_file
+from gateway.shell.exports import export_rows
+from gateway.shell.files import FileOptions, import_file
 from gateway.wording import counted
 from journal.files.object_storage import local_copy_of, local_file_for
 from journal.model.errors import Code, PalimpsestError

@@ -1,8 +1,8 @@
-r"""Tables out of files and into files, for ``import``, ``export`` and ``\copy``.
+r"""Files into tables, for ``import`` and ``\copy``.
 
 The statements are built as AST and run like any other, so keys and constraints hold for imported
 rows too. Columns of a file are matched to those of the table by name. Nothing is appended unless
-all rows of the file are; a file appears only when it is whole.
+all rows of the file are.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from pathlib import Path
 from sqlglot import exp, parse_one
 
 from gateway.dbapi.connection import Connection
-from gateway.dbapi.cursor import Cursor
 from gateway.errors import mapping
 from gateway.session import typed_names
 from gateway.session.file_loads import failing, load_rows
@@ -23,10 +22,7 @@ from gateway.session.operations import Advance as Told
 from gateway.session.operations import operation, single_operation
 from gateway.session.outcome import StatementOutcome
 from gateway.session.session import Session
-from gateway.shell.formats import FORMATS
-from gateway.shell.result import ShownResult
 from gateway.shell.running import Advance, run_cancellable
-from gateway.shell.table import Style
 from journal.local_engine.file_session import file_session
 from journal.model.errors import Code, PalimpsestError
 from journal.model.places import local_path
@@ -41,7 +37,6 @@ READERS = {
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), "read_json"),
 }
 _CSV_ERROR = re.compile(r"line (\d+) of the file: (.*)", re.DOTALL)
-WRITERS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".md": "markdown"}
 _COMPRESSED = (".gz", ".zst")
 
 
@@ -160,7 +155,7 @@ def _append(
         rows = exp.select(*[exp.column(n.copy()) for n in names]).from_(
             source.relation(dict(columns))
         )
-        into = exp.Schema(this=_table(target), expressions=names)
+        into = exp.Schema(this=table_node(target), expressions=names)
         if session.perform(accesses_files):
             outcome = run_ast(connection, exp.Insert(this=into, expression=rows), advance)
         else:
@@ -276,7 +271,7 @@ def _definition(
     if key:
         names = [exp.to_identifier(known[fold(k)], quoted=True) for k in key]
         elements.append(exp.PrimaryKey(expressions=names))
-    return exp.Create(this=exp.Schema(this=_table(target), expressions=elements), kind="TABLE")
+    return exp.Create(this=exp.Schema(this=table_node(target), expressions=elements), kind="TABLE")
 
 
 def _match_columns(
@@ -307,7 +302,8 @@ def table_name(connection: Connection, name: str) -> TableName:
     return typed_names.table_name(name, catalog, connection.client_session.settings.schema)
 
 
-def _table(name: TableName) -> exp.Table:
+def table_node(name: TableName) -> exp.Table:
+    """A table's name in a statement."""
     return exp.table_(
         exp.to_identifier(name.name, quoted=True), db=exp.to_identifier(name.schema, quoted=True)
     )
@@ -322,82 +318,6 @@ def run_ast(
         return run_cancellable(connection, lambda: session.run_text(text), advance)
 
 
-def export_rows(
-    connection: Connection,
-    source: str,
-    path: Path,
-    form: str | None = None,
-    advance: Advance | None = None,
-) -> int:
-    """Write a table's or query's rows to a file, which appears only when it is whole."""
-    chosen = form or format_of(path)
-    sql = _query_of(connection, source)
-    if chosen == "parquet":
-        copied = _copy_by_store(connection, sql, path, advance)
-        if copied is not None:
-            return copied
-    cursor = connection.cursor()
-    run_cancellable(connection, lambda: cursor.execute(sql))
-    partial = path.with_name(f".{path.name}.part")
-    try:
-        if chosen == "parquet":
-            rows = _write_parquet(connection, cursor, partial)
-        else:
-            result = ShownResult.of(cursor, connection)
-            with partial.open("w", encoding="utf-8", newline="") as out:
-                rows = FORMATS[chosen](result, out, Style())
-        partial.replace(path)
-    except OSError as error:
-        with mapping():
-            raise PalimpsestError(
-                Code.FILE_ACCESS,
-                f"cannot write {path}: {error.strerror or error}",
-                advice="check folder, permissions and space",
-            ) from error
-    finally:
-        partial.unlink(missing_ok=True)
-        cursor.close()
-    return rows
-
-
-def _query_of(connection: Connection, source: str) -> str:
-    """The query that a table's name stands for, or the query itself."""
-    if not is_name(source):
-        return source
-    with mapping():
-        name = table_name(connection, source)
-    dialect = connection.client_session.dialect
-    return exp.select("*").from_(_table(name)).sql(dialect="" if dialect == "ansi" else dialect)
-
-
-def _copy_by_store(
-    connection: Connection, sql: str, path: Path, advance: Advance | None
-) -> int | None:
-    """Let the store write a query's rows, however many.
-
-    None for statements that are no query, and where the store's server would write its own files.
-    """
-    session = connection.client_session
-    with mapping(), connection.lock:
-        if not session.perform(accesses_files):
-            return None
-        statements = session.parse(sql, placeholders=False)
-        found = statements[0].statement if len(statements) == 1 else None
-        if not isinstance(found, SqlStatement) or not isinstance(found.ast, exp.Query):
-            return None
-        copy = exp.Copy(
-            this=exp.Subquery(this=found.ast.copy()),
-            kind=False,
-            files=[exp.Literal.string(str(path.absolute()))],
-            params=[
-                exp.CopyParameter(this=exp.var(name), expression=exp.var(value))
-                for name, value in (("FORMAT", "parquet"), ("COMPRESSION", "zstd"))
-            ],
-        )
-        text = copy.sql(dialect="duckdb")
-        return run_cancellable(connection, lambda: session.run_text(text), advance).row_count
-
-
 @operation
 def reads_files(_session: Session, _advance: Told) -> bool:
     """True where the process that has the warehouse open reads files of this machine."""
@@ -408,41 +328,3 @@ def reads_files(_session: Session, _advance: Told) -> bool:
 def accesses_files(session: Session, _advance: Told) -> bool:
     """True where the store reads and writes files of this machine."""
     return session.journal.capabilities.accesses_files
-
-
-def format_of(path: Path) -> str:
-    """The format a file's ending asks for; raises FILE_ACCESS for others."""
-    if path.suffix.lower() == ".parquet":
-        return "parquet"
-    found = WRITERS.get(path.suffix.lower())
-    if found is None:
-        with mapping():
-            raise PalimpsestError(
-                Code.FILE_ACCESS,
-                f"{path} does not end in the name of a format",
-                advice="name it .csv, .tsv, .json, .jsonl, .md or .parquet, or give --format",
-            )
-    return found
-
-
-def is_name(source: str) -> bool:
-    """True for a table's name, false for a query: names hold no space outside quotes."""
-    bare = source.strip()
-    if bare.startswith('"') or ("." in bare and bare.endswith('"')):
-        return True
-    return bool(bare) and not any(c.isspace() or c in "()" for c in bare)
-
-
-def _write_parquet(connection: Connection, cursor: Cursor, path: Path) -> int:
-    import pyarrow.parquet as pq
-
-    batches = cursor.fetch_record_batches()
-    batch = run_cancellable(connection, lambda: next(batches, None))
-    assert batch is not None, "one batch at least has the schema"
-    rows = 0
-    with pq.ParquetWriter(path, batch.schema, compression="zstd") as out:
-        while batch is not None:
-            out.write_batch(batch)
-            rows += batch.num_rows
-            batch = run_cancellable(connection, lambda: next(batches, None))
-    return rows

@@ -16,7 +16,8 @@ from gateway.dbapi.connection import Connection
 from gateway.procedures.procedures import embedded
 from gateway.session.operations import Advance, operation, single_operation
 from gateway.session.session import Session
-from gateway.shell.files import export_rows, import_file, run_ast, table_name
+from gateway.shell.exports import export_rows
+from gateway.shell.files import import_file, run_ast, table_name
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table, TableName
 from journal.sql.relations import ident

@@ -8,7 +8,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 import gateway
-from gateway.shell.files import export_rows, import_file
+from gateway.shell.exports import export_rows
+from gateway.shell.files import import_file
 
 ROWS = 300_000
 _SLOW = f"SELECT i AS id, md5(i::text) AS a, md5(a) AS b, md5(b) AS c FROM range({ROWS}) AS r(i)"

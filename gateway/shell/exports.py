@@ -1,0 +1,134 @@
+r"""Tables and queries into files, for ``export`` and ``\copy``; a file appears when it is whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlglot import exp
+
+from gateway.dbapi.connection import Connection
+from gateway.dbapi.cursor import Cursor
+from gateway.errors import mapping
+from gateway.shell.files import accesses_files, table_name, table_node
+from gateway.shell.formats import FORMATS
+from gateway.shell.result import ShownResult
+from gateway.shell.running import Advance, run_cancellable
+from gateway.shell.table import Style
+from journal.model.errors import Code, PalimpsestError
+from rewriter.statement import SqlStatement
+
+WRITERS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".md": "markdown"}
+
+
+def export_rows(
+    connection: Connection,
+    source: str,
+    path: Path,
+    form: str | None = None,
+    advance: Advance | None = None,
+) -> int:
+    """Write a table's or query's rows to a file, which appears only when it is whole."""
+    chosen = form or format_of(path)
+    sql = _query_of(connection, source)
+    if chosen == "parquet":
+        copied = _copy_by_store(connection, sql, path, advance)
+        if copied is not None:
+            return copied
+    cursor = connection.cursor()
+    run_cancellable(connection, lambda: cursor.execute(sql))
+    partial = path.with_name(f".{path.name}.part")
+    try:
+        if chosen == "parquet":
+            rows = _write_parquet(connection, cursor, partial)
+        else:
+            result = ShownResult.of(cursor, connection)
+            with partial.open("w", encoding="utf-8", newline="") as out:
+                rows = FORMATS[chosen](result, out, Style())
+        partial.replace(path)
+    except OSError as error:
+        with mapping():
+            raise PalimpsestError(
+                Code.FILE_ACCESS,
+                f"cannot write {path}: {error.strerror or error}",
+                advice="check folder, permissions and space",
+            ) from error
+    finally:
+        partial.unlink(missing_ok=True)
+        cursor.close()
+    return rows
+
+
+def _query_of(connection: Connection, source: str) -> str:
+    """The query that a table's name stands for, or the query itself."""
+    if not is_name(source):
+        return source
+    with mapping():
+        name = table_name(connection, source)
+    dialect = connection.client_session.dialect
+    return exp.select("*").from_(table_node(name)).sql(dialect="" if dialect == "ansi" else dialect)
+
+
+def _copy_by_store(
+    connection: Connection, sql: str, path: Path, advance: Advance | None
+) -> int | None:
+    """Let the store write a query's rows, however many.
+
+    None for statements that are no query, and where the store's server would write its own files.
+    """
+    session = connection.client_session
+    with mapping(), connection.lock:
+        if not session.perform(accesses_files):
+            return None
+        statements = session.parse(sql, placeholders=False)
+        found = statements[0].statement if len(statements) == 1 else None
+        if not isinstance(found, SqlStatement) or not isinstance(found.ast, exp.Query):
+            return None
+        copy = exp.Copy(
+            this=exp.Subquery(this=found.ast.copy()),
+            kind=False,
+            files=[exp.Literal.string(str(path.absolute()))],
+            params=[
+                exp.CopyParameter(this=exp.var(name), expression=exp.var(value))
+                for name, value in (("FORMAT", "parquet"), ("COMPRESSION", "zstd"))
+            ],
+        )
+        text = copy.sql(dialect="duckdb")
+        return run_cancellable(connection, lambda: session.run_text(text), advance).row_count
+
+
+def format_of(path: Path) -> str:
+    """The format a file's ending asks for; raises FILE_ACCESS for others."""
+    if path.suffix.lower() == ".parquet":
+        return "parquet"
+    found = WRITERS.get(path.suffix.lower())
+    if found is None:
+        with mapping():
+            raise PalimpsestError(
+                Code.FILE_ACCESS,
+                f"{path} does not end in the name of a format",
+                advice="name it .csv, .tsv, .json, .jsonl, .md or .parquet, or give --format",
+            )
+    return found
+
+
+def is_name(source: str) -> bool:
+    """True for a table's name, false for a query: names hold no space outside quotes."""
+    bare = source.strip()
+    if bare.startswith('"') or ("." in bare and bare.endswith('"')):
+        return True
+    return bool(bare) and not any(c.isspace() or c in "()" for c in bare)
+
+
+def _write_parquet(connection: Connection, cursor: Cursor, path: Path) -> int:
+    import pyarrow.parquet as pq
+
+    batches = cursor.fetch_record_batches()
+    batch = run_cancellable(connection, lambda: next(batches, None))
+    assert batch is not None, "one batch at least has the schema"
+    rows = 0
+    with pq.ParquetWriter(path, batch.schema, compression="zstd") as out:
+        while batch is not None:
+            out.write_batch(batch)
+            rows += batch.num_rows
+            batch = run_cancellable(connection, lambda: next(batches, None))
+    return rows
