@@ -37,6 +37,7 @@ class Warehouses:
         self._open: dict[str, OpenWarehouse] = {}
         self._forsaken: list[dict[str, OpenWarehouse]] = []
         self._lock = threading.Lock()
+        self._is_registered = False
 
     def acquire(self, url: str, *, short: bool = False) -> OpenWarehouse:
         """The warehouse of a URL; made if there is none.
@@ -56,6 +57,7 @@ class Warehouses:
                 # imported end, for clients may be served until then.
                 atexit.unregister(self.close_all)
                 atexit.register(self.close_all)
+                self._close_before_pools()
             found.users += 1
             return found
 
@@ -109,6 +111,18 @@ class Warehouses:
         with self._lock:
             while self._open:
                 self._open.popitem()[1].close()
+
+    def _close_before_pools(self) -> None:
+        """Have ``close_all`` called while threads still start, which clients may be served with.
+
+        An interpreter that ends lets no pool start work any more before it calls what ``atexit``
+        knows. Pools have their own end called as this does, and what is registered last goes first.
+        """
+        if not self._is_registered:
+            self._is_registered = True
+            import concurrent.futures.thread  # noqa: F401 - it registers its end
+
+            threading._register_atexit(self.close_all)  # type: ignore[attr-defined]
 
     def forget_after_fork(self) -> None:
         """In a forked child: the parent's warehouses are not this process's to touch or free."""

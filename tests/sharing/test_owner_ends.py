@@ -249,3 +249,30 @@ except gateway.Error as error:
             [sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd="/"
         )
     assert done.stdout.strip() == "PAL-532", done.stderr
+
+
+def test_an_owner_that_is_about_to_end_serves_statements_whole(root: Path) -> None:
+    """A script that ends without a word: the interpreter is ending while it serves."""
+    script = f"""
+import sys
+import gateway
+connection = gateway.connect({url_of_folder(root)!r}, autocommit=True)
+print("open", flush=True)
+sys.stdin.readline()
+"""
+    command = [sys.executable, "-c", script]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as owner:
+        assert owner.stdout is not None
+        assert owner.stdout.readline() == "open\n"
+        with Program(root, autocommit=False) as other:
+            other.ask("execute", "UPDATE t SET b = 'kept' WHERE a = 1")
+            assert owner.stdin is not None
+            owner.stdin.close()
+            time.sleep(0.5)
+            assert owner.poll() is None
+            # So many rows are written by threads of a pool.
+            many = "INSERT INTO t SELECT x + 10, 'r' FROM range(300000) AS r(x)"
+            assert other.ask("execute", many)["count"] == 300000
+            other.ask("commit")
+        assert owner.wait(timeout=30) == 0
