@@ -44,8 +44,8 @@ _PIECE = 1 << 16
 _RESULTS = {"gateway.shell.describing:journal_size": "gateway.shell.describing:JournalSize"}
 """What operations that servers run return, by the operations' names."""
 _ANSWERED = {
-    "gateway.shell.files:accesses_files": False,
-    "gateway.shell.files:reads_files": False,
+    "gateway.shell.own_files:accesses_files": False,
+    "gateway.shell.own_files:reads_files": False,
 }
 """What this end knows itself: a server has other files than this machine."""
 

@@ -9,8 +9,9 @@ from sqlglot import exp
 from gateway.dbapi.connection import Connection
 from gateway.dbapi.cursor import Cursor
 from gateway.errors import mapping
-from gateway.shell.files import accesses_files, table_name, table_node
+from gateway.shell.files import table_name, table_node
 from gateway.shell.formats import FORMATS
+from gateway.shell.own_files import accesses_files, reads_here, write_parquet
 from gateway.shell.result import ShownResult
 from gateway.shell.running import Advance, run_cancellable
 from gateway.shell.table import Style
@@ -92,8 +93,34 @@ def _copy_by_store(
                 for name, value in (("FORMAT", "parquet"), ("COMPRESSION", "zstd"))
             ],
         )
+        if reads_here(connection):
+            here = _write_here(connection, found.ast, path, advance)
+            if here is not None:
+                return here
         text = copy.sql(dialect="duckdb")
         return run_cancellable(connection, lambda: session.run_text(text), advance).row_count
+
+
+def _write_here(
+    connection: Connection, query: exp.Query, path: Path, advance: Advance | None
+) -> int | None:
+    """Write a query's rows in this process; None for columns that a file could not tell apart."""
+    session, text = connection.client_session, query.sql(dialect="duckdb")
+    outcome = run_cancellable(connection, lambda: session.run_text(text), advance)
+    if len({c.name.lower() for c in outcome.columns or []}) < len(outcome.columns or []):
+        outcome.close()
+        return None
+
+    assert outcome.rows is not None
+    rows = outcome.rows
+
+    def write() -> int:
+        with session.fetching(rows):
+            return write_parquet(
+                rows, outcome.columns or [], path.absolute(), session.settings.timezone
+            )
+
+    return run_cancellable(connection, write)
 
 
 def format_of(path: Path) -> str:

@@ -8,7 +8,8 @@ all rows of the file are.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from gateway.session.operations import Advance as Told
 from gateway.session.operations import operation, single_operation
 from gateway.session.outcome import StatementOutcome
 from gateway.session.session import Session
+from gateway.shell.own_files import accesses_files, as_parquet, reads_files, reads_here
 from gateway.shell.running import Advance, run_cancellable
 from journal.local_engine.file_session import file_session
 from journal.model.errors import Code, PalimpsestError
@@ -157,7 +159,8 @@ def _append(
         )
         into = exp.Schema(this=table_node(target), expressions=names)
         if session.perform(accesses_files):
-            outcome = run_ast(connection, exp.Insert(this=into, expression=rows), advance)
+            with _read_here(connection, rows) as found:
+                outcome = run_ast(connection, exp.Insert(this=into, expression=found), advance)
         else:
             outcome = _load_here(connection, into, rows, target)
         if not outer:
@@ -198,6 +201,20 @@ class _Source:
 
 def _argument(name: str, value: exp.Expr) -> exp.EQ:
     return exp.EQ(this=exp.column(name), expression=value)
+
+
+@contextmanager
+def _read_here(connection: Connection, rows: exp.Select) -> Iterator[exp.Select]:
+    """The query over a file, or one over Parquet that a client of an owner has made of it."""
+    if not reads_here(connection):
+        yield rows
+        return
+    with as_parquet(rows, connection.client_session.settings.timezone) as path:
+        if path is None:
+            yield rows
+            return
+        read = exp.Anonymous(this="read_parquet", expressions=[exp.Literal.string(path)])
+        yield exp.select(*[e.copy() for e in rows.expressions]).from_(exp.Table(this=read))
 
 
 def _load_here(
@@ -316,15 +333,3 @@ def run_ast(
     text, session = ast.sql(dialect="duckdb"), connection.client_session
     with connection.lock:
         return run_cancellable(connection, lambda: session.run_text(text), advance)
-
-
-@operation
-def reads_files(_session: Session, _advance: Told) -> bool:
-    """True where the process that has the warehouse open reads files of this machine."""
-    return True
-
-
-@operation
-def accesses_files(session: Session, _advance: Told) -> bool:
-    """True where the store reads and writes files of this machine."""
-    return session.journal.capabilities.accesses_files

@@ -7,18 +7,19 @@ that only this user can read, and that goes with it.
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+from sqlglot import exp
 
 from journal.local_engine.exporting import export_rows
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Export, Query
-from journal.sql.sql import named_table, select_star
+from journal.sql.sql import named_table
 
 _ROWS = "exported_rows"
 
@@ -36,8 +37,15 @@ def file_session(zone: str | None) -> Iterator[DuckDBSession]:
             connection.close()
 
 
-def write_batches(session: DuckDBSession, batches: Iterator[pa.RecordBatch], export: Export) -> int:
+def write_batches(
+    session: DuckDBSession,
+    batches: Iterator[pa.RecordBatch],
+    export: Export,
+    columns: Sequence[exp.Expr] = (),
+) -> int:
     """Write rows that another store gives to the file of ``export``; how many they were.
+
+    ``columns`` are what is written of a row ``r``, all of it unless they are given.
 
     Raises FILE_ACCESS where no file can lie, and DATA for a number that needs more digits behind
     the point than those before it.
@@ -51,7 +59,7 @@ def write_batches(session: DuckDBSession, batches: Iterator[pa.RecordBatch], exp
             yield batch if batch.schema == schema else batch.cast(schema)
 
     session.show_arrow(_ROWS, pa.RecordBatchReader.from_batches(schema, alike()))
-    query = Query.of(select_star(named_table(_ROWS, "r")))
+    query = Query.of(exp.select(*(columns or [exp.Star()])).from_(named_table(_ROWS, "r")))
     local = Export(query, export.path, export.form, export.options, export.is_folder)
     try:
         return export_rows(session, local, {})
