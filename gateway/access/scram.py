@@ -102,6 +102,12 @@ def is_proof(verifier: Verifier, message: bytes, proof: bytes) -> bool:
     return hmac.compare_digest(hashlib.sha256(client_key).digest(), verifier.stored_key)
 
 
+def is_password(verifier: Verifier, password: str) -> bool:
+    """Whether a password is the one that a verifier was made of."""
+    made = make_verifier(password, verifier.salt, verifier.iterations)
+    return hmac.compare_digest(made.stored_key, verifier.stored_key)
+
+
 def server_signature(verifier: Verifier, message: bytes) -> bytes:
     """What shows the client that the server knows its verifier."""
     return _mac(verifier.server_key, message)

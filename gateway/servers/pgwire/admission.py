@@ -43,10 +43,7 @@ class Admission:
             return None
         if self.trusts:
             return None
-        if self.logins is None:
-            raise PalimpsestError(
-                Code.LOGIN, "there are no logins", advice="connect through the Unix socket"
-            )
+        logins = self._known_logins()
         host = str(peer.getpeername()[0])
         is_secure = isinstance(peer, ssl.SSLSocket)
         if not is_secure and not ipaddress.ip_address(host.partition("%")[0]).is_loopback:
@@ -57,7 +54,32 @@ class Admission:
             )
         user = begun.parameters.get("user", "")
         binding = self.tls.binding() if self.tls is not None and is_secure else None
-        return log_in(stream, self.logins, user, host, binding)
+        return log_in(stream, logins, user, host, binding)
+
+    def admit_password(
+        self, user: str, password: str, address: str, *, is_secure: bool
+    ) -> Role | None:
+        """The role of a client that sends its password, None for one that may do everything.
+
+        ``is_secure``: it came under TLS. Raises LOGIN, PASSWORD.
+        """
+        if self.trusts:
+            return None
+        logins = self._known_logins()
+        if not is_secure:
+            raise PalimpsestError(
+                Code.LOGIN,
+                "passwords are taken under TLS only",
+                advice="connect with TLS; the server needs --tls-cert for it",
+            )
+        return logins.log_in(user, password, address)
+
+    def _known_logins(self) -> Logins:
+        if self.logins is None:
+            raise PalimpsestError(
+                Code.LOGIN, "there are no logins", advice="connect through the Unix socket"
+            )
+        return self.logins
 
     def _check_peer(self, peer: socket.socket) -> None:
         if self.owner is None:
