@@ -24,6 +24,7 @@ from rewriter.definitions.policies import changed_properties
 from rewriter.definitions.row_columns import column_path, renamed_columns, with_fields
 from rewriter.definitions.struct_fields import FieldChange
 from rewriter.definitions.user_types import DECLARED, OF_DOMAIN, domain_checks
+from rewriter.functions import check_functions
 from rewriter.name_resolution import position_of, unknown_column
 from rewriter.users import stored_expression
 
@@ -399,6 +400,7 @@ class Alteration:
                 "USING takes no subquery", "compute it from the row's columns", part
             )
         root = exp.paren(value)
+        check_functions(root, sequences=True)
         for used in list(root.find_all(exp.Column)):
             names = {fold(c.name) for c in self.draft.columns}
             name, *fields = column_path(used, self.table.name, names) or [used.name]

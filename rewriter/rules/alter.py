@@ -27,6 +27,7 @@ from journal.sql.relations_flat import is_flat
 from rewriter.context import RewriteContext
 from rewriter.definitions.alteration import Alteration, changed_layout
 from rewriter.definitions.collations import check_collations, read_collation
+from rewriter.definitions.definition import default_text
 from rewriter.definitions.foreign_keys import check_still_fits, with_foreign_keys
 from rewriter.definitions.index_names import check_moved_indexes
 from rewriter.definitions.index_terms import check_zones
@@ -42,6 +43,7 @@ from rewriter.definitions.sequences import with_named_defaults
 from rewriter.definitions.struct_fields import FieldChange, adding, dropping, renaming
 from rewriter.definitions.temporary import new_temporary_name
 from rewriter.dialect_semantics import semantics_of
+from rewriter.functions import check_functions
 from rewriter.name_resolution import find_table, position_of, table_name, unknown_table
 from rewriter.reading.read_rewriter import Reads
 from rewriter.syntax.alter import DEFERRAL, NOT_VALID, VALIDATES, WITHIN
@@ -170,13 +172,18 @@ def _apply_action(change: Alteration, action: exp.Expr) -> None:
 
 
 def _add_field(change: Alteration, action: exp.ColumnDef) -> None:
-    """A field of a struct, with a default for the rows there are; it takes no constraint."""
+    """A field of a struct, with a default for the rows there are; it takes no constraint.
+
+    The default is what a column's may be, but that it takes no value of a sequence.
+    """
     default: exp.Expr = exp.null()
     for constraint in action.args.get("constraints") or []:
         kind = constraint.args["kind"]
         if not isinstance(kind, exp.DefaultColumnConstraint):
             raise _unknown_action(constraint)
         default = kind.this
+        default_text(default, f'the DEFAULT of field "{action.name}"')
+        check_functions(default)
     name, *path = (part.name for part in action.args[WITHIN])
     change.change_fields(name, FieldChange(tuple(path), adding(action, default), action))
 

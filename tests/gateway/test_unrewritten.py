@@ -108,6 +108,29 @@ def test_what_reaches_out_is_refused(con: Connection, sql: str) -> None:
     assert con.execute("SELECT k FROM t ORDER BY k").fetchall() == before
 
 
+@pytest.mark.parametrize(
+    "action",
+    [
+        "ALTER a TYPE VARCHAR USING getenv('HOME')",
+        "ALTER a TYPE VARCHAR USING getvariable('v')",
+        "ADD COLUMN s.y VARCHAR DEFAULT getenv('HOME')",
+        "ADD COLUMN s.y INTEGER DEFAULT getvariable('v')",
+        "ADD COLUMN s.y INTEGER DEFAULT a",
+        "ADD COLUMN s.y INTEGER DEFAULT (SELECT 1)",
+        "ADD COLUMN s.y INTEGER DEFAULT nextval('q')",
+    ],
+)
+def test_an_altered_column_or_field_reaches_nowhere(con: Connection, action: str) -> None:
+    con.execute("CREATE TABLE u (a INTEGER, s STRUCT(x INTEGER))")
+    con.execute("INSERT INTO u VALUES (1, {'x': 2})")
+    con.execute("CREATE SEQUENCE q")
+    con.execute("SET VARIABLE v = 5")
+    with pytest.raises(gateway.Error) as caught:
+        con.execute(f"ALTER TABLE u {action}")
+    assert caught.value.sqlstate in {"0A000", "42P16", "42611"}
+    assert con.execute("SELECT * FROM u").fetchall() == [(1, {"x": 2})]
+
+
 @pytest.mark.parametrize("sql", UNREAD)
 def test_a_clause_that_no_rule_reads_is_refused_at_its_place(con: Connection, sql: str) -> None:
     with pytest.raises(gateway.Error) as caught:
