@@ -1,0 +1,1 @@
+"""DuckDB's own test suite as an oracle: its records on plain DuckDB and on the gateway."""

@@ -1,0 +1,231 @@
+"""Runs one file of DuckDB's suite on plain DuckDB and on the gateway; says what differs.
+
+A record counts where plain DuckDB gives what the suite says of it. Both fail: alike. The rows are
+compared as text, in order where the query orders them.
+"""
+
+import re
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+import gateway
+from gateway.dbapi.connection import Connection
+from tests.differential.duckdb_suite.records import Record, read_file
+from tests.support.values import render
+
+INTERNAL = {
+    "EXPLAIN text": r"^\s*(EXPLAIN|PROFILE)\b",
+    "ATTACH, other databases": r"^\s*(ATTACH|DETACH|USE|COPY FROM|EXPORT|IMPORT)\b",
+    "PRAGMA": r"^\s*(PRAGMA|CHECKPOINT|FORCE CHECKPOINT)\b",
+    "logs and profiles": r"duckdb_logs|(en|dis)able_(logging|profil)|TRUNCATE_DUCKDB",
+    "extensions and secrets": r"^\s*(INSTALL|LOAD|UPDATE EXT|(CREATE|DROP) (\w+ )*SECRET)\b",
+    "storage of DuckDB": r"pragma_storage_info|pragma_database_size|duckdb_(temporary|memory|opt)"
+    r"|duckdb_(variables|functions|types|keywords|extensions|secrets|log)|pragma_\w+\(|\bstats\(",
+    "settings of the engine": r"^\s*(RESET|SET)\s+(GLOBAL |SESSION |LOCAL )?(debug_|threads|memory"
+    r"|disabled|max_|preserve_insertion|enable_|temp_dir|perfect|prefer_|ordered_agg|checkpoint"
+    r"|wal_|pivot_|force_|explain|profil|custom_|storage|allow_|external|async|http|arrow|index_"
+    r"|dynamic|merge_join|nested_loop|late_|catalog_|partitioned|write_|zstd|home|extension|auto"
+    r"|immediate|streaming|experimental|operator|asof|errors|schema\b|current_transaction)",
+    "triggers": r"\bTRIGGER\b",
+}
+"""What is DuckDB's own machinery, by the text of a record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A record that gives something else through the gateway, and the cause it is counted under."""
+
+    file: str
+    line: int
+    sql: str
+    cause: str
+    detail: str
+    internal: bool
+
+
+class _Sides:
+    """Plain DuckDB and the gateway, with the sessions of a file."""
+
+    def __init__(self, folder: Path, url: str | None) -> None:
+        self._folder, self._url = folder, url
+        self._generation = 0
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Go to an empty database and an empty warehouse."""
+        self.close()
+        self._generation += 1
+        self._plain_path = str(self._folder / f"plain{self._generation}.duckdb")
+        self._warehouse = self._url or f"palimpsest:///{self._folder}/warehouse{self._generation}"
+        self.open()
+
+    def open(self) -> None:
+        """Open both, as after a restart."""
+        self._database = duckdb.connect(self._plain_path)
+        self._plain: dict[str, duckdb.DuckDBPyConnection] = {}
+        self._ours: dict[str, Connection] = {}
+        self._settings: list[str] = []
+
+    def close(self) -> None:
+        """Close both."""
+        for connection in getattr(self, "_ours", {}).values():
+            connection.close()
+        for plain in getattr(self, "_plain", {}).values():
+            plain.close()
+        if hasattr(self, "_database"):
+            self._database.close()
+
+    def set_everywhere(self, sql: str) -> None:
+        """Set what DuckDB sets for all sessions in all of ours but the one that has it."""
+        self._settings.append(sql)
+        for connection in self._ours.values():
+            _our_outcome(connection, sql)
+
+    def plain(self, name: str) -> duckdb.DuckDBPyConnection:
+        """The session of that name on plain DuckDB."""
+        return self._plain.setdefault(name, self._database.cursor())
+
+    def ours(self, name: str) -> Connection:
+        """The session of that name on the gateway."""
+        if name not in self._ours:
+            self._ours[name] = gateway.connect(self._warehouse, autocommit=True)
+            for sql in self._settings:
+                _our_outcome(self._ours[name], sql)
+        return self._ours[name]
+
+
+def compare_file(path: str, url: str | None, root: str) -> dict[str, object]:
+    """How many records were run, and the differences, as values of JSON."""
+    with tempfile.TemporaryDirectory() as folder:
+        places = {"TEST_DIR": folder, "WORKING_DIRECTORY": root, "UUID": "0", "BUILD_DIR": root}
+        records = read_file(Path(path), {**places, "DATA_DIR": f"{root}/data"})
+        sides = _Sides(Path(folder), url)
+        try:
+            return _compared(path, records, sides)
+        finally:
+            sides.close()
+
+
+def _compared(path: str, records: Sequence[Record], sides: _Sides) -> dict[str, object]:
+    differences: list[Difference] = []
+    run = internal = 0
+    for record in records:
+        if record.kind == "restart":
+            sides.close()
+            sides.open()
+            continue
+        if record.kind == "load":
+            sides.begin_anew()
+            continue
+        expected = _plain_outcome(sides.plain(record.connection), record.text)
+        if _GLOBAL.search(record.text):
+            sides.set_everywhere(record.text)
+        wanted = {"ok": False, "query": False, "error": True}.get(record.kind)
+        ours = _our_outcome(sides.ours(record.connection), record.text)
+        if wanted is not None and wanted != isinstance(expected, str):
+            continue
+        run += 1
+        why = _difference(record, expected, ours)
+        own = _internal_part(record.text)
+        internal += own is not None
+        if why is None:
+            continue
+        cause = own or _cause_of(why, expected, ours)
+        first = next((d for d in differences if d.cause.startswith("[")), None)
+        if own is None and first and (_CONSEQUENCE.search(why) or why.startswith("rows")):
+            cause = f"after {first.cause.removeprefix('after ')}"
+            own = first.cause if first.internal else None
+        place = (path, record.line, record.text, cause, why[:600])
+        differences.append(Difference(*place, internal=own is not None))
+    shown = [{name: getattr(d, name) for name in Difference.__slots__} for d in differences]
+    return {"run": run, "internal": internal, "differences": shown}
+
+
+Outcome = str | tuple[list[str], list[tuple[str, ...]]]
+"""The text of an error, or names and rows of the last result."""
+
+
+def _plain_outcome(session: duckdb.DuckDBPyConnection, sql: str) -> Outcome:
+    try:
+        result = session.execute(sql)
+        names = [str(column[0]) for column in result.description or ()]
+        return names, [tuple(_shown(v) for v in row) for row in result.fetchall()]
+    except (duckdb.Error, RuntimeError, ValueError, OverflowError, UnicodeError) as error:
+        return str(error)
+
+
+def _our_outcome(session: Connection, sql: str) -> Outcome:
+    try:
+        parts = [part.query for part in duckdb.extract_statements(sql)]
+    except duckdb.Error:
+        parts = [sql]
+    made: Outcome = ([], [])
+    for part in parts:
+        try:
+            cursor = session.execute(part)
+            names = [str(column[0]) for column in cursor.description or ()]
+            rows = cursor.fetchall() if cursor.description else []
+            made = (names, [tuple(_shown(v) for v in row) for row in rows])
+        except gateway.Error as error:
+            return str(error)
+        except Exception as error:  # noqa: BLE001 - what gets out raw is what we look for
+            return f"RAW {type(error).__name__}: {error}"
+    return made
+
+
+def _shown(value: object) -> str:
+    with suppress(ValueError, TypeError, OverflowError):
+        if isinstance(value, float):
+            return f"{value:.9g}"
+        return render(value)
+    return str(value)
+
+
+def _difference(record: Record, expected: Outcome, ours: Outcome) -> str | None:
+    if isinstance(ours, str):
+        if ours.startswith("RAW ") or not isinstance(expected, str):
+            return ours
+        return None
+    if isinstance(expected, str):
+        return f"accepted\n{expected}"
+    names, rows = expected
+    if _no_result(names):
+        return None
+    if len(names) != len(ours[0]):
+        return f"columns\n{names}\n{ours[0]}"
+    theirs, got = (r if record.ordered else sorted(r) for r in (rows, ours[1]))
+    if theirs != got:
+        return f"rows\n{theirs[:20]}\n{got[:20]}"
+    given = [(a, b) for a, b in zip(names, ours[0], strict=True) if a.isidentifier()]
+    return None if all(a == b for a, b in given) else f"names\n{names}\n{ours[0]}"
+
+
+def _no_result(names: list[str]) -> bool:
+    """True for a statement of which DuckDB answers a count or nothing, as results."""
+    return names in (["Count"], ["Success"], [])
+
+
+def _internal_part(sql: str) -> str | None:
+    return next((n for n, pattern in INTERNAL.items() if re.search(pattern, sql, re.I)), None)
+
+
+def _cause_of(why: str, expected: Outcome, ours: Outcome) -> str:
+    """The message of a refusal; what DuckDB says against a statement that was taken."""
+    if isinstance(ours, str):
+        return _cause(why)
+    return f"accepted: {_cause(expected)}" if isinstance(expected, str) else why.split("\n")[0]
+
+
+def _cause(message: str) -> str:
+    """A message without what it quotes."""
+    text = re.sub(r"\(line \d+, column \d+\)|Hint:.*", "", message.split("\n")[0])
+    return re.sub(r"\"[^\"]*\"|'[^']*'|\d+(?![\d\]])(?<!PAL-\d\d\d)", "..", text)[:90].strip()
+
+
+_GLOBAL = re.compile(r"^\s*(SET|RESET)\s+(?!VARIABLE|SESSION|LOCAL|schema|search_path)", re.I)
+_CONSEQUENCE = re.compile(r"PAL-402|does not exist|PAL-20\d|not found|there is no|unknown", re.I)
