@@ -58,6 +58,7 @@ from rewriter.reading.time_travel import (
     history_call,
     session_point,
 )
+from rewriter.reading.version_columns import version_column_names
 
 _VIEW_DEPTH_MAX = 32
 _OF_WHAT_IS_SEEN = frozenset(
@@ -384,7 +385,7 @@ class ReadCheck:
 def column_names(found: Relation) -> frozenset[str]:
     """The folded names of a relation's columns, as far as they are known."""
     if isinstance(found, Table):
-        hidden = (found.format.version_column, found.format.subsequent_column)
+        hidden = version_column_names(found)
         return frozenset(fold(n) for n in (*(c.name for c in found.columns), *hidden))
     return frozenset(fold(n) for n in found.columns)
 

@@ -40,6 +40,11 @@ from rewriter.functions import check_functions
 from rewriter.name_resolution import VERSION, position_of
 
 _SERIAL = {"SERIAL": "INTEGER", "BIGSERIAL": "BIGINT", "SMALLSERIAL": "SMALLINT"}
+_OTHER_NAMES = {
+    **{"UINT8": exp.DType.UTINYINT, "UINT16": exp.DType.USMALLINT, "UINT32": exp.DType.UINT},
+    "UINT64": exp.DType.UBIGINT,
+}
+"""Names that DuckDB has for types, and sqlglot does not know."""
 _ADVICE = "supported: PRIMARY KEY, UNIQUE, NOT NULL, CHECK, DEFAULT, REFERENCES, COMMENT, identity"
 _GENERATED = "write GENERATED ALWAYS AS (expression) or AS IDENTITY"
 LIKE_PARTS = frozenset({"defaults", "constraints", "indexes", "identity", "comments", "generated"})
@@ -53,6 +58,11 @@ def canonical_text(node: exp.Expr) -> str:
 
 def type_text(node: exp.Expr) -> str:
     """A column's type as canonical text; raises for an unknown type."""
+    for part in list(node.find_all(exp.DataType)):
+        other = _OTHER_NAMES.get(str(part.args.get("kind") or "").upper())
+        if part.this is exp.DType.USERDEFINED and other is not None:
+            part.set("this", other)
+            part.set("kind", None)
     text = canonical_text(node)
     kinds = {part.this for part in node.find_all(exp.DataType)}
     if exp.DType.UNION in kinds:
@@ -117,7 +127,10 @@ class TableDraft:
     wanted: list[WantedKey] = field(default_factory=list)
     column_name: Callable[[str], str] = str
     is_new: bool = True
-    """Whether no journal has the names of ``format`` yet."""
+    """Whether no journal has the names of ``format`` yet.
+
+    One that has keeps them, and clients read its version columns under other names.
+    """
     _waiting: list[tuple[exp.Expr, str | None]] = field(default_factory=list)
 
     @staticmethod
@@ -260,7 +273,9 @@ class TableDraft:
     def check_new_column(self, name: str, node: exp.Expr) -> None:
         """Raise if no column can be given this name."""
         self._step_aside(name)
-        own = {ROW_ID, VERSION, self.format.version_column, self.format.subsequent_column}
+        own = {ROW_ID, VERSION}
+        if self.is_new:
+            own |= {self.format.version_column, self.format.subsequent_column}
         if fold(name) in {fold(n) for n in own}:
             raise PalimpsestError(
                 Code.RESERVED_NAME,

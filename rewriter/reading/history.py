@@ -26,6 +26,7 @@ from journal.sql.relations import (
 )
 from journal.sql.sql import cast
 from rewriter.reading.time_travel import Span
+from rewriter.reading.version_columns import version_column_names
 
 _START, _END = "_from", "_until"
 
@@ -150,18 +151,17 @@ class Past:
 
 
 def version_outputs(table: Table) -> list[Output]:
-    """The interval of a row version under the journal's own column names."""
-    return [
-        (column(_START, "i"), table.format.version_column),
-        (column(_END, "i"), table.format.subsequent_column),
-    ]
+    """The interval of a row version under the names that clients know its ends by."""
+    start, end = version_column_names(table)
+    return [(column(_START, "i"), start), (column(_END, "i"), end)]
 
 
 def current_versions(table: Table) -> list[Output]:
     """The version columns of current rows: when they were written, and no end yet."""
+    start, end = version_column_names(table)
     return [
-        (column(table.format.version_column), table.format.version_column),
-        (cast(exp.Null(), version_type(table)), table.format.subsequent_column),
+        (column(table.format.version_column), start),
+        (cast(exp.Null(), version_type(table)), end),
     ]
 
 

@@ -17,6 +17,7 @@ from journal.model.trees import Nodes
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import INTERNAL, is_cte, is_database, position_of, table_name
+from rewriter.reading.version_columns import version_column_names
 
 Key = tuple[str, str]
 """How columns begin that the rewriter adds for itself."""
@@ -165,9 +166,8 @@ def is_named(table: exp.Table) -> bool:
 
 
 def version_names(table: Table) -> set[str]:
-    """The folded names of the version columns, business columns of that name left out."""
-    names = (table.format.version_column, table.format.subsequent_column)
-    return {fold(n) for n in names if table.find(n) is None}
+    """The folded names of the version columns."""
+    return {fold(name) for name in version_column_names(table)}
 
 
 def _is_inside(node: exp.Expr, select: exp.Select) -> bool:
@@ -178,7 +178,7 @@ def _is_inside(node: exp.Expr, select: exp.Select) -> bool:
 
 
 def _hide_in_stars(select: exp.Select, alias: str, table: Table) -> None:
-    names = [table.format.version_column, table.format.subsequent_column]
+    names = version_column_names(table)
     for star in list(select.find_all(exp.Star)):
         if isinstance(star.parent, exp.Count) or star.find_ancestor(exp.Select) is not select:
             continue

@@ -140,7 +140,7 @@ def test_rows_a_new_check_has_not_seen_conflict(
         ("ALTER TABLE t ALTER COLUMN k TYPE BIGINT", "PAL-110", "0A000"),
         ("ALTER TABLE t ALTER COLUMN k DROP NOT NULL", "PAL-211", "42P16"),
         ("ALTER TABLE t ALTER COLUMN nothing DROP NOT NULL", "PAL-202", "42703"),
-        ("ALTER TABLE t ADD COLUMN version_number INTEGER", "PAL-113", "42939"),
+        ("ALTER TABLE t ADD COLUMN _row_id INTEGER", "PAL-113", "42939"),
         ("ALTER TABLE t ADD COLUMN x nosuchtype", "PAL-211", "42P16"),
         ("ALTER TABLE t ADD COLUMN x INTEGER DEFAULT 'no number'", "PAL-310", "22P02"),
         ("ALTER TABLE t ADD COLUMN x INTEGER DEFAULT (b)", "PAL-211", "42P16"),
