@@ -20,6 +20,7 @@ from gateway.system_views.definition_rows import (
     type_rows,
 )
 from gateway.system_views.duckdb_catalog import DUCKDB_RELATIONS
+from gateway.system_views.own_relations import own_relations
 from gateway.system_views.source import SystemViewSource, columns_of, relations_of, tables_of
 from journal.model import policy
 from journal.model.foreign_key import Deferral
@@ -175,6 +176,8 @@ def _info_tables(seen: SystemViewSource) -> Iterator[Row]:
             *(seen.catalog.database, found.name.schema, found.name.name),
             *(kind if table else "VIEW", "YES" if table else "NO", found.comment),
         )
+    for name, _ in own_relations(_SUPPLIED_COLUMNS):
+        yield (seen.catalog.database, "system", name, "VIEW", "NO", None)
 
 
 def _info_columns(seen: SystemViewSource) -> Iterator[Row]:
@@ -192,6 +195,10 @@ def _info_columns(seen: SystemViewSource) -> Iterator[Row]:
                 *(column.type, None, precision, scale, identity is not None, always),
                 *("ALWAYS" if column.generated else "NEVER", made, column.comment),
             )
+    for name, columns in own_relations(_SUPPLIED_COLUMNS):
+        for position, (column_name, kind) in enumerate(columns, 1):
+            place = (seen.catalog.database, "system", name, column_name, position)
+            yield (*place, None, "YES", kind, *(None,) * 3, False, None, "NEVER", None, None)
 
 
 def _decimal(kind: str) -> tuple[int | None, int | None]:
@@ -409,4 +416,8 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
         _info_references,
     ),
     **DUCKDB_RELATIONS,
+}
+_SUPPLIED_COLUMNS = {
+    **{name: columns for name, (columns, _) in _RELATIONS.items()},
+    **{name: columns for name, (columns, _) in ACTIVITY_RELATIONS.items()},
 }

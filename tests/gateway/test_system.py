@@ -79,8 +79,8 @@ def test_own_definitions_are_seen_before_the_commit(con: Connection) -> None:
 
 
 def test_information_schema(con: Connection) -> None:
-    sql = "SELECT table_schema, table_name, table_type FROM information_schema.tables ORDER BY ALL"
-    assert rows(con, sql) == [
+    sql = "SELECT table_schema, table_name, table_type FROM information_schema.tables"
+    assert rows(con, f"{sql} WHERE table_schema <> 'system' ORDER BY ALL") == [
         ("hr", "t", "BASE TABLE"),
         ("main", "u", "BASE TABLE"),
         ("main", "v", "VIEW"),
@@ -98,6 +98,18 @@ def test_information_schema(con: Connection) -> None:
     assert {("hr",), ("main",)} <= set(schemata)
     assert "_palimpsest" not in {name for (name,) in schemata}
     assert rows(con, "SELECT table_name FROM information_schema.views") == [("v",)]
+
+
+def test_information_schema_lists_the_relations_of_system(con: Connection) -> None:
+    sql = "SELECT table_name, table_type FROM information_schema.tables"
+    listed = rows(con, f"{sql} WHERE table_schema = 'system' ORDER BY 1")
+    assert listed == [(name, "VIEW") for (name,) in rows(con, "SHOW TABLES FROM system")]
+    sql = "SELECT column_name, data_type FROM information_schema.columns"
+    for name, _ in listed:
+        where = f"WHERE table_schema = 'system' AND table_name = '{name}'"
+        described = rows(con, f"DESCRIBE system.{name}")
+        found = rows(con, f"{sql} {where} ORDER BY ordinal_position")
+        assert found == [(column, kind) for column, kind, *_ in described], name
 
 
 SHOWN = [
