@@ -53,6 +53,7 @@ class Settings:
     default_order: str = _setting("asc", "direction of an ORDER BY that gives none")
     order_by_non_integer_literal: str = _setting("false", "true: ORDER BY a text orders nothing")
     scalar_subquery_error_on_multiple_rows: str = _setting("true", "false: the first row counts")
+    integer_division: str = _setting("false", "true: / divides as // does")
     dialect: str = "duckdb"
     """That of the session; not a setting."""
     taken: tuple[tuple[str, str], ...] = ()
@@ -88,6 +89,7 @@ class Settings:
             self.default_order == "desc",
             self.order_by_non_integer_literal == "true",
             self.scalar_subquery_error_on_multiple_rows == "false",
+            self.integer_division == "true",
         )
 
     @property
@@ -251,6 +253,7 @@ _CHOICES: dict[str, tuple[dict[str, str], str]] = {
         "write ASC or DESC where it matters",
     ),
     "order_by_non_integer_literal": (_FLAGS, "true lets ORDER BY name a text, which does nothing"),
+    "integer_division": (_FLAGS, "true makes / divide as // does"),
     "scalar_subquery_error_on_multiple_rows": (_FLAGS, "false takes the first of several rows"),
 }
 """What a value may be, as it is given and as it is kept, and advice."""

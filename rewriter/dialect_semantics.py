@@ -71,13 +71,14 @@ class QuerySettings:
 
     ``null_order`` and ``descends`` say what an ORDER BY means that leaves it open. ``allows_text``:
     one that names a constant orders nothing. ``takes_first``: of a scalar subquery's rows the first
-    counts.
+    counts. ``divides_whole``: ``/`` means what ``//`` does.
     """
 
     null_order: str = NULLS_LAST
     descends: bool = False
     allows_text: bool = False
     takes_first: bool = False
+    divides_whole: bool = False
 
 
 DEFAULT_QUERY_SETTINGS = QuerySettings()

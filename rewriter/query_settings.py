@@ -1,7 +1,7 @@
 """Settings that change what a query means, said in the query itself before any rule reads it. Pure.
 
 They are DuckDB's, and so are their meanings: an ORDER BY that says less than it could, one that
-names nothing, and a subquery that returns more rows than fit.
+names nothing, a subquery that returns more rows than fit, and a division of whole numbers.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ def apply_settings(ast: exp.Expr, settings: QuerySettings) -> None:
             item.set("desc", True)
         if not item.args.get("nulls_first") and _SAYS_LAST not in item.meta:
             item.set("nulls_first", _begins_with_nulls(item, settings.null_order))
+    if settings.divides_whole:
+        for division in list(ast.find_all(exp.Div)):
+            division.replace(exp.IntDiv(this=division.this, expression=division.expression))
     if settings.takes_first:
         for subquery in list(ast.find_all(exp.Subquery)):
             _take_first(subquery)

@@ -14,6 +14,7 @@ from gateway.session.executor import Executor
 from gateway.session.outcome import StatementOutcome
 from gateway.session.roles import with_role
 from gateway.session.set_values import after_set
+from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot
 from journal.model.visibility import visible_to
 from journal.transactions.protocol import OpenJournal
@@ -115,8 +116,15 @@ def _variable_text(session: SettingSession, value: exp.Expr) -> str:
     outcome = session.run_bound(Parsed(SqlStatement(query), query.sql(dialect="duckdb"), ()), {})
     assert outcome.columns is not None
     assert outcome.rows is not None
-    ((_, text),) = outcome.rows.take(2)
+    rows = outcome.rows.take(2)
     outcome.close()
+    if len(rows) != 1:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            "a variable takes one value, and the expression gives another number of rows",
+            advice="make a list of them, as list(..) and [..] do",
+        )
+    ((_, text),) = rows
     literal = exp.null() if text is None else exp.Literal.string(text)
     kind = outcome.columns[0].type
     return exp.cast(literal, "INTEGER" if "NULL" in kind else kind).sql(dialect="duckdb")

@@ -70,7 +70,6 @@ _DUCKDB = {
     **_any("", "immediate_transaction_mode", "log_query_path", "user_agent", "custom_user_agent"),
     "default_collation": TakenSetting("", ("", "binary", "c", "posix")),
     "ieee_floating_point_ops": TakenSetting("true", _ON),
-    "integer_division": TakenSetting("false", _OFF),
     "old_implicit_casting": TakenSetting("false", _OFF),
     "lock_configuration": TakenSetting("false", _OFF),
     "calendar": TakenSetting("gregorian", ("gregorian",)),

@@ -13,7 +13,7 @@ from functools import cache
 
 import sqlglot
 from sqlglot import ErrorLevel, exp
-from sqlglot.errors import ParseError, UnsupportedError
+from sqlglot.errors import ParseError, TokenError, UnsupportedError
 from sqlglot.generator import Generator
 from sqlglot.parser import Parser
 from sqlglot.tokenizer_core import Token, TokenType
@@ -53,8 +53,11 @@ _MARK = "\ue000"
 """Stands for the dollar of a parameter meanwhile, a sign that has no meaning."""
 
 
-_FAILURES = (AssertionError, AttributeError, LookupError, TypeError, ValueError)
-"""What sqlglot raises where it takes for granted what is not there."""
+_FAILURES = (AssertionError, AttributeError, LookupError, TypeError, ValueError, TokenError)
+"""What sqlglot raises where it takes for granted what is not there.
+
+It reads names of types as texts of their own, in which a quote may be open.
+"""
 
 
 def tokens(sql: str, dialect: str) -> list[Token]:

@@ -131,6 +131,19 @@ def test_an_altered_column_or_field_reaches_nowhere(con: Connection, action: str
     assert con.execute("SELECT * FROM u").fetchall() == [(1, {"x": 2})]
 
 
+@pytest.mark.parametrize(
+    ("sql", "state"),
+    [
+        ('CREATE TABLE u (a "EN""UM")', "42601"),
+        ("SET VARIABLE v = unnest([1, 2])", "22023"),
+    ],
+)
+def test_no_raw_exception_gets_out(con: Connection, sql: str, state: str) -> None:
+    with pytest.raises(gateway.Error) as caught:
+        con.execute(sql)
+    assert caught.value.sqlstate == state
+
+
 @pytest.mark.parametrize("sql", UNREAD)
 def test_a_clause_that_no_rule_reads_is_refused_at_its_place(con: Connection, sql: str) -> None:
     with pytest.raises(gateway.Error) as caught:

@@ -166,6 +166,12 @@ def test_types_of_other_dialects(connect: Callable[..., Client]) -> None:
     assert postgres("SELECT a, d::TEXT FROM p") == [(1, "1.500")]
 
 
+def test_unsigned_types_by_their_other_names(run: Client) -> None:
+    run("CREATE TABLE t (a UINT8, b UINT16, c uint32, d UINT64, e STRUCT(x UINT8)[])")
+    found = {kind: name for name, kind, *_ in run("DESCRIBE t")}
+    assert list(found) == [*("UTINYINT USMALLINT UINTEGER UBIGINT".split()), "STRUCT(x UTINYINT)[]"]
+
+
 def test_outsiders_see_tables_journals_and_views(connect: Callable[..., Client]) -> None:
     run = connect()
     run("CREATE SCHEMA hr")
