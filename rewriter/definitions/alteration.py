@@ -17,7 +17,8 @@ from journal.model.schema import Column, Table, Unique, fold
 from journal.sql import bytea, dialects
 from journal.sql.relations import column
 from journal.sql.sql import cast
-from rewriter.definitions.definition import TableDraft, canonical_text, default_text, type_text
+from rewriter.definitions.column_types import type_text
+from rewriter.definitions.definition import TableDraft, canonical_text, default_text
 from rewriter.definitions.generated_checks import check_free
 from rewriter.definitions.key_types import has_zone
 from rewriter.definitions.policies import changed_properties

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.foreign_key import ForeignKey
@@ -27,6 +26,7 @@ from journal.model.schema import (
 from journal.sql import bytea, dialects
 from journal.sql.relations import ident
 from rewriter.definitions.collations import read_collation, with_collations
+from rewriter.definitions.column_types import SERIAL, type_text
 from rewriter.definitions.constraint_options import check_key_options
 from rewriter.definitions.generated_columns import (
     generated_expression,
@@ -39,12 +39,6 @@ from rewriter.definitions.user_types import DECLARED, OF_DOMAIN, domain_checks
 from rewriter.functions import check_functions
 from rewriter.name_resolution import VERSION, position_of
 
-_SERIAL = {"SERIAL": "INTEGER", "BIGSERIAL": "BIGINT", "SMALLSERIAL": "SMALLINT"}
-_OTHER_NAMES = {
-    **{"UINT8": exp.DType.UTINYINT, "UINT16": exp.DType.USMALLINT, "UINT32": exp.DType.UINT},
-    "UINT64": exp.DType.UBIGINT,
-}
-"""Names that DuckDB has for types, and sqlglot does not know."""
 _ADVICE = "supported: PRIMARY KEY, UNIQUE, NOT NULL, CHECK, DEFAULT, REFERENCES, COMMENT, identity"
 _GENERATED = "write GENERATED ALWAYS AS (expression) or AS IDENTITY"
 LIKE_PARTS = frozenset({"defaults", "constraints", "indexes", "identity", "comments", "generated"})
@@ -54,34 +48,6 @@ LIKE_PARTS = frozenset({"defaults", "constraints", "indexes", "identity", "comme
 def canonical_text(node: exp.Expr) -> str:
     """An expression or type as text in the canonical dialect."""
     return node.sql(dialect="duckdb")
-
-
-def type_text(node: exp.Expr) -> str:
-    """A column's type as canonical text; raises for an unknown type."""
-    for part in list(node.find_all(exp.DataType)):
-        other = _OTHER_NAMES.get(str(part.args.get("kind") or "").upper())
-        if part.this is exp.DType.USERDEFINED and other is not None:
-            part.set("this", other)
-            part.set("kind", None)
-    text = canonical_text(node)
-    kinds = {part.this for part in node.find_all(exp.DataType)}
-    if exp.DType.UNION in kinds:
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            f"columns of type {text} are not supported",
-            advice="use a STRUCT with one field for each alternative",
-            position=position_of(node),
-        )
-    try:
-        exp.DataType.build(text if text.upper() not in _SERIAL else "INT", dialect="duckdb")
-    except SqlglotError:
-        raise PalimpsestError(
-            Code.INVALID_DEFINITION,
-            f"there is no type {text}",
-            advice="check the spelling, and that the connection has the dialect it is written in",
-            position=position_of(node),
-        ) from None
-    return text
 
 
 def default_text(node: exp.Expr, what: str) -> str:
@@ -203,8 +169,8 @@ class TableDraft:
         kind = type_text(written) if written is not None else ""
         declared = None if written is None else written.meta.get(DECLARED)
         column = Column(node.name, self.new_physical(node.name), kind, declared=declared)
-        if kind.upper() in _SERIAL:
-            column = replace(column, type=_SERIAL[kind.upper()], identity=Identity(), not_null=True)
+        if kind.upper() in SERIAL:
+            column = replace(column, type=SERIAL[kind.upper()], identity=Identity(), not_null=True)
         domain = None if written is None else written.meta.get(OF_DOMAIN)
         if domain is not None:
             column = replace(column, not_null=domain.not_null, default=domain.default)

@@ -9,7 +9,8 @@ from sqlglot.errors import SqlglotError
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Column, fold
-from rewriter.definitions.definition import TableDraft, type_text
+from rewriter.definitions.column_types import type_text
+from rewriter.definitions.definition import TableDraft
 from rewriter.name_resolution import position_of
 
 

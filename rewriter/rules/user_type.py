@@ -22,7 +22,8 @@ from journal.model.named_definitions import (
 from journal.model.plan import Change, StatementPlan, Step
 from journal.model.schema import TableName
 from rewriter.context import RewriteContext
-from rewriter.definitions.definition import canonical_text, default_text, type_text
+from rewriter.definitions.column_types import type_text
+from rewriter.definitions.definition import canonical_text, default_text
 from rewriter.definitions.new_relations import check_schema_name, ddl_plan, resolve_schema
 from rewriter.definitions.temporary import check_has_temporary, new_temporary_name
 from rewriter.definitions.type_changes import (

@@ -14,7 +14,7 @@ a: CREATE TABLE orders (id INTEGER PRIMARY KEY, customer VARCHAR)
 a: INSERT INTO orders VALUES (1, 'ann'), (2, 'bob')
 a: CREATE TEMP TABLE t (a INTEGER, b INTEGER)
 b: SELECT * FROM t
-b: SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = 'main' ORDER BY 1
+b: SELECT table_name, table_type FROM information_schema.tables WHERE table_schema = 'main'
 b: CREATE TEMP TABLE t (c VARCHAR)
 b: INSERT INTO t VALUES ('other')
 a: INSERT INTO t VALUES (1, 2), (3, 4)

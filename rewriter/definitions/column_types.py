@@ -1,0 +1,47 @@
+"""The type of a column as a definition keeps it. Pure."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from journal.model.errors import Code, PalimpsestError
+from rewriter.name_resolution import position_of
+
+SERIAL = {"SERIAL": "INTEGER", "BIGSERIAL": "BIGINT", "SMALLSERIAL": "SMALLINT"}
+"""Types that number rows, and what they are."""
+_OTHER_NAMES = {
+    "UINT8": exp.DType.UTINYINT,
+    "UINT16": exp.DType.USMALLINT,
+    "UINT32": exp.DType.UINT,
+    "UINT64": exp.DType.UBIGINT,
+}
+"""Names that DuckDB has for types, and sqlglot does not know."""
+
+
+def type_text(node: exp.Expr) -> str:
+    """A column's type as canonical text; raises for an unknown type."""
+    for part in list(node.find_all(exp.DataType)):
+        other = _OTHER_NAMES.get(str(part.args.get("kind") or "").upper())
+        if part.this is exp.DType.USERDEFINED and other is not None:
+            part.set("this", other)
+            part.set("kind", None)
+    text = node.sql(dialect="duckdb")
+    kinds = {part.this for part in node.find_all(exp.DataType)}
+    if exp.DType.UNION in kinds:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"columns of type {text} are not supported",
+            advice="use a STRUCT with one field for each alternative",
+            position=position_of(node),
+        )
+    try:
+        exp.DataType.build(text if text.upper() not in SERIAL else "INT", dialect="duckdb")
+    except SqlglotError:
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION,
+            f"there is no type {text}",
+            advice="check the spelling, and that the connection has the dialect it is written in",
+            position=position_of(node),
+        ) from None
+    return text
