@@ -27,6 +27,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.generated_values import columns_read
 from rewriter.name_resolution import table_name
 from rewriter.reading.key_lookup import keys_in
+from rewriter.reading.row_security import is_restricted
 from rewriter.writing.target import default_value, is_default
 
 _SELECT = frozenset({"expressions", "from_", "where"})
@@ -39,6 +40,11 @@ _NAME = frozenset({"this", "db"})
 
 def point_plan(ast: exp.Expr, context: RewriteContext) -> PointRead | PointChange | None:
     """The plain form of a statement that can be rewritten, if it has one."""
+    found = _plain_form(ast, context)
+    return None if found is None or is_restricted([found.table_id], context) else found
+
+
+def _plain_form(ast: exp.Expr, context: RewriteContext) -> PointRead | PointChange | None:
     match ast:
         case exp.Select() if _has_only(ast, _SELECT):
             return _point_read(ast, context)
@@ -68,7 +74,7 @@ def point_insert(ast: exp.Expr, context: RewriteContext) -> StatementPlan | None
     table = context.catalog.get(table_name(node, context))
     if not isinstance(table, Table) or table.constraints or table.unique_indexes:
         return None
-    if table.materialized is not None:
+    if table.materialized is not None or is_restricted([table.id], context):
         return None
     columns = [table.find(n.name) for n in named] if named else list(table.columns)
     cells = rows.expressions[0].expressions or [rows.expressions[0]]

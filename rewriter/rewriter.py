@@ -43,6 +43,7 @@ from rewriter.rules import (
     sequence,
     show,
     store_upkeep,
+    table_policy,
     undrop,
     user_type,
     view,
@@ -67,6 +68,7 @@ from rewriter.statement import (
     OfAccess,
     RefreshView,
     Restore,
+    SetTablePolicy,
     Show,
     SqlStatement,
     Statement,
@@ -189,6 +191,8 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
             plan = grant.rewrite_grant(statement, context)
         case ChangeOwner():
             plan = grant.rewrite_change_owner(statement, context)
+        case SetTablePolicy():
+            plan = table_policy.rewrite_table_policy(statement, context)
         case _:
             raise AssertionError(statement)
     check_plan(plan, context)

@@ -374,6 +374,16 @@ class ChangeOwner:
 
 
 @dataclass(frozen=True, slots=True)
+class SetTablePolicy:
+    """ALTER TABLE t [ALTER COLUMN c] SET ROW | MASKING POLICY (..); without a value DROP."""
+
+    table: exp.Table
+    column: str | None
+    expression: exp.Expr | None
+    exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Show:
     """SHOW of tables, schemas, columns, definitions; ``what`` says which."""
 
@@ -409,7 +419,9 @@ SessionStatement = Boundary | Setting | Prepared | Call | Erase
 OfSequence = CreateSequence | AlterSequence | DropSequences
 OfType = CreateType | AlterType | DropTypes
 OfMacro = CreateMacro | DropMacro
-OfAccess = CreateRole | AlterRole | DropRoles | GrantRoles | GrantPrivileges | ChangeOwner
+OfAccess = (
+    CreateRole | AlterRole | DropRoles | GrantRoles | GrantPrivileges | ChangeOwner | SetTablePolicy
+)
 OfDefinition = OfSequence | OfType | OfMacro | OfAccess
 OfStore = Restore | RefreshView | Undrop | Show | Explain | StoreUpkeep
 Statement = SqlStatement | SessionStatement | OfStore | OfDefinition

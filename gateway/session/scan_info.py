@@ -67,6 +67,6 @@ def supply_system_rows(
     rights = statement.transaction.catalog.rights_of(settings.role)
     shown = visible_to(catalog, rights)
     reader = ActivityReader(rights.is_admin, settings.login_role)
-    seen = SystemViewSource(shown, statement.committed, settings, columns, activity, reader)
+    seen = SystemViewSource(shown, statement.committed, settings, columns, activity, reader, rights)
     for name in sorted(plan.system):
         statement.session.show_arrow(name, system_rows(name, seen))

@@ -94,6 +94,14 @@ def _schemas(shell: Shell, text: str) -> None:
     shell.show_facts(describing.schemas(shell.connection))
 
 
+def _roles(shell: Shell, text: str) -> None:
+    shell.show_facts(describing.roles(shell.connection))
+
+
+def _privileges(shell: Shell, text: str) -> None:
+    shell.show_facts(describing.privileges(shell.connection, text or None))
+
+
 def _warehouse(shell: Shell, text: str) -> None:
     session = shell.connection.client_session
     shell.write_message(f"Warehouse: {session.place}")
@@ -205,6 +213,8 @@ COMMANDS: dict[str, Backslash] = {
     "dv": Backslash("\\dv [PATTERN]", "views", _views),
     "dm": Backslash("\\dm [PATTERN]", "materialized views", _materialized_views),
     "dn": Backslash("\\dn", "schemas", _schemas),
+    "du": Backslash("\\du", "roles", _roles),
+    "dp": Backslash("\\dp [PATTERN]", "privileges on tables, views and sequences", _privileges),
     "l": Backslash("\\l", "the warehouse, and who you are in it", _warehouse),
     "preview": Backslash("\\preview STATEMENT", "how a statement would be rewritten", _preview),
     "timing": Backslash("\\timing [on|off]", "show how long each statement takes", _timing),

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from gateway.session.session import Session
 
 
+_ROLES = "SELECT * FROM system.roles"
+_PRIVILEGES = "SELECT * FROM system.privileges"
+
+
 def catalog_of(connection: Connection) -> CatalogSnapshot:
     """The catalog as the connection's next statement will see it."""
     return connection.client_session.catalog
@@ -58,6 +62,32 @@ def schemas(connection: Connection) -> ShownResult:
         counts[fold(relation.name.schema)] = counts.get(fold(relation.name.schema), 0) + 1
     rows = [(name, counts[folded]) for folded, name in sorted(catalog.schemas.items())]
     return _result([*_texts("schema"), ShownColumn("tables and views", "BIGINT")], rows)
+
+
+def roles(connection: Connection) -> ShownResult:
+    r"""``\du``."""
+    rows: list[Row] = []
+    for name, _, login, superuser, creates, *_, member_of in _all_rows(connection, _ROLES):
+        said = [(login, "login"), (superuser, "superuser"), (creates, "create role")]
+        attributes = ", ".join(text for is_so, text in said if is_so)
+        rows.append((name, attributes, ", ".join(member_of)))
+    return _result(_texts("role", "attributes", "member of"), rows)
+
+
+def privileges(connection: Connection, pattern: str | None) -> ShownResult:
+    r"""``\dp``: the privileges on tables, views and sequences whose names match."""
+    rows: list[Row] = []
+    for kind, schema, name, column, grantee, what, *_ in _all_rows(connection, _PRIVILEGES):
+        if name is not None and _matches(TableName(schema, name), pattern):
+            rows.append((schema, name, kind, column or "", grantee, what))
+    return _result(_texts("schema", "name", "kind", "column", "grantee", "privilege"), rows)
+
+
+def _all_rows(connection: Connection, query: str) -> list[Row]:
+    """The rows of a query."""
+    with connection.cursor() as cursor:
+        cursor.execute(query)
+        return list(cursor.fetchall())
 
 
 def find_relation(connection: Connection, name: str) -> Relation | None:

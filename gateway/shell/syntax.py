@@ -58,6 +58,8 @@ ALTER ROLE r options | RENAME TO s     DROP ROLE r     SET ROLE r""",
     "GRANT": """GRANT SELECT [(a, b)], UPDATE | ALL ON t | ALL TABLES IN SCHEMA s | SCHEMA s
   | SYSTEM TO r | PUBLIC [WITH GRANT OPTION]     GRANT r TO s [WITH ADMIN OPTION]
 REVOKE .. ON t FROM r [CASCADE]""",
+    "ROW POLICY": """ALTER TABLE t SET ROW POLICY (condition)     DROP ROW POLICY
+ALTER TABLE t ALTER COLUMN c SET MASKING POLICY (value) | DROP MASKING POLICY""",
     "CALL": """CALL system.flush(['t'])                         seals heads into segments
 CALL system.compact | retain | purge | verify('t', dry_run => true)
 CALL system.backup('t', name => '..')            a list of what there is, kept under a name

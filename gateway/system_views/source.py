@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from gateway.activity.activity import Activity, ActivityReader
 from gateway.config import Settings
+from journal.model.access import Rights
 from journal.model.schema import CatalogSnapshot, Column, Table, View
 from journal.transactions.state import JournalState
 from rewriter.definitions.descriptions import shown_type
@@ -24,6 +25,7 @@ class SystemViewSource:
     view_columns: ViewColumns
     activity: Activity
     reader: ActivityReader
+    rights: Rights
 
 
 def relations_of(seen: SystemViewSource) -> list[Table | View]:

@@ -22,6 +22,7 @@ from journal.model.access import (
     PutAccess,
     PutRole,
     Role,
+    TablePolicy,
 )
 from journal.model.catalog import apply
 from journal.model.plan import CatalogChange
@@ -69,6 +70,8 @@ def _entry(
                 detail["granted"] = granted
             if revoked:
                 detail["revoked"] = revoked
+            if access.policies != known_access.policies:
+                detail["policies"] = _policy_texts(access.policies)
             if access.owner != known_access.owner and access.key in old.objects:
                 detail["owner"] = None if access.owner is None else _name(new, access.owner)
             return ("access.change", shown_object(access.key, after), detail) if detail else None
@@ -97,6 +100,11 @@ def _grant_texts(grants: Iterable[PrivilegeGrant], access: AccessControl) -> lis
         + (" with grant option" if g.grantable else "")
         for g in grants
     )
+
+
+def _policy_texts(policies: Iterable[TablePolicy]) -> list[str]:
+    """All policies that hold from now on."""
+    return [f"{f'mask ({p.column})' if p.column else 'rows'}: {p.expression}" for p in policies]
 
 
 def _name(access: AccessControl, role: int) -> str:

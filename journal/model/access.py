@@ -134,12 +134,25 @@ class PrivilegeGrant:
 
 
 @dataclass(frozen=True, slots=True)
+class TablePolicy:
+    """What roles other than a table's owner see of its rows, or of a column by its physical name.
+
+    ``expression`` is canonical SQL over physical names: without a ``column`` the condition of rows
+    that are seen, with one the value that is seen in its place.
+    """
+
+    column: str
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectAccess:
-    """The owner of an object, None for ADMIN, and what is granted on it."""
+    """The owner of an object, None for ADMIN; what is granted on it, and what is seen of it."""
 
     key: ObjectKey
     owner: int | None = None
     grants: tuple[PrivilegeGrant, ...] = ()
+    policies: tuple[TablePolicy, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +297,11 @@ class Rights:
     def owns(self, key: ObjectKey) -> bool:
         """True for the owner, for members of the owner, and for ADMIN."""
         return self.is_admin or self.access.of(key).owner in self.names
+
+    def policies_on(self, key: ObjectKey) -> tuple[TablePolicy, ...]:
+        """The policies that a role reads a table under: none where it owns the table."""
+        found = self.access.of(key).policies
+        return () if not found or self.owns(key) else found
 
     def grants_on(self, key: ObjectKey) -> Iterator[PrivilegeGrant]:
         """What the role is granted on an object."""

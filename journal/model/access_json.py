@@ -13,6 +13,7 @@ from journal.model.access import (
     Privilege,
     PrivilegeGrant,
     Role,
+    TablePolicy,
 )
 
 
@@ -32,4 +33,5 @@ def access_from_json(raw: dict[str, Any]) -> ObjectAccess:
     grants = (
         PrivilegeGrant(**{**g, "privilege": Privilege(g["privilege"])}) for g in raw["grants"]
     )
-    return ObjectAccess(key, raw["owner"], tuple(grants))
+    policies = (TablePolicy(**p) for p in raw.get("policies", ()))
+    return ObjectAccess(key, raw["owner"], tuple(grants), tuple(policies))

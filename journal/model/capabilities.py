@@ -20,6 +20,8 @@ class Capabilities:
     - ``equates_texts``: a collation may call texts equal whose bytes differ.
     - ``enums``: columns and casts of a type with values in an order.
     - ``access_control``: changes of roles and grants enter an audit log in their commit.
+    - ``fences_by_offset``: a query with OFFSET 0 is what the optimizer moves no condition into;
+      else it moves none below one that calls a random number.
     - ``column_name``: what journals call a new column; the same, unless the store lacks the name.
     """
 
@@ -31,5 +33,6 @@ class Capabilities:
     enums: bool = False
     accesses_files: bool = False
     access_control: bool = False
+    fences_by_offset: bool = False
     folder: Path | None = None
     column_name: Callable[[str], str] = str

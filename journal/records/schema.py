@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-FORMAT = 10
+FORMAT = 11
 """The format this version reads and writes. Databases had 1 to 7, the other stores 1, before it."""
 _ERASURES = 3
 """The format that brought jobs which replace pieces, and erasures."""

@@ -41,6 +41,7 @@ from rewriter.statement import (
     GrantRoles,
     RefreshView,
     Restore,
+    SetTablePolicy,
     Show,
     SqlStatement,
     Statement,
@@ -136,6 +137,9 @@ class _Check:
                 made = view.materialized if isinstance(view, Table) else None
                 if isinstance(view, Table) and made is not None and statement.with_data:
                     self.reads.check_query(view, table, self._context.catalog)
+            case SetTablePolicy(table):
+                if not statement.exists or self._owners.is_known(table):
+                    self._owners.owned(table)
             case Undrop(table):
                 self._undrop(table)
             case CreateSequence():

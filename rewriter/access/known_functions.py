@@ -100,7 +100,7 @@ variant_array_length variant_bytes_to_variant variant_comparator variant_contain
 variant_extract variant_extract_string variant_group_array variant_group_object variant_keys
 variant_normalize variant_to_parquet_variant variant_type variant_typeof vector_type version
 vertex_extract wavg week weekday weekofyear weighted_avg xor year yearweek
-    current_database current_role current_schema current_setting current_user pg_size_pretty
-    pg_typeof session_user
+    current_database current_role current_schema current_setting current_user getvariable
+    pg_size_pretty pg_typeof session_user
     """.split()
 )

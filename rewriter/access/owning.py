@@ -33,6 +33,10 @@ class OwnerCheck:
         self.reads.enter(found, node)
         return found
 
+    def is_known(self, node: exp.Table) -> bool:
+        """True for the name of a relation, whether the role sees it or not."""
+        return self._context.catalog.get(table_name(node, self._context)) is not None
+
     def owned(self, node: exp.Table) -> Relation:
         """The relation that a node names, which the role must own."""
         found = self.find_visible(node)

@@ -7,7 +7,7 @@ The predicate itself stays in the query. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from sqlglot import exp
 
@@ -23,15 +23,21 @@ NOTHING: Keys = {}
 _BY_ORDER = frozenset({"ASOF", "POSITIONAL"})
 
 
-def pinned_values(node: exp.Table, table: Table) -> tuple[Keys | None, Keys, Keys]:
+def pinned_values(
+    node: exp.Table, table: Table, masked: Collection[str] = ()
+) -> tuple[Keys | None, Keys, Keys]:
     """What the SELECT around a table reference demands: of the whole key, of columns by which the
     table's rows lie apart, and of columns with filters.
+
+    Of ``masked`` columns, by their physical names, it demands nothing: other values are compared.
     """
     apart = dict(table.properties).get(PARTITIONED, "").split(",")
     parted = [c.physical for c in table.columns if c.physical in apart]
     filtered = dict.fromkeys(i.path.root for i in filtered_of(table) if not i.path.steps)
-    parts, files = (_values_demanded(node, table, columns) for columns in (parted, filtered))
-    return pinned_keys(node, table), parts, files
+    parted = [name for name in parted if name not in masked]
+    files = [name for name in filtered if name not in masked]
+    keys = None if set(masked) & set(table.key) else pinned_keys(node, table)
+    return keys, _values_demanded(node, table, parted), _values_demanded(node, table, files)
 
 
 def pinned_keys(node: exp.Table, table: Table) -> Keys | None:

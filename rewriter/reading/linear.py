@@ -18,6 +18,7 @@ from rewriter.context import RewriteContext
 from rewriter.name_resolution import INTERNAL
 from rewriter.reading.linear_queries import LinearQuery, Partial, linear_query
 from rewriter.reading.result_names import result_name
+from rewriter.reading.row_security import RowSecurity
 
 _TARGET = "split"
 SIGN, _ROWS, _GROUP = f"{INTERNAL}sign", f"{INTERNAL}rows", f"{INTERNAL}g"
@@ -33,6 +34,8 @@ def split_aggregate(select: exp.Select, context: RewriteContext) -> tuple[exp.Se
     if query is None or outer is None:
         return None
     table = query.table
+    if RowSecurity.of(table, context) is not None:
+        return None
     reader = Reader(table, context.scan_info(table.id).tiers)
     outputs = business_outputs(table.columns)
     if query.joins:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table, View
 from rewriter.context import RewriteContext
+from rewriter.reading.row_security import is_restricted
 
 
 def holds_its_rows(table: Table, context: RewriteContext, *, past: bool) -> bool:
@@ -12,7 +13,8 @@ def holds_its_rows(table: Table, context: RewriteContext, *, past: bool) -> bool
 
     So is one in the ``past``, one whose rows an erasure has touched since they were written, as who
     was erased is in none of its answers, and one that others have refreshed since the transaction
-    began, as its rows of then may be erased. Raises NOT_POPULATED for one that has no rows yet.
+    began, as its rows of then may be erased. Nor is one read from its rows by a role that policies
+    of its sources apply to. Raises NOT_POPULATED for one that has no rows yet.
     """
     made = table.materialized
     if made is None:
@@ -25,6 +27,8 @@ def holds_its_rows(table: Table, context: RewriteContext, *, past: bool) -> bool
             f"materialized view {table.name} has not been populated",
             advice=f"REFRESH MATERIALIZED VIEW {table.name}",
         )
+    if is_restricted(made.sources, context):
+        return False
     scan = context.scan_info(table.id)
     return set(scan.masks) == set(made.masks) and not scan.is_redefined
 

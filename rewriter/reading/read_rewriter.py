@@ -45,7 +45,8 @@ from rewriter.reading.linear import split_aggregate
 from rewriter.reading.materialized import holds_its_rows, view_of
 from rewriter.reading.pivots import move_sources_out
 from rewriter.reading.result_names import name_changed
-from rewriter.reading.scopes import Scopes, is_named
+from rewriter.reading.row_security import RowSecurity, masked_columns, refuse_restricted
+from rewriter.reading.scopes import SOURCE_PARTS, Scopes, is_named
 from rewriter.reading.sources import check_shape, file_function, refusal, source_name
 from rewriter.reading.system import system_relation
 from rewriter.reading.time_travel import (
@@ -62,12 +63,6 @@ from rewriter.users import name_schema, name_settings, name_users
 SETTLED = "settled"
 """Mark on table nodes that are physical or staged already, so that no rewrite touches them."""
 _VIEW_DEPTH_MAX = 32
-_TABLE_PARTS = frozenset(
-    {
-        *("this", "db", "catalog", "alias", "joins", "laterals", "pivots", "sample"),
-        *("version", "when", "hints", "indexed", "only", "rows_from"),
-    }
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +161,8 @@ class Reads:
                 context.catalog.own_sequences(),
                 context.catalog.own_definitions(),
             )
+            # Who may see what is said by the grants and policies of today.
+            catalog = replace(catalog, access=context.catalog.access)
             self.context = replace(context, catalog=catalog)
         try:
             yield
@@ -272,7 +269,7 @@ class Reads:
     def _replace(self, table: exp.Table) -> None:
         if table.meta.get(PHYSICAL) or table.meta.get(SETTLED) or table.args.get("rows_from"):
             return
-        unknown = [a for a, v in table.args.items() if v and a not in _TABLE_PARTS]
+        unknown = [a for a, v in table.args.items() if v and a not in SOURCE_PARTS]
         if unknown:
             raise refusal(f"{unknown[0].upper()} behind a table", table)
         if not is_named(table):
@@ -335,6 +332,8 @@ class Reads:
                 f"{journal.journal_name} is a journal, which holds all of its past already",
                 advice="read it without a point in time, and compare its version columns",
             )
+        if RowSecurity.of(journal, self.context) is not None:
+            raise refuse_restricted("read the journal of", journal, "read table_history of it")
         scan = self.context.scan_info(journal.id)
         self.tables[journal.id] = journal
         self.names.add(journal.journal_name)
@@ -359,8 +358,19 @@ class Reads:
                 check_versioned(table, node, self.context.catalog)
         elif self._moment is not None:
             self._shape(table, "as of", "a point in time was named")
-            return self._past(table).state_at(self._moment.version, outputs)
-        return self.relation(table, outputs, *pinned_values(node, table))
+            past = self._past(table).state_at(self._moment.version, outputs)
+            return self._as_seen(table, past, [name for _, name in outputs])
+        masked = masked_columns(table, self.context)
+        rows = self.relation(table, outputs, *pinned_values(node, table, masked))
+        return self._as_seen(table, rows, [name for _, name in outputs])
+
+    def _as_seen(self, table: Table, rows: exp.Query, names: Sequence[str]) -> exp.Query:
+        """The rows of a table under the policies that apply to the client."""
+        policies = RowSecurity.of(table, self.context)
+        if policies is None:
+            return rows
+        self._shape(table, "policies", "the role sees its rows and columns under policies")
+        return policies.shown_rows(rows, names)
 
     def _past(self, table: Table) -> Past:
         scan = self.context.scan_info(table.id)
@@ -377,7 +387,9 @@ class Reads:
         found = check_versioned(found, node, self.context.catalog)
         self._shape(found, "row versions", f"FOR SYSTEM_TIME {clause.span.value.upper()}")
         versioned = self._scopes is not None and self._scopes.names_version(node, found)
-        return self._past(found).versions_in(clause.span, [m.version for m in moments], versioned)
+        versions = [m.version for m in moments]
+        query = self._past(found).versions_in(clause.span, versions, versioned)
+        return self._as_seen(found, query, query.named_selects)
 
     def _function(self, node: exp.Table) -> None:
         name = function_name(node.this)
@@ -400,7 +412,7 @@ class Reads:
             if moments
             else past.versions_with_writers()
         )
-        self._replace_with(node, query, name)
+        self._replace_with(node, self._as_seen(found, query, query.named_selects), name)
 
     def _view(self, view: View, node: exp.Table) -> exp.Query:
         if self._depth >= _VIEW_DEPTH_MAX:

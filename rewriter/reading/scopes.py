@@ -21,6 +21,13 @@ from rewriter.reading.version_columns import version_column_names
 
 Key = tuple[str, str]
 """How columns begin that the rewriter adds for itself."""
+SOURCE_PARTS = frozenset(
+    {
+        *("this", "db", "catalog", "alias", "joins", "laterals", "pivots", "sample"),
+        *("version", "when", "hints", "indexed", "only", "rows_from"),
+    }
+)
+"""What a source in a FROM clause may consist of."""
 
 
 @dataclass(slots=True)

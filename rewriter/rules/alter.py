@@ -41,6 +41,7 @@ from rewriter.definitions.new_relations import (
 from rewriter.definitions.policies import check_properties
 from rewriter.definitions.sequences import with_named_defaults
 from rewriter.definitions.struct_fields import FieldChange, adding, dropping, renaming
+from rewriter.definitions.table_policies import check_policies_fit
 from rewriter.definitions.temporary import new_temporary_name
 from rewriter.dialect_semantics import semantics_of
 from rewriter.functions import check_functions
@@ -78,6 +79,7 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
     )
     altered = with_named_defaults(with_foreign_keys(change.draft, altered, context), context)
     check_collations(altered, context, node)
+    check_policies_fit(table, altered, context)
     check_still_fits(table, altered, context.catalog)
     check_zones(altered)
     check_properties(altered, table, context)

@@ -9,8 +9,8 @@ from journal.model.plan import Query, Stage, StatementPlan
 from journal.model.schema import Table, fold
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import find_table, position_of
-from rewriter.reading.key_lookup import keys_in
 from rewriter.reading.read_rewriter import Reads
+from rewriter.reading.row_security import check_no_raw, refuse_restricted
 from rewriter.writing.batch import write_batch
 from rewriter.writing.changes import ChangeSet
 from rewriter.writing.qualified import without_schema
@@ -31,7 +31,9 @@ def write_delete(ast: exp.Delete, reads: Reads, part: PartNames) -> StatementPar
     node, joins = _target(ast)
     table = find_table(node, reads.context)
     without_schema(ast, node, reads.context)
-    target = AliasedTable.of(table, node)
+    target = AliasedTable.of(table, node, reads.context)
+    if target.masked:
+        check_no_raw(ast, target.alias, table)
     stage = part.relation_name("changed")
     result = ReturningClause.of(ast, target, old=True)
     where = ast.args.get("where")
@@ -40,7 +42,7 @@ def write_delete(ast: exp.Delete, reads: Reads, part: PartNames) -> StatementPar
         return write_batch(ast, reads, target, [], changes)
     keys = None
     if where is not None:
-        keys = keys_in(where.this, table, target.alias, alone=not joins)
+        keys = target.keys_in(where.this, alone=not joins)
     relation = target.relation(reads, keys, ast)
     query = chosen_rows(reads, target, result.extras(), ast, joins, relation)
     changes = ChangeSet(table, stage, True, False, frozenset())
@@ -71,7 +73,10 @@ def rewrite_truncate(ast: exp.TruncateTable, context: RewriteContext) -> Stateme
     for table in tables.values():
         part = PartNames(len(parts))
         node = exp.table_(table.name.name, db=table.name.schema, quoted=True)
-        target = AliasedTable.of(table, node)
+        target = AliasedTable.of(table, node, context)
+        if target.hides_rows:
+            advice = "DELETE the rows that the role sees, or ask the owner"
+            raise refuse_restricted("truncate", table, advice)
         query = exp.select(*target.old_values()).from_(target.relation(reads))
         changes = ChangeSet(table, part.relation_name("changed"), True, False, frozenset())
         steps = [Stage(changes.stage, Query.of(query))]

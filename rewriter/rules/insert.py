@@ -5,6 +5,8 @@ INSERT OVERWRITE ends every present row in the same version, so the table can be
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
@@ -12,6 +14,7 @@ from journal.model.plan import Query, Stage, Step
 from journal.model.schema import Table
 from rewriter.name_resolution import find_table, position_of
 from rewriter.reading.read_rewriter import Reads
+from rewriter.reading.row_security import check_no_raw, refuse_restricted
 from rewriter.writing.changes import ChangeSet
 from rewriter.writing.new_rows import NewRows
 from rewriter.writing.qualified import without_schema
@@ -39,16 +42,20 @@ def write_insert(ast: exp.Insert, reads: Reads, part: PartNames) -> StatementPar
     named = ast.this.expressions if isinstance(ast.this, exp.Schema) else []
     columns = distinct_columns(table, named) if named else None
     without_schema(ast, node, reads.context)
-    target = AliasedTable.of(table, node)
+    target = AliasedTable.of(table, node, reads.context)
     alias = ast.args.get("alias")
     if alias is not None:
-        target = AliasedTable(table, alias.name)
+        target = replace(target, alias=alias.name)
     result = ReturningClause.of(ast, target)
     upsert = wanted_upsert(ast, table)
+    if upsert is not None and target.masked:
+        check_no_raw(ast.args.get("conflict") or exp.Null(), target.alias, table)
     if upsert is not None and reads.context.capabilities.equates_texts:
         check_arbiters(upsert, table, ast)
     rows = NewRows(reads, table, part, ast, columns)
     if ast.args.get("overwrite"):
+        if target.hides_rows:
+            raise refuse_restricted("overwrite", table, "DELETE and INSERT what the role sees")
         return overwrite_part(reads, part, rows, target, result)
     if upsert is not None:
         return upsert_part(reads, part, rows, target, upsert, result)

@@ -62,6 +62,7 @@ CREATED, REFRESHED, ALTERED = (
 
 def rewrite_create_materialized(ast: exp.Create, context: RewriteContext) -> StatementPlan:
     """The plan of a CREATE MATERIALIZED VIEW."""
+    context = _without_policies(context)
     schema = ast.this if isinstance(ast.this, exp.Schema) else None
     node = schema.this if schema is not None else ast.this
     with_data = _with_data(ast)
@@ -105,6 +106,7 @@ def rewrite_refresh(statement: RefreshView, context: RewriteContext) -> Statemen
     table = find_materialized(statement.table, context)
     made = table.materialized
     assert made is not None
+    context = _without_policies(context)
     if statement.with_data:
         return replace(_filled(table, context), tag=REFRESHED)
     nulls = [exp.Null() for _ in table.columns]
@@ -279,6 +281,11 @@ def _rows_replaced(
     catalog = context.catalog.with_relation(plain)
     within = replace(context, catalog=catalog, dialect="duckdb", as_of=None, batch=False)
     return replaced_rows(plain, rows, within.in_schema(table.name.schema), is_new=is_new)
+
+
+def _without_policies(context: RewriteContext) -> RewriteContext:
+    """For rows that a view holds: whom policies apply to reads it through its query instead."""
+    return replace(context, role=None)
 
 
 def _sources(tables: frozenset[int], catalog: CatalogSnapshot) -> set[int]:

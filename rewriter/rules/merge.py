@@ -17,6 +17,7 @@ from journal.sql.relations import column, ident
 from journal.sql.sql import all_of, cast, limited, named, relation, select
 from rewriter.name_resolution import VERSION, find_table, position_of
 from rewriter.reading.read_rewriter import Reads
+from rewriter.reading.row_security import check_no_raw
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.writing.merge_actions import JOINED, Actions, MergeClause, read_actions
 from rewriter.writing.qualified import without_schema
@@ -36,7 +37,9 @@ def write_merge(ast: exp.Merge, reads: Reads, part: PartNames) -> StatementPart:
     node = ast.this
     if not isinstance(node, exp.Table):
         raise _refusal("MERGE writes to a table", node)
-    target = AliasedTable.of(find_table(node, reads.context), node)
+    target = AliasedTable.of(find_table(node, reads.context), node, reads.context)
+    if target.masked:
+        check_no_raw(ast, target.alias, target.table)
     without_schema(ast, node, reads.context)
     source, alias = _source(ast)
     on = _condition(ast, target, alias)
@@ -177,7 +180,7 @@ def _is_chosen(action: MergeClause) -> exp.Expr:
 
 def _value(target: AliasedTable, stored: Column, actions: Actions) -> exp.Expr:
     """A column's new value: that of the chosen clause, else the old value."""
-    old = column(stored.name, target.alias)
+    old = target.stored_value(stored)
     case = exp.Case()
     for action in actions.all:
         value = action.values.get(stored.physical)

@@ -29,6 +29,7 @@ from rewriter.context import RewriteContext
 from rewriter.name_resolution import VERSION, find_table, position_of
 from rewriter.reading.history import Past
 from rewriter.reading.read_rewriter import Moment, Reads
+from rewriter.reading.row_security import RowSecurity, refuse_restricted
 from rewriter.reading.time_travel import check_versioned, point_request
 from rewriter.statement import Restore, Source
 from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, new_name, old_name
@@ -47,6 +48,8 @@ def rewrite_restore(statement: Restore, context: RewriteContext) -> StatementPla
     reads = Reads(context)
     table = find_table(statement.table, context)
     check_versioned(table, statement.table, context.catalog)
+    if RowSecurity.of(table, context) is not None:
+        raise refuse_restricted("restore", table, "its owner may")
     past = statement.source or _moment(statement, table, reads)
     sides = _Sides(table, reads, past)
     steps: list[Step] = []

@@ -8,8 +8,9 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query, Stage
 from rewriter.checks.allowed import check_some
 from rewriter.name_resolution import find_table, position_of
-from rewriter.reading.key_lookup import is_constant, keys_in
+from rewriter.reading.key_lookup import is_constant
 from rewriter.reading.read_rewriter import Reads
+from rewriter.reading.row_security import check_no_raw
 from rewriter.writing.assignments import assignments
 from rewriter.writing.batch import write_batch
 from rewriter.writing.changes import ChangeSet
@@ -33,7 +34,9 @@ def write_update(ast: exp.Update, reads: Reads, part: PartNames) -> StatementPar
     check_some(ast.expressions, node)
     table = find_table(node, reads.context)
     without_schema(ast, node, reads.context)
-    target = AliasedTable.of(table, node)
+    target = AliasedTable.of(table, node, reads.context)
+    if target.masked:
+        check_no_raw(ast, target.alias, table)
     stage = part.relation_name("changed")
     assigned = assignments(table, ast.expressions, target.alias).values
     result = ReturningClause.of(ast, target)
@@ -44,7 +47,7 @@ def write_update(ast: exp.Update, reads: Reads, part: PartNames) -> StatementPar
         return write_batch(ast, reads, target, new_values(assigned, target.places()), changes)
     keys = None
     if where is not None:
-        keys = keys_in(where.this, table, target.alias, alone=not joins)
+        keys = target.keys_in(where.this, alone=not joins)
     query = chosen_rows(
         reads,
         target,

@@ -178,6 +178,12 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "ALTER TABLE t OWNER TO ann",
         "SET ROLE ann",
     ),
+    "ROW POLICY": _each(
+        "ALTER TABLE t SET ROW POLICY (a > 1 OR is_role('readers'))",
+        "ALTER TABLE t ALTER COLUMN a SET MASKING POLICY (0)",
+        "ALTER TABLE IF EXISTS z ALTER COLUMN a DROP MASKING POLICY",
+        "ALTER TABLE IF EXISTS z UNSET ROW POLICY",
+    ),
     "CALL": _each("CALL system.flush('t')"),
 }
 """The examples of each form that ``\\h`` in the shell shows, by its name there."""

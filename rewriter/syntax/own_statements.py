@@ -38,6 +38,7 @@ from rewriter.syntax.materialized import recognise_materialized
 from rewriter.syntax.prepared import deallocate, execute, parsed_arguments
 from rewriter.syntax.roles import recognise_role
 from rewriter.syntax.sequence import recognise_sequence
+from rewriter.syntax.table_policies import recognise_table_policy
 from rewriter.syntax.user_types import recognise_type
 
 
@@ -286,7 +287,8 @@ def _call(tokens: list[Token], parse: ParseTokens) -> Statement | None:
 
 
 def _alter(tokens: list[Token], parse: ParseTokens) -> Statement | None:
-    return _definition(tokens, parse) or recognise_alter(tokens, parse)
+    found = _definition(tokens, parse) or recognise_table_policy(tokens, parse)
+    return found or recognise_alter(tokens, parse)
 
 
 def _definition(tokens: list[Token], parse: ParseTokens) -> Statement | None:

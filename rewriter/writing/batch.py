@@ -18,7 +18,6 @@ from journal.sql.relations import column
 from journal.sql.sql import limited, named_table, select
 from rewriter.definitions.cascade_order import cascade_turns
 from rewriter.definitions.generated_values import with_generated
-from rewriter.reading.key_lookup import keys_in
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import ChangeSet, old_name
 from rewriter.writing.returning import ReturningClause
@@ -74,7 +73,7 @@ def _is_independent(ast: exp.Expr, reads: Reads, target: AliasedTable, changes: 
         return False
     if changes.begins is not False and table.unique_columns & changes.written:
         return False
-    keys = keys_in(where.this, table, target.alias, alone=True)
+    keys = target.keys_in(where.this, alone=True)
     return keys is not None and any(v.find(exp.Placeholder) for v in keys.values())
 
 

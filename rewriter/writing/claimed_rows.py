@@ -20,7 +20,6 @@ from journal.sql.sql import relation, select
 from rewriter.context import RewriteContext
 from rewriter.functions import is_aggregate
 from rewriter.name_resolution import find_table, is_cte, is_nested, position_of
-from rewriter.reading.key_lookup import keys_in
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, old_name
 from rewriter.writing.reference_values import column_places
@@ -88,7 +87,7 @@ def _claimed_rows(
     where = ast.args.get("where")
     keys = None
     if where is not None:
-        keys = keys_in(where.this, target.table, target.alias, alone=alone)
+        keys = target.keys_in(where.this, alone=alone)
     marker = exp.Placeholder(this="target")
     node.replace(marker)
     root = exp.Subquery(this=query)
@@ -163,7 +162,7 @@ def _target(source: _Source, context: RewriteContext) -> AliasedTable:
         what = "a table with further clauses"
     if what is not None or not isinstance(node, exp.Table):
         raise _refusal(f"FOR UPDATE of {what}", "name the tables to claim: FOR UPDATE OF t", node)
-    return AliasedTable.of(find_table(node, context), node)
+    return AliasedTable.of(find_table(node, context), node, context)
 
 
 def _check_query(ast: exp.Select, locks: list[exp.Lock]) -> None:

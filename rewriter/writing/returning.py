@@ -17,6 +17,7 @@ from journal.model.schema import Column, Table, fold
 from journal.sql.relations import column, ident
 from rewriter.name_resolution import is_nested
 from rewriter.reading.read_rewriter import Reads
+from rewriter.reading.row_security import RowSecurity
 from rewriter.writing.changes import ChangeSet, old_name
 from rewriter.writing.target import AliasedTable
 
@@ -93,6 +94,10 @@ def returning_query(reads: Reads, changes: ChangeSet, result: ReturningClause) -
     rows = exp.select(*outputs).from_(exp.alias_(exp.to_table(changes.stage), "s", table=True))
     if result.only is not None:
         rows = rows.where(column(result.only, "s"))
+    policies = RowSecurity.of(changes.table, reads.context)
+    if policies is not None:
+        names = [c.name for c in changes.table.columns]
+        rows = policies.shown_rows(rows, [*names, *result.hidden], filters=False)
     query = exp.select(*_expressions(result.node, result.hidden))
     query = query.from_(exp.Subquery(this=exp.select("1")), copy=False)
     if result.with_ is not None and query.find(exp.Subquery, exp.Exists, exp.In) is not None:

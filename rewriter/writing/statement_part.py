@@ -20,6 +20,7 @@ from rewriter.reading.read_rewriter import SETTLED, Reads
 from rewriter.writing.cascades import Cascades, cascades_of
 from rewriter.writing.changes import ChangeSet, append_step, fused_query, per_change
 from rewriter.writing.guards import guard_steps, refused_rows, taken_key, unchecked_constraints
+from rewriter.writing.policy_guards import policy_guards, policy_refusals, without_values
 from rewriter.writing.references import are_key_lookups, reference_guards, violated_references
 from rewriter.writing.returning import ReturningClause, returning_query
 from rewriter.writing.target import physical_rows
@@ -88,7 +89,8 @@ def finish_part(
     def current() -> exp.Query:
         return physical_rows(reads, changes.table)
 
-    steps = [*staging, *guard_steps(changes, current, checked)]
+    steps = [*staging, *policy_guards(reads.context, changes)]
+    steps += guard_steps(changes, current, checked)
     query = returning_query(reads, changes, result)
     count = None
     if per_change(changes) is None:
@@ -122,7 +124,7 @@ def fuse_part(
     if reads.several or unchecked_constraints(changes, checked):
         # Other parts of the statement look at what is staged.
         return None
-    refused = refused_rows(changes)
+    refused = [*policy_refusals(reads.context, changes), *refused_rows(changes)]
     if taken is not None:
         refused.append(taken_key(changes, taken))
     if changes.table.id in reads.context.catalog.references:
@@ -159,6 +161,7 @@ def plan_of(
     kept = [c for c in roots if c.table.id not in reached]
     written = None if tag == "TRUNCATE" else frozenset(c.table.id for c in roots)
     steps += reference_guards(reads, [*kept, *further.changes], written)
+    steps = without_values(steps, (c.table for c in (*roots, *further.changes)), reads.context)
     if result is not None:
         steps.append(Fetch(result))
     steps += [append_step(c) for c in further.changes]

@@ -16,10 +16,12 @@ from journal.model.schema import ROW_ID, Column, Table, fold
 from journal.sql import bytea
 from journal.sql.relations import Output, business_outputs, column, ident
 from journal.sql.sql import cast, named
+from rewriter.context import RewriteContext
 from rewriter.name_resolution import VERSION, position_of, unknown_column
 from rewriter.reading.history import current_versions
-from rewriter.reading.key_lookup import Keys
+from rewriter.reading.key_lookup import Keys, keys_in
 from rewriter.reading.read_rewriter import Reads
+from rewriter.reading.row_security import RowSecurity, raw_name
 from rewriter.reading.scopes import version_names
 from rewriter.users import stored_expression
 from rewriter.writing.changes import OLD_VERSION, new_name, old_name
@@ -27,15 +29,33 @@ from rewriter.writing.changes import OLD_VERSION, new_name, old_name
 
 @dataclass(frozen=True, slots=True)
 class AliasedTable:
-    """A table under the alias its statement gives it."""
+    """A table under the alias its statement gives it, and the policies it is seen under."""
 
     table: Table
     alias: str
+    policies: RowSecurity | None = None
 
     @staticmethod
-    def of(table: Table, node: exp.Table) -> AliasedTable:
+    def of(table: Table, node: exp.Table, context: RewriteContext) -> AliasedTable:
         """The target that a table reference names."""
-        return AliasedTable(table, node.alias or node.name)
+        policies = RowSecurity.of(table, context)
+        return AliasedTable(table, node.alias or node.name, policies)
+
+    @property
+    def masked(self) -> frozenset[str]:
+        """The physical names of columns whose values the client does not see."""
+        return frozenset() if self.policies is None else self.policies.masked
+
+    @property
+    def hides_rows(self) -> bool:
+        """True if there may be rows that the client does not see."""
+        return self.policies is not None and self.policies.seen is not None
+
+    def keys_in(self, condition: exp.Expr, *, alone: bool) -> Keys | None:
+        """The key that a condition demands; None too where it is compared with masked values."""
+        if self.masked & set(self.table.key):
+            return None
+        return keys_in(condition, self.table, self.alias, alone=alone)
 
     def relation(
         self, reads: Reads, keys: Keys | None = None, seen_by: exp.Expr | None = None
@@ -51,15 +71,23 @@ class AliasedTable:
             if any(fold(c.name) in names for c in seen_by.find_all(exp.Column)):
                 outputs += current_versions(self.table)
         query = reads.relation(self.table, outputs, keys)
+        if self.policies is not None:
+            raw = [c for c in self.table.columns if c.physical in self.masked]
+            query = self.policies.shown_rows(query, [name for _, name in outputs], raw)
         return exp.Subquery(this=query, alias=exp.TableAlias(this=ident(self.alias)))
 
     def old_values(self) -> list[exp.Expr]:
-        """Projections that stage the old row and its version."""
+        """Projections that stage the old row, as it is, and its version."""
         found: list[exp.Expr] = [
-            named(column(c.name, self.alias), old_name(i)) for i, c in enumerate(self.table.stored)
+            named(self.stored_value(c), old_name(i)) for i, c in enumerate(self.table.stored)
         ]
         found.append(named(column(VERSION, self.alias), OLD_VERSION))
         return found
+
+    def stored_value(self, stored: Column) -> exp.Expr:
+        """The value of a stored column as it is, masked or not."""
+        name = raw_name(stored.physical) if stored.physical in self.masked else stored.name
+        return column(name, self.alias)
 
     def places(self) -> dict[str, int]:
         """Place of each stored column by physical name."""
@@ -132,7 +160,7 @@ def convert_value(value: exp.Expr, stored: Column) -> exp.Expr:
 
 def key_columns(target: AliasedTable) -> list[exp.Expr]:
     """The target's key as its expressions see it."""
-    return [column(target.table.by_physical(k).name, target.alias) for k in target.table.key]
+    return [target.stored_value(target.table.by_physical(k)) for k in target.table.key]
 
 
 def new_values(values: dict[str, exp.Expr], places: dict[str, int]) -> list[exp.Expr]:

@@ -20,10 +20,12 @@ from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import INTERNAL, VERSION, is_nested
 from rewriter.reading.key_lookup import Keys
 from rewriter.reading.read_rewriter import Reads
+from rewriter.reading.row_security import refuse_restricted
 from rewriter.writing.assignments import assignments
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.writing.guards import escape_format, shown_values
 from rewriter.writing.new_rows import ORDER, NewRows
+from rewriter.writing.policy_guards import refuse_unseen, source_guards, unseen
 from rewriter.writing.returning import ReturningClause
 from rewriter.writing.statement_part import (
     PartNames,
@@ -52,6 +54,9 @@ def upsert_part(
             return builder.do_nothing_part(result)
         case ConflictAction.UPDATE:
             return builder.do_update_part(result)
+        case ConflictAction.REPLACE if target.policies is not None:
+            advice = "write INSERT .. ON CONFLICT DO UPDATE"
+            raise refuse_restricted("replace rows of", target.table, advice)
         case ConflictAction.REPLACE:
             return builder.replace_part(result)
 
@@ -74,6 +79,9 @@ class _Builder:
             *rows.steps,
             Stage(self._source, Query.of(self._new)),
             *rows.identity_steps(self._source),
+            *source_guards(
+                reads.context, self._table, staged_relation(self._source, "r"), alias="r"
+            ),
         ]
         self._places = target.places()
         self._all = frozenset(self._places)
@@ -174,10 +182,11 @@ class _Builder:
         outputs: list[exp.Expr] = [*self._target.old_values(), named(matched, ENDS)]
         for index, stored in enumerate(self._table.stored):
             new = self._excluded_value(stored.name)
-            kept: exp.Expr = column(stored.name, self._target.alias)
+            kept = self._target.stored_value(stored)
             changed = assigned.get(stored.physical, kept)
             value = exp.Case(ifs=[exp.If(this=matched.copy(), true=changed)], default=new)
             outputs.append(named(value, new_name(index)))
+        self._refuse_hidden(key)
         query = self._join_present(outputs, key)
         if self._upsert.where is not None:
             condition = self._in_scope(self._upsert.where.copy())
@@ -206,7 +215,7 @@ class _Builder:
         self, changes: ChangeSet, query: exp.Query, result: ReturningClause, checked: frozenset[str]
     ) -> StatementPart | None:
         """The part as one query, for a single row that is found by its key."""
-        if result.node is not None or self._rows.explicit:
+        if result.node is not None or self._rows.explicit or self._target.policies is not None:
             return None
         if not all(self._keys(key) for key in self._upsert.arbiters):
             return None
@@ -266,11 +275,26 @@ class _Builder:
         return query
 
     def _present_values(self, key: UniqueKey) -> list[exp.Expr]:
-        return self._logical_values(key, self._target.alias)
+        target = self._target
+        return key.values(lambda name: target.stored_value(self._table.by_physical(name)))
 
     def _logical_values(self, key: UniqueKey, alias: str) -> list[exp.Expr]:
         """The values of a key in rows whose columns have their logical names."""
         return key.values(lambda name: column(self._table.by_physical(name).name, alias))
+
+    def _refuse_hidden(self, key: UniqueKey) -> None:
+        """A guard that no new row is in conflict with one that the client does not see."""
+        policies = self._target.policies
+        if policies is None or policies.seen is None:
+            return
+        present = mark_rewritten(physical_rows(self._reads, self._table, self._keys(key)))
+        assert isinstance(present, exp.Query)
+        same = _equal(key.values(lambda name: column(name, "c")), self._new_values(key, "r"))
+        values = {c.physical: column(c.physical, "c") for c in self._table.stored}
+        rows = select([exp.Literal.number(1)], staged_relation(self._source, "r"))
+        rows = rows.join(present.subquery("c"), on=all_of(*same), copy=False)
+        rows = rows.where(unseen(policies, values), copy=False)
+        self._steps.append(refuse_unseen(rows, self._table))
 
     def _refuse_doubles(self, key: UniqueKey) -> None:
         if self._rows.row_count == 1:

@@ -57,7 +57,9 @@ class DatabaseJournal:
         new_id: Callable[[], str] = lambda: uuid.uuid4().hex,
     ) -> None:
         self.store = store
-        self.capabilities = Capabilities(collations=True, enums=True, access_control=True)
+        self.capabilities = Capabilities(
+            collations=True, enums=True, access_control=True, fences_by_offset=True
+        )
         skew_max_us = store.skew_max_us
         self._new_id = new_id
         self.staged: set[str] = set()

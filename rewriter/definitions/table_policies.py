@@ -1,0 +1,46 @@
+"""What policies on a table need of its columns. Pure."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.model.access import AccessControl, TablePolicy
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table, relation_key
+from journal.sql.sql import expression
+from journal.sql.unique_keys import logical_text
+from rewriter.context import RewriteContext
+
+IS_ROLE = "is_role"
+"""A test of policies; what is kept has the role's number in the place of its name."""
+
+
+def check_policies_fit(old: Table, new: Table, context: RewriteContext) -> None:
+    """Raise DEPENDENT_OBJECTS for a change of columns that policies on the table need as they are.
+
+    A masked column may be dropped: earlier versions of it stay masked.
+    """
+    access = context.catalog.access.of(relation_key(old))
+    for policy in access.policies:
+        used = {c.name for c in expression(policy.expression).find_all(exp.Column)}
+        kinds = {c.physical: c.type for c in new.columns}
+        for stored in old.columns:
+            kind = kinds.get(stored.physical)
+            is_needed = stored.physical in used or (kind and stored.physical == policy.column)
+            if is_needed and kind != stored.type:
+                raise PalimpsestError(
+                    Code.DEPENDENT_OBJECTS,
+                    f'column "{stored.name}" of {old.name} is used by a policy on the table',
+                    advice="drop the policy first, and set it again afterwards",
+                )
+
+
+def shown_policy(table: Table, policy: TablePolicy, access: AccessControl) -> str:
+    """The expression of a policy as its owner may have written it, with names of today."""
+    held = exp.Paren(this=expression(policy.expression))
+    for call in list(held.find_all(exp.Anonymous)):
+        if call.name.lower() == IS_ROLE:
+            known = access.roles.get(int(call.expressions[0].name))
+            name = exp.null() if known is None else exp.Literal.string(known.name)
+            call.set("expressions", [name])
+    return logical_text(table, held.this.sql(dialect="duckdb")).replace("IS_ROLE(", "is_role(")

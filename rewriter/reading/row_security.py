@@ -1,0 +1,190 @@
+"""What a role sees of a table under its policies: fewer rows, and other values in their place.
+
+    SELECT CASE WHEN seen THEN mask END AS c, .. FROM (rows) WHERE seen AND fence
+
+Every relation that a statement of the role names is put into such a query, whatever version it
+shows, so that all the role's own expressions lie above. The optimizer of a store may still move
+them below the condition: a ``fence`` that it may not cross stands beside it, and where one crosses
+it all the same it meets NULLs. The idea is that of PostgreSQL's security barriers; policies that go
+by who asks, through views as well, are those of Snowflake and Unity Catalog. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from journal.model.access import ObjectKey, ObjectKind, Rights
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Column, Table, fold, relation_key
+from journal.sql.relations import column, ident
+from journal.sql.sql import cast, named
+from rewriter.context import RewriteContext
+from rewriter.definitions.table_policies import IS_ROLE
+from rewriter.name_resolution import INTERNAL, position_of
+from rewriter.users import stored_expression
+
+_PLAIN_STARS = (exp.Count, exp.Column, exp.Update, exp.Insert)
+"""Where a star stands for no row: COUNT(*), and SET * and INSERT * of a MERGE for its source's."""
+_ROWS = f"{INTERNAL}rows"
+_RAW = f"{INTERNAL}raw"
+
+
+@dataclass(frozen=True, slots=True)
+class RowSecurity:
+    """The policies of a table for one role: ``seen`` is a condition over physical names, None: all
+    rows; ``masks`` are values by physical column.
+    """
+
+    table: Table
+    seen: exp.Expr | None
+    masks: Mapping[str, exp.Expr]
+    by_offset: bool = False
+
+    @staticmethod
+    def of(table: Table, context: RewriteContext) -> RowSecurity | None:
+        """The policies that the client reads a table under, None where there are none."""
+        if context.role is None or context.catalog.is_own(table.name):
+            return None
+        rights = context.rights
+        found = rights.policies_on(relation_key(table))
+        if not found:
+            return None
+        seen = None
+        masks: dict[str, exp.Expr] = {}
+        for policy in found:
+            value = _for_role(stored_expression(policy.expression), rights)
+            if policy.column:
+                masks[policy.column] = value
+            else:
+                seen = value
+        known = {c.physical for c in table.columns}
+        kept = {name: value for name, value in masks.items() if name in known}
+        return RowSecurity(table, seen, kept, context.capabilities.fences_by_offset)
+
+    @property
+    def masked(self) -> frozenset[str]:
+        """The physical names of masked columns."""
+        return frozenset(self.masks)
+
+    def seen_by(self, value_of: Mapping[str, exp.Expr]) -> exp.Expr:
+        """The condition of rows that are seen, over values by physical column."""
+        return exp.true() if self.seen is None else _with_values(self.seen, value_of)
+
+    def shown_rows(
+        self,
+        query: exp.Query,
+        names: Sequence[str],
+        raw: Iterable[Column] = (),
+        *,
+        filters: bool = True,
+    ) -> exp.Select:
+        """A query of relation rows as the role sees them; ``names`` are its columns.
+
+        Business columns have their logical names there. With ``raw`` these stored columns stand
+        beside them as they are, under names of ``raw_name``. ``filters``: leave rows out as well.
+        """
+        values = {c.physical: column(c.name, _ROWS) for c in self.table.columns}
+        by_name = {c.name: c for c in self.table.columns}
+        seen = None if self.seen is None or not filters else _with_values(self.seen, values)
+        outputs = []
+        for name in names:
+            value: exp.Expr = column(name, _ROWS)
+            stored = by_name.get(name)
+            if stored is not None and stored.physical in self.masks:
+                value = cast(_with_values(self.masks[stored.physical], values), stored.type)
+            outputs.append(named(_where_seen(value, seen), name))
+        outputs += [named(column(c.name, _ROWS), raw_name(c.physical)) for c in raw]
+        rows = exp.Subquery(this=query, alias=exp.TableAlias(this=ident(_ROWS)))
+        found = exp.select(*outputs, copy=False).from_(rows, copy=False)
+        if seen is None:
+            return found
+        condition: exp.Expr = exp.Paren(this=seen)
+        if self.by_offset:
+            return found.where(condition, copy=False).offset(0, copy=False)
+        return found.where(condition, _fence(), copy=False)
+
+
+def masked_columns(table: Table, context: RewriteContext) -> frozenset[str]:
+    """The physical names of the columns whose values the client does not see."""
+    found = RowSecurity.of(table, context)
+    return frozenset() if found is None else found.masked
+
+
+def is_restricted(tables: Iterable[int], context: RewriteContext) -> bool:
+    """Whether the client reads any of some tables, by their ids, under policies."""
+    if context.role is None:
+        return False
+    rights = context.rights
+    return any(rights.policies_on(ObjectKey(ObjectKind.TABLE, found)) for found in tables)
+
+
+def raw_name(physical: str) -> str:
+    """Under which name a statement that writes has a masked column as it is."""
+    return f"{_RAW}_{physical}"
+
+
+def check_no_raw(ast: exp.Expr, alias: str, table: Table) -> None:
+    """Raise NOT_SUPPORTED where a statement may name all that its target has, masked or not."""
+    known = {fold(c.name) for c in table.columns}
+    for node in ast.walk():
+        whole = isinstance(node, (exp.Columns, exp.PositionalColumn))
+        if isinstance(node, exp.Column):
+            name = fold(node.name)
+            whole = name.startswith(_RAW)
+            is_star = isinstance(node.this, exp.Star)
+            whole |= is_star and fold(node.table) in {fold(alias), fold(table.name.name)}
+            whole |= not node.table and name in {fold(alias), fold(table.name.name)} - known
+        elif isinstance(node, exp.Star) and not isinstance(node.parent, _PLAIN_STARS):
+            inner = node.find_ancestor(exp.Select, exp.Returning)
+            whole = inner is None
+        if whole:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"a statement that changes {table.name}, of which columns are masked, cannot use"
+                " its row as a whole",
+                advice="name the columns",
+                position=position_of(node),
+            )
+
+
+def refuse_restricted(what: str, table: Table, advice: str) -> PalimpsestError:
+    """The error for what policies cannot be applied to."""
+    return PalimpsestError(
+        Code.PRIVILEGE,
+        f"permission denied to {what} {table.name}, which has policies that apply to the role",
+        advice=advice,
+    )
+
+
+def _fence() -> exp.Expr:
+    """A condition that holds of every row, which no optimizer knows; Spark folds RAND() >= 0."""
+    moved = exp.Add(this=exp.Rand(), expression=exp.Literal.number(1))
+    return exp.GT(this=moved, expression=exp.Literal.number(0))
+
+
+def _where_seen(value: exp.Expr, seen: exp.Expr | None) -> exp.Expr:
+    if seen is None:
+        return value
+    return exp.Case(ifs=[exp.If(this=seen.copy(), true=value)])
+
+
+def _with_values(value: exp.Expr, value_of: Mapping[str, exp.Expr]) -> exp.Expr:
+    """An expression over physical names with these values in their place; others are NULL."""
+    held = exp.Paren(this=value.copy())
+    for used in list(held.find_all(exp.Column)):
+        found = value_of.get(used.name)
+        used.replace(exp.Null() if found is None else found.copy())
+    return held
+
+
+def _for_role(value: exp.Expr, rights: Rights) -> exp.Expr:
+    """An expression in which tests of roles are answered."""
+    held = exp.Paren(this=value)
+    for call in list(held.find_all(exp.Anonymous)):
+        if call.name.lower() == IS_ROLE:
+            answer = int(call.expressions[0].name) in rights.names
+            call.replace(exp.true() if answer else exp.false())
+    return held

@@ -1,0 +1,43 @@
+"""Policies on rows and columns, recognised by their tokens.
+
+ALTER TABLE [IF EXISTS] t SET ROW POLICY (condition)
+ALTER TABLE [IF EXISTS] t DROP | UNSET ROW POLICY
+ALTER TABLE [IF EXISTS] t ALTER | MODIFY [COLUMN] c SET MASKING POLICY (expression)
+ALTER TABLE [IF EXISTS] t ALTER | MODIFY [COLUMN] c DROP | UNSET MASKING POLICY
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from sqlglot.tokenizer_core import Token
+
+from rewriter.statement import SetTablePolicy
+from rewriter.syntax.token_reader import Parse, TokenReader
+
+_ADVICE = "see docs/roles.md for the form of the statement"
+
+
+def recognise_table_policy(tokens: list[Token], parse: Parse) -> SetTablePolicy | None:
+    """The statement if it sets or drops a policy on rows or a column, else None."""
+    words = [t.text.upper() for t in tokens]
+    pairs = set(pairwise(words))
+    if words[1:2] != ["TABLE"] or not pairs & {("ROW", "POLICY"), ("MASKING", "POLICY")}:
+        return None
+    reader = TokenReader(tokens, parse, 2, _ADVICE)
+    exists = reader.takes("IF", "EXISTS")
+    table, column = reader.name(), None
+    if reader.takes("ALTER") or reader.takes("MODIFY"):
+        reader.takes("COLUMN")
+        column = reader.word()
+    what = "ROW" if column is None else "MASKING"
+    if reader.takes("SET", what, "POLICY"):
+        if not reader.takes("("):
+            raise reader.error("an expression in parentheses was expected")
+        reader.place -= 1
+        value = reader.value()
+        return SetTablePolicy(table, column, value.unnest(), exists)
+    if not (reader.takes("DROP", what, "POLICY") or reader.takes("UNSET", what, "POLICY")):
+        raise reader.error(f"SET {what} POLICY (..) or DROP {what} POLICY was expected")
+    reader.ends("nothing else stands behind POLICY")
+    return SetTablePolicy(table, column, None, exists)
