@@ -43,6 +43,11 @@ test-stores: $(READY) java postgres ## The rest of the tests on PostgreSQL and H
 test-all: $(READY) java postgres ## Every test, the slow ones too
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600 $(ARGS)
 
+protocols: ## The messages of Flight SQL anew, from their .proto files
+	@python3 -m venv build/protocols && build/protocols/bin/pip install -q "grpcio-tools==1.74.0"
+	@cd gateway/servers/flight/wire && ../../../../build/protocols/bin/python -m grpc_tools.protoc \
+		-I. --python_out=. --pyi_out=. flight.proto flight_sql.proto
+
 check: lint types contracts tidy ## Lint, format, types, import contracts, architecture tests
 
 lint: $(READY)

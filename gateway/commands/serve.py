@@ -29,11 +29,12 @@ from gateway.opening.open_warehouse import OpenWarehouse
 from gateway.opening.warehouses import WAREHOUSES, TakenElsewhere
 from gateway.servers.addresses import Address, parse_address, tcp_listener
 from gateway.servers.admitting import admission_of, check_place, tls_files_of
+from gateway.servers.flight.opening import FlightOptions, check_flight, flight_port
 from gateway.servers.http.opening import HttpOptions, check_http, http_port
 from gateway.servers.log_lines import FORMATS, configure_log
 from gateway.servers.pgwire.limits import ServerLimits
 from gateway.servers.pgwire.server import PostgresServer, socket_path, unix_listener
-from gateway.servers.tls import ServerTls, TlsFiles
+from gateway.servers.tls import ServerTls
 from gateway.session.session import Session
 from gateway.sharing.folder import owner_of
 from gateway.sharing.time_zone import process_zone
@@ -81,6 +82,12 @@ _OURS = frozenset(
     "http_address",
     metavar="HOST:PORT",
     help="Also answer /healthz, /readyz and /metrics there.",
+)
+@click.option(
+    "--flight",
+    "flight_address",
+    metavar="HOST:PORT",
+    help="Also speak Arrow Flight SQL there, under TLS or with --trust-loopback.",
 )
 @click.option(
     "--http-name",
@@ -143,6 +150,7 @@ def command(
     trust_loopback: bool,
     drain: float,
     http_address: str | None,
+    flight_address: str | None,
     http_names: tuple[str, ...],
     metrics_token_file: Path | None,
     log_format: str,
@@ -177,9 +185,11 @@ def command(
         place = parse_address(address, PORT)
         tls_files = tls_files_of(tls_cert, tls_key, tls_client_ca)
         http = HttpOptions(http_address, http_names, metrics_token_file)
+        flight = FlightOptions(flight_address, tls_files, trust_loopback)
         if check:
             check_place(place, trusts=trust_loopback, has_tls=tls_files is not None)
             check_http(http)
+            check_flight(flight)
             if tls_files is not None:
                 ServerTls(tls_files, ())
             click.echo("the options are fine" if config is None else f"{config} is fine")
@@ -189,7 +199,7 @@ def command(
         opened.executor.activity.slow_s = slow_s
         allowed = limits_of(limits)
         try:
-            _serve(opened, place, socket_dir, trust_loopback, allowed, drain, http, tls_files)
+            _serve(opened, place, socket_dir, allowed, drain, http, flight)
         finally:
             WAREHOUSES.release(opened)
 
@@ -216,26 +226,30 @@ def _serve(
     opened: OpenWarehouse,
     place: Address,
     socket_dir: Path | None,
-    trust_loopback: bool,
     limits: ServerLimits,
     drain_s: float,
     http: HttpOptions,
-    tls_files: TlsFiles | None,
+    flight: FlightOptions,
 ) -> None:
     root = Path(opened.journal.place)
     folder = socket_dir or (root if root.is_dir() else Path.cwd())
-    admission = admission_of(opened.journal, place, trusts=trust_loopback, tls_files=tls_files)
-    server = PostgresServer(partial(_session, opened), limits, admission)
+    trusts = flight.trusts
+    admission = admission_of(opened.journal, place, trusts=trusts, tls_files=flight.tls)
+    open_session = partial(_session, opened)
+    server = PostgresServer(open_session, limits, admission)
     is_open = admission.trusts or admission.logins is not None
     listeners = [tcp_listener(place)] if is_open else []
     port = listeners[0].getsockname()[1] if listeners else place.port
-    with http_port(opened, http, lambda: server.connections) as (readiness, page):
+    with (
+        http_port(opened, http, lambda: server.connections) as (readiness, page),
+        flight_port(flight, admission, open_session, limits, drain_s) as flights,
+    ):
         try:
             listeners.append(unix_listener(folder, port))
             shown = [f"postgresql:///palimpsest?host={folder.resolve()}&port={port}"]
             if is_open:
                 shown.append(f"postgresql://{Address(place.host, port)}/palimpsest")
-            if trust_loopback:
+            if trusts:
                 click.echo(
                     f"WARNING: everybody on this machine may read and write through port {port}",
                     err=True,
@@ -245,7 +259,7 @@ def _serve(
                 server.listen(listener)
             place_of_socket = quote(str(folder.resolve()))
             opened.announce_server(f"palimpsest://?host={place_of_socket}&port={port}")
-            for line in (*shown, *page):
+            for line in (*shown, *flights, *page):
                 click.echo(line)
             sys.stdout.flush()
             over.wait()

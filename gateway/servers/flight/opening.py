@@ -1,0 +1,158 @@
+"""Opens the Flight SQL port of a server on a warehouse, and closes it."""
+
+from __future__ import annotations
+
+import importlib.util
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gateway.servers.addresses import Address, parse_address, tcp_listener
+from gateway.servers.admitting import check_place
+from gateway.servers.pgwire.admission import Admission
+from gateway.servers.pgwire.limits import ServerLimits
+from gateway.servers.tls import TlsFiles
+from journal.model.errors import Code, PalimpsestError
+
+if TYPE_CHECKING:
+    from gateway.servers.flight.clients import FlightClients, OpenSession
+    from gateway.servers.flight.flight_server import FlightSqlServer
+
+PORT = 8815
+_LOOK_S = 0.5
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class FlightOptions:
+    """Where the port is, None for nowhere, and how it speaks TLS."""
+
+    address: str | None
+    tls: TlsFiles | None
+    trusts: bool
+
+
+def check_flight(options: FlightOptions) -> Address | None:
+    """The address of the port; raises SETTING_VALUE for one where no port may be.
+
+    Passwords would go over it in the clear, so without TLS it takes --trust-loopback.
+    """
+    if options.address is None:
+        return None
+    place = parse_address(options.address, PORT)
+    check_place(place, trusts=options.trusts, has_tls=options.tls is not None)
+    if not options.trusts and options.tls is None:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            "clients of Flight send passwords as they are, and there is no TLS",
+            advice="give --tls-cert and --tls-key, or --trust-loopback",
+        )
+    missing = [n for n in ("google.protobuf", "pyarrow.flight") if not _is_there(n)]
+    if missing:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            f"--flight needs {' and '.join(missing)}",
+            advice="pip install 'palimpsest-gateway[flight]'",
+        )
+    return place
+
+
+@contextmanager
+def flight_port(
+    options: FlightOptions,
+    admission: Admission,
+    open_session: OpenSession,
+    limits: ServerLimits,
+    drain_s: float,
+) -> Iterator[list[str]]:
+    """Answer inside the block; the URLs of the port, if there is one.
+
+    At the end calls may run for so many seconds more. Raises SETTING_VALUE for an address that
+    cannot be had, and where nobody could log in.
+    """
+    place = check_flight(options)
+    if place is None:
+        yield []
+        return
+    if not admission.trusts and admission.logins is None:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            f"nobody could log in at {place}, for no role may log in",
+            advice="CREATE USER name PASSWORD '..' first, through the Unix socket",
+        )
+    port = _FlightPort(place, options, admission, open_session, limits)
+    try:
+        yield [port.url]
+    finally:
+        port.close(drain_s)
+
+
+class _FlightPort:
+    """A server that listens, and the thread that looks after its clients."""
+
+    def __init__(
+        self,
+        place: Address,
+        options: FlightOptions,
+        admission: Admission,
+        open_session: OpenSession,
+        limits: ServerLimits,
+    ) -> None:
+        from gateway.servers.flight.clients import FlightClients
+
+        self._options, self._limits = options, limits
+        self._logins = admission.logins
+        # gRPC would share a port with another program; an ordinary listener does not.
+        tcp_listener(place).close()
+        self.clients: FlightClients = FlightClients(open_session, limits)
+        self._place = place
+        self._server = self._listen(place)
+        self._place = Address(place.host, self._server.port)
+        self._over = threading.Event()
+        threading.Thread(target=self._watch, name="palimpsest-flight", daemon=True).start()
+
+    @property
+    def url(self) -> str:
+        """Where clients find it, as ADBC and Flight write it."""
+        scheme = "grpc+tls" if self._options.tls is not None else "grpc"
+        return f"{scheme}://{self._place}"
+
+    def close(self, drain_s: float) -> None:
+        """Take no new calls; those that run may end within so many seconds, then they stop."""
+        self.clients.is_ending = True
+        end = time.monotonic() + drain_s
+        while self.clients.is_busy and time.monotonic() < end:
+            time.sleep(_POLL_S)
+        self._over.set()
+        for client in self.clients.all():
+            self.clients.end(client)
+        stopping = threading.Thread(target=self._server.shutdown, daemon=True)
+        stopping.start()
+        stopping.join(self._limits.login_s)
+
+    def _listen(self, place: Address) -> FlightSqlServer:
+        from gateway.servers.flight.flight_server import FlightSqlServer
+        from gateway.servers.flight.login import LoginGate
+
+        files, certificates = self._options.tls, None
+        if files is not None:
+            certificates = [(files.certificate.read_bytes(), files.key.read_bytes())]
+        scheme = "grpc+tls" if certificates else "grpc"
+        gate = LoginGate(self._logins, self.clients.start)
+        return FlightSqlServer(
+            f"{scheme}://{place}", self.clients, gate, self._limits, certificates
+        )
+
+    def _watch(self) -> None:
+        while not self._over.wait(_LOOK_S):
+            self.clients.end_overdue()
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False

@@ -1,0 +1,1 @@
+"""Messages of Flight and Flight SQL, generated from the .proto files beside them."""
