@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -140,3 +141,18 @@ def test_a_revoked_grant_ends_at_once_elsewhere(con: Connection, store: Store) -
         assert other.execute("SELECT count(*) FROM t").fetchall() == [(2,)]
         con.execute("REVOKE SELECT ON t FROM ann")
         assert _state(other, "SELECT count(*) FROM t") == "42P01"
+
+
+def test_files_are_of_whoever_runs_the_gateway(con: Connection, tmp_path: Path) -> None:
+    con.execute("GRANT SELECT, INSERT ON t TO ann")
+    given, written = tmp_path / "given.csv", tmp_path / "written.csv"
+    given.write_text("3,c,30\n")
+    con.execute("SET ROLE ann")
+    assert _state(con, f"COPY t FROM '{given}'") == "42501"
+    assert _state(con, f"COPY t TO '{written}'") == "42501"
+    assert _state(con, f"COPY (SELECT 1) TO '{written}'") == "42501"
+    assert not written.exists()
+    con.execute("RESET ROLE")
+    assert con.execute(f"COPY t FROM '{given}'").rowcount == 1
+    con.execute(f"COPY t TO '{written}'")
+    assert len(written.read_text().splitlines()) == 3
