@@ -13,6 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.foreign_key import Deferral
 from journal.model.plan import Guard, Query
 from journal.model.schema import Table
 from journal.sql.relations import column, union_all
@@ -27,7 +28,7 @@ from rewriter.writing.statement_part import StatementPart
 def with_shared_tables(reads: Reads, parts: Sequence[StatementPart]) -> list[StatementPart]:
     """The parts; the last one of each table guards what all of them do to it.
 
-    Raises NOT_SUPPORTED for tables whose rows no key tells apart, or that have foreign keys.
+    Raises NOT_SUPPORTED for tables with foreign keys that act, or that may be checked later.
     """
     found = list(parts)
     for place, part in enumerate(found):
@@ -39,15 +40,18 @@ def with_shared_tables(reads: Reads, parts: Sequence[StatementPart]) -> list[Sta
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
                 f"one statement changes {part.table.name} twice",
-                advice="use two statements in one transaction; a table without foreign keys and"
-                " with a primary key may be changed by several parts",
+                advice="use two statements in one transaction; a table may be changed by several"
+                " parts unless a foreign key from or to it is deferrable, or CASCADE or SET NULL",
             )
         found[place] = replace(part, steps=(*part.steps, *_shared_guards(part.table, changes)))
     return found
 
 
 def _may_be_shared(table: Table, reads: Reads) -> bool:
-    return not table.hidden_key and table.id not in reads.context.catalog.references
+    """False if foreign keys would change rows of the table, which then are those of no part."""
+    keys = [r.key for r in reads.context.catalog.references.get(table.id, ())]
+    acts = any(k.on_delete.acts or k.on_update.acts for k in keys)
+    return not acts and all(k.deferral is Deferral.NEVER for k in keys)
 
 
 def _shared_guards(table: Table, changes: Sequence[ChangeSet]) -> list[Guard]:
@@ -76,10 +80,13 @@ def _one_change(table: Table, changes: Sequence[ChangeSet]) -> Guard:
     query = query.group_by(*[v.copy() for v in values], copy=False)
     many = exp.GT(this=exp.Count(this=exp.Star()), expression=exp.Literal.number(1))
     names = escape_format(", ".join(table.by_physical(k).name for k in table.key))
+    which = f"one row of {escape_format(str(table.name))}"
+    if not table.hidden_key:
+        which = f"the row with ({names}) = ({{0}})"
     return Guard(
         Query.of(limited(query.having(many, copy=False))),
         Code.ROW_TWICE,
-        f"two parts of the statement change the row with ({names}) = ({{0}})",
+        f"two parts of the statement change {which}",
         "change each row in one of them",
     )
 
