@@ -11,7 +11,7 @@ from sqlglot import exp
 from journal.model import policy
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Fetch, Query, StatementKind, StatementPlan
-from journal.model.schema import Relation, Table, TableName, View, fold
+from journal.model.schema import OWN_SCHEMA, Relation, Table, TableName, View, fold
 from journal.sql.relations import column
 from rewriter.context import RewriteContext
 from rewriter.definitions.descriptions import (
@@ -124,8 +124,7 @@ def _tables(statement: Show, reads: Reads) -> exp.Query:
     context = reads.context
     found = sorted(reads.seen_catalog().relations.values(), key=lambda r: r.name.key)
     if statement.what == "ALL TABLES":
-        rows = [(context.catalog.database, r.name.schema, r.name.name) for r in found]
-        return constant_rows(("database", "schema", "name"), rows)
+        return _all_tables(reads)
     schema = statement.schema or context.default_schema
     system = [TableName(fold(schema), name) for name in system_names(schema)]
     inside = [r for r in found if r.name.key[0] == fold(schema)]
@@ -140,6 +139,35 @@ def _tables(statement: Show, reads: Reads) -> exp.Query:
         return constant_rows(("namespace", "tableName", "isTemporary"), spark)
     title = f"Tables_in_{schema}" if context.dialect == "mysql" else "name"
     return constant_rows((title,), [(n.name,) for n in names])
+
+
+def _all_tables(reads: Reads) -> exp.Query:
+    """DuckDB's list of all tables, with the columns of each."""
+    catalog = reads.context.catalog
+
+    def listed(name: str) -> exp.Expr:
+        values = exp.Order(
+            this=column(name, "c"), expressions=[exp.Ordered(this=column("position", "c"))]
+        )
+        return exp.ArrayAgg(this=values)
+
+    place = [column("schema", "c"), column("table", "c")]
+    temporary = exp.EQ(this=column("schema", "c"), expression=exp.Literal.string(OWN_SCHEMA))
+    query = exp.select(
+        exp.alias_(exp.Literal.string(catalog.database), "database"),
+        exp.alias_(place[0].copy(), "schema"),
+        exp.alias_(place[1].copy(), "name"),
+        exp.alias_(listed("name"), "column_names"),
+        exp.alias_(listed("type"), "column_types"),
+        exp.alias_(temporary, "temporary"),
+    )
+    source = exp.alias_(exp.table_("columns", db="system"), "c", table=True)
+    query = query.from_(source).group_by(*place).order_by(*[p.copy() for p in place])
+    root = exp.Subquery(this=query)
+    reads.rewrite(root)
+    found = root.this
+    assert isinstance(found, exp.Query)
+    return found
 
 
 def _columns(statement: Show, reads: Reads) -> StatementPlan:

@@ -1,6 +1,6 @@
 """SHOW and EXPLAIN, recognised by their tokens: sqlglot knows them in few dialects.
 
-SHOW [FULL] TABLES | VIEWS [FROM|IN schema]     SHOW ALL TABLES
+SHOW [FULL] TABLES | VIEWS [FROM|IN schema]     SHOW ALL TABLES | DESCRIBE
 SHOW COLUMNS FROM|IN t     SHOW CREATE TABLE|VIEW t     SHOW SCHEMAS | DATABASES
 SHOW INDEXES [FROM|IN t]
 SHOW POLICIES     SHOW POLICY [FOR] t     DESCRIBE POLICY t     SHOW TBLPROPERTIES t
@@ -72,8 +72,10 @@ def show(tokens: list[Token], parse: Parse) -> Show | ShowSetting:
 
 
 def describe(tokens: list[Token], parse: Parse) -> Show | None:
-    """DESCRIBE POLICY t; None for every other DESCRIBE."""
+    """DESCRIBE POLICY t, and DuckDB's DESCRIBE of all tables; None for every other DESCRIBE."""
     words = [t.text.upper() for t in tokens]
+    if words == ["DESCRIBE"]:
+        return Show("ALL TABLES")
     if words[1:2] != ["POLICY"] or len(words) < 3 or words[2] == ".":
         return None
     return Show("POLICY", _table(tokens[2:], parse))
