@@ -425,10 +425,7 @@ class Reads:
         query = dialects.stored(view.query)
         assert isinstance(query, exp.Query)
         root = exp.Subquery(this=query)
-        outer, self._depth = self.context, self._depth + 1
-        self.context = outer.in_schema(view.name.schema)
-        self.rewrite(root)
-        self.context, self._depth = outer, self._depth - 1
+        self.rewrite_in(root, view.name.schema)
         query = root.this
         assert isinstance(query, exp.Query)
         self.names.add(view.name)
@@ -436,6 +433,13 @@ class Reads:
             alias = exp.TableAlias(this=ident("v"), columns=[ident(c) for c in view.columns])
             return exp.select("*").from_(exp.Subquery(this=query, alias=alias))
         return query
+
+    def rewrite_in(self, root: exp.Subquery, schema: str) -> None:
+        """Rewrite what stands in a view of that schema, where names without one mean its own."""
+        outer, self._depth = self.context, self._depth + 1
+        self.context = outer.in_schema(schema)
+        self.rewrite(root)
+        self.context, self._depth = outer, self._depth - 1
 
     def _replace_with(self, table: exp.Table, query: exp.Query, name: str | None = None) -> None:
         alias = table.args.get("alias") or exp.TableAlias(this=ident(name or source_name(table)))

@@ -13,18 +13,20 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import P_SNAPSHOT, Fetch, Query, Stage, StatementKind, StatementPlan, Step
-from journal.model.schema import Table, fold
+from journal.model.schema import Table, View, fold
 from journal.model.trees import copy_tree
 from journal.sql.relations import column, union_all, version_value
 from journal.sql.sql import relation, select
 from rewriter.context import RewriteContext
 from rewriter.functions import is_aggregate
-from rewriter.name_resolution import find_table, is_cte, is_nested, position_of
+from rewriter.name_resolution import find_table, is_cte, is_nested, position_of, table_name
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, old_name
+from rewriter.writing.claimed_views import ClaimedView
 from rewriter.writing.reference_values import column_places
 from rewriter.writing.target import AliasedTable
 
+_Target = AliasedTable | ClaimedView
 _PLAIN = frozenset({"this", "db", "catalog", "alias"})
 _WHOLE = ("distinct", "group", "having", "qualify", "windows")
 
@@ -72,7 +74,7 @@ def rewrite_claims(ast: exp.Select, context: RewriteContext) -> StatementPlan:
 
 
 def _claimed_rows(
-    ast: exp.Select, place: int, target: AliasedTable, reads: Reads, *, alone: bool
+    ast: exp.Select, place: int, target: _Target, reads: Reads, *, alone: bool
 ) -> exp.Query:
     """The rows of one table that the query reads, as staged old values."""
     query = copy_tree(ast)
@@ -86,13 +88,16 @@ def _claimed_rows(
     node = _sources(query)[place].node
     where = ast.args.get("where")
     keys = None
-    if where is not None:
+    if where is not None and isinstance(target, AliasedTable):
         keys = target.keys_in(where.this, alone=alone)
     marker = exp.Placeholder(this="target")
     node.replace(marker)
     root = exp.Subquery(this=query)
     reads.rewrite(root)
-    marker.replace(target.relation(reads, keys))
+    if isinstance(target, AliasedTable):
+        marker.replace(target.relation(reads, keys))
+    else:
+        marker.replace(target.relation(reads))
     names = [*_names(target.table), OLD_VERSION]
     version = version_value(target.table, exp.Placeholder(this=P_SNAPSHOT))
     committed = exp.LTE(this=column(OLD_VERSION, "i"), expression=version)
@@ -149,7 +154,7 @@ def _named(lock: exp.Lock, sources: list[_Source]) -> list[_Source]:
     return found
 
 
-def _target(source: _Source, context: RewriteContext) -> AliasedTable:
+def _target(source: _Source, context: RewriteContext) -> _Target:
     node = source.node
     what = None
     if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
@@ -162,6 +167,9 @@ def _target(source: _Source, context: RewriteContext) -> AliasedTable:
         what = "a table with further clauses"
     if what is not None or not isinstance(node, exp.Table):
         raise _refusal(f"FOR UPDATE of {what}", "name the tables to claim: FOR UPDATE OF t", node)
+    found = context.catalog.get(table_name(node, context))
+    if isinstance(found, View):
+        return ClaimedView.of(found, node, context)
     return AliasedTable.of(find_table(node, context), node, context)
 
 

@@ -74,6 +74,36 @@ def test_claims_of_different_rows_and_tables(store: Store, con: Connection) -> N
 
 
 @pytest.mark.also_on("hive")
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT who FROM s.called WHERE who = 'b'",
+        "SELECT name FROM everybody WHERE name = 'b'",
+        "SELECT who FROM s.called ORDER BY who DESC LIMIT 1",
+        "SELECT x.who FROM s.called AS x JOIN shifts ON x.who <> shifts.name WHERE x.who = 'b'",
+    ],
+)
+def test_rows_of_a_simple_view_are_claimed(store: Store, con: Connection, query: str) -> None:
+    other = store.connect()
+    con.execute("INSERT INTO shifts VALUES (1, 'a')")
+    con.execute("CREATE SCHEMA s")
+    home = con.session.settings.schema
+    con.execute(
+        f"CREATE VIEW s.called (who, length) AS SELECT name, length(name) FROM {home}.doctors AS d"
+        f" WHERE d.on_call AND name IN (SELECT name FROM {home}.doctors)"
+    )
+    con.execute("CREATE VIEW everybody AS SELECT * FROM doctors")
+    for changed, end in (("b", "40001"), ("c", "ok")):
+        con.execute("BEGIN")
+        assert rows(con, f"{query} FOR UPDATE") == [("b",)]
+        other.execute(f"UPDATE doctors SET on_call = TRUE WHERE name = '{changed}'")
+        if end == "ok":
+            con.execute("COMMIT")
+        else:
+            assert _state(con, "COMMIT") == end
+
+
+@pytest.mark.also_on("hive")
 def test_alone_it_only_reads(con: Connection) -> None:
     before = rows(con, "SELECT count(*) FROM doctors_journal")
     assert len(rows(con, "SELECT * FROM doctors FOR UPDATE")) == 3
@@ -95,10 +125,12 @@ def test_alone_it_only_reads(con: Connection) -> None:
         "SELECT * FROM doctors d LEFT JOIN shifts s ON d.name = s.name FOR UPDATE",
         "SELECT * FROM (SELECT * FROM doctors) q FOR UPDATE",
         "WITH q AS (SELECT * FROM doctors) SELECT * FROM q FOR UPDATE",
+        "SELECT * FROM counted FOR UPDATE",
         "BEGIN ISOLATION LEVEL SERIALIZABLE",
     ],
 )
 def test_what_is_refused(con: Connection, sql: str) -> None:
+    con.execute("CREATE VIEW counted AS SELECT on_call, count(*) AS n FROM doctors GROUP BY ALL")
     assert _state(con, sql) == "0A000"
 
 
