@@ -40,7 +40,7 @@ class ClaimedView:
 
     @staticmethod
     def of(view: View, node: exp.Table, context: RewriteContext) -> ClaimedView:
-        """The view that a table reference names; raises NOT_SUPPORTED for one that is not simple."""
+        """The view that a table reference names; raises NOT_SUPPORTED if it is not simple."""
         query = dialects.stored(view.query)
         source = _only_table(query)
         if source is not None:

@@ -14,6 +14,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -30,17 +31,22 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--causes", type=int, default=40, help="how many causes are printed")
     parser.add_argument("--json", type=Path, help="file of differences, one JSON object a line")
+    parser.add_argument("--every", type=int, default=1, help="take each so manieth file only")
     options = parser.parse_args()
     files = [str(file.resolve()) for place in options.places for file in _files(place)]
+    files = files[:: options.every]
 
     def run(file: str) -> dict[str, Any]:
         return compare_in_process(file, options.url, str(options.root), options.seconds)
 
-    with ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(run, files))
-    if options.json is not None:
-        found = (json.dumps(d) for r in results for d in r.get("differences", ()))
-        options.json.write_text("".join(f"{line}\n" for line in found))
+    results: list[dict[str, Any]] = []
+    with ThreadPoolExecutor(options.jobs) as pool, ExitStack() as stack:
+        report = stack.enter_context(options.json.open("w")) if options.json is not None else None
+        for result in pool.map(run, files):
+            results.append(result)
+            if report is not None:
+                report.writelines(f"{json.dumps(d)}\n" for d in result.get("differences", ()))
+                report.flush()
     sys.stdout.write("\n".join(_summary(results, options.causes)) + "\n")
     return int(any("lost" in result for result in results))
 

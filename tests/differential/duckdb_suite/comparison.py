@@ -26,7 +26,9 @@ INTERNAL = {
     "extensions and secrets": r"^\s*(INSTALL|LOAD|UPDATE EXT|(CREATE|DROP) (\w+ )*SECRET)\b",
     "storage of DuckDB": r"pragma_storage_info|pragma_database_size|duckdb_(temporary|memory|opt)"
     r"|duckdb_(variables|functions|types|keywords|extensions|secrets|log)|pragma_\w+\(|\bstats\(",
-    "settings of the engine": r"^\s*(RESET|SET)\s+(GLOBAL |SESSION |LOCAL )?(debug_|threads|memory"
+    "rowid": r"\browid\b",
+    "settings of the engine": r"current_setting\(|USING COMPRESSION|duckdb_prepared|"
+    r"^\s*(RESET|SET)\s+(GLOBAL |SESSION |LOCAL )?(debug_|threads|memory"
     r"|disabled|max_|preserve_insertion|enable_|temp_dir|perfect|prefer_|ordered_agg|checkpoint"
     r"|wal_|pivot_|force_|explain|profil|custom_|storage|allow_|external|async|http|arrow|index_"
     r"|dynamic|merge_join|nested_loop|late_|catalog_|partitioned|write_|zstd|home|extension|auto"
