@@ -12,7 +12,7 @@ WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java postgres demo shell test test-stores test-all check lint types contracts tidy fmt bench docs docs-check clean
+.PHONY: help setup java postgres demo shell test test-stores test-all check lint types contracts tidy fmt bench docs docs-check thrift clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -77,6 +77,10 @@ docs: $(READY) ## Renew the pages that are made from the code
 docs-check: $(READY) ## Links, error codes and every block of README and docs
 	@$(BIN)/python -m pytest -q tests/docs tests/architecture/test_docs.py \
 		tests/architecture/test_errors_documented.py
+
+thrift: ## Write the structures of HiveServer2's protocol anew (needs thrift-compiler 0.17)
+	@thrift --gen py -out $(or $(TMPDIR),/tmp) gateway/servers/hive/wire/hive_service.thrift
+	@cp $(or $(TMPDIR),/tmp)/hive_service/ttypes.py gateway/servers/hive/wire/ttypes.py
 
 clean: ## Remove the virtual environment and every cache
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist

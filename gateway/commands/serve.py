@@ -30,6 +30,7 @@ from gateway.opening.warehouses import WAREHOUSES, TakenElsewhere
 from gateway.servers.addresses import Address, parse_address, tcp_listener
 from gateway.servers.admitting import admission_of, check_place, tls_files_of
 from gateway.servers.flight.opening import FlightOptions, check_flight, flight_port
+from gateway.servers.hive.opening import HiveOptions, check_hive, hive_port
 from gateway.servers.http.opening import HttpOptions, check_http, http_port
 from gateway.servers.log_lines import FORMATS, configure_log
 from gateway.servers.pgwire.limits import ServerLimits
@@ -76,6 +77,12 @@ _OURS = frozenset(
     show_default=True,
     metavar="SECONDS",
     help="How long statements may still run when the server is told to end.",
+)
+@click.option(
+    "--hive",
+    "hive_address",
+    metavar="HOST:PORT",
+    help="Also speak HiveServer2's binary protocol there, for beeline, JDBC, PyHive and impyla.",
 )
 @click.option(
     "--http",
@@ -149,6 +156,7 @@ def command(
     socket_dir: Path | None,
     trust_loopback: bool,
     drain: float,
+    hive_address: str | None,
     http_address: str | None,
     flight_address: str | None,
     http_names: tuple[str, ...],
@@ -186,10 +194,12 @@ def command(
         tls_files = tls_files_of(tls_cert, tls_key, tls_client_ca)
         http = HttpOptions(http_address, http_names, metrics_token_file)
         flight = FlightOptions(flight_address, tls_files, trust_loopback)
+        hive = HiveOptions(hive_address, trust_loopback, tls_files)
         if check:
             check_place(place, trusts=trust_loopback, has_tls=tls_files is not None)
             check_http(http)
             check_flight(flight)
+            check_hive(hive)
             if tls_files is not None:
                 ServerTls(tls_files, ())
             click.echo("the options are fine" if config is None else f"{config} is fine")
@@ -199,7 +209,7 @@ def command(
         opened.executor.activity.slow_s = slow_s
         allowed = limits_of(limits)
         try:
-            _serve(opened, place, socket_dir, allowed, drain, http, flight)
+            _serve(opened, place, socket_dir, allowed, drain, http, flight, hive)
         finally:
             WAREHOUSES.release(opened)
 
@@ -230,12 +240,14 @@ def _serve(
     drain_s: float,
     http: HttpOptions,
     flight: FlightOptions,
+    hive: HiveOptions,
 ) -> None:
     root = Path(opened.journal.place)
     folder = socket_dir or (root if root.is_dir() else Path.cwd())
     trusts = flight.trusts
     admission = admission_of(opened.journal, place, trusts=trusts, tls_files=flight.tls)
-    open_session = partial(_session, opened)
+    open_session = partial(_session, opened, "postgres")
+    open_hive = partial(_session, opened, "hive")
     server = PostgresServer(open_session, limits, admission)
     is_open = admission.trusts or admission.logins is not None
     listeners = [tcp_listener(place)] if is_open else []
@@ -243,6 +255,7 @@ def _serve(
     with (
         http_port(opened, http, lambda: server.connections) as (readiness, page),
         flight_port(flight, admission, open_session, limits, drain_s) as flights,
+        hive_port(hive, admission, open_hive, limits, drain_s) as hives,
     ):
         try:
             listeners.append(unix_listener(folder, port))
@@ -259,7 +272,7 @@ def _serve(
                 server.listen(listener)
             place_of_socket = quote(str(folder.resolve()))
             opened.announce_server(f"palimpsest://?host={place_of_socket}&port={port}")
-            for line in (*shown, *flights, *page):
+            for line in (*shown, *flights, *hives, *page):
                 click.echo(line)
             sys.stdout.flush()
             over.wait()
@@ -272,13 +285,14 @@ def _serve(
 
 def _session(
     opened: OpenWarehouse,
+    dialect: str,
     user: str | None,
     application: str | None,
     given: Mapping[str, str],
     role: Role | None,
 ) -> Session:
-    """A session of the PostgreSQL dialect, with the settings that its client starts with."""
-    session = opened.session(Settings(), dialect="postgres", autocommit=True, user=user)
+    """A session of a dialect, with the settings that its client starts with."""
+    session = opened.session(Settings(), dialect=dialect, autocommit=True, user=user)
     settings = session.settings
     if role is not None:
         session.user = role.name

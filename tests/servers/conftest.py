@@ -23,6 +23,8 @@ class Server:
     process: subprocess.Popen[str]
     folder: Path
     port: int
+    lines: tuple[str, ...] = ()
+    """What else it has written: the URLs of other ports."""
 
     @property
     def dsn(self) -> str:
@@ -46,10 +48,12 @@ def launch(folder: Path, *options: str) -> Server:
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
     assert process.stdout is not None
+    more = "--hive" in options
     for line in process.stdout:
         found = re.fullmatch(r"postgresql://127\.0\.0\.1:(\d+)/palimpsest\n", line)
         if found:
-            return Server(process, folder / "w", int(found[1]))
+            lines = (process.stdout.readline().strip(),) if more else ()
+            return Server(process, folder / "w", int(found[1]), lines)
     raise AssertionError(process.communicate(timeout=_START_S)[1])
 
 
