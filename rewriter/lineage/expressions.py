@@ -1,0 +1,187 @@
+"""The sources of an expression."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from sqlglot import exp
+
+from rewriter.lineage.scope import Scope, fold
+from rewriter.lineage.sources import (
+    AGGREGATION,
+    CONDITIONAL,
+    NONE,
+    SORT,
+    TRANSFORMATION,
+    WINDOW,
+    Cell,
+    Relation,
+    Sources,
+    Untraceable,
+    deciding,
+    passed,
+)
+
+ReadQuery = Callable[[exp.Expr, Scope], Relation]
+_MASKS = frozenset(
+    {"md5", "sha", "sha1", "sha2", "sha224", "sha256", "sha384", "sha512", "crc32", "hash"}
+    | {"xxhash64", "murmur_hash", "mask", "mask_hash", "mask_first_n", "mask_last_n"}
+    | {"mask_show_first_n", "mask_show_last_n", "hmac", "digest", "farm_fingerprint"}
+)
+_SAME = (exp.Alias, exp.Paren, exp.PropertyEQ, exp.PivotAlias)
+_AGGREGATES = frozenset(
+    {"collect_list", "collect_set", "group_concat", "listagg", "percentile_approx", "corr"}
+)
+
+
+class ExpressionReader:
+    """Reads expressions in one scope; ``query`` reads the queries within them."""
+
+    def __init__(self, scope: Scope, query: ReadQuery) -> None:
+        self.scope = scope
+        self._query = query
+
+    def cell(self, node: exp.Expr) -> Cell:
+        """What a value comes from."""
+        try:
+            return Cell(self.sources(node))
+        except Untraceable as error:
+            return Cell(unknown=str(error))
+
+    def deciding(self, nodes: Iterable[exp.Expr], subtype: str) -> Sources:
+        """What expressions decide with, of a subtype; what cannot be told is left out."""
+        found: set[tuple[str, str, str, str, bool]] = set()
+        for node in nodes:
+            try:
+                found |= deciding(self.sources(node), subtype)
+            except Untraceable:
+                # The columns of the result say so themselves; a filter has no line of its own.
+                continue
+        return frozenset(found)  # type: ignore[arg-type]
+
+    def sources(self, node: exp.Expr) -> Sources:
+        """The sources of a value; raises Untraceable."""
+        if isinstance(node, (exp.Literal, exp.Boolean, exp.Null, exp.DataType, exp.Var)):
+            return NONE
+        if isinstance(node, exp.Column):
+            return self._column(node)
+        if isinstance(node, _SAME):
+            return self.sources(node.this)
+        reader = _READERS.get(type(node))
+        if reader is not None:
+            return reader(self, node)
+        if isinstance(node, (exp.Query, exp.Subquery)):
+            return self._scalar_query(node)
+        if isinstance(node, exp.AggFunc) or _name_of(node) in _AGGREGATES:
+            return passed(self._parts(node), AGGREGATION, masking=isinstance(node, exp.Count))
+        return passed(self._parts(node), TRANSFORMATION, masking=_name_of(node) in _MASKS)
+
+    def _column(self, node: exp.Column) -> Sources:
+        if isinstance(node.this, exp.Star):
+            return NONE
+        cell, fields = self.scope.cell(node)
+        if cell.unknown is not None:
+            raise Untraceable(cell.unknown)
+        return passed(cell.sources, TRANSFORMATION) if fields else cell.sources
+
+    def _parts(self, node: exp.Expr) -> Sources:
+        found: set[object] = set()
+        for part in node.iter_expressions():
+            if isinstance(part, exp.Order):
+                if part.this is not None:
+                    found |= self.sources(part.this)
+                for ordered in part.expressions:
+                    found |= deciding(self._parts(ordered), SORT)
+            else:
+                found |= self.sources(part)
+        return frozenset(found)  # type: ignore[arg-type]
+
+    def _scalar_query(self, node: exp.Expr) -> Sources:
+        found = self._query(node, self.scope)
+        if found.open:
+            raise Untraceable(f"the columns of {', '.join(found.open)} are not known")
+        sources: set[object] = set(found.influences)
+        for cell in found.cells:
+            if cell.unknown is not None:
+                raise Untraceable(cell.unknown)
+            sources |= cell.sources
+        return frozenset(sources)  # type: ignore[arg-type]
+
+    def _case(self, node: exp.Expr) -> Sources:
+        assert isinstance(node, exp.Case)
+        found: set[object] = set()
+        if node.this is not None:
+            found |= deciding(self.sources(node.this), CONDITIONAL)
+        for branch in node.args["ifs"]:
+            found |= deciding(self.sources(branch.this), CONDITIONAL)
+            found |= passed(self.sources(branch.args["true"]), TRANSFORMATION)
+        if node.args.get("default") is not None:
+            found |= passed(self.sources(node.args["default"]), TRANSFORMATION)
+        return frozenset(found)  # type: ignore[arg-type]
+
+    def _if(self, node: exp.Expr) -> Sources:
+        found: set[object] = set(deciding(self.sources(node.this), CONDITIONAL))
+        for name in ("true", "false"):
+            if node.args.get(name) is not None:
+                found |= passed(self.sources(node.args[name]), TRANSFORMATION)
+        return frozenset(found)  # type: ignore[arg-type]
+
+    def _window(self, node: exp.Expr) -> Sources:
+        found: set[object] = set(passed(self.sources(node.this), TRANSFORMATION))
+        order = node.args.get("order")
+        for part in (*node.args.get("partition_by", []), *(order.expressions if order else [])):
+            found |= deciding(self.sources(part), WINDOW)
+        return frozenset(found)  # type: ignore[arg-type]
+
+    def _filtered(self, node: exp.Expr) -> Sources:
+        condition = node.expression
+        where = condition.this if isinstance(condition, exp.Where) else condition
+        return self.sources(node.this) | deciding(self.sources(where), CONDITIONAL)
+
+    def _within_group(self, node: exp.Expr) -> Sources:
+        order = node.expression
+        parts = order.expressions if isinstance(order, exp.Order) else [order]
+        found = set(self.sources(node.this))
+        for part in parts:
+            found |= passed(self.sources(part), AGGREGATION)
+        return frozenset(found)
+
+    def _dot(self, node: exp.Expr) -> Sources:
+        return passed(self.sources(node.this), TRANSFORMATION)
+
+    def _lambda(self, node: exp.Expr) -> Sources:
+        names = {fold(name) for name in node.expressions} - self.scope.bound
+        self.scope.bound |= names
+        try:
+            return self.sources(node.this)
+        finally:
+            self.scope.bound -= names
+
+    def _exists(self, node: exp.Expr) -> Sources:
+        found = self._query(node.this, self.scope) if isinstance(node.this, exp.Query) else None
+        return found.influences if found is not None else passed(self._parts(node), TRANSFORMATION)
+
+    def _no_sources(self, _node: exp.Expr) -> Sources:
+        return NONE
+
+
+def _name_of(node: exp.Expr) -> str:
+    if isinstance(node, exp.Anonymous):
+        return str(node.this).lower()
+    return node.sql_name().lower() if isinstance(node, exp.Func) else ""
+
+
+_READERS: dict[type[exp.Expr], Callable[[ExpressionReader, exp.Expr], Sources]] = {
+    exp.Case: ExpressionReader._case,
+    exp.If: ExpressionReader._if,
+    exp.Window: ExpressionReader._window,
+    exp.Filter: ExpressionReader._filtered,
+    exp.WithinGroup: ExpressionReader._within_group,
+    exp.Dot: ExpressionReader._dot,
+    exp.Lambda: ExpressionReader._lambda,
+    exp.Exists: ExpressionReader._exists,
+    exp.Star: ExpressionReader._no_sources,
+    exp.Identifier: ExpressionReader._no_sources,
+    exp.Placeholder: ExpressionReader._no_sources,
+    exp.Parameter: ExpressionReader._no_sources,
+}

@@ -1,0 +1,246 @@
+"""The columns of a query, each with what it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from rewriter.lineage.expressions import ExpressionReader
+from rewriter.lineage.from_clause import FromReader
+from rewriter.lineage.scope import Environment, Scope, fold
+from rewriter.lineage.sources import (
+    FILTER,
+    GROUP_BY,
+    NONE,
+    SORT,
+    TRANSFORMATION,
+    Cell,
+    Relation,
+    Sources,
+    Untraceable,
+    deciding,
+    passed,
+    united,
+)
+
+_ROUNDS_MAX = 10
+TableReader = Callable[[exp.Table], Relation]
+NameGiver = Callable[[exp.Expr, int], str]
+
+
+class QueryReader:
+    """Reads queries; ``tables`` gives relations of tables, ``names`` names of outputs without."""
+
+    def __init__(self, tables: TableReader, names: NameGiver) -> None:
+        self._tables = tables
+        self._names = names
+
+    def read(
+        self, query: exp.Expr, parent: Scope | None = None, around: Environment | None = None
+    ) -> Relation:
+        """The relation of a query; raises Untraceable where nothing of it can be told."""
+        around = self.environment(query, parent, around or {})
+        match query:
+            case exp.Subquery():
+                found = self._subquery(query, parent, around)
+            case exp.SetOperation():
+                found = self._set_operation(query, parent, around)
+            case exp.Select():
+                found = self._select(query, parent, around)
+            case exp.Values():
+                found = self.values(query, Scope(parent))
+            case exp.Table():
+                reader = FromReader(self, Scope(parent), around)
+                found = reader.table(query)
+            case _:
+                raise Untraceable(f"{query.key.upper()} is no query that can be followed")
+        return found
+
+    def table(self, node: exp.Table) -> Relation:
+        """The relation of a table that is no common table expression."""
+        return self._tables(node)
+
+    def values(self, node: exp.Values, scope: Scope) -> Relation:
+        """The relation of a VALUES, whose rows may have queries in them."""
+        reader = self._expressions(scope, {})
+        rows = [row.expressions or [row] for row in node.expressions]
+        width = len(rows[0]) if rows else 0
+        cells = [united(reader.cell(row[place]) for row in rows) for place in range(width)]
+        names = [f"col{place + 1}" for place in range(width)]
+        alias = node.args.get("alias")
+        return Relation(names, cells).named([fold(c) for c in alias.columns] if alias else [])
+
+    def _expressions(self, scope: Scope, around: Environment) -> ExpressionReader:
+        return ExpressionReader(scope, lambda query, parent: self.read(query, parent, around))
+
+    def environment(
+        self, query: exp.Expr, parent: Scope | None, around: Environment
+    ) -> Environment:
+        """The relations of a WITH clause beside those around it."""
+        clause = query.args.get("with_")
+        if clause is None:
+            return around
+        known = dict(around)
+        for cte in clause.expressions:
+            name = fold(cte.alias)
+            columns = [fold(c) for c in cte.args["alias"].columns]
+            if clause.recursive and isinstance(cte.this, exp.SetOperation):
+                known[name] = self._recursive(cte.this, name, columns, parent, known)
+            else:
+                known[name] = _renamed(self.read(cte.this, parent, known), columns)
+        return known
+
+    def _recursive(
+        self,
+        union: exp.SetOperation,
+        name: str,
+        columns: Sequence[str],
+        parent: Scope | None,
+        around: dict[str, Relation],
+    ) -> Relation:
+        """A query that reads itself: what it gives is read again until nothing is added."""
+        found = _renamed(self.read(union.this, parent, around), columns)
+        for _ in range(_ROUNDS_MAX):
+            again = self.read(union.expression, parent, {**around, name: found})
+            cells = [united(pair) for pair in zip(found.cells, again.cells, strict=False)]
+            grown = Relation(found.names, cells, found.influences | again.influences)
+            if grown == found:
+                break
+            found = grown
+        return found
+
+    def _subquery(self, query: exp.Subquery, parent: Scope | None, around: Environment) -> Relation:
+        inner = query.this
+        if isinstance(inner, exp.Table) or query.args.get("joins"):
+            scope = Scope(parent)
+            reader = FromReader(self, scope, around)
+            reader.add(query)
+            return reader.all_columns()
+        found = self.read(inner, parent, around)
+        return _renamed(found, [fold(c) for c in query.alias_column_names])
+
+    def _set_operation(
+        self, query: exp.SetOperation, parent: Scope | None, around: Environment
+    ) -> Relation:
+        left = self.read(query.this, parent, around)
+        right = self.read(query.expression, parent, around)
+        influences = left.influences | right.influences
+        if left.open or right.open:
+            return Relation(influences=influences, open=(*left.open, *right.open))
+        if not isinstance(query, exp.Union):
+            # The right side only says which rows of the left side stay.
+            kept = deciding((s for cell in right.cells for s in cell.sources), FILTER)
+            return Relation(left.names, left.cells, influences | kept)
+        if query.args.get("by_name"):
+            names = list(dict.fromkeys([*left.names, *right.names]))
+            cells = [
+                united(side.by_name[name] for side in (left, right) if name in side.by_name)
+                for name in names
+            ]
+            return Relation(names, cells, influences)
+        if len(left.cells) != len(right.cells):
+            raise Untraceable("the branches of a UNION differ in their number of columns")
+        cells = [united(pair) for pair in zip(left.cells, right.cells, strict=True)]
+        return Relation(left.names, cells, influences)
+
+    def _select(self, query: exp.Select, parent: Scope | None, around: Environment) -> Relation:
+        scope = Scope(parent)
+        from_reader = FromReader(self, scope, around)
+        influences = from_reader.read(query)
+        reader = self._expressions(scope, around)
+        names: list[str] = []
+        cells: list[Cell] = []
+        opens: tuple[str, ...] = ()
+        for place, node in enumerate(query.expressions):
+            if isinstance(node, exp.QueryTransform):
+                return _script(node, reader, influences)
+            star = _star_of(node)
+            if star is not None:
+                found = from_reader.star(node, star, reader)
+                opens += found.open
+                names += found.names
+                cells += found.cells
+                continue
+            cell = reader.cell(node)
+            name = _given_name(node) or self._names(node, place)
+            names.append(name)
+            cells.append(cell)
+            if isinstance(node, exp.Alias):
+                scope.aliases.setdefault(name, cell)
+        influences |= self._decided(query, reader, cells)
+        if opens:
+            return Relation(names, cells, influences, opens)
+        return Relation(names, cells, influences)
+
+    def _decided(
+        self, query: exp.Select, reader: ExpressionReader, cells: Sequence[Cell]
+    ) -> Sources:
+        """What the clauses of a query decide its rows with."""
+        found = NONE
+        for name in ("where", "having", "qualify"):
+            clause = query.args.get(name)
+            if clause is not None:
+                found |= reader.deciding([clause.this], FILTER)
+        group = query.args.get("group")
+        if group is not None:
+            sets = [
+                part
+                for name in ("expressions", "cube", "rollup", "grouping_sets")
+                for part in (group.args.get(name) or [])
+                if isinstance(part, exp.Expr)
+            ]
+            found |= self._by_place(sets, reader, cells, GROUP_BY)
+        distinct = query.args.get("distinct")
+        if distinct is not None and distinct.args.get("on") is not None:
+            found |= reader.deciding([distinct.args["on"]], GROUP_BY)
+        for name in ("order", "sort", "cluster", "distribute"):
+            clause = query.args.get(name)
+            if clause is not None:
+                parts = [p.this if isinstance(p, exp.Ordered) else p for p in clause.expressions]
+                found |= self._by_place(parts, reader, cells, SORT)
+        return found
+
+    def _by_place(
+        self,
+        parts: Sequence[exp.Expr],
+        reader: ExpressionReader,
+        cells: Sequence[Cell],
+        subtype: str,
+    ) -> Sources:
+        """What GROUP BY or ORDER BY decide with; a number means an output."""
+        found = NONE
+        for part in parts:
+            if isinstance(part, exp.Literal) and not part.is_string and part.name.isdigit():
+                place = int(part.name) - 1
+                if 0 <= place < len(cells):
+                    found |= deciding(cells[place].sources, subtype)
+            else:
+                found |= reader.deciding([part], subtype)
+        return found
+
+
+def _star_of(node: exp.Expr) -> exp.Star | None:
+    if isinstance(node, exp.Star):
+        return node
+    if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+        return node.this
+    return None
+
+
+def _given_name(node: exp.Expr) -> str:
+    """The alias of an output, or the name of the column that it is; empty for others."""
+    return fold(node.alias_or_name) if isinstance(node, (exp.Alias, exp.Column, exp.Dot)) else ""
+
+
+def _renamed(found: Relation, columns: Sequence[str]) -> Relation:
+    return found.named(columns) if columns else found
+
+
+def _script(node: exp.QueryTransform, reader: ExpressionReader, influences: Sources) -> Relation:
+    """SELECT TRANSFORM: a program makes each output of all inputs."""
+    made = united(reader.cell(part) for part in node.expressions)
+    cell = Cell(passed(made.sources, TRANSFORMATION), made.unknown)
+    schema = node.args.get("schema")
+    names = [fold(part) for part in schema.expressions] if schema is not None else ["key", "value"]
+    return Relation(names, [cell] * len(names), influences)

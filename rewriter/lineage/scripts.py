@@ -1,0 +1,146 @@
+"""Scripts of statements in any dialect that sqlglot reads: cut, parsed and traced one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from rewriter.lineage.statements import lineage_of
+from rewriter.lineage.tables import KnownTables
+from rewriter.lineage.targets import ColumnTarget
+
+_WRITES = frozenset({"INSERT", "CREATE", "UPDATE", "DELETE", "MERGE", "FROM", "WITH", "REPLACE"})
+
+
+@dataclass(frozen=True, slots=True)
+class TracedStatement:
+    """A statement of a script: its number and line, from 1, and the columns that it writes.
+
+    ``unknown`` says why nothing of it could be followed, for one that may write.
+    """
+
+    number: int
+    line: int
+    targets: tuple[ColumnTarget, ...] = ()
+    unknown: str | None = None
+
+
+def trace_script(text: str, tables: KnownTables) -> Iterator[TracedStatement]:
+    """The statements of a script, one after the other; ``tables`` learns what they define.
+
+    A statement that cannot be read is reported as unknown, and the others go on.
+
+    >>> tables = KnownTables("hive")
+    >>> (one,) = trace_script("CREATE TABLE t AS SELECT a + b AS c FROM s", tables)
+    >>> [(s.column, s.subtype) for s in one.targets[0].sources]
+    [('a', 'TRANSFORMATION'), ('b', 'TRANSFORMATION')]
+    """
+    dialect = Dialect.get_or_raise(tables.dialect or None)
+    try:
+        tokens = dialect.tokenize(text)
+    except SqlglotError as error:
+        yield TracedStatement(1, 1, unknown=_first_line(error))
+        return
+    for number, part in enumerate(_parts(tokens), 1):
+        line = part[0].line
+        try:
+            node = _parsed(dialect, part, text)
+            targets = tuple(lineage_of(node, tables)) if node is not None else ()
+        except (SqlglotError, RecursionError) as error:
+            why = _first_line(error) if _may_write(part) else None
+            yield TracedStatement(number, line, unknown=why)
+            continue
+        if isinstance(node, exp.Command) and _may_write(part):
+            yield TracedStatement(number, line, unknown="the statement could not be parsed")
+        else:
+            yield TracedStatement(number, line, targets)
+
+
+def _parts(tokens: list[Token]) -> Iterator[list[Token]]:
+    part: list[Token] = []
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            if part:
+                yield part
+            part = []
+        else:
+            part.append(token)
+    if part:
+        yield part
+
+
+def _parsed(dialect: Dialect, part: list[Token], text: str) -> exp.Expr | None:
+    """The tree of a statement, without clauses of storage that the parser does not take."""
+    try:
+        node = dialect.parser().parse(part, text)[0]
+    except SqlglotError:
+        plain = without_storage(part)
+        if plain is None:
+            raise
+        return dialect.parser().parse(plain, text)[0]
+    if isinstance(node, exp.Command):
+        plain = without_storage(part)
+        if plain is not None:
+            return dialect.parser().parse(plain, text)[0]
+    return node
+
+
+def without_storage(part: list[Token]) -> list[Token] | None:
+    """A CREATE TABLE with its columns, partitions and query alone; None for other statements.
+
+    What is left out, SKEWED BY and the like, says how the table lies on disk, not what is in it.
+    """
+    words = [token.text.upper() for token in part]
+    if words[0] != "CREATE" or "TABLE" not in words[:4]:
+        return None
+    place = words.index("TABLE") + 1
+    if words[place : place + 3] == ["IF", "NOT", "EXISTS"]:
+        place += 3
+    place += 1
+    while place < len(part) and part[place].token_type is TokenType.DOT:
+        place += 2
+    kept, after_name = part[:place], place
+    while place < len(part):
+        if words[place] == "AS" and _starts_query(part, place + 1):
+            return [*kept, *part[place:]]
+        end = _end_of_group(part, place)
+        if words[place] == "(" and place == after_name:
+            kept += part[place:end]
+        elif words[place] == "PARTITIONED":
+            end = _end_of_group(part, place + 2)
+            kept += part[place:end]
+        elif words[place] == "LIKE":
+            return [*kept, *part[place : place + 4]]
+        place = end
+    return kept
+
+
+def _end_of_group(part: list[Token], place: int) -> int:
+    """The place after a token, or after the parenthesis that it opens."""
+    depth = 0
+    while place < len(part):
+        kind = part[place].token_type
+        depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
+        place += 1
+        if depth <= 0:
+            break
+    return place
+
+
+def _starts_query(part: list[Token], place: int) -> bool:
+    while place < len(part) and part[place].token_type is TokenType.L_PAREN:
+        place += 1
+    return place < len(part) and part[place].text.upper() in {"SELECT", "WITH", "FROM", "VALUES"}
+
+
+def _may_write(part: list[Token]) -> bool:
+    return part[0].text.upper() in _WRITES
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0]

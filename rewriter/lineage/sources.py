@@ -1,0 +1,124 @@
+"""The words of lineage: sources of a value, cells with their sources, relations of cells.
+
+Kinds and subtypes are those of OpenLineage's column lineage facet: a DIRECT source gives the value
+(as it is, transformed, or aggregated), an INDIRECT one decides which value or whether there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+DIRECT, INDIRECT = "DIRECT", "INDIRECT"
+IDENTITY, TRANSFORMATION, AGGREGATION = "IDENTITY", "TRANSFORMATION", "AGGREGATION"
+JOIN, FILTER, GROUP_BY, SORT = "JOIN", "FILTER", "GROUP_BY", "SORT"
+WINDOW, CONDITIONAL = "WINDOW", "CONDITIONAL"
+_STRENGTH = {IDENTITY: 0, TRANSFORMATION: 1, AGGREGATION: 2}
+
+
+class ColumnSource(NamedTuple):
+    """A column that a value depends on; ``masking``: the value does not show what it holds."""
+
+    table: str
+    column: str
+    kind: str = DIRECT
+    subtype: str = IDENTITY
+    masking: bool = False
+
+
+Sources = frozenset[ColumnSource]
+NONE: Sources = frozenset()
+
+
+class Cell(NamedTuple):
+    """What a column of a result comes from; ``unknown`` says why that cannot be told, if so."""
+
+    sources: Sources = NONE
+    unknown: str | None = None
+
+
+class Untraceable(Exception):
+    """The sources of a value cannot be told; the text says why."""
+
+
+def passed(sources: Iterable[ColumnSource], subtype: str, *, masking: bool = False) -> Sources:
+    """Sources of a value that was made of others: the stronger of both DIRECT subtypes."""
+    found = []
+    for source in sources:
+        if source.kind == DIRECT:
+            strongest = max(source.subtype, subtype, key=_STRENGTH.__getitem__)
+            source = source._replace(subtype=strongest, masking=source.masking or masking)
+        found.append(source)
+    return frozenset(found)
+
+
+def deciding(sources: Iterable[ColumnSource], subtype: str) -> Sources:
+    """Sources of a value on which others depend INDIRECTly."""
+    return frozenset(
+        s if s.kind == INDIRECT else ColumnSource(s.table, s.column, INDIRECT, subtype)
+        for s in sources
+    )
+
+
+def united(cells: Iterable[Cell]) -> Cell:
+    """A cell that comes from any of several; one that is unknown makes it unknown."""
+    sources: set[ColumnSource] = set()
+    unknown = None
+    for cell in cells:
+        sources |= cell.sources
+        unknown = unknown or cell.unknown
+    return Cell(frozenset(sources), unknown)
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Columns by name, in order, as a query sees them.
+
+    ``open`` names tables whose columns nobody has declared and which are all in it; ``other`` is
+    what any name means that is not among the columns, where a function makes the columns.
+    """
+
+    names: Sequence[str] = ()
+    cells: Sequence[Cell] = ()
+    influences: Sources = NONE
+    open: tuple[str, ...] = ()
+    other: Cell | None = None
+    by_name: Mapping[str, Cell] = field(init=False)
+
+    def __post_init__(self) -> None:
+        found: dict[str, Cell] = {}
+        for name, cell in zip(self.names, self.cells, strict=True):
+            found.setdefault(name, cell)
+        object.__setattr__(self, "by_name", found)
+
+    def find(self, name: str) -> Cell | None:
+        """The cell of a name; None if there is none; raises Untraceable if several could be it."""
+        found = self.by_name.get(name)
+        if found is not None:
+            return found
+        if len(self.open) == 1:
+            return Cell(frozenset([ColumnSource(self.open[0], name)]))
+        if self.open:
+            raise Untraceable(f"column {name} could be of {' or '.join(self.open)}")
+        return self.other
+
+    def named(self, names: Sequence[str]) -> Relation:
+        """The relation with other names for its first columns."""
+        if not names:
+            return self
+        if self.open:
+            whole = frozenset(ColumnSource(table, "*") for table in self.open)
+            why = f"the columns of {', '.join(self.open)} are not known"
+            return Relation(names, [Cell(whole, why)] * len(names), self.influences, self.open)
+        if self.other is not None and not self.names:
+            return Relation(names, [self.other] * len(names), self.influences)
+        kept = [*names[: len(self.cells)], *self.names[len(names) :]]
+        return Relation(kept, self.cells, self.influences)
+
+
+def of_table(table: str, columns: Sequence[str] | None) -> Relation:
+    """The relation of a table: its columns, or open where they are not known."""
+    if columns is None:
+        return Relation(open=(table,))
+    return Relation(columns, [Cell(frozenset([ColumnSource(table, name)])) for name in columns])

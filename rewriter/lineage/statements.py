@@ -1,0 +1,396 @@
+"""The columns that a statement writes, and what each of them comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from sqlglot import exp
+
+from rewriter.lineage.expressions import ExpressionReader
+from rewriter.lineage.from_clause import FromReader
+from rewriter.lineage.scope import Scope, fold
+from rewriter.lineage.sources import (
+    FILTER,
+    JOIN,
+    NONE,
+    Cell,
+    Relation,
+    Sources,
+    Untraceable,
+)
+from rewriter.lineage.tables import KnownTables
+from rewriter.lineage.targets import ColumnTarget, merged, rows_into, target_of
+
+
+def lineage_of(node: exp.Expr, tables: KnownTables) -> list[ColumnTarget]:
+    """The columns that a statement writes; ``tables`` learns what the statement defines.
+
+    A query alone writes none.
+
+    >>> from sqlglot import parse_one
+    >>> (one,) = lineage_of(parse_one("INSERT INTO t (a) SELECT b FROM s"), KnownTables())
+    >>> one.table, one.column, [(s.table, s.column, s.subtype) for s in one.sources]
+    ('t', 'a', [('s', 'b', 'IDENTITY')])
+    """
+    reader = _READERS.get(type(node))
+    if reader is None:
+        return []
+    return list(reader(_StatementReader(tables), node))
+
+
+class _StatementReader:
+    """Reads one statement."""
+
+    def __init__(self, tables: KnownTables) -> None:
+        self._tables = tables
+        self._queries = tables.reader()
+
+    def insert(self, node: exp.Insert) -> Iterator[ColumnTarget]:
+        """INSERT .. SELECT or VALUES, with its partition and ON CONFLICT."""
+        table, columns = self._write_target(node.this, node)
+        found = self._relation(self._with_clause_of(node), Scope())
+        rows = rows_into(table, columns, found, by_name=bool(node.args.get("by_name")))
+        conflict = node.args.get("conflict")
+        if conflict is None or not conflict.expressions:
+            yield from rows
+            return
+        scope = Scope()
+        names = columns or list(found.names)
+        scope.add("excluded", Relation(names[: len(found.cells)], found.cells[: len(names)]))
+        target = _table_of(node.this)
+        if target is not None:
+            scope.add(target.name.lower(), self._tables.relation(target), table)
+        where = conflict.args.get("where")
+        reader = self._expressions(scope)
+        decided = found.influences | reader.deciding([where.this] if where else [], FILTER)
+        yield from merged([*rows, *self._assigned(table, conflict.expressions, reader, decided)])
+
+    def multi_insert(self, node: exp.MultitableInserts) -> Iterator[ColumnTarget]:
+        """``FROM s INSERT .. SELECT .. INSERT .. SELECT ..``: the same source for each."""
+        for insert in node.expressions:
+            one = insert.this if isinstance(insert, exp.ConditionalInsert) else insert
+            whole = one.copy()
+            query = whole.expression
+            source = node.args["source"]
+            if isinstance(query, exp.Select) and query.args.get("from_") is None:
+                query.set("from_", exp.From(this=source.copy()))
+            elif not isinstance(query, exp.Query):
+                whole = self._oracle(whole, source)
+                query = whole.expression
+            if node.args.get("with_") is not None and isinstance(query, exp.Query):
+                query.set("with_", node.args["with_"].copy())
+            condition = insert.expression if isinstance(insert, exp.ConditionalInsert) else None
+            if condition is not None and isinstance(query, exp.Select):
+                query = query.where(condition.copy(), copy=False)
+            yield from self.insert(whole)
+
+    def _oracle(self, insert: exp.Insert, source: exp.Expr) -> exp.Insert:
+        """INSERT ALL INTO t VALUES (x) SELECT ..: the values are columns of the query."""
+        values = insert.expression
+        rows = exp.Subquery(this=source.copy(), alias=exp.TableAlias(this=exp.to_identifier("s")))
+        if isinstance(values, exp.Values) and values.expressions:
+            row = values.expressions[0]
+            chosen = [e.copy() for e in (row.expressions or [row])]
+            insert.set("expression", exp.select(*chosen).from_(rows))
+        else:
+            insert.set("expression", exp.select("*").from_(rows))
+        return insert
+
+    def create(self, node: exp.Create) -> Iterator[ColumnTarget]:
+        """CREATE TABLE AS, CREATE VIEW, CREATE TABLE LIKE; a plain one defines columns."""
+        kind = (node.args.get("kind") or "").upper()
+        target = node.this
+        schema = target if isinstance(target, exp.Schema) else None
+        table = _table_of(target)
+        if table is None or kind not in {"TABLE", "VIEW"}:
+            return
+        name = self._tables.name(table)
+        given = [fold(c) for c in schema.expressions if _is_column(c)] if schema else []
+        partitions = _partition_columns(node)
+        if isinstance(node.expression, (exp.Query, exp.Subquery, exp.Values)):
+            found = self._relation(self._with_clause_of(node), Scope())
+            if kind == "VIEW":
+                self._tables.declare_view(name, _named(found, given))
+            elif not found.open:
+                names = _named(found, given).names
+                self._tables.declare(name, names, [p for p in partitions if p in names])
+            yield from rows_into(name, given or None, found)
+            return
+        like = self._like(node)
+        if like is not None:
+            columns = self._tables.columns.get(self._tables.name(like))
+            if columns is not None:
+                self._tables.declare(name, columns)
+            found = self._tables.relation(like)
+            yield from rows_into(name, None, found)
+        elif given or partitions:
+            self._tables.declare(name, given, partitions)
+
+    def _like(self, node: exp.Create) -> exp.Table | None:
+        found = node.find(exp.LikeProperty)
+        clone = node.args.get("clone")
+        if found is not None and isinstance(found.this, exp.Table):
+            return found.this
+        if clone is not None and isinstance(clone.this, exp.Table):
+            return clone.this
+        return None
+
+    def update(self, node: exp.Update) -> Iterator[ColumnTarget]:
+        """UPDATE: the columns of SET; joins and WHERE decide."""
+        target = _table_of(node.this)
+        if target is None:
+            return
+        scope = Scope()
+        around = self._queries.environment(node, None, {})
+        reader = FromReader(self._queries, scope, around)
+        influences = reader.add(node.this)
+        clause = node.args.get("from_")
+        if clause is not None:
+            for source in [clause.this, *(clause.args.get("joins") or [])]:
+                influences |= reader.add(source) if not isinstance(source, exp.Join) else NONE
+        for join in node.args.get("joins") or []:
+            influences |= reader.join(join)
+        expressions = ExpressionReader(
+            scope, lambda query, parent: self._queries.read(query, parent, around)
+        )
+        where = node.args.get("where")
+        if where is not None:
+            influences |= expressions.deciding([where.this], FILTER)
+        yield from self._assigned(
+            self._tables.name(target), node.expressions, expressions, influences
+        )
+
+    def delete(self, node: exp.Delete) -> Iterator[ColumnTarget]:
+        """DELETE: whole rows, which WHERE and USING decide about."""
+        target = _table_of(node.this)
+        if target is None:
+            return
+        scope = Scope()
+        around = self._queries.environment(node, None, {})
+        reader = FromReader(self._queries, scope, around)
+        influences = reader.add(node.this)
+        for source in node.args.get("using") or []:
+            influences |= reader.add(source)
+        expressions = ExpressionReader(
+            scope, lambda query, parent: self._queries.read(query, parent, around)
+        )
+        where = node.args.get("where")
+        if where is not None:
+            influences |= expressions.deciding([where.this], FILTER)
+        yield target_of(self._tables.name(target), "*", Cell(influences))
+
+    def merge(self, node: exp.Merge) -> Iterator[ColumnTarget]:
+        """MERGE: what each WHEN sets or inserts; ON and its conditions decide."""
+        target = _table_of(node.this)
+        if target is None:
+            return
+        name = self._tables.name(target)
+        scope = Scope()
+        around = self._queries.environment(node, None, {})
+        reader = FromReader(self._queries, scope, around)
+        reader.add(node.this)
+        before = set(scope.relations)
+        influences = reader.add(node.args["using"])
+        source = [scope.relations[a] for a in scope.relations if a not in before]
+        expressions = ExpressionReader(
+            scope, lambda query, parent: self._queries.read(query, parent, around)
+        )
+        if node.args.get("on") is not None:
+            influences |= expressions.deciding([node.args["on"]], JOIN)
+        made: list[ColumnTarget] = []
+        for when in node.args["whens"].expressions:
+            condition = when.args.get("condition")
+            decided = influences | expressions.deciding([condition] if condition else [], FILTER)
+            made += self._branch(name, when.args.get("then"), expressions, source[0], decided)
+        yield from merged(made)
+
+    def _branch(
+        self,
+        name: str,
+        then: exp.Expr | None,
+        expressions: ExpressionReader,
+        source: Relation,
+        decided: Sources,
+    ) -> Iterator[ColumnTarget]:
+        if isinstance(then, exp.Update):
+            if then.expressions and not isinstance(then.expressions[0], exp.Star):
+                yield from self._assigned(name, then.expressions, expressions, decided)
+            else:
+                yield from self._all_of(name, source, decided)
+        elif isinstance(then, exp.Insert):
+            if not isinstance(then.expression, exp.Tuple):
+                yield from self._all_of(name, source, decided)
+                return
+            values = then.expression.expressions
+            given = then.this.expressions if isinstance(then.this, exp.Tuple) else []
+            columns = [fold(c) for c in given] or list(self._tables.columns.get(name, ()))
+            cells = [expressions.cell(value) for value in values]
+            found = Relation(columns[: len(cells)], cells[: len(columns)], decided)
+            yield from rows_into(name, columns, found)
+        elif then is not None and then.name.upper() == "DELETE":
+            yield target_of(name, "*", Cell(decided))
+
+    def _all_of(self, name: str, source: Relation, decided: Sources) -> Iterator[ColumnTarget]:
+        """UPDATE * and INSERT *: each column from that of the same name."""
+        columns = self._tables.columns.get(name) or tuple(source.names)
+        for column in columns:
+            try:
+                found = source.find(column) or Cell()
+            except Untraceable as error:
+                found = Cell(unknown=str(error))
+            yield target_of(name, column, Cell(found.sources | decided, found.unknown))
+
+    def copy(self, node: exp.Copy) -> Iterator[ColumnTarget]:
+        """COPY t FROM a file, and COPY a query TO one."""
+        files = node.args.get("files") or []
+        if len(files) != 1 or not isinstance(files[0], exp.Literal):
+            return
+        file = files[0].name
+        if node.args.get("kind"):
+            table, columns = self._write_target(node.this, node)
+            yield from rows_into(table, columns, Relation(open=(file,)))
+        else:
+            yield from rows_into(file, None, self._relation(node.this, Scope()))
+
+    def use(self, node: exp.Use) -> Iterator[ColumnTarget]:
+        """USE: the schema of names without one."""
+        kind = node.args.get("kind")
+        if kind is None or kind.name.upper() in {"SCHEMA", "DATABASE", "NAMESPACE"}:
+            self._tables.schema = fold(node.this)
+        yield from ()
+
+    def drop(self, node: exp.Drop) -> Iterator[ColumnTarget]:
+        """DROP TABLE or VIEW."""
+        if isinstance(node.this, exp.Table):
+            self._tables.forget(self._tables.name(node.this))
+        yield from ()
+
+    def alter(self, node: exp.Alter) -> Iterator[ColumnTarget]:
+        """ALTER TABLE."""
+        self._tables.alter(node)
+        yield from ()
+
+    def select_into(self, node: exp.Select) -> Iterator[ColumnTarget]:
+        """SELECT .. INTO a new table."""
+        into = node.args.get("into")
+        if into is None or not isinstance(into.this, exp.Table):
+            return
+        found = self._relation(node, Scope())
+        name = self._tables.name(into.this)
+        if not found.open:
+            self._tables.declare(name, found.names)
+        yield from rows_into(name, None, found)
+
+    def _with_clause_of(self, node: exp.Expr) -> exp.Expr:
+        """The query of a statement, with the WITH that stands before the statement."""
+        query: exp.Expr = node.expression
+        clause = node.args.get("with_")
+        if clause is None or not isinstance(query, exp.Query):
+            return query
+        query = query.copy()
+        query.set("with_", clause.copy())
+        return query
+
+    def _expressions(self, scope: Scope) -> ExpressionReader:
+        return ExpressionReader(scope, self._queries.read)
+
+    def _relation(self, query: exp.Expr, scope: Scope) -> Relation:
+        try:
+            return self._queries.read(query, scope)
+        except Untraceable as error:
+            return Relation(other=Cell(unknown=str(error)))
+
+    def _write_target(self, node: exp.Expr, statement: exp.Expr) -> tuple[str, list[str] | None]:
+        """The table that is written, and its columns in the order of the values, if known."""
+        if isinstance(node, exp.Directory):
+            return node.this.name, None
+        table = _table_of(node)
+        if table is None:
+            return node.sql().lower(), None
+        name = self._tables.name(table)
+        if isinstance(node, exp.Schema) and node.expressions:
+            return name, [fold(c) for c in node.expressions]
+        partition = table.args.get("partition") or statement.args.get("partition")
+        known = self._tables.columns.get(name)
+        if not isinstance(partition, exp.Partition):
+            return name, None if known is None else list(known)
+        fixed = [fold(p.this) for p in partition.expressions if isinstance(p, exp.EQ)]
+        dynamic = [fold(p) for p in partition.expressions if not isinstance(p, exp.EQ)]
+        if known is None:
+            return name, None
+        named = {*fixed, *dynamic}
+        return name, [*(c for c in known if c not in named), *dynamic]
+
+    def _assigned(
+        self,
+        table: str,
+        assignments: Sequence[exp.Expr],
+        reader: ExpressionReader,
+        influences: Sources,
+    ) -> Iterator[ColumnTarget]:
+        for assignment in assignments:
+            if not isinstance(assignment, exp.EQ):
+                continue
+            left, right = assignment.this, assignment.expression
+            if isinstance(left, exp.Tuple):
+                yield from self._tuple_assigned(table, left, right, reader, influences)
+                continue
+            cell = reader.cell(right)
+            yield target_of(table, fold(left), Cell(cell.sources | influences, cell.unknown))
+
+    def _tuple_assigned(
+        self,
+        table: str,
+        left: exp.Tuple,
+        right: exp.Expr,
+        reader: ExpressionReader,
+        influences: Sources,
+    ) -> Iterator[ColumnTarget]:
+        """``(a, b) = (x, y)`` and ``(a, b) = (SELECT ..)``."""
+        if isinstance(right, exp.Tuple):
+            cells = [reader.cell(value) for value in right.expressions]
+        else:
+            found = self._relation(right, reader.scope)
+            cells = list(found.cells)
+            influences |= found.influences
+        for name, cell in zip(left.expressions, cells, strict=False):
+            yield target_of(table, fold(name), Cell(cell.sources | influences, cell.unknown))
+
+
+def _named(found: Relation, names: Sequence[str]) -> Relation:
+    try:
+        return found.named(names)
+    except Untraceable:
+        return found
+
+
+def _table_of(node: exp.Expr) -> exp.Table | None:
+    found = node.this if isinstance(node, exp.Schema) else node
+    return found if isinstance(found, exp.Table) else None
+
+
+def _is_column(node: exp.Expr) -> bool:
+    return isinstance(node, (exp.ColumnDef, exp.Identifier, exp.Column))
+
+
+def _partition_columns(node: exp.Create) -> list[str]:
+    found = node.find(exp.PartitionedByProperty)
+    if found is None:
+        return []
+    parts = found.this.expressions if isinstance(found.this, exp.Schema) else []
+    return [fold(p) for p in parts if _is_column(p)]
+
+
+_READERS: dict[type[exp.Expr], Callable[..., Iterator[ColumnTarget]]] = {
+    exp.Insert: _StatementReader.insert,
+    exp.MultitableInserts: _StatementReader.multi_insert,
+    exp.Create: _StatementReader.create,
+    exp.Update: _StatementReader.update,
+    exp.Delete: _StatementReader.delete,
+    exp.Merge: _StatementReader.merge,
+    exp.Copy: _StatementReader.copy,
+    exp.Use: _StatementReader.use,
+    exp.Drop: _StatementReader.drop,
+    exp.Alter: _StatementReader.alter,
+    exp.Select: _StatementReader.select_into,
+}
