@@ -5,6 +5,8 @@ Shared by the rules for CREATE, ALTER and UNDROP. Pure.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
@@ -96,6 +98,37 @@ def kind_of_relation(found: Table | View) -> str:
     if isinstance(found, View):
         return "VIEW"
     return "TABLE" if found.materialized is None else "MATERIALIZED VIEW"
+
+
+def is_kept(
+    ast: exp.Create, name: TableName, found: Table | View | None, kind: str, node: exp.Expr
+) -> bool:
+    """True where IF NOT EXISTS keeps the relation that has the name of a new one of a kind.
+
+    Raises DUPLICATE_TABLE, and WRONG_OBJECT where OR REPLACE would replace one of another kind.
+    """
+    if found is None:
+        return False
+    if ast.args.get("exists"):
+        return True
+    if not ast.args.get("replace"):
+        raise already_exists(name, node)
+    if kind_of_relation(found) != kind:
+        raise wrong_kind(name, found, node)
+    return False
+
+
+def check_reads_others(
+    name: TableName, names: Iterable[TableName], kind: str, node: exp.Expr
+) -> None:
+    """Raise INVALID_DEFINITION where a view is among the relations that its query reads."""
+    if any(read.key == name.key for read in names):
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION,
+            f"the {kind.lower()} {name} would read itself",
+            advice="give the new view another name",
+            position=position_of(node),
+        )
 
 
 def wrong_kind(name: TableName, found: Table | View, node: exp.Expr | None) -> PalimpsestError:

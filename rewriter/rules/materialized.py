@@ -38,10 +38,11 @@ from rewriter.definitions.definition import TableDraft
 from rewriter.definitions.new_relations import (
     already_exists,
     check_journal_name,
+    check_reads_others,
     ddl_plan,
+    is_kept,
     new_name,
     resolve_schema,
-    wrong_kind,
 )
 from rewriter.definitions.policies import changed_properties, check_properties
 from rewriter.definitions.query_columns import add_query_columns
@@ -68,25 +69,14 @@ def rewrite_create_materialized(ast: exp.Create, context: RewriteContext) -> Sta
     with_data = _with_data(ast)
     name = new_name(node, context)
     found = context.catalog.get(name)
-    if found is not None:
-        if ast.args.get("exists"):
-            return ddl_plan([], CREATED)
-        if not ast.args.get("replace"):
-            raise already_exists(name, node)
-        if not isinstance(found, Table) or found.materialized is None:
-            raise wrong_kind(name, found, node)
+    if is_kept(ast, name, found, "MATERIALIZED VIEW", node):
+        return ddl_plan([], CREATED)
     query = _checked_query(ast, name, node, context)
     text = query.sql(dialect="duckdb")
     reads = Reads(context)
     holder = exp.Subquery(this=query)
     reads.rewrite(holder)
-    if any(n.key == name.key for n in reads.names):
-        raise PalimpsestError(
-            Code.INVALID_DEFINITION,
-            f"the materialized view {name} would read itself",
-            advice="give the new view another name",
-            position=position_of(node),
-        )
+    check_reads_others(name, reads.names, "MATERIALIZED VIEW", node)
     draft = TableDraft(name, JournalFormat(), column_name=context.capabilities.column_name)
     described = context.describe(holder.this, frozenset(reads.tables))
     add_query_columns(ast, draft, described)

@@ -9,7 +9,7 @@ from journal.model.plan import Change, PutRelation, StatementPlan
 from journal.model.schema import View
 from journal.model.trees import copy_tree
 from rewriter.context import RewriteContext
-from rewriter.definitions.new_relations import already_exists, ddl_plan, new_name, wrong_kind
+from rewriter.definitions.new_relations import check_reads_others, ddl_plan, is_kept, new_name
 from rewriter.definitions.sequences import sequence_calls, without_calls
 from rewriter.definitions.temporary import (
     check_lasting,
@@ -39,13 +39,8 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
         temporary = temporary or (not node.db and reads_temporary(query, context))
     name = new_temporary_name(node, context) if temporary else new_name(node, context)
     found = context.catalog.get(name)
-    if found is not None:
-        if ast.args.get("exists"):
-            return ddl_plan([], "CREATE VIEW")
-        if not ast.args.get("replace"):
-            raise already_exists(name, node)
-        if not isinstance(found, View):
-            raise wrong_kind(name, found, node)
+    if is_kept(ast, name, found, "VIEW", node):
+        return ddl_plan([], "CREATE VIEW")
     if not isinstance(query, exp.Query):
         raise PalimpsestError(
             Code.SYNTAX,
@@ -66,13 +61,7 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
     reads = Reads(context)
     holder = exp.Subquery(this=query)
     reads.rewrite(holder)
-    if any(n.key == name.key for n in reads.names):
-        raise PalimpsestError(
-            Code.INVALID_DEFINITION,
-            f"the view {name} would read itself",
-            advice="give the new view another name",
-            position=position_of(node),
-        )
+    check_reads_others(name, reads.names, "VIEW", node)
     shape = without_calls(copy_tree(holder.this))
     assert isinstance(shape, exp.Query)
     columns = context.describe(shape, frozenset(reads.tables))
