@@ -48,6 +48,8 @@ def recognise_alter(tokens: list[Token], parse: ParseTokens) -> Statement | None
     header = tokens[:start]
     found: exp.Alter | None = None
     for part in _parts(tokens[start:]):
+        if not part:
+            raise _syntax_error(tokens[start], Code.SYNTAX, "ALTER TABLE begins with a comma")
         ast: exp.Expr | None = properties_action(part)
         if ast is None:
             ast = _schema_move(part) or _no_key(part) or _known_constraint(part)
