@@ -13,9 +13,10 @@ def spell_out_recursive_view(tokens: list[Token]) -> list[Token]:
     Other tokens as they are. Raises SYNTAX for a view that does not name its columns.
     """
     words = [token.text.upper() for token in tokens[:6]]
-    if words[0] != "CREATE" or "RECURSIVE" not in words or "VIEW" not in words:
+    view = words.index("VIEW") if "VIEW" in words else 0
+    if words[0] != "CREATE" or "RECURSIVE" not in words[:view]:
+        # One behind the name belongs to the query: CREATE VIEW v AS WITH RECURSIVE ..
         return tokens
-    view = words.index("VIEW")
     kinds = [token.token_type for token in tokens]
     begin = kinds.index(TokenType.L_PAREN) if TokenType.L_PAREN in kinds else 0
     end = kinds.index(TokenType.R_PAREN) if TokenType.R_PAREN in kinds else 0

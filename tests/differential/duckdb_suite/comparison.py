@@ -33,7 +33,9 @@ INTERNAL = {
     r"|wal_|pivot_|force_|explain|profil|custom_|storage|allow_|external|async|http|arrow|index_"
     r"|dynamic|merge_join|nested_loop|late_|catalog_|partitioned|write_|zstd|home|extension|auto"
     r"|immediate|streaming|experimental|operator|asof|errors|schema\b|current_transaction)",
+    "states of aggregates": r"\bEXPORT_STATE\b|\bfinalize\(",
     "triggers": r"\bTRIGGER\b",
+    "types that are refused": r"\bUNION\s*\(\s*\"?\w+\"?\s+\w+",
 }
 """What is DuckDB's own machinery, by the text of a record."""
 
