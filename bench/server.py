@@ -1,4 +1,4 @@
-"""What does the PostgreSQL protocol cost: rows to psycopg, rows by key, connections?
+"""What do the protocols cost: rows to psycopg and over Flight, rows by key, connections, idle ones?
 
 Peers are PostgreSQL with the same rows, and the DB-API in this process. Aims in milliseconds are
 shown beside what was measured.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import adbc_driver_flightsql.dbapi as flight
 import psycopg
 
 import gateway
@@ -25,6 +27,9 @@ from tests.support.postgres import running
 _PEER, _IN_PROCESS = "postgresql", "in process"
 _COLUMNS = "id, name, amount, day, score"
 _POINTS = 200
+_IDLE = 500
+_FLIGHT_ROWS = 4_000_000
+"""Rows of five columns a second that are to go over Flight."""
 _AIMS_MS = {"a row by key, prepared": 1.5, "connect": 8.0}
 
 
@@ -41,7 +46,7 @@ def measure(options: Options) -> Report:
             " day DATE, score DOUBLE)"
         )
         connection.execute(f"INSERT INTO t {_made(rows, 'range({0}) AS r(i)')}")
-    with running() as cluster, _served(folder / "w") as dsn:
+    with running() as cluster, _served(folder / "w") as (server, dsn, flight_url):
         peer_dsn = cluster.conninfo("postgres")
         with psycopg.connect(peer_dsn, autocommit=True) as peer:
             peer.execute(f"CREATE TABLE t AS {_made(rows, 'generate_series(0, {0} - 1) AS r(i)')}")
@@ -49,6 +54,9 @@ def measure(options: Options) -> Report:
             peer.execute("VACUUM ANALYZE t")
             with psycopg.connect(dsn, autocommit=True) as ours:
                 _compare(report, ours, peer, dsn, peer_dsn, options.repeats)
+                _measure_flight(report, flight_url, rows, options.repeats)
+                _measure_points(report, ours)
+                _measure_idle(report, ours, dsn, server)
     for case, aim in _AIMS_MS.items():
         report.facts[f"{case}: aim, ms"] = aim
     shutil.rmtree(folder)
@@ -80,6 +88,61 @@ def _compare(
     )
 
 
+def _measure_flight(report: Report, url: str, rows: int, repeats: int) -> None:
+    """All rows over Flight, by ADBC, with batches as they come."""
+    with flight.connect(url, autocommit=True) as connection, connection.cursor() as cursor:
+
+        def fetch() -> float:
+            start = time.perf_counter()
+            cursor.execute(f"SELECT {_COLUMNS} FROM t")
+            assert sum(batch.num_rows for batch in cursor.fetch_record_batch()) == rows
+            return time.perf_counter() - start
+
+        best = min(fetch() for _ in range(max(repeats, 3)))
+    report.facts["flight: rows a second, best"] = round(rows / best)
+    report.facts["flight: rows a second, aim"] = _FLIGHT_ROWS
+
+
+def _measure_points(report: Report, connection: psycopg.Connection) -> None:
+    report.facts["a row by key, prepared: p50, ms"] = _point_p50_ms(connection)
+
+
+def _measure_idle(
+    report: Report, connection: psycopg.Connection, dsn: str, server: subprocess.Popen[str]
+) -> None:
+    """What connections cost that do nothing: memory of the server, and time of a read by key."""
+    before_ms, before_mb = _point_p50_ms(connection), _memory_mb(server.pid)
+    idle = [psycopg.connect(dsn, autocommit=True) for _ in range(_IDLE - 1)]
+    try:
+        time.sleep(1)
+        report.facts[f"{_IDLE} idle: MB more"] = round(_memory_mb(server.pid) - before_mb, 1)
+        report.facts[f"{_IDLE} idle: MB more, aim"] = 60
+        report.facts[f"{_IDLE} idle: a row by key"] = round(
+            _point_p50_ms(connection) / before_ms, 2
+        )
+        report.facts[f"{_IDLE} idle: a row by key, aim"] = 1.2
+    finally:
+        for one in idle:
+            one.close()
+
+
+def _point_p50_ms(connection: psycopg.Connection) -> float:
+    times = []
+    sql = f"SELECT {_COLUMNS} FROM t WHERE id = %s"
+    for key in range(_POINTS * 5):
+        start = time.perf_counter()
+        assert connection.execute(sql, (key,), prepare=True).fetchone() is not None
+        times.append(time.perf_counter() - start)
+    return round(statistics.median(times) * 1000, 3)
+
+
+def _memory_mb(pid: int) -> float:
+    status = Path(f"/proc/{pid}/status").read_text()
+    found = re.search(r"VmRSS:\s+(\d+) kB", status)
+    assert found is not None
+    return int(found[1]) / 1024
+
+
 def _made(rows: int, source: str) -> str:
     return (
         "SELECT i::integer AS id, 'name ' || i AS name, (i * 1.25)::numeric(12, 2) AS amount,"
@@ -89,17 +152,20 @@ def _made(rows: int, source: str) -> str:
 
 
 @contextmanager
-def _served(root: Path) -> Iterator[str]:
-    """A server on a warehouse; how psycopg connects to it."""
+def _served(root: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
+    """A server on a warehouse; how psycopg and ADBC connect to it."""
     command = [sys.executable, "-m", "gateway.cli", "serve", str(root), "--trust-loopback"]
     process = subprocess.Popen(
-        [*command, "--postgres", "127.0.0.1:0"], stdout=subprocess.PIPE, text=True
+        [*command, "--postgres", "127.0.0.1:0", "--flight", "127.0.0.1:0"],
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdout is not None
     try:
         ports = (re.search(r"127\.0\.0\.1:(\d+)", line) for line in process.stdout)
         port = next(found[1] for found in ports if found is not None)
-        yield f"postgresql://me@127.0.0.1:{port}/palimpsest"
+        url = process.stdout.readline().strip()
+        yield process, f"postgresql://me@127.0.0.1:{port}/palimpsest", url
     finally:
         process.terminate()
         process.wait()
