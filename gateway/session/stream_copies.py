@@ -101,7 +101,7 @@ class StreamCopy:
             _as_csv(file, form)
         ast.set("params", form.options(_NULL))
         if file.seek(0, os.SEEK_END) == 0:
-            return self._session.run_text(_no_rows(ast).sql(dialect="duckdb"))
+            return self._session.run_text(no_rows(ast).sql(dialect="duckdb"))
         path = str(self._path)
         ast.set("files", [exp.Literal.string(path)])
         return self._session.run_text(ast.sql(dialect="duckdb"), path)
@@ -115,7 +115,7 @@ class StreamCopy:
 
     def start(self) -> StatementOutcome:
         """Run the query of a COPY TO; its rows are fetched with the pieces."""
-        query = _query_of(self._ast)
+        query = query_of(self._ast)
         shape = self._session.run_text(exp.select("*").from_(query.copy()).limit(0).sql("duckdb"))
         shape.close()
         self._names = [c.name for c in shape.columns or ()]
@@ -167,7 +167,7 @@ def _as_csv(file: IO[bytes], form: CopyFormat) -> None:
     file.flush()
 
 
-def _no_rows(ast: exp.Expr) -> exp.Insert:
+def no_rows(ast: exp.Expr) -> exp.Insert:
     """What loads no rows, and fails as a COPY of some would."""
     target = ast.this
     table = target.this if isinstance(target, exp.Schema) else target
@@ -176,7 +176,8 @@ def _no_rows(ast: exp.Expr) -> exp.Insert:
     return exp.Insert(this=target.copy(), expression=rows)
 
 
-def _query_of(ast: exp.Expr) -> exp.Subquery:
+def query_of(ast: exp.Expr) -> exp.Subquery:
+    """What a COPY TO reads; raises NOT_SUPPORTED for what is no table and no query."""
     source = ast.this
     if isinstance(source, exp.Subquery) and isinstance(source.this, exp.Query):
         return source.copy()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import pyarrow as pa
 from sqlglot import exp
 
-from gateway.servers.flight.schemas import result_schema
+from gateway.servers.arrow_schemas import result_schema
 from gateway.servers.flight.wire import flight_sql_pb2 as wire
 from gateway.session.session import Session
 from journal.model.errors import PalimpsestError

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
+from gateway.servers.arrow_schemas import arrow_type, result_schema
 from gateway.servers.flight.results import FlightResult
-from gateway.servers.flight.schemas import arrow_type, result_schema
 from gateway.servers.flight.sessions import FlightClient, FlightStatement, SessionSlot
 from gateway.servers.pgwire.limits import ServerLimits
 from gateway.session.description import describe

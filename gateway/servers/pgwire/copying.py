@@ -1,19 +1,33 @@
-"""COPY FROM STDIN and TO STDOUT as messages: pieces of text come or go between other messages."""
+"""COPY FROM STDIN and TO STDOUT as messages: pieces of data come or go between other messages."""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Callable
 
+from sqlglot import exp
+
 from gateway.servers.pgwire import messages
+from gateway.servers.pgwire.copy_binary import (
+    HEADER,
+    TRAILER,
+    BinaryLoad,
+    batches_of_copy,
+    is_binary,
+    start_binary,
+)
 from gateway.servers.pgwire.messages import protocol_error
+from gateway.servers.pgwire.rows import data_rows
 from gateway.servers.pgwire.stream import MessageStream
 from gateway.session.outcome import Row, StatementOutcome
 from gateway.session.session import Session
-from gateway.session.stream_copies import StreamCopy, stream_of
+from gateway.session.stream_copies import StreamCopy, query_of, stream_of
 from journal.model.errors import Code, PalimpsestError
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
+
+_MESSAGE_HEAD = 5
+"""Bytes of a message before its body: its kind and its length."""
 
 
 def is_copy(parsed: Parsed) -> bool:
@@ -24,6 +38,16 @@ def is_copy(parsed: Parsed) -> bool:
 
 def run_copy(stream: MessageStream, session: Session, text: str) -> StatementOutcome:
     """Take a client's rows, or send it rows; what came of it."""
+    (parsed,) = session.parse(text)
+    assert isinstance(parsed.statement, SqlStatement)
+    ast = parsed.statement.ast
+    if isinstance(ast, exp.Copy) and is_binary(ast):
+        # Whether its direction fits its stream is looked at as for a text.
+        loads = stream_of(ast) == "STDIN" and bool(ast.args.get("kind"))
+        if loads or stream_of(ast) == "STDOUT":
+            return (
+                _load_binary(stream, session, ast) if loads else _send_binary(stream, session, ast)
+            )
     copy = StreamCopy(session, text)
     try:
         if copy.loads:
@@ -42,9 +66,44 @@ def run_copy(stream: MessageStream, session: Session, text: str) -> StatementOut
         copy.close()
 
 
-def _response(kind: bytes, width: int) -> bytes:
-    """What begins a COPY: text in all, and in each column."""
-    formats = struct.pack(f"!bh{width}h", messages.TEXT, width, *[messages.TEXT] * width)
+def _load_binary(stream: MessageStream, session: Session, ast: exp.Copy) -> StatementOutcome:
+    load = BinaryLoad(session, ast.copy())
+    try:
+        stream.write(_response(b"G", load.width, messages.BINARY))
+        stream.flush()
+        _receive(stream, load.write)
+        return StatementOutcome("COPY", load.load().row_count)
+    finally:
+        load.close()
+
+
+def _send_binary(stream: MessageStream, session: Session, ast: exp.Copy) -> StatementOutcome:
+    outcome = start_binary(session, query_of(ast))
+    sent = 0
+    try:
+        names = [column.type for column in outcome.columns or ()]
+        formats = [messages.BINARY] * len(names)
+        zone = session.settings.timezone or "UTC"
+        stream.write(_response(b"H", len(names), messages.BINARY))
+        head = HEADER
+        for batch in batches_of_copy(session, outcome):
+            rest = batch
+            if head and batch.num_rows:
+                # Drivers look for the first row in the message of the header.
+                first = data_rows(batch.slice(0, 1), names, formats, zone, b"d")
+                stream.write(messages.message(b"d", head + first[_MESSAGE_HEAD:]))
+                head, rest = b"", batch.slice(1)
+            stream.write(data_rows(rest, names, formats, zone, b"d"))
+            sent += batch.num_rows
+        stream.write(messages.message(b"d", head + TRAILER) + messages.message(b"c"))
+    finally:
+        outcome.close()
+    return StatementOutcome("COPY", sent)
+
+
+def _response(kind: bytes, width: int, form: int = messages.TEXT) -> bytes:
+    """What begins a COPY: the format, and that of each column, which is the same."""
+    formats = struct.pack(f"!bh{width}h", form, width, *[form] * width)
     return messages.message(kind, formats)
 
 

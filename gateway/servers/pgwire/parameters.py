@@ -38,7 +38,7 @@ def value_of(data: bytes | None, oid: int, form: int) -> Any:
         if element is not None:
             return parse_array(text, _FROM_TEXT[element.name])
         return _FROM_TEXT[name](text)
-    except (ValueError, InvalidOperation, struct.error, IndexError) as error:
+    except (ValueError, OverflowError, InvalidOperation, struct.error, IndexError) as error:
         shown = (types.ELEMENTS[oid].name + "[]") if element is not None else name
         raise PalimpsestError(
             Code.CONVERSION,

@@ -31,13 +31,20 @@ _HEAD = np.dtype([("kind", "S1"), ("size", ">i4"), ("columns", ">i2")])
 
 
 def data_rows(
-    batch: pa.RecordBatch, names: Sequence[str], formats: Sequence[int], zone: str
+    batch: pa.RecordBatch,
+    names: Sequence[str],
+    formats: Sequence[int],
+    zone: str,
+    kind: bytes = b"D",
 ) -> memoryview:
-    """The messages of all rows; ``names`` are the types of the columns, ``zone`` the session's."""
+    """The messages of all rows; ``names`` are the types of the columns, ``zone`` the session's.
+
+    ``kind`` is that of the messages: rows of a COPY in binary have the same form as DataRow.
+    """
     if batch.num_rows == 0:
         return memoryview(b"")
     if batch.num_rows <= _FEW_ROWS:
-        return _few_rows(batch, names, formats, zone)
+        return _few_rows(batch, names, formats, zone, kind)
     parts: list[pa.Array] = []
     sizes = np.full(batch.num_rows, _HEAD.itemsize - 1, np.int64)
     for column, name, form in zip(batch.columns, names, formats, strict=True):
@@ -46,12 +53,12 @@ def data_rows(
         sizes += np.maximum(lengths, 0) + _LENGTH
         parts += [_fixed(lengths.astype(">i4")), values.fill_null(_NOTHING)]
     heads = np.empty(batch.num_rows, _HEAD)
-    heads["kind"], heads["size"], heads["columns"] = b"D", sizes, batch.num_columns
+    heads["kind"], heads["size"], heads["columns"] = kind, sizes, batch.num_columns
     return _joined([_fixed(heads), *parts], int(sizes.sum()) + batch.num_rows)
 
 
 def _few_rows(
-    batch: pa.RecordBatch, names: Sequence[str], formats: Sequence[int], zone: str
+    batch: pa.RecordBatch, names: Sequence[str], formats: Sequence[int], zone: str, kind: bytes
 ) -> memoryview:
     """The same value by value: calls of Arrow cost more than so few rows."""
     columns = [
@@ -68,7 +75,7 @@ def _few_rows(
             else:
                 parts += (_SIZE.pack(len(value)), value)
         body = b"".join(parts)
-        messages += (b"D", _SIZE.pack(len(body) + _LENGTH), body)
+        messages += (kind, _SIZE.pack(len(body) + _LENGTH), body)
     return memoryview(b"".join(messages))
 
 

@@ -10,7 +10,10 @@ import sys
 from decimal import Decimal
 from pathlib import Path
 
+import adbc_driver_flightsql.dbapi as flight
+import adbc_driver_manager as adbc
 import psycopg
+import pyarrow as pa
 import pytest
 
 import gateway
@@ -151,7 +154,7 @@ def test_a_server_takes_copies(store: Store, con: Connection) -> None:
     con.close()
     command = [sys.executable, "-m", "gateway.cli", "serve", store.url]
     serving = subprocess.Popen(
-        [*command, "--postgres", "127.0.0.1:0", "--trust-loopback"],
+        [*command, "--postgres", "127.0.0.1:0", "--flight", "127.0.0.1:0", "--trust-loopback"],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -174,6 +177,40 @@ def test_a_server_takes_copies(store: Store, con: Connection) -> None:
                 cursor.copy("COPY t (id, x) FROM STDIN (FORMAT csv)") as copy,
             ):
                 copy.write("3,1\n4,much\n")
+            _copy_in_binary(cursor)
+        _use_flight(serving.stdout.readline().strip())
     finally:
         serving.terminate()
         serving.communicate(timeout=60)
+
+
+def _copy_in_binary(cursor: psycopg.Cursor) -> None:
+    with cursor.copy("COPY t (id, name, x) FROM STDIN (FORMAT BINARY)") as copy:
+        copy.set_types(["int4", "text", "float8"])
+        copy.write_row((3, "binary", 0.25))
+        copy.write_row((4, None, None))
+    assert cursor.rowcount == 2
+    sql = "COPY (SELECT id, name, x FROM t WHERE id > 2 ORDER BY id) TO STDOUT (FORMAT BINARY)"
+    with cursor.copy(sql) as copy_out:
+        copy_out.set_types(["int4", "text", "float8"])
+        assert list(copy_out.rows()) == [(3, "binary", 0.25), (4, None, None)]
+
+
+def _use_flight(url: str) -> None:
+    """Statements, a transaction and a bulk load over Flight."""
+    with flight.connect(url) as con, con.cursor() as cursor:
+        cursor.execute("SELECT id, name, x, day FROM t WHERE id > ? ORDER BY id", (2,))
+        assert cursor.fetchall() == [(3, "binary", 0.25, None), (4, None, None, None)]
+        cursor.execute("DELETE FROM t WHERE id = 3")
+        con.rollback()
+        rows_ = pa.table({"id": pa.array([5, 6], pa.int32()), "name": ["five", None]})
+        assert cursor.adbc_ingest("t", rows_, mode="append") == 2
+        con.commit()
+        with pytest.raises(adbc.Error, match="PAL-301"):
+            cursor.adbc_ingest("t", rows_, mode="append")
+        con.rollback()
+        assert cursor.adbc_ingest("made", rows_, mode="create") == 2
+        con.commit()
+        cursor.execute("SELECT (SELECT count(*) FROM t), (SELECT sum(id) FROM made)")
+        ((count, total),) = cursor.fetchall()
+        assert (count, int(total)) == (6, 11)
