@@ -12,10 +12,11 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from gateway.access.external import ExternalLogin
 from gateway.access.scram import ITERATIONS, SALT_BYTES, Verifier, is_password, parsed_verifier
 from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
@@ -28,9 +29,10 @@ _FORGOTTEN_AFTER_S = 900.0
 _KNOWN_MAX = 10_000
 
 
-def has_logins(catalog: CatalogSnapshot) -> bool:
-    """True if some role may log in with a password."""
-    return any(r.can_login and r.verifier for r in catalog.access.roles.values())
+def has_logins(catalog: CatalogSnapshot, *, elsewhere: bool = False) -> bool:
+    """True if some role may log in, with a password of its own or one known ``elsewhere``."""
+    roles = catalog.access.roles.values()
+    return any(r.can_login and (elsewhere or r.verifier) for r in roles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +46,19 @@ class Login:
 
 
 class Logins:
-    """The logins of one server; ``catalog`` gives that of now, ``secret`` stays while it runs."""
+    """The logins of one server; ``catalog`` gives that of now, ``secret`` stays while it runs.
+
+    ``external`` are asked about roles that have no password of their own.
+    """
 
     def __init__(
         self,
         catalog: Callable[[], CatalogSnapshot],
         secret: bytes,
         now: Callable[[], datetime],
+        external: Sequence[ExternalLogin] = (),
     ) -> None:
+        self._external = external
         self._catalog = catalog
         self._secret = secret
         self._now = now
@@ -65,6 +72,13 @@ class Logins:
         if role is None or known is None:
             return Login(name, role, self._mock(name), may_succeed=False)
         return Login(name, role, known, may_succeed=not self._is_expired(role))
+
+    def sends_password(self, login: Login) -> bool:
+        """True for somebody whose password is known elsewhere, and so has to be sent.
+
+        So it is for nobody's name, so that an answer does not say whether there is such a role.
+        """
+        return bool(self._external) and (login.role is None or login.role.verifier is None)
 
     def admit(self, login: Login) -> Role:
         """The role of somebody who has shown who they are; raises LOGIN if it may not log in."""
@@ -85,15 +99,25 @@ class Logins:
         """
         login = self.find(name)
         time.sleep(self.wait_s(name, address))
-        fits = is_password(login.verifier, password) and login.may_succeed
-        if not fits:
+        how = self._vouched(login, password)
+        if how is None:
             self.note(name, address, succeeded=False)
             _LOG.warning("login refused: user %r from %s", name, address)
             raise refused(name)
         role = self.admit(login)
         self.note(name, address, succeeded=True)
-        _LOG.info("login: user %r from %s by password", name, address)
+        _LOG.info("login: user %r from %s by %s", name, address, how)
         return role
+
+    def _vouched(self, login: Login, password: str) -> str | None:
+        """By what a password is found to be the user's; None if it is not."""
+        if not self.sends_password(login):
+            fits = is_password(login.verifier, password) and login.may_succeed
+            return "password" if fits else None
+        role = login.role
+        if role is None or self._is_expired(role) or not password:
+            return None
+        return next((e.kind for e in self._external if e.is_users(role.name, password)), None)
 
     def wait_s(self, name: str, address: str) -> float:
         """How long the next answer to a user at an address is held back, in seconds."""
@@ -121,6 +145,15 @@ class Logins:
         salt = hmac.digest(self._secret, name.encode(), "sha256")[:SALT_BYTES]
         keys = hashlib.sha512(self._secret + salt).digest()
         return Verifier(ITERATIONS, salt, keys[:32], keys[32:])
+
+
+def passwords_need_tls() -> PalimpsestError:
+    """The error for a password that would come in the clear."""
+    return PalimpsestError(
+        Code.LOGIN,
+        "passwords are taken under TLS only",
+        advice="connect with TLS; the server needs --tls-cert for it",
+    )
 
 
 def refused(name: str) -> PalimpsestError:

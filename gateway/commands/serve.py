@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,8 +15,10 @@ from urllib.parse import quote
 
 import click
 
+from gateway.access.external import ExternalLogin, external_logins
 from gateway.commands.connecting import WAREHOUSE_OPTION, url_of
 from gateway.commands.failure import exit_on_error
+from gateway.commands.login_settings import external_options, login_options
 from gateway.commands.serve_settings import (
     limit_options,
     limits_of,
@@ -70,6 +72,7 @@ _OURS = frozenset(
     help="Listen at the TCP port without logins, and let in everybody on this machine.",
 )
 @limit_options
+@login_options
 @click.option(
     "--drain",
     type=click.FloatRange(0, 86_400),
@@ -169,7 +172,7 @@ def command(
     config: Path | None,
     check: bool,
     warehouse: str,
-    **limits: Any,
+    **others: Any,
 ) -> None:
     """Serve a warehouse to programs that speak the PostgreSQL protocol, until interrupted.
 
@@ -192,6 +195,7 @@ def command(
     with exit_on_error(as_json=False), mapping():
         place = parse_address(address, PORT)
         tls_files = tls_files_of(tls_cert, tls_key, tls_client_ca)
+        external = external_logins(external_options(others))
         http = HttpOptions(http_address, http_names, metrics_token_file)
         flight = FlightOptions(flight_address, tls_files, trust_loopback)
         hive = HiveOptions(hive_address, trust_loopback, tls_files)
@@ -207,9 +211,9 @@ def command(
         target = url_of(url or warehouse)
         opened = _acquire(target)
         opened.executor.activity.slow_s = slow_s
-        allowed = limits_of(limits)
+        allowed = limits_of(others)
         try:
-            _serve(opened, place, socket_dir, allowed, drain, http, flight, hive)
+            _serve(opened, place, socket_dir, allowed, drain, http, flight, hive, external)
         finally:
             WAREHOUSES.release(opened)
 
@@ -241,11 +245,14 @@ def _serve(
     http: HttpOptions,
     flight: FlightOptions,
     hive: HiveOptions,
+    external: Sequence[ExternalLogin],
 ) -> None:
     root = Path(opened.journal.place)
     folder = socket_dir or (root if root.is_dir() else Path.cwd())
     trusts = flight.trusts
-    admission = admission_of(opened.journal, place, trusts=trusts, tls_files=flight.tls)
+    admission = admission_of(
+        opened.journal, place, trusts=trusts, tls_files=flight.tls, external=external
+    )
     open_session = partial(_session, opened, "postgres")
     open_hive = partial(_session, opened, "hive")
     server = PostgresServer(open_session, limits, admission)

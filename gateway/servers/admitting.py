@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import secrets
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from gateway.access.external import ExternalLogin
 from gateway.access.logins import Logins, has_logins
 from gateway.servers.addresses import Address
 from gateway.servers.pgwire.admission import Admission
@@ -54,9 +56,14 @@ def check_place(place: Address, *, trusts: bool, has_tls: bool) -> None:
 
 
 def admission_of(
-    journal: OpenJournal, place: Address, *, trusts: bool, tls_files: TlsFiles | None
+    journal: OpenJournal,
+    place: Address,
+    *,
+    trusts: bool,
+    tls_files: TlsFiles | None,
+    external: Sequence[ExternalLogin] = (),
 ) -> Admission:
-    """The rules of a server that is to listen at ``place``.
+    """The rules of a server that is to listen at ``place``; ``external`` vouch for users.
 
     Raises SETTING_VALUE where other machines could come in without login, or without TLS.
     """
@@ -74,7 +81,7 @@ def admission_of(
         finally:
             begun.rollback()
 
-    if not has_logins(catalog()):
+    if not has_logins(catalog(), elsewhere=bool(external)):
         if not place.is_loopback:
             raise PalimpsestError(
                 Code.SETTING_VALUE,
@@ -83,5 +90,5 @@ def admission_of(
             )
         return Admission(owner, tls=tls)
     check_place(place, trusts=False, has_tls=tls is not None)
-    logins = Logins(catalog, secrets.token_bytes(32), lambda: datetime.now(UTC))
+    logins = Logins(catalog, secrets.token_bytes(32), lambda: datetime.now(UTC), external)
     return Admission(owner, logins=logins, tls=tls)

@@ -8,7 +8,7 @@ import ssl
 import struct
 from dataclasses import dataclass
 
-from gateway.access.logins import Logins
+from gateway.access.logins import Logins, passwords_need_tls
 from gateway.servers.pgwire.login import log_in
 from gateway.servers.pgwire.startup import Greeting
 from gateway.servers.pgwire.stream import MessageStream
@@ -67,11 +67,7 @@ class Admission:
             return None
         logins = self._known_logins()
         if not is_secure:
-            raise PalimpsestError(
-                Code.LOGIN,
-                "passwords are taken under TLS only",
-                advice="connect with TLS; the server needs --tls-cert for it",
-            )
+            raise passwords_need_tls()
         return logins.log_in(user, password, address)
 
     def _known_logins(self) -> Logins:

@@ -9,7 +9,7 @@ import ssl
 import struct
 import time
 
-from gateway.access.logins import Login, Logins, refused
+from gateway.access.logins import Login, Logins, passwords_need_tls, refused
 from gateway.servers.pgwire import messages
 from gateway.servers.pgwire.messages import BodyReader, protocol_error
 from gateway.servers.pgwire.scram_exchange import ScramExchange
@@ -17,9 +17,9 @@ from gateway.servers.pgwire.stream import MessageStream
 from journal.model.access import Role
 
 _LOG = logging.getLogger("palimpsest.login")
-_SASL, _CONTINUE, _FINAL = 10, 11, 12
-_LONGEST = 8_192
-"""Bytes of a message before the login; SCRAM needs a few hundred."""
+_CLEAR, _SASL, _CONTINUE, _FINAL = 3, 10, 11, 12
+_LONGEST = 16_384
+"""Bytes of a message before the login; SCRAM needs a few hundred, a token some thousands."""
 _NONCE_BYTES = 18
 
 
@@ -34,6 +34,11 @@ def log_in(
     login = logins.find(user)
     if _has_certificate(stream, login):
         return _admitted(logins, login, address, "certificate")
+    if logins.sends_password(login):
+        if not isinstance(stream.peer, ssl.SSLSocket):
+            raise passwords_need_tls()
+        _send(stream, _CLEAR, b"")
+        return logins.log_in(user, BodyReader(_answer(stream)).text(), address)
     nonce = base64.b64encode(secrets.token_bytes(_NONCE_BYTES)).decode()
     exchange = ScramExchange(login.verifier, nonce, binding)
     names = b"".join(name.encode() + b"\0" for name in exchange.mechanisms) + b"\0"
