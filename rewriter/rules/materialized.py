@@ -52,6 +52,7 @@ from rewriter.definitions.user_types import name_types
 from rewriter.name_resolution import position_of, table_name, unknown_table
 from rewriter.reading.qualified_names import qualify
 from rewriter.reading.read_rewriter import Reads
+from rewriter.reading.row_security import is_restricted
 from rewriter.statement import RefreshView
 from rewriter.writing.replaced_rows import replaced_rows
 
@@ -63,7 +64,7 @@ CREATED, REFRESHED, ALTERED = (
 
 def rewrite_create_materialized(ast: exp.Create, context: RewriteContext) -> StatementPlan:
     """The plan of a CREATE MATERIALIZED VIEW."""
-    context = _without_policies(context)
+    asked, context = context, _without_policies(context)
     schema = ast.this if isinstance(ast.this, exp.Schema) else None
     node = schema.this if schema is not None else ast.this
     with_data = _with_data(ast)
@@ -87,7 +88,7 @@ def rewrite_create_materialized(ast: exp.Create, context: RewriteContext) -> Sta
     gone: list[Step] = [] if found is None else [Change(DropRelation(found.name))]
     if not with_data:
         return ddl_plan([*gone, Change(PutRelation(table))], CREATED)
-    plan = _filled(table, replace(context, catalog=catalog), is_new=True)
+    plan = _filled(table, replace(context, catalog=catalog), asked, is_new=True)
     return replace(plan, steps=(*gone, *plan.steps), tag=CREATED)
 
 
@@ -96,9 +97,9 @@ def rewrite_refresh(statement: RefreshView, context: RewriteContext) -> Statemen
     table = find_materialized(statement.table, context)
     made = table.materialized
     assert made is not None
-    context = _without_policies(context)
+    asked, context = context, _without_policies(context)
     if statement.with_data:
-        return replace(_filled(table, context), tag=REFRESHED)
+        return replace(_filled(table, context, asked), tag=REFRESHED)
     nulls = [exp.Null() for _ in table.columns]
     none = exp.select(*nulls).where(exp.false())
     plan = _rows_replaced(table, none, context)
@@ -217,8 +218,10 @@ def _checked_query(
     return query
 
 
-def _filled(table: Table, context: RewriteContext, *, is_new: bool = False) -> StatementPlan:
-    """What replaces the rows by those of the query now."""
+def _filled(
+    table: Table, context: RewriteContext, asked: RewriteContext, *, is_new: bool = False
+) -> StatementPlan:
+    """What replaces the rows by those of the query now; ``asked`` has the role that wants it."""
     made = table.materialized
     assert made is not None
     query = dialects.stored(made.query)
@@ -231,6 +234,7 @@ def _filled(table: Table, context: RewriteContext, *, is_new: bool = False) -> S
     )
     plan = _rows_replaced(table, rows, context, is_new=is_new)
     sources = _sources(plan.tables - {table.id}, context.catalog)
+    _check_unrestricted(table, sources, asked)
     _check_spared(table, sources, context)
     refreshed = Materialized(
         made.query,
@@ -286,6 +290,21 @@ def _sources(tables: frozenset[int], catalog: CatalogSnapshot) -> set[int]:
         if made is not None and made.materialized is not None:
             found |= set(made.materialized.sources)
     return found
+
+
+def _check_unrestricted(table: Table, sources: set[int], asked: RewriteContext) -> None:
+    """Raise PRIVILEGE for a role that does not see all rows and columns which the view would hold.
+
+    Their number, and errors of the query, would tell the role of what policies hide.
+    """
+    if is_restricted(tuple(sorted(sources)), asked):
+        raise PalimpsestError(
+            Code.PRIVILEGE,
+            f"permission denied to store the rows of {table.name}: policies of what it reads apply"
+            " to the role",
+            advice="create it WITH NO DATA, and have a role without these policies, or the refresh"
+            " job, fill it; or create an ordinary view",
+        )
 
 
 def _check_spared(table: Table, sources: set[int], context: RewriteContext) -> None:

@@ -181,3 +181,21 @@ def test_copy_sends_what_is_seen(con: Connection) -> None:
     with pytest.raises(gateway.Error) as raised:
         con.execute("COPY t TO '/tmp/never.csv'")
     assert raised.value.sqlstate == "42501"
+
+
+def test_a_role_stores_no_rows_of_a_view_that_policies_hide(con: Connection) -> None:
+    """The number of rows, or an error of the query, would tell of them."""
+    con.execute("GRANT CREATE ON SCHEMA main TO ann")
+    con.execute("SET ROLE ann")
+    for query in ("SELECT k FROM t WHERE pay > 60", "SELECT error(mail) AS e FROM t WHERE k = 2"):
+        with pytest.raises(gateway.ProgrammingError, match="policies of what it reads") as refused:
+            con.execute(f"CREATE MATERIALIZED VIEW m AS {query}")
+        assert refused.value.sqlstate == "42501"
+    con.execute("CREATE MATERIALIZED VIEW m AS SELECT k FROM t WHERE pay > 60 WITH NO DATA")
+    with pytest.raises(gateway.ProgrammingError, match="policies of what it reads"):
+        con.execute("REFRESH MATERIALIZED VIEW m")
+    con.execute("RESET ROLE")
+    con.execute("REFRESH MATERIALIZED VIEW m")
+    assert _rows(con, "SELECT * FROM m") == [(7,), (8,)]
+    con.execute("SET ROLE ann")
+    assert _rows(con, "SELECT * FROM m") == []
