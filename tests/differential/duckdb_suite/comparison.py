@@ -140,8 +140,12 @@ def _compared(path: str, records: Sequence[Record], sides: _Sides) -> dict[str, 
         if why is None:
             continue
         cause = own or _cause_of(why, expected, ours)
-        first = next((d for d in differences if d.cause.startswith("[")), None)
-        if own is None and first and (_CONSEQUENCE.search(why) or why.startswith("rows")):
+        first = next((d for d in differences if d.internal or d.cause.startswith("[")), None)
+        if (
+            own is None
+            and first
+            and (_CONSEQUENCE.search(why) or why.startswith(("rows", "columns")))
+        ):
             cause = f"after {first.cause.removeprefix('after ')}"
             own = first.cause if first.internal else None
         place = (path, record.line, record.text, cause, why[:600])
