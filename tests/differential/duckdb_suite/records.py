@@ -68,7 +68,8 @@ def _records(
         body: list[str] = []
         if words[0] in {"statement", "query"}:
             while position < len(lines) and lines[position][1].strip():
-                body.append(lines[position][1])
+                if not lines[position][1].startswith("#"):
+                    body.append(lines[position][1])
                 position += 1
         if words[0] == "mode":
             skipping = words[1] == "skip" or (skipping and words[1] != "unskip")
