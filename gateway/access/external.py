@@ -47,20 +47,20 @@ def external_logins(options: ExternalOptions) -> tuple[ExternalLogin, ...]:
     found: list[ExternalLogin] = []
     if options.keys is not None:
         if not options.issuer or not options.audience:
-            raise _wrong(
+            raise _bad_option(
                 "tokens of any issuer, for any program, would let their holders in",
                 "give --jwt-issuer and --jwt-audience",
             )
         if "://" in options.keys and urlsplit(options.keys).scheme != "https":
-            raise _wrong("keys that come without TLS could be anybody's", "give an https URL")
+            raise _bad_option("keys that come without TLS could be anybody's", "give an https URL")
         made = _loaded("gateway.access.bearer", "jwt").BearerTokens
         found.append(made(options.keys, options.issuer, options.audience, options.claim))
     if options.ldap is not None:
         scheme = urlsplit(options.ldap).scheme
         if scheme not in {"ldap", "ldaps"}:
-            raise _wrong(f"{options.ldap} is no URL of an LDAP server", "write ldaps://host")
+            raise _bad_option(f"{options.ldap} is no URL of an LDAP server", "write ldaps://host")
         if "{user}" not in (options.dn or ""):
-            raise _wrong(
+            raise _bad_option(
                 "an LDAP server is asked under the user's own name there",
                 "give --ldap-dn, as in 'uid={user},ou=people,dc=example,dc=org'",
             )
@@ -71,11 +71,11 @@ def external_logins(options: ExternalOptions) -> tuple[ExternalLogin, ...]:
 
 def _loaded(module: str, package: str) -> Any:
     if importlib.util.find_spec(package) is None:
-        raise _wrong(
+        raise _bad_option(
             f"logins from elsewhere need {package}", "pip install 'palimpsest-gateway[logins]'"
         )
     return importlib.import_module(module)
 
 
-def _wrong(message: str, advice: str) -> PalimpsestError:
+def _bad_option(message: str, advice: str) -> PalimpsestError:
     return PalimpsestError(Code.SETTING_VALUE, message, advice=advice)

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from gateway.system_views.source import SystemViewSource, columns_of, relations_of, tables_of
+from journal.model.access import ObjectKey, ObjectKind
 from journal.model.schema import Table, TableName, View, fold
 from journal.sql.unique_keys import logical_text, term_texts
 from rewriter.definitions.descriptions import (
@@ -61,7 +62,11 @@ def _tables(seen: SystemViewSource) -> Iterator[Row]:
         )
 
 
-def _row_estimate(seen: SystemViewSource, table: Table) -> int:
+def _row_estimate(seen: SystemViewSource, table: Table) -> int | None:
+    made = table.materialized
+    sources = (table.id, *(() if made is None else made.sources))
+    if any(seen.rights.policies_on(ObjectKey(ObjectKind.TABLE, i)) for i in sources):
+        return None  # How many rows there are is not told where some are hidden.
     state = seen.state.tables.get(table.id)
     if state is None:
         return 0

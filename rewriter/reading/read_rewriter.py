@@ -45,7 +45,7 @@ from rewriter.reading.linear import split_aggregate
 from rewriter.reading.materialized import holds_its_rows, view_of
 from rewriter.reading.pivots import move_sources_out
 from rewriter.reading.result_names import name_changed
-from rewriter.reading.row_security import RowSecurity, masked_columns, refuse_restricted
+from rewriter.reading.row_security import RowSecurity, check_journal, masked_columns
 from rewriter.reading.scopes import SOURCE_PARTS, Scopes, is_named
 from rewriter.reading.sources import check_shape, file_function, refusal, source_name
 from rewriter.reading.system import system_relation
@@ -332,8 +332,7 @@ class Reads:
                 f"{journal.journal_name} is a journal, which holds all of its past already",
                 advice="read it without a point in time, and compare its version columns",
             )
-        if RowSecurity.of(journal, self.context) is not None:
-            raise refuse_restricted("read the journal of", journal, "read table_history of it")
+        check_journal(journal, self.context)
         scan = self.context.scan_info(journal.id)
         self.tables[journal.id] = journal
         self.names.add(journal.journal_name)

@@ -113,6 +113,18 @@ def masked_columns(table: Table, context: RewriteContext) -> frozenset[str]:
     return frozenset() if found is None else found.masked
 
 
+def hides_journal(table: Table, context: RewriteContext) -> bool:
+    """Whether the client may not see the rows that a journal holds as they are."""
+    made = table.materialized
+    return is_restricted((table.id, *(() if made is None else made.sources)), context)
+
+
+def check_journal(table: Table, context: RewriteContext) -> None:
+    """Raise PRIVILEGE where the client may not read a journal, which holds rows as they are."""
+    if hides_journal(table, context):
+        raise refuse_restricted("read the journal of", table, "read table_history of it")
+
+
 def is_restricted(tables: Iterable[int], context: RewriteContext) -> bool:
     """Whether the client reads any of some tables, by their ids, under policies."""
     if context.role is None:
@@ -154,7 +166,8 @@ def refuse_restricted(what: str, table: Table, advice: str) -> PalimpsestError:
     """The error for what policies cannot be applied to."""
     return PalimpsestError(
         Code.PRIVILEGE,
-        f"permission denied to {what} {table.name}, which has policies that apply to the role",
+        f"permission denied to {what} {table.name}: policies on it, or on a table that it is"
+        " made of, apply to the role",
         advice=advice,
     )
 

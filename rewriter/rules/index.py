@@ -29,6 +29,7 @@ from rewriter.definitions.index_terms import default_name, read_index
 from rewriter.definitions.new_relations import ddl_plan, validation_guard
 from rewriter.name_resolution import find_relation, position_of
 from rewriter.reading.read_rewriter import Reads
+from rewriter.reading.row_security import hides_journal, refuse_restricted
 from rewriter.writing.guards import no_doubles
 from rewriter.writing.target import physical_rows
 
@@ -47,6 +48,9 @@ def rewrite_create_index(ast: exp.Create, context: RewriteContext) -> StatementP
         )
     table = _indexed_table(node, context)
     given = node.this.name if node.this is not None else ""
+    if hides_journal(table, context):
+        advice = "a role that no policy applies to may"
+        raise refuse_restricted("index", table, advice)
     if given:
         name = TableName(table.name.schema, given)
         if ast.args.get("exists") and is_index_name(name, context):

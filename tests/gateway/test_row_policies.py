@@ -199,3 +199,35 @@ def test_a_role_stores_no_rows_of_a_view_that_policies_hide(con: Connection) -> 
     assert _rows(con, "SELECT * FROM m") == [(7,), (8,)]
     con.execute("SET ROLE ann")
     assert _rows(con, "SELECT * FROM m") == []
+
+
+def test_stored_views_tell_no_more(con: Connection) -> None:
+    con.execute("CREATE MATERIALIZED VIEW m AS SELECT k, v, g, pay FROM t")
+    con.execute("CREATE MATERIALIZED VIEW mm AS SELECT g, count(*) AS n FROM m GROUP BY g")
+    for name in ("m", "mm"):
+        con.execute(f"GRANT SELECT, HISTORY ON {name} TO ann")
+    con.execute("GRANT CREATE ON SCHEMA main TO ann")
+    con.execute("SET ROLE ann")
+    assert _rows(con, "SELECT count(*), max(pay) FROM m") == [(4, -1)]
+    assert _rows(con, "SELECT * FROM mm") == [(1, 4)]
+    sizes = "SELECT estimated_size FROM duckdb_tables() WHERE table_name IN ('t', 'm', 'mm')"
+    assert _rows(con, sizes) == [(None,)] * 3
+    con.execute("CREATE MATERIALIZED VIEW own AS SELECT CAST(v AS INTEGER) FROM t WITH NO DATA")
+    for sql in (
+        "SELECT * FROM m_journal",
+        "SELECT * FROM mm_journal",
+        "CREATE MATERIALIZED VIEW more AS SELECT CAST(v AS INTEGER) AS i FROM t",
+        "CREATE MATERIALIZED VIEW more AS SELECT * FROM mm",
+        "REFRESH MATERIALIZED VIEW own",
+        "CREATE UNIQUE INDEX one ON own (v)",
+    ):
+        with pytest.raises(gateway.Error) as raised:
+            con.execute(sql)
+        assert raised.value.sqlstate in {"42501", "42703"}, sql
+    con.execute("RESET ROLE")
+    assert _rows(con, "SELECT max(pay) FROM m") == [(80,)]
+    con.execute("CREATE MATERIALIZED VIEW mine AS SELECT k, g FROM t")
+    con.execute("ALTER TABLE mine OWNER TO ann")
+    con.execute("SET ROLE ann")
+    with pytest.raises(gateway.Error, match="permission denied to index"):
+        con.execute("CREATE UNIQUE INDEX one ON mine (g)")
