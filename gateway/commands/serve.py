@@ -88,6 +88,12 @@ _OURS = frozenset(
     help="Also speak HiveServer2's binary protocol there, for beeline, JDBC, PyHive and impyla.",
 )
 @click.option(
+    "--hive-http",
+    "hive_http_address",
+    metavar="HOST:PORT",
+    help="The same over HTTP, at /cliservice.",
+)
+@click.option(
     "--http",
     "http_address",
     metavar="HOST:PORT",
@@ -160,6 +166,7 @@ def command(
     trust_loopback: bool,
     drain: float,
     hive_address: str | None,
+    hive_http_address: str | None,
     http_address: str | None,
     flight_address: str | None,
     http_names: tuple[str, ...],
@@ -198,7 +205,7 @@ def command(
         external = external_logins(external_options(others))
         http = HttpOptions(http_address, http_names, metrics_token_file)
         flight = FlightOptions(flight_address, tls_files, trust_loopback)
-        hive = HiveOptions(hive_address, trust_loopback, tls_files)
+        hive = HiveOptions(hive_address, hive_http_address, trust_loopback, tls_files)
         if check:
             check_place(place, trusts=trust_loopback, has_tls=tls_files is not None)
             check_http(http)

@@ -48,11 +48,11 @@ def launch(folder: Path, *options: str) -> Server:
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )
     assert process.stdout is not None
-    more = "--hive" in options
+    more = sum(option in {"--hive", "--hive-http"} for option in options)
     for line in process.stdout:
         found = re.fullmatch(r"postgresql://127\.0\.0\.1:(\d+)/palimpsest\n", line)
         if found:
-            lines = (process.stdout.readline().strip(),) if more else ()
+            lines = tuple(process.stdout.readline().strip() for _ in range(more))
             return Server(process, folder / "w", int(found[1]), lines)
     raise AssertionError(process.communicate(timeout=_START_S)[1])
 

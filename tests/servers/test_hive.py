@@ -176,8 +176,7 @@ class _Raw:
 
 def _decoded(found: bytes, name: str, kind: type) -> Any:
     incoming = messages.Incoming(lambda: b"", 1 << 20)
-    incoming._buffer.write(found[12 + len(name) :].replace(b"\x0c\x00\x00", b"\x0c\x00\x01", 1))
-    incoming._buffer.seek(0)
+    incoming.put(found[12 + len(name) :].replace(b"\x0c\x00\x00", b"\x0c\x00\x01", 1))
     return messages.read_request(incoming, kind, 1 << 20)
 
 

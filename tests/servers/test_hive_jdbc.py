@@ -80,20 +80,23 @@ def _class_path(version: str, tmp_path: Path) -> str:
 
 @pytest.fixture(scope="module")
 def hive_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    found = launch(tmp_path_factory.mktemp("hive"), "--hive", "127.0.0.1:0")
+    found = launch(
+        tmp_path_factory.mktemp("hive"), "--hive", "127.0.0.1:0", "--hive-http", "127.0.0.1:0"
+    )
     yield found
     found.end()
 
 
 @pytest.mark.parametrize("version", ["2.3", "3.1.3", "4.0.1"])
-@pytest.mark.parametrize("parameters", ["", ";auth=noSasl"])
+@pytest.mark.parametrize("way", ["sasl", "nosasl", "http"])
 def test_what_a_tool_does_at_connect_and_after(
-    hive_server: Server, version: str, parameters: str, tmp_path: Path
+    hive_server: Server, version: str, way: str, tmp_path: Path
 ) -> None:
     source = Path(__file__).with_name("HiveJdbcClient.java")
     path = _class_path(version, tmp_path)
+    url = hive_server.lines[way == "http"] + (";auth=noSasl" if way == "nosasl" else "")
     done = subprocess.run(
-        ["java", "-cp", path, str(source), hive_url(hive_server) + parameters],
+        ["java", "-cp", path, str(source), url],
         check=False,
         capture_output=True,
         text=True,
@@ -113,7 +116,7 @@ def test_beeline_shows_tables_and_rows(hive_server: Server) -> None:
     )
     done = subprocess.run(
         ["java", "-cp", f"{spark_jars()}/*", "org.apache.hive.beeline.BeeLine",
-         "-u", hive_url(hive_server), "-n", "me", "--outputformat=csv2", "--force=true"],
+         "-u", hive_server.lines[0], "-n", "me", "--outputformat=csv2", "--force=true"],
         check=False, capture_output=True, text=True, input=script, timeout=200,
     )  # fmt: skip
     assert "Connected to: Palimpsest" in done.stderr
@@ -121,8 +124,3 @@ def test_beeline_shows_tables_and_rows(hive_server: Server) -> None:
     assert "id,int," in done.stdout
     assert ",main,bees,TABLE" in done.stdout
     assert "Table not found main.nothing" in done.stderr
-
-
-def hive_url(server: Server) -> str:
-    """The URL that the server has written."""
-    return server.lines[0]

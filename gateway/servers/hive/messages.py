@@ -64,6 +64,10 @@ class Incoming(TTransportBase, CReadableTransport):  # type: ignore[misc]
             self._buffer = io.BytesIO(self._more())
         self._taken = len(self._buffer.getbuffer()) - self._buffer.tell()
 
+    def put(self, data: bytes) -> None:
+        """Take all bytes of a message at once."""
+        self._buffer = io.BytesIO(data)
+
     def arrived(self) -> bytes:
         """All that has arrived and is not read yet; it stays."""
         place = self._buffer.tell()
@@ -77,10 +81,12 @@ class Incoming(TTransportBase, CReadableTransport):  # type: ignore[misc]
         """Wait until ``reqlen`` bytes are there, which begin with those given."""
         if reqlen > self._limit:
             raise _violation(f"a message has more than the {self._limit:,} bytes that are allowed")
-        parts, size = [partialread, self._buffer.read()], 0
+        parts = [partialread, self._buffer.read()]
         size = sum(map(len, parts))
         while size < reqlen:
             part = self._more()
+            if not part:
+                raise _violation("a call ends before its end")
             self._taken += len(part)
             if self._taken > self._limit:
                 raise _violation(

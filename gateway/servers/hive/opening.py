@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import socket
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from gateway.servers.addresses import Address, parse_address, tcp_listener
@@ -16,29 +17,43 @@ from gateway.session.session import Session
 from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
 
-PORT = 10_000
+PORT, HTTP_PORT = 10_000, 10_001
 OpenSession = Callable[[str | None, str | None, Mapping[str, str], Role | None], Session]
 
 
 @dataclass(frozen=True, slots=True)
 class HiveOptions:
-    """Where clients of Hive connect, None for nowhere, and by which rules they come in."""
+    """Where clients of Hive connect, None for nowhere, and by which rules they come in.
+
+    ``http_address`` is where the protocol goes over HTTP.
+    """
 
     address: str | None
+    http_address: str | None
     trusts: bool
     tls_files: TlsFiles | None
+
+    @property
+    def places(self) -> list[tuple[str, int]]:
+        """The addresses, and the ports where they give none."""
+        given = ((self.address, PORT), (self.http_address, HTTP_PORT))
+        return [(address, port) for address, port in given if address is not None]
 
 
 def check_hive(options: HiveOptions) -> None:
     """Raise SETTING_VALUE for an address that is none, or open to others, or without Thrift."""
-    if options.address is None:
+    for address, port in options.places:
+        check_place(
+            parse_address(address, port),
+            trusts=options.trusts,
+            has_tls=options.tls_files is not None,
+        )
+    if not options.places:
         return
-    place = parse_address(options.address, PORT)
-    check_place(place, trusts=options.trusts, has_tls=options.tls_files is not None)
     if importlib.util.find_spec("thrift") is None:
         raise PalimpsestError(
             Code.SETTING_VALUE,
-            "--hive needs the package thrift",
+            "--hive and --hive-http need the package thrift",
             advice="pip install 'palimpsest-gateway[hive]'",
         )
 
@@ -51,29 +66,40 @@ def hive_port(
     limits: ServerLimits,
     drain_s: float,
 ) -> Iterator[list[str]]:
-    """Answer inside the block; the URL for JDBC if there is a port.
+    """Answer inside the block; the URLs for JDBC of the ports there are.
 
     Raises SETTING_VALUE for an address that cannot be had, and where nobody could log in.
     """
-    if options.address is None:
+    if not options.places:
         yield []
         return
     check_hive(options)
+    from gateway.servers.hive.http_server import HiveHttpServer
     from gateway.servers.hive.server import HiveServer
 
-    place = parse_address(options.address, PORT)
     if not admission.trusts and (admission.logins is None or admission.tls is None):
         raise PalimpsestError(
             Code.SETTING_VALUE,
             "clients of Hive send passwords: the port needs a role that may log in, and TLS",
             advice="CREATE USER .. PASSWORD, and give --tls-cert; or --trust-loopback",
         )
-    server = HiveServer(open_session, limits, admission)
-    listener = tcp_listener(place)
-    server.listen(listener)
-    shown = Address(*listener.getsockname()[:2])
     ssl = "" if admission.tls is None or admission.trusts else ";ssl=true"
-    try:
-        yield [f"jdbc:hive2://{shown}/default{ssl}"]
-    finally:
-        server.close(drain_s)
+    with ExitStack() as open_ports:
+        urls = []
+        if options.address is not None:
+            listener = tcp_listener(parse_address(options.address, PORT))
+            server = HiveServer(open_session, limits, admission)
+            open_ports.callback(server.close, drain_s)
+            server.listen(listener)
+            urls.append(f"jdbc:hive2://{_place_of(listener)}/default{ssl}")
+        if options.http_address is not None:
+            listener = tcp_listener(parse_address(options.http_address, HTTP_PORT))
+            http = HiveHttpServer(listener, open_session, limits, admission)
+            open_ports.callback(http.close, drain_s)
+            mode = ";transportMode=http;httpPath=cliservice"
+            urls.append(f"jdbc:hive2://{_place_of(listener)}/default{mode}{ssl}")
+        yield urls
+
+
+def _place_of(listener: socket.socket) -> Address:
+    return Address(*listener.getsockname()[:2])

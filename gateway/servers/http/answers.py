@@ -63,22 +63,12 @@ class OperatorPages:
 
     def _refusal(self, headers: Mapping[str, str]) -> HttpAnswer | None:
         host = headers.get("host", "")
-        if not self._is_known(host):
+        if not is_own_name(host, self.names):
             return _text(403, "the Host header names another server; --http-name allows a name")
         origin = headers.get("origin")
         if origin is not None and origin.partition("://")[2] != host:
             return _text(403, "a page of another origin asks")
         return None
-
-    def _is_known(self, host: str) -> bool:
-        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
-        if name.lower() in self.names | {"localhost"}:
-            return True
-        try:
-            ipaddress.ip_address(name.strip("[]"))
-        except ValueError:
-            return False
-        return True
 
     def _metrics(self, headers: Mapping[str, str]) -> HttpAnswer:
         if self.exposition is None:
@@ -92,6 +82,18 @@ class OperatorPages:
             return _text(403, "metrics are for this machine, unless --metrics-token-file is given")
         body, kind = self.exposition(headers.get("accept", ""))
         return HttpAnswer(200, body, kind)
+
+
+def is_own_name(host: str, names: frozenset[str]) -> bool:
+    """Whether a Host header has an address, ``localhost`` or one of these names."""
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+    if name.lower() in names | {"localhost"}:
+        return True
+    try:
+        ipaddress.ip_address(name.strip("[]"))
+    except ValueError:
+        return False
+    return True
 
 
 def _text(status: int, text: str) -> HttpAnswer:
