@@ -31,6 +31,7 @@ from gateway.opening.open_warehouse import OpenWarehouse
 from gateway.opening.warehouses import WAREHOUSES, TakenElsewhere
 from gateway.servers.addresses import Address, parse_address, tcp_listener
 from gateway.servers.admitting import admission_of, check_place, tls_files_of
+from gateway.servers.ending import Ending
 from gateway.servers.flight.opening import FlightOptions, check_flight, flight_port
 from gateway.servers.hive.opening import HiveOptions, check_hive, hive_port
 from gateway.servers.http.opening import HttpOptions, check_http, http_port
@@ -266,9 +267,10 @@ def _serve(
     is_open = admission.trusts or admission.logins is not None
     listeners = [tcp_listener(place)] if is_open else []
     port = listeners[0].getsockname()[1] if listeners else place.port
+    ending = Ending(drain_s)
     with (
         http_port(opened, http, lambda: server.connections) as (readiness, page),
-        flight_port(flight, admission, open_session, limits, drain_s) as flights,
+        flight_port(flight, admission, open_session, limits, ending) as flights,
         hive_port(hive, admission, open_hive, limits, drain_s) as hives,
     ):
         try:
@@ -292,6 +294,7 @@ def _serve(
             over.wait()
         finally:
             readiness.is_ending = True
+            ending.begin()
             server.close(drain_s)
             if len(listeners) > is_open:
                 socket_path(folder, port).unlink(missing_ok=True)

@@ -16,6 +16,7 @@ from functools import partial
 
 from pyarrow import flight
 
+from gateway.servers.ending import Ending
 from gateway.servers.flight.login import Caller
 from gateway.servers.flight.sessions import FlightClient, session_ended
 from gateway.servers.pgwire.limits import ServerLimits
@@ -36,14 +37,14 @@ _TOKEN_BYTES = 32
 class FlightClients:
     """The clients of one server."""
 
-    def __init__(self, open_session: OpenSession, limits: ServerLimits) -> None:
+    def __init__(self, open_session: OpenSession, limits: ServerLimits, ending: Ending) -> None:
         self._open_session = open_session
+        self._ending = ending
         self._limits = limits
         self._lock = threading.Lock()
         self._by_token: dict[str, FlightClient] = {}
         self._running: dict[int, tuple[flight.ServerCallContext, FlightClient, float]] = {}
         self._number = 0
-        self.is_ending = False
 
     @property
     def count(self) -> int:
@@ -60,13 +61,13 @@ class FlightClients:
 
         Raises LOGIN for a token that is not known, TOO_MANY_CONNECTIONS, and SHUTDOWN at the end.
         """
-        if self.is_ending:
-            raise PalimpsestError(
-                Code.STORE_LOST, "the server is ending", advice="connect again in a while"
-            )
         peer = context.peer()
         token = caller.token or f"peer {peer}"
         client = self._by_token.get(token)
+        if self._ending.is_begun and (client is None or not client.in_transaction):
+            raise PalimpsestError(
+                Code.STORE_LOST, "the server is ending", advice="connect again in a while"
+            )
         if client is None and caller.token is not None:
             raise session_ended()
         if client is None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from gateway.servers.addresses import Address, parse_address, tcp_listener
 from gateway.servers.admitting import check_place
+from gateway.servers.ending import Ending
 from gateway.servers.pgwire.admission import Admission
 from gateway.servers.pgwire.limits import ServerLimits
 from gateway.servers.tls import TlsFiles
@@ -66,11 +67,12 @@ def flight_port(
     admission: Admission,
     open_session: OpenSession,
     limits: ServerLimits,
-    drain_s: float,
+    ending: Ending,
 ) -> Iterator[list[str]]:
     """Answer inside the block; the URLs of the port, if there is one.
 
-    At the end calls may run for so many seconds more. Raises SETTING_VALUE for an address that
+    New calls are refused once the end has begun, and those that run may go on for what is left of
+    its time. Raises SETTING_VALUE for an address that
     cannot be had, and where nobody could log in.
     """
     place = check_flight(options)
@@ -83,11 +85,11 @@ def flight_port(
             f"nobody could log in at {place}, for no role may log in",
             advice="CREATE USER name PASSWORD '..' first, through the Unix socket",
         )
-    port = _FlightPort(place, options, admission, open_session, limits)
+    port = _FlightPort(place, options, admission, open_session, limits, ending)
     try:
         yield [port.url]
     finally:
-        port.close(drain_s)
+        port.close()
 
 
 class _FlightPort:
@@ -100,14 +102,15 @@ class _FlightPort:
         admission: Admission,
         open_session: OpenSession,
         limits: ServerLimits,
+        ending: Ending,
     ) -> None:
         from gateway.servers.flight.clients import FlightClients
 
-        self._options, self._limits = options, limits
+        self._options, self._limits, self._ending = options, limits, ending
         self._logins = admission.logins
         # gRPC would share a port with another program; an ordinary listener does not.
         tcp_listener(place).close()
-        self.clients: FlightClients = FlightClients(open_session, limits)
+        self.clients: FlightClients = FlightClients(open_session, limits, ending)
         self._place = place
         self._server = self._listen(place)
         self._place = Address(place.host, self._server.port)
@@ -120,11 +123,9 @@ class _FlightPort:
         scheme = "grpc+tls" if self._options.tls is not None else "grpc"
         return f"{scheme}://{self._place}"
 
-    def close(self, drain_s: float) -> None:
-        """Take no new calls; those that run may end within so many seconds, then they stop."""
-        self.clients.is_ending = True
-        end = time.monotonic() + drain_s
-        while self.clients.is_busy and time.monotonic() < end:
+    def close(self) -> None:
+        """Let calls that run end within the time that is left, and stop them then."""
+        while self._ending.left_s and self.clients.is_busy:
             time.sleep(_POLL_S)
         self._over.set()
         for client in self.clients.all():
