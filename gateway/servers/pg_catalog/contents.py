@@ -13,6 +13,7 @@ from gateway.servers.pg_catalog.definitions import (
     key_definition,
 )
 from gateway.servers.pg_catalog.relations import builtin_types
+from gateway.servers.pg_catalog.user_types import UserDefinitions
 from gateway.servers.pgwire.types import field_of
 from journal.model.foreign_key import Deferral, ReferenceAction
 from journal.model.result_column import ResultColumn
@@ -40,7 +41,9 @@ class CatalogContents:
             if isinstance(relation, Table)
             for key in relation.foreign_keys
         }
+        self._definitions = UserDefinitions(catalog)
         self._add_fixed(user)
+        self._definitions.add(self.rows)
         for name in dict.fromkeys((*catalog.schemas.values(), catalog.home)):
             oid = numbering.schema_oid(name, catalog)
             self._add("pg_namespace", oid=oid, nspname=name, nspowner=numbering.OWNER)
@@ -179,8 +182,13 @@ class CatalogContents:
             identity = "a"
         generated = "s" if column is not None and column.generated else ""
         has_default = bool(column and (column.default or column.generated))
+        type_oid = field.oid
+        if column is not None:
+            own = self._definitions.number_of(column.declared)
+            if own is not None:
+                type_oid = numbering.array_oid(own[0]) if own[1] else own[0]
         self._add(
-            "pg_attribute", attrelid=oid, attname=shown.name, atttypid=field.oid, attlen=field.size,
+            "pg_attribute", attrelid=oid, attname=shown.name, atttypid=type_oid, attlen=field.size,
             attnum=place, attndims=1 if shown.type.endswith("]") else 0, attcacheoff=-1,
             atttypmod=field.modifier, attbyval=field.size > 0, attalign="i", attstorage="p",
             attcompression="", attnotnull=bool(column and column.not_null), atthasdef=has_default,

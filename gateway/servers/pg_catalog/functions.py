@@ -61,9 +61,9 @@ MACROS: dict[str, tuple[str, ...]] = {
     ),
     "current_user": ("() AS getvariable('pgc_user')",),
     "format_type": (
-        ("(o, m) AS (SELECT any_value(CASE"
+        ("(o, m) AS CASE WHEN o = 0 THEN '-' ELSE (SELECT any_value(CASE"
         " WHEN o = 1700 AND m > 3 THEN 'numeric(' || ((m - 4) >> 16) || ',' || ((m - 4) & 65535)"
-        " || ')' ELSE shown END) FROM pgc.shown_types WHERE oid = o)"),
+        " || ')' ELSE shown END) FROM pgc.shown_types WHERE oid = o) END"),
     ),
     "has_any_column_privilege": (
         "(o, p) AS getvariable('pgc_admin') OR pgc_may_relation(getvariable('pgc_user'), o, -1, p)",
@@ -157,8 +157,16 @@ MACROS: dict[str, tuple[str, ...]] = {
     "pg_table_size": ("(o) AS 0::BIGINT",),
     "pg_tablespace_location": ("(o) AS ''",),
     "pg_total_relation_size": ("(o) AS 0::BIGINT",),
-    "pg_type_is_visible": ("(o) AS true",),
-    "pg_function_is_visible": ("(o) AS true",),
+    "pg_type_is_visible": (
+        ("(o) AS NOT EXISTS (SELECT 1 FROM pgc.pg_type t JOIN pgc.pg_namespace s"
+        " ON s.oid = t.typnamespace WHERE t.oid = o AND s.oid <> 11"
+        " AND NOT list_contains(getvariable('pgc_path'), s.nspname))"),
+    ),
+    "pg_function_is_visible": (
+        ("(o) AS NOT EXISTS (SELECT 1 FROM pgc.pg_proc p JOIN pgc.pg_namespace s"
+        " ON s.oid = p.pronamespace WHERE p.oid = o AND s.oid <> 11"
+        " AND NOT list_contains(getvariable('pgc_path'), s.nspname))"),
+    ),
     "pg_opclass_is_visible": ("(o) AS true",),
     "pg_operator_is_visible": ("(o) AS true",),
     "pg_collation_is_visible": ("(o) AS true",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from zlib import crc32
 
-from journal.model.schema import CatalogSnapshot, Table, View
+from journal.model.schema import CatalogSnapshot, Table, TableName, View
 
 PG_CATALOG = 11
 HOME = 2200
@@ -36,6 +36,26 @@ def part_oid(table: Table, place: int) -> int:
 def sequence_oid(schema: str, name: str) -> int:
     """The number of a sequence."""
     return _by_name("sequence", f"{schema}.{name}".lower())
+
+
+def type_oid(name: TableName) -> int:
+    """The number of a type of a user's."""
+    return _by_name("type", f"{name.schema}.{name.name}".lower())
+
+
+def array_oid(number: int) -> int:
+    """The number of the lists of a type of a user's."""
+    return _by_name("list", str(number))
+
+
+def label_oid(number: int, label: str) -> int:
+    """The number of a label of an enum."""
+    return _by_name("label", f"{number} {label}")
+
+
+def macro_oid(name: TableName, form: int, *, is_table: bool) -> int:
+    """The number of a form of a macro."""
+    return _by_name("macro", f"{name.schema}.{name.name} {form} {is_table}".lower())
 
 
 def _by_name(kind: str, name: str) -> int:

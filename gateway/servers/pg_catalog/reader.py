@@ -89,7 +89,21 @@ class CatalogReader:
             self._engine = MemoryDatabase()
         elif self._seen is not None and self._seen[0] is seen[0] and self._seen[1] == seen[1]:
             return self._engine
-        engine, user = self._engine, acting_user(session) or "palimpsest"
+        try:
+            return self._fill(self._engine, catalog, seen)
+        except BaseException:
+            # What is filled in part answers nothing.
+            self.close()
+            raise
+
+    def _fill(
+        self,
+        engine: MemoryDatabase,
+        catalog: CatalogSnapshot,
+        seen: tuple[CatalogSnapshot, Settings],
+    ) -> MemoryDatabase:
+        session = self._session
+        user = acting_user(session) or "palimpsest"
         login = session.user or "palimpsest"
         engine.run("BEGIN")
         engine.run("DROP SCHEMA IF EXISTS pgc CASCADE")

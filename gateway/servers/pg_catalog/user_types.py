@@ -1,0 +1,136 @@
+"""Types and macros of users in ``pg_catalog``: enums with labels, domains, functions. Pure.
+
+Bodies of macros are left out: they name tables that a client may not see.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from gateway.servers.pg_catalog import numbering
+from gateway.servers.pg_catalog.relations import builtin_types
+from gateway.servers.pgwire.types import field_of
+from journal.model.named_definitions import DOMAIN, ENUM, Macro, UserType
+from journal.model.result_column import ResultColumn
+from journal.model.schema import CatalogSnapshot
+
+_ENUM_SIZE = 4
+_ANY, _RECORD = 2276, 2249
+
+
+class UserDefinitions:
+    """The types and macros of a catalog, with the numbers that they have."""
+
+    def __init__(self, catalog: CatalogSnapshot) -> None:
+        self._catalog = catalog
+        found = catalog.definitions.values()
+        self._types = [d for d in found if isinstance(d, UserType) and d.kind in (ENUM, DOMAIN)]
+        self._macros = [d for d in found if isinstance(d, Macro)]
+        self._numbers = {d.name.key: numbering.type_oid(d.name) for d in self._types}
+
+    def number_of(self, declared: str | None) -> tuple[int, bool] | None:
+        """The type that a column names, and whether the column holds lists of it."""
+        if declared is None:
+            return None
+        text = declared.removesuffix("[]")
+        try:
+            table = exp.to_table(text, dialect="postgres")
+        except SqlglotError:
+            return None
+        key = ((table.db or self._catalog.home).lower(), table.name.lower())
+        number = self._numbers.get(key)
+        return None if number is None else (number, text != declared)
+
+    def add(self, rows: dict[str, list[dict[str, Any]]]) -> None:
+        """Put them into the rows by relation."""
+        for found in self._types:
+            self._add_type(rows, found)
+        for macro in self._macros:
+            _add_macro(rows, macro, self._catalog)
+
+    def _add_type(self, rows: dict[str, list[dict[str, Any]]], found: UserType) -> None:
+        number = self._numbers[found.name.key]
+        schema = numbering.schema_oid(found.name.schema, self._catalog)
+        is_enum = found.kind == ENUM
+        base = field_of(ResultColumn("", found.type))
+        common = {
+            "typnamespace": schema, "typowner": numbering.OWNER, "typisdefined": True,
+            "typdelim": ",", "typrelid": 0, "typndims": 0, "typispreferred": False,
+        }  # fmt: skip
+        shown = found.name.name
+        if schema != numbering.HOME:
+            shown = f"{found.name.schema}.{shown}"
+        array = numbering.array_oid(number)
+        rows.setdefault("pg_type", []).extend(
+            _as_builtin(row)
+            for row in (
+                {
+                    **common, "oid": number, "typname": found.name.name, "typarray": array,
+                    "typtype": "e" if is_enum else "d", "typcategory": "E" if is_enum else "S",
+                    "typlen": _ENUM_SIZE if is_enum else base.size, "typelem": 0,
+                    "typbyval": is_enum or base.size > 0, "typnotnull": found.not_null,
+                    "typbasetype": 0 if is_enum else base.oid, "typdefault": found.default,
+                    "typtypmod": -1 if is_enum else base.modifier, "typalign": "i",
+                    "typstorage": "p", "typcollation": 0,
+                    "typinput": "enum_in" if is_enum else "domain_in",
+                    "typreceive": "enum_recv" if is_enum else "domain_recv",
+                },
+                {
+                    **common, "oid": array, "typname": f"_{found.name.name}", "typarray": 0,
+                    "typtype": "b", "typcategory": "A", "typlen": -1, "typelem": number,
+                    "typbyval": False, "typnotnull": False, "typbasetype": 0, "typtypmod": -1,
+                    "typalign": "i", "typstorage": "x", "typcollation": 0,
+                    "typinput": "array_in", "typreceive": "array_recv",
+                },
+            )
+        )  # fmt: skip
+        rows.setdefault("shown_types", []).extend(
+            ({"oid": str(number), "shown": shown}, {"oid": str(array), "shown": f"{shown}[]"})
+        )
+        for place, label in enumerate(_labels(found.type) if is_enum else (), 1):
+            rows.setdefault("pg_enum", []).append(
+                {
+                    "oid": numbering.label_oid(number, label), "enumtypid": number,
+                    "enumsortorder": float(place), "enumlabel": label,
+                }
+            )  # fmt: skip
+
+
+def _as_builtin(row: dict[str, Any]) -> dict[str, Any]:
+    """A row of ``pg_type`` whose columns are texts where those of built-in types are."""
+    known = builtin_types()[0]
+    return {name: str(value) if name in known else value for name, value in row.items()}
+
+
+def _labels(text: str) -> list[str]:
+    """The labels of ``ENUM('a', 'b')``."""
+    try:
+        kind = exp.DataType.build(text, dialect="duckdb")
+    except (SqlglotError, ValueError):
+        return []
+    return [str(part.name) for part in kind.expressions]
+
+
+def _add_macro(
+    rows: dict[str, list[dict[str, Any]]], macro: Macro, catalog: CatalogSnapshot
+) -> None:
+    for number, body in enumerate(macro.bodies):
+        arguments = len(body.parameters)
+        rows.setdefault("pg_proc", []).append(
+            {
+                "oid": numbering.macro_oid(macro.name, number, is_table=macro.is_table),
+                "proname": macro.name.name, "prokind": "f", "prolang": 14, "procost": 100.0,
+                "pronamespace": numbering.schema_oid(macro.name.schema, catalog),
+                "proowner": numbering.OWNER, "prorows": 1000.0 if macro.is_table else 0.0,
+                "provariadic": 0, "prosecdef": False, "proleakproof": False, "proisstrict": False,
+                "proretset": macro.is_table, "provolatile": "s", "proparallel": "s",
+                "pronargs": arguments, "pronargdefaults": arguments - body.required,
+                "prorettype": _ANY if not macro.is_table else _RECORD,
+                "proargnames": [name for name, _ in body.parameters],
+                "proargtypes": [_ANY] * arguments,
+                "prosrc": "",
+            }
+        )  # fmt: skip

@@ -1,0 +1,87 @@
+"""Enums, domains and macros in the catalog, as PostgreSQL shows them, and tools that read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+
+from tests.servers.conftest import Server
+from tests.support.postgres import running
+
+MAKE = (
+    "CREATE SCHEMA kinds",
+    "CREATE TYPE kinds.mood AS ENUM ('sad', 'ok', 'it''s fine')",
+    "CREATE DOMAIN kinds.price AS numeric(10,2) NOT NULL CHECK (value > 0)",
+    "CREATE TABLE kinds.t (id integer PRIMARY KEY, m kinds.mood, ms kinds.mood[], p kinds.price)",
+)
+QUESTIONS = (
+    (
+        "SELECT t.typname, e.enumlabel, e.enumsortorder FROM pg_enum e"
+        " JOIN pg_type t ON t.oid = e.enumtypid ORDER BY 1, 3"
+    ),
+    (
+        "SELECT t.typname, t.typtype, t.typlen, t.typnotnull,"
+        " format_type(t.typbasetype, t.typtypmod) FROM pg_type t"
+        " JOIN pg_namespace n ON n.oid = t.typnamespace"
+        " WHERE n.nspname = 'kinds' AND t.typtype IN ('e', 'd') ORDER BY 1"
+    ),
+    (
+        "SELECT t.typname, a.typname, a.typcategory FROM pg_type t JOIN pg_type a"
+        " ON a.oid = t.typarray WHERE t.typname = 'mood' AND a.typelem = t.oid"
+    ),
+    (
+        "SELECT a.attname, format_type(a.atttypid, a.atttypmod), t.typtype FROM pg_attribute a"
+        " JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
+        " JOIN pg_type t ON t.oid = a.atttypid"
+        " WHERE n.nspname = 'kinds' AND c.relname = 't' AND a.attnum > 0 ORDER BY a.attnum"
+    ),
+)
+
+
+@pytest.fixture(scope="module")
+def both(server: Server) -> Iterator[tuple[psycopg.Connection, psycopg.Connection]]:
+    with running() as cluster, psycopg.connect(cluster.conninfo("postgres")) as theirs:
+        with psycopg.connect(server.dsn, autocommit=True) as ours:
+            for sql in MAKE:
+                ours.execute(sql)
+                theirs.execute(sql)
+            yield ours, theirs
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_types_are_shown_as_postgresql_shows_them(
+    both: tuple[psycopg.Connection, psycopg.Connection], question: str
+) -> None:
+    ours, theirs = both
+    found = ours.execute(question).fetchall()
+    assert found
+    assert found == theirs.execute(question).fetchall()
+
+
+def test_tools_read_enums_and_list_macros(
+    server: Server, both: tuple[psycopg.Connection, psycopg.Connection]
+) -> None:
+    ours, _ = both
+    engine = sa.create_engine(f"postgresql+psycopg://me@127.0.0.1:{server.port}/palimpsest")
+    with engine.connect() as con:
+        table = sa.Table("t", sa.MetaData(), schema="kinds", autoload_with=con)
+        kind = table.c.m.type
+        assert isinstance(kind, sa.Enum)
+        assert kind.enums == ["sad", "ok", "it's fine"]
+        con.execute(table.insert(), {"id": 1, "m": "ok", "p": 1.5})
+        assert con.execute(sa.select(table.c.m)).scalar() == "ok"
+        (found,) = sa.inspect(con).get_enums(schema="kinds")
+        assert found["labels"] == ["sad", "ok", "it's fine"]
+    engine.dispose()
+    info = psycopg.types.enum.EnumInfo.fetch(ours, "kinds.mood")
+    assert info is not None
+    assert list(info.labels) == ["sad", "ok", "it's fine"]
+    ours.execute("CREATE MACRO kinds.twice(x) AS x * 2")
+    found = ours.execute(
+        "SELECT p.proname, p.pronargs, p.proargnames FROM pg_proc p"
+        " JOIN pg_namespace n ON n.oid = p.pronamespace WHERE n.nspname = 'kinds'"
+    ).fetchall()
+    assert found == [("twice", 1, ["x"])]
