@@ -78,10 +78,18 @@ class HiveStream:
         """The next bytes of calls: a frame, or what has arrived."""
         if not self._has_frames:
             return self._receive(_CHUNK)
-        (size,) = _SIZE.unpack(self._exactly(_SIZE.size))
+        # Of most frames everything arrives at once: one look at the socket for each.
+        found = self._receive(_CHUNK)
+        if len(found) < _SIZE.size:
+            found += self._exactly(_SIZE.size - len(found))
+        (size,) = _SIZE.unpack_from(found)
         if size > self._limit:
             raise _violation(f"a frame has more than the {self._limit:,} bytes that are allowed")
-        return self._exactly(size) if size else self.receive()
+        end = _SIZE.size + size
+        if len(found) < end:
+            return found[_SIZE.size :] + self._exactly(end - len(found))
+        self._ahead = found[end:]
+        return found[_SIZE.size : end] if size else self.receive()
 
     def write(self, *parts: bytes | memoryview) -> None:
         """Send an answer; raises HiveClientGone."""
