@@ -66,6 +66,7 @@ from rewriter.statement import (
     GrantPrivileges,
     GrantRoles,
     OfAccess,
+    ReassignOwned,
     RefreshView,
     Restore,
     SetTablePolicy,
@@ -191,6 +192,8 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
             plan = grant.rewrite_grant(statement, context)
         case ChangeOwner():
             plan = grant.rewrite_change_owner(statement, context)
+        case ReassignOwned():
+            plan = grant.rewrite_reassign(statement, context)
         case SetTablePolicy():
             plan = table_policy.rewrite_table_policy(statement, context)
         case _:

@@ -374,6 +374,14 @@ class ChangeOwner:
 
 
 @dataclass(frozen=True, slots=True)
+class ReassignOwned:
+    """REASSIGN OWNED BY role, .. TO role."""
+
+    roles: tuple[str, ...]
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
 class SetTablePolicy:
     """ALTER TABLE t [ALTER COLUMN c] SET ROW | MASKING POLICY (..); without a value DROP."""
 
@@ -420,7 +428,14 @@ OfSequence = CreateSequence | AlterSequence | DropSequences
 OfType = CreateType | AlterType | DropTypes
 OfMacro = CreateMacro | DropMacro
 OfAccess = (
-    CreateRole | AlterRole | DropRoles | GrantRoles | GrantPrivileges | ChangeOwner | SetTablePolicy
+    CreateRole
+    | AlterRole
+    | DropRoles
+    | GrantRoles
+    | GrantPrivileges
+    | ChangeOwner
+    | ReassignOwned
+    | SetTablePolicy
 )
 OfDefinition = OfSequence | OfType | OfMacro | OfAccess
 OfStore = Restore | RefreshView | Undrop | Show | Explain | StoreUpkeep

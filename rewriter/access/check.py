@@ -39,6 +39,7 @@ from rewriter.statement import (
     Explain,
     GrantPrivileges,
     GrantRoles,
+    ReassignOwned,
     RefreshView,
     Restore,
     SetTablePolicy,
@@ -50,7 +51,7 @@ from rewriter.statement import (
 )
 
 _CHECK_THEMSELVES = (
-    AlterRole, ChangeOwner, CreateRole, DropRoles, GrantPrivileges, GrantRoles,
+    AlterRole, ChangeOwner, CreateRole, DropRoles, GrantPrivileges, GrantRoles, ReassignOwned,
 )  # fmt: skip
 """Their rules look at what the client may do, as it decides what they do."""
 _READING = (exp.Query, exp.Values, exp.Pivot, exp.Summarize)

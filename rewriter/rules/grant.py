@@ -25,7 +25,7 @@ from journal.model.access import (
     Rights,
 )
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import Change, StatementPlan
+from journal.model.plan import Change, StatementPlan, Step
 from journal.model.schema import Relation, Table, relation_key
 from rewriter.context import RewriteContext
 from rewriter.definitions.access import (
@@ -41,7 +41,7 @@ from rewriter.definitions.access import (
 )
 from rewriter.definitions.new_relations import ddl_plan
 from rewriter.name_resolution import position_of
-from rewriter.statement import ChangeOwner, GrantPrivileges
+from rewriter.statement import ChangeOwner, GrantPrivileges, ReassignOwned
 
 Wanted = tuple[Privilege, str]
 """A privilege, and the column that it is for; an empty text: the whole object."""
@@ -96,6 +96,25 @@ def rewrite_change_owner(ast: ChangeOwner, context: RewriteContext) -> Statement
     # As in PostgreSQL: what the old owner had goes to the new one, who needs no grants.
     others = tuple(g for g in known.grants if g.role not in {known.owner, role.id})
     return ddl_plan([Change(PutAccess(replace(known, owner=role.id, grants=others)))], tag)
+
+
+def rewrite_reassign(ast: ReassignOwned, context: RewriteContext) -> StatementPlan:
+    """REASSIGN OWNED: by members of all the roles that it names, or by ADMIN."""
+    rights, access = context.rights, context.catalog.access
+    new = find_role(ast.to, context)
+    old = [find_role(name, context) for name in ast.roles]
+    for role in (*old, new):
+        if not rights.is_admin and role.id not in rights.names:
+            raise denied(
+                f'to reassign objects of "{role.name}"', "become a member of that role first"
+            )
+    gone = {role.id for role in old}
+    steps: list[Step] = []
+    for known in access.objects.values():
+        if known.owner in gone:
+            others = tuple(g for g in known.grants if g.role not in {known.owner, new.id})
+            steps.append(Change(PutAccess(replace(known, owner=new.id, grants=others))))
+    return ddl_plan(steps, "REASSIGN OWNED")
 
 
 def _objects(

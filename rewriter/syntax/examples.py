@@ -176,6 +176,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "REVOKE ALL ON t FROM PUBLIC CASCADE",
         "REVOKE GRANT OPTION FOR SELECT ON t FROM PUBLIC",
         "ALTER TABLE t OWNER TO ann",
+        "REASSIGN OWNED BY ann TO bob",
         "SET ROLE ann",
     ),
     "ROW POLICY": _each(

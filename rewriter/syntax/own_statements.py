@@ -36,7 +36,7 @@ from rewriter.syntax.grants import recognise_grant
 from rewriter.syntax.macro import recognise_macro
 from rewriter.syntax.materialized import recognise_materialized
 from rewriter.syntax.prepared import deallocate, execute, parsed_arguments
-from rewriter.syntax.roles import recognise_role
+from rewriter.syntax.roles import recognise_reassign, recognise_role
 from rewriter.syntax.sequence import recognise_sequence
 from rewriter.syntax.table_policies import recognise_table_policy
 from rewriter.syntax.user_types import recognise_type
@@ -368,6 +368,7 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "ERASE": recognise_erase,
     "GRANT": recognise_grant,
     "REVOKE": recognise_grant,
+    "REASSIGN": recognise_reassign,
     "OPTIMIZE": upkeep.optimize,
     "VACUUM": upkeep.vacuum,
     "CHECKPOINT": upkeep.checkpoint,

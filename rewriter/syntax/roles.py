@@ -15,7 +15,14 @@ from dataclasses import replace
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError
-from rewriter.statement import AlterRole, ChangeOwner, CreateRole, DropRoles, OfAccess
+from rewriter.statement import (
+    AlterRole,
+    ChangeOwner,
+    CreateRole,
+    DropRoles,
+    OfAccess,
+    ReassignOwned,
+)
 from rewriter.syntax.token_reader import Parse, TokenReader
 
 _ROLE = frozenset({"ROLE", "USER", "GROUP"})
@@ -58,6 +65,19 @@ def recognise_role(tokens: list[Token], parse: Parse) -> OfAccess | None:
     if verb == "ALTER" and kind in _OWNED:
         return _owner(kind, reader)
     return None
+
+
+def recognise_reassign(tokens: list[Token], parse: Parse) -> ReassignOwned:
+    """REASSIGN OWNED BY role, .. TO role; raises SYNTAX for anything else."""
+    reader = TokenReader(tokens, parse, 1, _ADVICE)
+    if not reader.takes("OWNED", "BY"):
+        raise reader.error("OWNED BY was expected")
+    roles = role_names(reader)
+    if not reader.takes("TO"):
+        raise reader.error("TO and a role were expected")
+    found = ReassignOwned(roles, role_name(reader))
+    reader.ends("nothing else stands behind the role")
+    return found
 
 
 def _owner(kind: str, reader: TokenReader) -> ChangeOwner | None:

@@ -365,3 +365,35 @@ def test_materialized_views_are_refreshed_with_the_rights_of_their_owner(con: Co
     con.execute("ERASE FROM t WHERE k = 1 REASON 'asked'")
     assert _as(con, "bob", "SELECT * FROM mine") == "55000"
     assert _as(con, "ann", "DROP MATERIALIZED VIEW mine") == ""
+
+
+def test_what_a_role_owns_goes_to_another(con: Connection) -> None:
+    for sql in (
+        "CREATE ROLE one",
+        "CREATE ROLE two",
+        "CREATE ROLE three",
+        "CREATE SCHEMA theirs",
+        "ALTER SCHEMA theirs OWNER TO one",
+        "CREATE TABLE theirs.x (k INTEGER PRIMARY KEY)",
+        "ALTER TABLE theirs.x OWNER TO one",
+        "CREATE VIEW theirs.y AS SELECT k FROM theirs.x",
+        "ALTER VIEW theirs.y OWNER TO one",
+        "GRANT SELECT ON theirs.x TO two",
+        "GRANT SELECT ON theirs.x TO three",
+        "GRANT USAGE ON SCHEMA theirs TO three",
+    ):
+        con.execute(sql)
+    assert _as(con, "two", "REASSIGN OWNED BY one TO two") == "42501"
+    con.execute("RESET ROLE")
+    assert _state(con, "REASSIGN OWNED BY one TO nobody_there") == "42704"
+    assert _state(con, "DROP ROLE one") == "2BP01"
+    con.execute("REASSIGN OWNED BY one TO two")
+    con.execute("DROP ROLE one")
+    con.execute("SET ROLE two")
+    con.execute("INSERT INTO theirs.x VALUES (1)")
+    con.execute("CREATE TABLE theirs.z (k INTEGER)")
+    assert con.execute("SELECT k FROM theirs.y").fetchall() == [(1,)]
+    con.execute("RESET ROLE")
+    con.execute("SET ROLE three")
+    assert con.execute("SELECT k FROM theirs.x").fetchall() == [(1,)]
+    con.execute("RESET ROLE")
