@@ -113,16 +113,23 @@ class Warehouses:
                 self._open.popitem()[1].close()
 
     def _close_before_pools(self) -> None:
-        """Have ``close_all`` called while threads still start, which clients may be served with.
+        """Have all closed while threads still start, which clients may be served with.
 
         An interpreter that ends lets no pool start work any more before it calls what ``atexit``
         knows. Pools have their own end called as this does, and what is registered last goes first.
+        The interpreter waits for threads of the program itself, which may use a warehouse, only
+        after that: where there are any, ``atexit`` closes it, after them.
         """
         if not self._is_registered:
             self._is_registered = True
             import concurrent.futures.thread  # noqa: F401 - it registers its end
 
-            threading._register_atexit(self.close_all)  # type: ignore[attr-defined]
+            threading._register_atexit(self._close_without_threads)  # type: ignore[attr-defined]
+
+    def _close_without_threads(self) -> None:
+        others = set(threading.enumerate()) - {threading.main_thread()}
+        if all(thread.daemon for thread in others):
+            self.close_all()
 
     def forget_after_fork(self) -> None:
         """In a forked child: the parent's warehouses are not this process's to touch or free."""

@@ -276,3 +276,21 @@ sys.stdin.readline()
             assert other.ask("execute", many)["count"] == 300000
             other.ask("commit")
         assert owner.wait(timeout=30) == 0
+
+
+def test_threads_of_a_program_work_on_after_its_main_thread(root: Path) -> None:
+    script = f"""
+import threading, time
+import gateway
+connection = gateway.connect({url_of_folder(root)!r}, autocommit=True)
+def work():
+    time.sleep(1)
+    connection.execute("INSERT INTO t VALUES (3, 'late')")
+threading.Thread(target=work).start()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    with gateway.connect(url_of_folder(root)) as connection:
+        assert connection.execute("SELECT b FROM t WHERE a = 3").fetchall() == [("late",)]
