@@ -36,6 +36,7 @@ _FIXED: dict[int, tuple[int, int, str]] = {
     _T.DOUBLE_TYPE: (6, TType.DOUBLE, ">f8"),
 }
 """By types: the field of the column's union, the type of its values, and that of numpy."""
+_NO_NUMBER = {kind: pa.bool_() if kind == _T.BOOLEAN_TYPE else pa.int8() for kind in _FIXED}
 _TEXT, _BINARY = 7, 8
 _NOTHING = pa.scalar(b"", pa.binary())
 _HUGE = {"HUGEINT": True, "UHUGEINT": False, "INT128": True, "UINT128": False}
@@ -52,6 +53,13 @@ def row_set(batch: pa.RecordBatch, names: Sequence[str], zone: str, start: int) 
         parts += _column(_stored(column, name), hive_type(name), zone)
     parts.append(_STOP)
     return b"".join(parts)
+
+
+def empty_batch(names: Sequence[str]) -> pa.RecordBatch:
+    """No rows, encoded by the types of columns, which impyla looks at behind the last row, too."""
+    kinds = [_NO_NUMBER.get(hive_type(name).id, pa.string()) for name in names]
+    arrays = [pa.array([], kind) for kind in kinds]
+    return pa.RecordBatch.from_arrays(arrays, [str(place) for place in range(len(names))])
 
 
 def rows_one_by_one(batch: pa.RecordBatch, names: Sequence[str], zone: str) -> list[Any]:

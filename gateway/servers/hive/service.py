@@ -14,14 +14,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-import pyarrow as pa
-
 from gateway.errors import TOO_DEEP
 from gateway.servers.hive import messages
 from gateway.servers.hive.catalog_tables import CatalogTables
 from gateway.servers.hive.client_session import ThriftSession
 from gateway.servers.hive.column_types import schema_of
-from gateway.servers.hive.columns import row_set, rows_one_by_one
+from gateway.servers.hive.columns import empty_batch, row_set, rows_one_by_one
 from gateway.servers.hive.messages import Incoming
 from gateway.servers.hive.operations import FINISHED, RUNNING, Operation
 from gateway.servers.hive.wire import ttypes
@@ -263,8 +261,7 @@ class HiveService:
         count = 0 if batch is None else batch.num_rows
         start = operation.fetched - count
         if batch is None:
-            batch = _empty_batch(len(names))
-            names = ["VARCHAR"] * len(names)
+            batch = empty_batch(names)
         if session.version < V6:
             rows = ttypes.TRowSet(start, rows_one_by_one(batch, names, zone))
             return ttypes.TFetchResultsResp(_OK, count > 0, rows)
@@ -396,11 +393,6 @@ def _progress(session: ThriftSession, operation: Operation) -> Any:
         status = ttypes.TJobExecutionStatus.IN_PROGRESS
     began_ms = int(operation.began_s * 1000)
     return ttypes.TProgressUpdateResp([], [], done or 0.0, status, "", began_ms)
-
-
-def _empty_batch(columns: int) -> pa.RecordBatch:
-    nothing = pa.array([], pa.string())
-    return pa.RecordBatch.from_arrays([nothing] * columns, [str(n) for n in range(columns)])
 
 
 _SESSION, _OPERATION = ttypes.TSessionReq, ttypes.TOperationReq
