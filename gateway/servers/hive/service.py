@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import pyarrow as pa
+
 from gateway.errors import TOO_DEEP
 from gateway.servers.hive import messages
 from gateway.servers.hive.catalog_tables import CatalogTables
@@ -245,7 +247,7 @@ class HiveService:
         """FetchResults; of the log there is nothing."""
         session, operation = self._operation(request.operationHandle)
         if request.fetchType == _LOG_FETCH:
-            return ttypes.TFetchResultsResp(_OK, False, ttypes.TRowSet(0, []))
+            return _rows_answer(session.version, empty_batch(["VARCHAR"]))
         orientation = request.orientation
         if orientation not in (
             ttypes.TFetchOrientation.FETCH_NEXT,
@@ -346,6 +348,14 @@ class HiveService:
             "there is no such operation",
             advice="it was closed, or belongs to another session",
         )
+
+
+def _rows_answer(version: int, nothing: pa.RecordBatch) -> Any:
+    """No rows, in the form of a version."""
+    if version < V6:
+        return ttypes.TFetchResultsResp(_OK, False, ttypes.TRowSet(0, []))
+    head = _FIELD.pack(12, 1) + messages.structure(_OK) + _FIELD.pack(2, 2)
+    return head + b"\0" + _FIELD.pack(12, 3) + row_set(nothing, ["VARCHAR"], "UTC", 0) + b"\0"
 
 
 def status_of(error: PalimpsestError) -> ttypes.TStatus:
