@@ -14,6 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
+from gateway.cli import main
 from gateway.commands.serve import command as serve
 from tests.architecture.sources import PACKAGES
 
@@ -111,7 +112,9 @@ def test_dockerfile_copies_what_the_build_needs_and_runs_without_root(root: Path
 def serve_options(words: list[str]) -> dict[str, Any]:
     """What ``palimpsest serve`` makes of words; it refuses those that it does not know."""
     assert words[0] == "serve"
-    return dict(serve.make_context("serve", words[1:]).params)
+    # Beneath the group, as a command keeps the names that its help was first asked by.
+    parent = main.make_context("palimpsest", list(words))
+    return dict(serve.make_context("serve", words[1:], parent=parent).params)
 
 
 def test_the_image_serves_and_probes_itself(root: Path) -> None:
