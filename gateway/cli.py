@@ -61,7 +61,7 @@ SUMMARIES = {
     "access": "Write all that tables hold about a person as an encrypted package that expires.",
     "audit": "Show and verify the audit log of erasures and access packages, and their outcome.",
     "shell": "Open a SQL shell on a warehouse; make the warehouse if there is none.",
-    "serve": "Serve a warehouse to programs that speak the PostgreSQL protocol, until interrupted.",
+    "serve": "Serve a warehouse to clients of PostgreSQL, Hive and Flight SQL, until interrupted.",
     "top": "Show who is connected, and what runs or ran last; Ctrl-C leaves.",
     "demo": "Load 336,776 real flights, replay the year's operations, and read the past.",
 }

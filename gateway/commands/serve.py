@@ -1,4 +1,4 @@
-"""``palimpsest serve``: a warehouse for programs that speak the PostgreSQL protocol."""
+"""``palimpsest serve``: a warehouse for clients of PostgreSQL, Hive and Flight SQL."""
 
 from __future__ import annotations
 
@@ -182,12 +182,13 @@ def command(
     warehouse: str,
     **others: Any,
 ) -> None:
-    """Serve a warehouse to programs that speak the PostgreSQL protocol, until interrupted.
+    """Serve a warehouse to clients of PostgreSQL, Hive and Flight SQL, until interrupted.
 
     The server listens at a Unix socket, which only the user who runs the server and root can use,
-    who may do everything. It listens at the port, too, once a role may log in with a password
-    (CREATE USER), at an address that other machines reach only with --tls-cert. With
-    --trust-loopback everybody on this machine may read and write through the port.
+    who may do everything. It listens at the ports, too, once a role may log in with a password
+    (CREATE USER), at addresses that other machines reach only with --tls-cert. With
+    --trust-loopback everybody on this machine may read and write through the ports. Clients of
+    Hive and of Flight SQL connect to ports of their own: --hive, --hive-http and --flight.
 
     SIGTERM and Ctrl-C end it: no new clients are let in, statements that run may finish, and
     transactions that are still open after --drain seconds are rolled back.
@@ -198,6 +199,7 @@ def command(
       psql -h "$PWD/warehouse" -p 5433
       palimpsest serve palimpsest+postgresql://me@localhost/company --socket-dir /run/user/1000
       palimpsest serve --trust-loopback --postgres 127.0.0.1:6000
+      palimpsest serve --tls-cert server.pem --tls-key server.key --hive 0.0.0.0:10000
     """
     configure_log(log_format)
     with exit_on_error(as_json=False), mapping():
@@ -279,8 +281,9 @@ def _serve(
             if is_open:
                 shown.append(f"postgresql://{Address(place.host, port)}/palimpsest")
             if trusts:
+                open_to_all = ", ".join([*shown[1:], *flights, *hives])
                 click.echo(
-                    f"WARNING: everybody on this machine may read and write through port {port}",
+                    f"WARNING: everybody on this machine may read and write at {open_to_all}",
                     err=True,
                 )
             over = _until_told()

@@ -24,9 +24,8 @@ from typing import Any
 from gateway.activity.activity import next_session_id
 from gateway.servers.addresses import Address
 from gateway.servers.hive.client_session import ThriftSession
-from gateway.servers.hive.client_settings import ClientSettings
+from gateway.servers.hive.client_settings import ClientSettings, OpenSession
 from gateway.servers.hive.messages import Incoming
-from gateway.servers.hive.opening import OpenSession
 from gateway.servers.hive.service import HiveService
 from gateway.servers.hive.wire import ttypes
 from gateway.servers.http.answers import is_own_name

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import importlib.util
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from gateway.servers.addresses import Address, parse_address, tcp_listener
 from gateway.servers.admitting import check_place
+from gateway.servers.hive.client_settings import OpenSession
 from gateway.servers.pgwire.admission import Admission
 from gateway.servers.pgwire.limits import ServerLimits
 from gateway.servers.tls import TlsFiles
-from gateway.session.session import Session
-from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
 
 PORT, HTTP_PORT = 10_000, 10_001
-OpenSession = Callable[[str | None, str | None, Mapping[str, str], Role | None], Session]
 
 
 @dataclass(frozen=True, slots=True)

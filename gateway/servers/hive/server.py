@@ -13,7 +13,6 @@ import ssl
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,14 +20,13 @@ from functools import partial
 from gateway.activity.activity import next_session_id
 from gateway.servers.addresses import address_of
 from gateway.servers.hive.client_session import ThriftSession
-from gateway.servers.hive.client_settings import ClientSettings
+from gateway.servers.hive.client_settings import ClientSettings, OpenSession
 from gateway.servers.hive.messages import Incoming
 from gateway.servers.hive.sasl import Credentials, HiveClientGone, HiveStream
 from gateway.servers.hive.service import HiveService
 from gateway.servers.hive.wire import ttypes
 from gateway.servers.pgwire.admission import Admission
 from gateway.servers.pgwire.limits import ServerLimits
-from gateway.session.session import Session
 from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
 
@@ -38,7 +36,6 @@ _WATCH_S = 1.0
 _GOODBYE_S = 0.5
 _SESSIONS_MAX = 100
 """How many sessions a connection may open."""
-OpenSession = Callable[[str | None, str | None, Mapping[str, str], Role | None], Session]
 """From user, application, settings and role to a session of theirs."""
 
 
