@@ -16,6 +16,7 @@ from journal.sql.sql import all_of, named, relation, select
 from rewriter.context import RewriteContext
 from rewriter.reading.read_rewriter import Reads
 from rewriter.statement import CheckReferences
+from rewriter.writing.policy_guards import without_masked_values
 from rewriter.writing.reference_values import equal_conditions, not_null_conditions
 from rewriter.writing.references import child_guard, parent_guard, referring_conditions
 
@@ -30,7 +31,8 @@ def rewrite_check_references(statement: CheckReferences, context: RewriteContext
             name = (reference.child.id, reference.key.name)
             if name in statement.keys and name not in seen:
                 seen.add(name)
-                steps += _guards(reads, reference)
+                both = (reference.child, reference.parent)
+                steps += without_masked_values(_guards(reads, reference), both, context)
     return reads.plan(StatementKind.READ, steps, None, "SET CONSTRAINTS")
 
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 from journal.model.errors import Code
 from journal.model.plan import Guard, Query, Step
 from journal.model.refusal import Refusal, RefusedRows
-from journal.model.schema import Table
+from journal.model.schema import Table, relation_key
 from journal.sql.relations import column
 from journal.sql.sql import limited, named, select, where
 from rewriter.context import RewriteContext
@@ -64,15 +64,24 @@ def without_values(
     steps: Iterable[Step], tables: Iterable[Table], context: RewriteContext
 ) -> list[Step]:
     """Steps whose guards show no values of rows, where columns of some table are masked."""
-    found = list(steps)
     if context.role is None or not any(masked_columns(t, context) for t in tables):
-        return found
-    return [
-        replace(s, message=s.message.replace("{0}", ".."))
-        if isinstance(s, Guard) and s.code in _OF_VALUES
-        else s
-        for s in found
-    ]
+        return list(steps)
+    return [_without_value(s) if isinstance(s, Guard) else s for s in steps]
+
+
+def without_masked_values(
+    guards: Iterable[Guard], tables: Iterable[Table], context: RewriteContext
+) -> list[Guard]:
+    """Guards that show no values of rows, where columns of some table are masked for anybody."""
+    access = context.catalog.access
+    policies = [p for table in tables for p in access.of(relation_key(table)).policies]
+    return [_without_value(g) if any(p.column for p in policies) else g for g in guards]
+
+
+def _without_value(guard: Guard) -> Guard:
+    if guard.code not in _OF_VALUES:
+        return guard
+    return replace(guard, message=guard.message.replace("{0}", ".."))
 
 
 def _hidden(context: RewriteContext, changes: ChangeSet) -> exp.Expr | None:

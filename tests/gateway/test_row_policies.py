@@ -231,3 +231,19 @@ def test_stored_views_tell_no_more(con: Connection) -> None:
     con.execute("SET ROLE ann")
     with pytest.raises(gateway.Error, match="permission denied to index"):
         con.execute("CREATE UNIQUE INDEX one ON mine (g)")
+
+
+def test_the_check_of_a_deferred_key_shows_no_masked_value(con: Connection) -> None:
+    con.execute("ALTER TABLE t ALTER k SET MASKING POLICY (0)")
+    con.execute("CREATE TABLE later (i INTEGER PRIMARY KEY, t INTEGER)")
+    con.execute(
+        "ALTER TABLE later ADD FOREIGN KEY (t) REFERENCES t (k) DEFERRABLE INITIALLY DEFERRED"
+    )
+    con.execute("INSERT INTO later VALUES (1, 5)")
+    con.execute("SET ROLE ann")
+    con.execute("BEGIN")
+    assert con.execute("DELETE FROM t WHERE v = 'v5'").rowcount == 1
+    with pytest.raises(gateway.IntegrityError) as refused:
+        con.execute("COMMIT")
+    assert "(..)" in str(refused.value)
+    assert "(5)" not in str(refused.value)
