@@ -22,7 +22,13 @@ _FILES = click.Path(exists=True, allow_dash=True, path_type=Path)
 
 @click.group("lineage")
 def command() -> None:
-    """Show where the columns come from that statements write."""
+    """Show where the columns come from that statements write.
+
+    \b
+    Examples:
+      palimpsest lineage analyze nightly.sql --schema tables.sql
+      palimpsest lineage analyze etl/ --dialect hive --schema ddl.sql --json
+    """
 
 
 @command.command("analyze")

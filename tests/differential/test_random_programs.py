@@ -18,7 +18,13 @@ SHARES = {"plain": 2, "flush": 1, "flush_and_restart": 1}
 CASES = [(name, share) for name, shares in SHARES.items() for share in range(shares)]
 
 
-@pytest.mark.parametrize(("config", "share"), CASES, ids=[f"{n}-{s}" for n, s in CASES])
+@pytest.mark.parametrize(
+    ("config", "share"),
+    [
+        pytest.param(name, share, marks=pytest.mark.slow if share else (), id=f"{name}-{share}")
+        for name, share in CASES
+    ],
+)
 @pytest.mark.timeout(180)
 def test_gateway_and_oracle_agree(tmp_path: Path, config: str, share: int) -> None:
     fuzzer = Fuzzer(tmp_path, CONFIGURATIONS[config])

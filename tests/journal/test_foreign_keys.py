@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import pytest
 
@@ -60,9 +61,18 @@ def _afresh(connect: Callable[..., Client]) -> tuple[Client, Client]:
     return run, other
 
 
+def _in_tiers(*pairs: tuple[str, str]) -> list[Any]:
+    """Pairs of statements, in whatever order their steps come: two in each run, the others slow."""
+    few = 2
+    return [
+        pytest.param(*pair, marks=() if place < few else pytest.mark.slow)
+        for place, pair in enumerate(pairs)
+    ]
+
+
 @pytest.mark.parametrize(
     ("mine", "theirs"),
-    [
+    _in_tiers(
         ("DELETE FROM p WHERE a = 1", "INSERT INTO c VALUES (9, 1, NULL)"),
         ("DELETE FROM p WHERE a = 1", "INSERT INTO c SELECT 9, 1, 10"),
         ("DELETE FROM p WHERE a = 1", "UPDATE c SET x = 1 WHERE k = 5"),
@@ -70,7 +80,7 @@ def _afresh(connect: Callable[..., Client]) -> tuple[Client, Client]:
         ("UPDATE p SET a = 7 WHERE a = 1", "INSERT INTO c VALUES (9, 1, NULL)"),
         ("UPDATE p SET u = 7 WHERE a = 1", "INSERT INTO c VALUES (9, NULL, 10)"),
         ("DELETE FROM p WHERE a = 1", "ALTER TABLE free ADD FOREIGN KEY (x) REFERENCES p"),
-    ],
+    ),
 )
 def test_of_parent_and_child_one_commits(
     connect: Callable[..., Client], mine: str, theirs: str
@@ -87,7 +97,7 @@ def test_of_parent_and_child_one_commits(
 
 @pytest.mark.parametrize(
     ("mine", "theirs"),
-    [
+    _in_tiers(
         ("DELETE FROM p WHERE a = 1", "INSERT INTO c VALUES (9, 2, NULL)"),
         ("DELETE FROM p WHERE a = 1", "UPDATE c SET k = 6 WHERE k = 5"),
         ("UPDATE p SET n = 'new' WHERE a = 1", "INSERT INTO c VALUES (9, 1, 10)"),
@@ -96,7 +106,7 @@ def test_of_parent_and_child_one_commits(
         ("UPDATE p SET a = 7 WHERE a = 1", "INSERT INTO c VALUES (9, NULL, 10)"),
         ("MERGE INTO p USING (SELECT 1 AS a) s ON p.a = s.a WHEN MATCHED THEN UPDATE SET n = 'x'",
          "INSERT INTO c VALUES (9, 1, 10)"),
-    ],
+    ),
 )  # fmt: skip
 def test_what_touches_no_reference_commits_beside(
     connect: Callable[..., Client], mine: str, theirs: str

@@ -30,6 +30,7 @@ def _follow(steps: list[Step]) -> dict[str, int]:
         shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 def test_each_job_does_what_it_planned() -> None:
     did = _follow([*random_steps(7, 120), step("vacuum", 2)])
     assert set(did) == set(JOBS)

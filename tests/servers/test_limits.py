@@ -39,6 +39,7 @@ def test_results_and_statements_have_an_end(tmp_path: Path) -> None:
     server.end()
 
 
+@pytest.mark.slow
 def test_whoever_waits_too_long_is_told_and_let_go(tmp_path: Path) -> None:
     server = launch(tmp_path, "--idle-timeout", "4", "--idle-transaction-timeout", "1")
     with psycopg.connect(server.dsn) as con:

@@ -49,6 +49,7 @@ def both(server: Server) -> Iterator[tuple[psycopg.Connection, psycopg.Connectio
                 ours.execute(sql)
                 theirs.execute(sql)
             yield ours, theirs
+            ours.execute("DROP SCHEMA kinds CASCADE")
 
 
 @pytest.mark.parametrize("question", QUESTIONS)

@@ -176,6 +176,7 @@ def test_a_stopped_owner_is_reported(root: Path) -> None:
         assert owner.rows(ROWS) == [[1, "x"], [2, "y"]]
 
 
+@pytest.mark.slow
 def test_a_detached_owner_ends_when_nobody_needs_it(root: Path) -> None:
     with Program(root) as owner, Program(root) as other:
         owner.kill()

@@ -141,6 +141,7 @@ class _DyingExecutor(SparkEngine):
         return self._other.map("tests.support.spark:do_and_die_once", marked, progress)
 
 
+@pytest.mark.slow
 def test_an_executor_is_killed(run: Client, spark: SparkEngine, tmp_path: Path) -> None:
     _fill(run)
     before = _answers(run)

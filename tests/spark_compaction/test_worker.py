@@ -80,6 +80,7 @@ time.sleep(600)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("spark")
 def test_the_worker_ends_with_its_owner(root: Path) -> None:
     owner = subprocess.Popen([sys.executable, "-c", _OWNER], cwd=root, stdout=subprocess.PIPE)
@@ -151,6 +152,7 @@ def test_a_worker_by_spark_submit() -> None:
         engine.close()
 
 
+@pytest.mark.slow
 def test_what_spark_spills_cannot_be_read_and_goes_with_its_worker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spark: SparkEngine
 ) -> None:

@@ -29,6 +29,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("store", kinds, indirect=True)
 
 
+_PROGRAMS = frozenset(
+    {"test_backups", "test_dry_runs", "test_erasure", "test_holds", "test_redefined"}
+    | {"test_retention", "test_suppression"}
+)
+"""Tests of programs that all stores share: ``make test`` runs them on the embedded store."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Do what the marks of a test say about the store of its pass."""
@@ -44,9 +51,11 @@ def _marks(item: pytest.Item, kind: StoreKind) -> Iterator[pytest.MarkDecorator]
         for lacking in mark.args:
             if lacking not in kind.capabilities:
                 yield pytest.mark.skip(f"a store without {lacking.value}")
-    for mark in item.iter_markers("also_on"):
-        if kind.name in mark.args:
-            yield pytest.mark.stores
+    repeats = {name for mark in item.iter_markers("also_on") for name in mark.args}
+    if item.path.stem in _PROGRAMS:
+        repeats |= {"postgres", "hive"}
+    if kind.name in repeats:
+        yield pytest.mark.stores
     for mark in item.iter_markers("drifts"):
         if kind.name in mark.kwargs:
             yield pytest.mark.xfail(strict=False, reason=mark.kwargs[kind.name])
