@@ -22,7 +22,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 def _parameter(page: Path, part: list[Block]) -> Any:
     name = f"{page.relative_to(ROOT).as_posix()}:{part[0].line}"
     on_spark = any("+hive:" in block.code for block in part if block.is_run)
-    return pytest.param(part, id=name, marks=[pytest.mark.timeout(900)] if on_spark else [])
+    # Spark's server takes a minute to begin; the other tests of Hive have it running.
+    marks = [pytest.mark.timeout(900), pytest.mark.stores] if on_spark else []
+    return pytest.param(part, id=name, marks=marks)
 
 
 PARTS = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -22,7 +23,15 @@ def _compact(run: Client, mode: str = "major", **options: Any) -> JobReport:
     return run_job(journal, job, table_id, LocalEngine(), options=RunOptions(grace_us=0))
 
 
-@pytest.mark.parametrize("kind", list(VALUES))
+def _in_tiers(kinds: Iterable[str]) -> list[Any]:
+    """Every third type in each run, the others in the slow tier."""
+    return [
+        pytest.param(kind, marks=pytest.mark.slow if place % 3 else ())
+        for place, kind in enumerate(kinds)
+    ]
+
+
+@pytest.mark.parametrize("kind", _in_tiers(VALUES))
 def test_values_survive(run: Client, kind: str) -> None:
     value = VALUES[kind]
     run(f"CREATE TABLE t (k INTEGER PRIMARY KEY, v {kind}, n INTEGER)")
@@ -63,7 +72,7 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize("kind", list(KEYS))
+@pytest.mark.parametrize("kind", _in_tiers(KEYS))
 def test_keys_survive(run: Client, kind: str) -> None:
     """Small files, so that ranges of such keys are compared, counted and cut."""
     run(f"CREATE TABLE t (k {kind}, j INTEGER, v INTEGER, PRIMARY KEY (k, j))")
