@@ -5,8 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -25,31 +24,24 @@ from gateway.commands.serve_settings import (
     name_variables,
     read_config,
 )
-from gateway.config import Settings
 from gateway.errors import mapping
 from gateway.opening.open_warehouse import OpenWarehouse
 from gateway.opening.warehouses import WAREHOUSES, TakenElsewhere
 from gateway.servers.addresses import Address, parse_address, tcp_listener
 from gateway.servers.admitting import admission_of, check_place, tls_files_of
+from gateway.servers.client_sessions import session_of_client
 from gateway.servers.ending import Ending
 from gateway.servers.flight.opening import FlightOptions, check_flight, flight_port
 from gateway.servers.hive.opening import HiveOptions, check_hive, hive_port
 from gateway.servers.http.opening import HttpOptions, check_http, http_port
+from gateway.servers.limits import ServerLimits
 from gateway.servers.log_lines import FORMATS, configure_log
-from gateway.servers.pgwire.limits import ServerLimits
 from gateway.servers.pgwire.server import PostgresServer, socket_path, unix_listener
 from gateway.servers.tls import ServerTls
-from gateway.session.session import Session
 from gateway.sharing.folder import owner_of
-from gateway.sharing.time_zone import process_zone
-from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
 
 PORT = 5433
-_OURS = frozenset(
-    {"client_encoding", "datestyle", "timezone", "extra_float_digits", "geqo", "application_name"}
-)
-"""Parameters that drivers always send; one that we do not know is no reason to refuse them."""
 
 
 @click.command("serve")
@@ -263,8 +255,8 @@ def _serve(
     admission = admission_of(
         opened.journal, place, trusts=trusts, tls_files=flight.tls, external=external
     )
-    open_session = partial(_session, opened, "postgres")
-    open_hive = partial(_session, opened, "hive")
+    open_session = partial(session_of_client, opened, "postgres")
+    open_hive = partial(session_of_client, opened, "hive")
     server = PostgresServer(open_session, limits, admission)
     is_open = admission.trusts or admission.logins is not None
     listeners = [tcp_listener(place)] if is_open else []
@@ -301,34 +293,6 @@ def _serve(
             server.close(drain_s)
             if len(listeners) > is_open:
                 socket_path(folder, port).unlink(missing_ok=True)
-
-
-def _session(
-    opened: OpenWarehouse,
-    dialect: str,
-    user: str | None,
-    application: str | None,
-    given: Mapping[str, str],
-    role: Role | None,
-) -> Session:
-    """A session of a dialect, with the settings that its client starts with."""
-    session = opened.session(Settings(), dialect=dialect, autocommit=True, user=user)
-    settings = session.settings
-    if role is not None:
-        session.user = role.name
-        settings = replace(settings, role=role.id, login_role=role.id)
-    for name, value in given.items():
-        try:
-            settings = settings.with_setting(name, value)
-        except PalimpsestError:
-            if name.lower() not in _OURS:
-                raise
-    if application:
-        settings = settings.with_setting("application", application)
-    if settings.timezone is None and process_zone() not in {"UTC", "Etc/UTC"}:
-        settings = settings.with_setting("timezone", "UTC")
-    session.settings = session.settings_at_start = settings
-    return session
 
 
 def _until_told() -> threading.Event:

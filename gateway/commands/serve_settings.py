@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
-from gateway.servers.pgwire.limits import (
+from gateway.servers.limits import (
     DEFAULT_CONNECTIONS,
     DEFAULT_LOGIN_S,
     DEFAULT_MESSAGE_BYTES,

@@ -13,8 +13,8 @@ import pytest
 from gateway.config import Settings
 from gateway.opening.warehouses import WAREHOUSES
 from gateway.servers.addresses import Address, tcp_listener
+from gateway.servers.limits import ServerLimits
 from gateway.servers.pgwire.admission import Admission
-from gateway.servers.pgwire.limits import ServerLimits
 from gateway.servers.pgwire.server import PostgresServer
 
 SLOW = b"SELECT sum(hash(a.x + b.x)) FROM range(10000000) a(x), range(10000000) b(x)"

@@ -24,8 +24,8 @@ from gateway.servers.addresses import Address, tcp_listener
 from gateway.servers.hive import messages
 from gateway.servers.hive.server import HiveServer
 from gateway.servers.hive.wire import ttypes
+from gateway.servers.limits import ServerLimits
 from gateway.servers.pgwire.admission import Admission
-from gateway.servers.pgwire.limits import ServerLimits
 from gateway.session.session import Session
 from journal.model.access import Role
 

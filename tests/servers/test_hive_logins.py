@@ -23,8 +23,8 @@ from gateway.opening.warehouses import WAREHOUSES
 from gateway.servers.addresses import Address, tcp_listener
 from gateway.servers.hive.http_server import KIND, HiveHttpServer
 from gateway.servers.hive.server import HiveServer
+from gateway.servers.limits import ServerLimits
 from gateway.servers.pgwire.admission import Admission
-from gateway.servers.pgwire.limits import ServerLimits
 from gateway.servers.tls import ServerTls, TlsFiles
 from gateway.session.session import Session
 from journal.model.access import Role

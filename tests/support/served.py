@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from gateway.config import Settings
 from gateway.opening.warehouses import WAREHOUSES
+from gateway.servers.limits import ServerLimits
 from gateway.servers.pgwire.admission import Admission
-from gateway.servers.pgwire.limits import ServerLimits
 from gateway.servers.pgwire.server import PostgresServer, unix_listener
 from gateway.session.session import Session
 from journal.model.access import Role

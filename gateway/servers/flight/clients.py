@@ -10,23 +10,21 @@ import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
 from pyarrow import flight
 
+from gateway.servers.client_sessions import OpenSession
 from gateway.servers.ending import Ending
 from gateway.servers.flight.login import Caller
 from gateway.servers.flight.sessions import FlightClient, session_ended
-from gateway.servers.pgwire.limits import ServerLimits
+from gateway.servers.limits import ServerLimits
 from gateway.session.session import Session
-from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
 
 _LOG = logging.getLogger("palimpsest.flight")
-OpenSession = Callable[[str | None, str | None, Mapping[str, str], Role | None], Session]
-"""From user, application, settings and role to a session of theirs."""
 SESSION_S = 3_600.0
 """After how long without a call a session ends, where no limit says otherwise."""
 _IDLE_S = 60.0

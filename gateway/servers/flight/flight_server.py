@@ -20,7 +20,7 @@ from gateway.servers.flight.login import KEY, Caller, CallerOfCall, LoginGate, N
 from gateway.servers.flight.sessions import FlightClient, FlightStatement
 from gateway.servers.flight.wire import flight_pb2
 from gateway.servers.flight.wire import flight_sql_pb2 as wire
-from gateway.servers.pgwire.limits import ServerLimits
+from gateway.servers.limits import ServerLimits
 from journal.model.errors import Code, PalimpsestError
 
 _CANCELLED = 1

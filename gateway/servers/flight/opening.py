@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 from gateway.servers.addresses import Address, parse_address, tcp_listener
 from gateway.servers.admitting import check_place
+from gateway.servers.client_sessions import OpenSession
 from gateway.servers.ending import Ending
+from gateway.servers.limits import ServerLimits
 from gateway.servers.pgwire.admission import Admission
-from gateway.servers.pgwire.limits import ServerLimits
 from gateway.servers.tls import TlsFiles
 from journal.model.errors import Code, PalimpsestError
 
 if TYPE_CHECKING:
-    from gateway.servers.flight.clients import FlightClients, OpenSession
+    from gateway.servers.flight.clients import FlightClients
     from gateway.servers.flight.flight_server import FlightSqlServer
 
 PORT = 8815

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from gateway.servers.arrow_schemas import as_wire, result_schema
-from gateway.servers.pgwire.limits import ServerLimits
+from gateway.servers.limits import ServerLimits
 from gateway.session.outcome import StatementOutcome
 from gateway.session.session import Session
 from journal.model.result_column import ResultColumn

@@ -16,7 +16,7 @@ from sqlglot import exp
 from gateway.servers.arrow_schemas import arrow_type, result_schema
 from gateway.servers.flight.results import FlightResult
 from gateway.servers.flight.sessions import FlightClient, FlightStatement, SessionSlot
-from gateway.servers.pgwire.limits import ServerLimits
+from gateway.servers.limits import ServerLimits
 from gateway.session.description import describe
 from gateway.session.outcome import StatementOutcome
 from gateway.session.results import buffer_rows

@@ -25,7 +25,7 @@ from gateway.servers.hive.operations import (
     Operation,
 )
 from gateway.servers.hive.wire import ttypes
-from gateway.servers.pgwire.limits import ServerLimits
+from gateway.servers.limits import ServerLimits
 from gateway.session.outcome import StatementOutcome
 from gateway.session.session import Session
 from journal.model.errors import Code, PalimpsestError

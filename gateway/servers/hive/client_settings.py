@@ -15,7 +15,6 @@ import pyarrow as pa
 from gateway.servers.hive.catalog_tables import CatalogTables
 from gateway.session.outcome import StatementOutcome
 from gateway.session.session import Session
-from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
 
 Work = Callable[[], StatementOutcome]
@@ -45,9 +44,6 @@ _DESCRIBE = re.compile(
     rf"(?P<name>(?:{_NAME})(?:\s*\.\s*(?:{_NAME}))?)\s*;?\s*",
     re.IGNORECASE,
 )
-
-OpenSession = Callable[[str | None, str | None, Mapping[str, str], Role | None], Session]
-"""Opens the session of a login: its name, its address, what was said of it, its role."""
 
 
 class ClientSettings:

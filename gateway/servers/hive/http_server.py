@@ -23,14 +23,15 @@ from typing import Any
 
 from gateway.activity.activity import next_session_id
 from gateway.servers.addresses import Address
+from gateway.servers.client_sessions import OpenSession
 from gateway.servers.hive.client_session import ThriftSession
-from gateway.servers.hive.client_settings import ClientSettings, OpenSession
+from gateway.servers.hive.client_settings import ClientSettings
 from gateway.servers.hive.messages import Incoming
 from gateway.servers.hive.service import HiveService
 from gateway.servers.hive.wire import ttypes
 from gateway.servers.http.answers import is_own_name
+from gateway.servers.limits import ServerLimits
 from gateway.servers.pgwire.admission import Admission
-from gateway.servers.pgwire.limits import ServerLimits
 from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
 

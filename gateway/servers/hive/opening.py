@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from gateway.servers.addresses import Address, parse_address, tcp_listener
 from gateway.servers.admitting import check_place
-from gateway.servers.hive.client_settings import OpenSession
+from gateway.servers.client_sessions import OpenSession
+from gateway.servers.limits import ServerLimits
 from gateway.servers.pgwire.admission import Admission
-from gateway.servers.pgwire.limits import ServerLimits
 from gateway.servers.tls import TlsFiles
 from journal.model.errors import Code, PalimpsestError
 

@@ -19,14 +19,15 @@ from functools import partial
 
 from gateway.activity.activity import next_session_id
 from gateway.servers.addresses import address_of
+from gateway.servers.client_sessions import OpenSession
 from gateway.servers.hive.client_session import ThriftSession
-from gateway.servers.hive.client_settings import ClientSettings, OpenSession
+from gateway.servers.hive.client_settings import ClientSettings
 from gateway.servers.hive.messages import Incoming
 from gateway.servers.hive.sasl import Credentials, HiveClientGone, HiveStream
 from gateway.servers.hive.service import HiveService
 from gateway.servers.hive.wire import ttypes
+from gateway.servers.limits import ServerLimits
 from gateway.servers.pgwire.admission import Admission
-from gateway.servers.pgwire.limits import ServerLimits
 from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
 
@@ -36,7 +37,6 @@ _WATCH_S = 1.0
 _GOODBYE_S = 0.5
 _SESSIONS_MAX = 100
 """How many sessions a connection may open."""
-"""From user, application, settings and role to a session of theirs."""
 
 
 @dataclass(eq=False, slots=True)

@@ -19,11 +19,11 @@ from sqlglot import exp
 
 from gateway.errors import TOO_DEEP
 from gateway.network.calls import NetworkCalls
+from gateway.servers.limits import ServerLimits
 from gateway.servers.pg_catalog.reader import CatalogReader
 from gateway.servers.pgwire import messages
 from gateway.servers.pgwire.copying import is_copy, run_copy
 from gateway.servers.pgwire.cursor_portals import CursorPortals
-from gateway.servers.pgwire.limits import ServerLimits
 from gateway.servers.pgwire.messages import Bind, BodyReader, protocol_error
 from gateway.servers.pgwire.parameters import value_of
 from gateway.servers.pgwire.portals import (

@@ -13,7 +13,6 @@ import ssl
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -21,11 +20,12 @@ from pathlib import Path
 
 from gateway.activity.activity import next_session_id
 from gateway.servers.addresses import address_of
+from gateway.servers.client_sessions import OpenSession
+from gateway.servers.limits import ServerLimits
 from gateway.servers.pg_catalog.reader import CatalogReader
 from gateway.servers.pgwire import messages
 from gateway.servers.pgwire.admission import Admission
 from gateway.servers.pgwire.connection import ClientConnection
-from gateway.servers.pgwire.limits import ServerLimits
 from gateway.servers.pgwire.startup import CancelRequest, Greeting, greeting
 from gateway.servers.pgwire.stream import ClientGone, MessageStream
 from gateway.servers.pgwire.tags import error_fields
@@ -55,10 +55,6 @@ class _Client:
     stream: MessageStream | None = None
     end: PalimpsestError | None = None
     """Why the server ends the connection."""
-
-
-OpenSession = Callable[[str | None, str | None, Mapping[str, str], Role | None], Session]
-"""From user, application, settings and role to a session of theirs."""
 
 
 class PostgresServer:
