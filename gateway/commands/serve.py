@@ -257,15 +257,15 @@ def _serve(
     )
     open_session = partial(session_of_client, opened, "postgres")
     open_hive = partial(session_of_client, opened, "hive")
-    server = PostgresServer(open_session, limits, admission)
+    ending = Ending(drain_s)
+    server = PostgresServer(open_session, limits, admission, ending)
     is_open = admission.trusts or admission.logins is not None
     listeners = [tcp_listener(place)] if is_open else []
     port = listeners[0].getsockname()[1] if listeners else place.port
-    ending = Ending(drain_s)
     with (
         http_port(opened, http, lambda: server.connections) as (readiness, page),
         flight_port(flight, admission, open_session, limits, ending) as flights,
-        hive_port(hive, admission, open_hive, limits, drain_s) as hives,
+        hive_port(hive, admission, open_hive, limits, ending) as hives,
     ):
         try:
             listeners.append(unix_listener(folder, port))
@@ -290,7 +290,7 @@ def _serve(
         finally:
             readiness.is_ending = True
             ending.begin()
-            server.close(drain_s)
+            server.close()
             if len(listeners) > is_open:
                 socket_path(folder, port).unlink(missing_ok=True)
 

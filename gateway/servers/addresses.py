@@ -67,3 +67,8 @@ def address_of(peer: socket.socket) -> str:
     except OSError:
         return "gone"
     return str(Address(host, port))
+
+
+def host_of(peer: socket.socket) -> str:
+    """The same without the port."""
+    return address_of(peer).rpartition(":")[0] or "local"

@@ -5,14 +5,32 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
+from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
 
 DEFAULT_CONNECTIONS = 500
 DEFAULT_MESSAGE_BYTES = 256 << 20
 DEFAULT_LOGIN_S = 10.0
+
+
+class Connected(Protocol):
+    """Who is connected: a user, the role of the login if there was one, the host it comes from."""
+
+    @property
+    def user(self) -> str:
+        """The name of the role, or what the client calls itself."""
+
+    @property
+    def role(self) -> Role | None:
+        """None for one that may do everything."""
+
+    @property
+    def host(self) -> str:
+        """An address without its port, empty while it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,19 +51,42 @@ class ServerLimits:
     result_rows: int = 0
     result_bytes: int = 0
 
-    def check_connections(
-        self, user: str, address: str, users: Counter[str], addresses: Counter[str]
-    ) -> None:
-        """Raise TOO_MANY_CONNECTIONS; the counters have those that are there, this one included."""
-        for most, count, whose in (
-            (self.user_connections, users[user], f'user "{user}"'),
-            (self.address_connections, addresses[address], f"address {address}"),
-        ):
-            if 0 < most < count:
+    def check_room(self, count: int) -> None:
+        """Raise TOO_MANY_CONNECTIONS for one more client than ``count``, if there is no room."""
+        if count >= self.connections:
+            raise PalimpsestError(
+                Code.TOO_MANY_CONNECTIONS,
+                f"{self.connections} clients are connected already",
+                advice="close some, or raise max_connections of the server",
+            )
+
+    def check_client(self, client: Connected, connected: Iterable[Connected]) -> None:
+        """Raise TOO_MANY_CONNECTIONS where a role, a user or a host has more than it may.
+
+        ``connected`` are all that are there, the client included.
+        """
+        all_of_them = list(connected)
+        users = sum(other.user == client.user for other in all_of_them)
+        hosts = sum(other.host == client.host for other in all_of_them) if client.host else 0
+        most_of_role, roles = 0, 0
+        role = client.role
+        if role is not None and role.connection_limit >= 0:
+            most_of_role = role.connection_limit
+            roles = sum(o.role is not None and o.role.id == role.id for o in all_of_them)
+        advice = "close some, or raise the limit of the server"
+        for is_over, most, whose, what_next in (
+            (0 < self.user_connections < users, self.user_connections,
+             f'user "{client.user}"', advice),
+            (0 < self.address_connections < hosts, self.address_connections,
+             f"address {client.host}", advice),
+            (most_of_role < roles, most_of_role,
+             f'role "{client.user}"', "close some, or ALTER ROLE .. CONNECTION LIMIT"),
+        ):  # fmt: skip
+            if is_over:
                 raise PalimpsestError(
                     Code.TOO_MANY_CONNECTIONS,
                     f"{whose} has {most} connections already",
-                    advice="close some, or raise the limit of the server",
+                    advice=what_next,
                 )
 
     def check_running(self, seconds: float) -> PalimpsestError | None:

@@ -13,6 +13,7 @@ import pytest
 from gateway.config import Settings
 from gateway.opening.warehouses import WAREHOUSES
 from gateway.servers.addresses import Address, tcp_listener
+from gateway.servers.ending import Ending
 from gateway.servers.limits import ServerLimits
 from gateway.servers.pgwire.admission import Admission
 from gateway.servers.pgwire.server import PostgresServer
@@ -30,11 +31,12 @@ def served(tmp_path: Path) -> Iterator[tuple[PostgresServer, str]]:
         ),
         ServerLimits(),
         Admission(trusts=True),
+        Ending(0.0),
     )
     listener = tcp_listener(Address("127.0.0.1", 0))
     server.listen(listener)
     yield server, f"host=127.0.0.1 port={listener.getsockname()[1]} user=me dbname=palimpsest"
-    server.close(0)
+    server.close()
     WAREHOUSES.release(warehouse)
 
 

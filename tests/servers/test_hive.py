@@ -21,6 +21,7 @@ from thrift.transport.TTransport import TBufferedTransport
 from gateway.config import Settings
 from gateway.opening.warehouses import WAREHOUSES
 from gateway.servers.addresses import Address, tcp_listener
+from gateway.servers.ending import Ending
 from gateway.servers.hive import messages
 from gateway.servers.hive.server import HiveServer
 from gateway.servers.hive.wire import ttypes
@@ -43,11 +44,11 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[HiveServ
         del application, given, role
         return opened.session(Settings(), dialect="hive", autocommit=True, user=user)
 
-    server = HiveServer(session, _LIMITS, Admission(trusts=True))
+    server = HiveServer(session, _LIMITS, Admission(trusts=True), Ending(1.0))
     listener = tcp_listener(Address("127.0.0.1", 0))
     server.listen(listener)
     yield server, listener.getsockname()[1]
-    server.close(1)
+    server.close()
     WAREHOUSES.release(opened)
 
 

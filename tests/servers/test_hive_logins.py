@@ -21,6 +21,7 @@ from gateway.access.logins import Logins
 from gateway.config import Settings
 from gateway.opening.warehouses import WAREHOUSES
 from gateway.servers.addresses import Address, tcp_listener
+from gateway.servers.ending import Ending
 from gateway.servers.hive.http_server import KIND, HiveHttpServer
 from gateway.servers.hive.server import HiveServer
 from gateway.servers.limits import ServerLimits
@@ -71,13 +72,13 @@ def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ports]:
     logins = Logins(lambda: opened.journal.state.catalog, b"secret", lambda: datetime.now(UTC))
     admission = Admission(logins=logins, tls=ServerTls(files, ()))
     binary, web = (tcp_listener(Address("127.0.0.1", 0)) for _ in range(2))
-    limits = ServerLimits(login_s=5.0)
-    server = HiveServer(session, limits, admission)
+    limits, ending = ServerLimits(login_s=5.0), Ending(1.0)
+    server = HiveServer(session, limits, admission, ending)
     server.listen(binary)
-    over_http = HiveHttpServer(web, session, limits, admission)
+    over_http = HiveHttpServer(web, session, limits, admission, ending)
     yield Ports(binary.getsockname()[1], web.getsockname()[1], folder / "ca.pem")
-    server.close(1)
-    over_http.close(1)
+    server.close()
+    over_http.close()
     WAREHOUSES.release(opened)
 
 

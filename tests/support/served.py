@@ -12,6 +12,7 @@ from urllib.parse import quote
 
 from gateway.config import Settings
 from gateway.opening.warehouses import WAREHOUSES
+from gateway.servers.ending import Ending
 from gateway.servers.limits import ServerLimits
 from gateway.servers.pgwire.admission import Admission
 from gateway.servers.pgwire.server import PostgresServer, unix_listener
@@ -32,13 +33,13 @@ def serving(url: str) -> Iterator[str]:
         settings = Settings().with_setting("application", application)
         return opened.session(settings, dialect="postgres", autocommit=True, user=user)
 
-    server = PostgresServer(session, ServerLimits(), Admission(os.getuid()))
+    server = PostgresServer(session, ServerLimits(), Admission(os.getuid()), Ending(0.0))
     # Paths of sockets have to be short, and those of tests are not.
     folder = Path(tempfile.mkdtemp(prefix="palimpsest-"))
     try:
         server.listen(unix_listener(folder, _PORT))
         yield f"palimpsest://?host={quote(str(folder))}&port={_PORT}"
     finally:
-        server.close(0.0)
+        server.close()
         WAREHOUSES.release(opened)
         shutil.rmtree(folder)

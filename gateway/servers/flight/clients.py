@@ -9,7 +9,6 @@ import logging
 import secrets
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -144,12 +143,7 @@ class FlightClients:
         client = FlightClient(token, user, caller.role, address, lambda: self._open(client, caller))
         self._make_room()
         with self._lock:
-            if len(self._by_token) >= self._limits.connections:
-                raise PalimpsestError(
-                    Code.TOO_MANY_CONNECTIONS,
-                    f"{self._limits.connections} clients are connected already",
-                    advice="close some, or raise max_connections of the server",
-                )
+            self._limits.check_room(len(self._by_token))
             found = self._by_token.setdefault(token, client)
         try:
             self._check(found)
@@ -170,21 +164,7 @@ class FlightClients:
 
     def _check(self, client: FlightClient) -> None:
         """Raise TOO_MANY_CONNECTIONS where a role, a user or an address has as many as it may."""
-        others = self.all()
-        users = Counter(other.user for other in others)
-        host = _host(client.address)
-        addresses = Counter(_host(other.address) for other in others if other.address)
-        self._limits.check_connections(client.user, host, users, addresses)
-        role = client.role
-        if role is None or role.connection_limit < 0:
-            return
-        mine = sum(other.role is not None and other.role.id == role.id for other in others)
-        if role.connection_limit < mine:
-            raise PalimpsestError(
-                Code.TOO_MANY_CONNECTIONS,
-                f'role "{role.name}" has {role.connection_limit} connections already',
-                advice="close some, or ALTER ROLE .. CONNECTION LIMIT",
-            )
+        self._limits.check_client(client, self.all())
 
     def _open(self, client: FlightClient, caller: Caller) -> Session:
         given = dict(caller.settings)
@@ -194,10 +174,3 @@ class FlightClients:
             session.settings = session.settings_at_start = client.settings
         session.activity.describe("flight", client.address, terminate=partial(self.end, client))
         return session
-
-
-def _host(peer: str) -> str:
-    """The address of a peer as gRPC writes it: ``ipv4:127.0.0.1:4711``."""
-    return (
-        peer.partition(":")[2].rpartition(":")[0].strip("[]").replace("%5B", "").replace("%5D", "")
-    )

@@ -70,6 +70,12 @@ class FlightClient:
     results: dict[bytes, FlightResult] = field(default_factory=dict)
 
     @property
+    def host(self) -> str:
+        """The address as gRPC writes it, ``ipv4:127.0.0.1:4711``, without protocol and port."""
+        host = self.address.partition(":")[2].rpartition(":")[0]
+        return host.strip("[]").replace("%5B", "").replace("%5D", "")
+
+    @property
     def in_transaction(self) -> bool:
         """True while a transaction is open."""
         return any(worker.session.in_transaction for worker in list(self.workers))

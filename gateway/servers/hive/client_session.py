@@ -10,13 +10,15 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 
 import pyarrow as pa
 from sqlglot import exp
 
+from gateway.activity.activity import next_session_id
 from gateway.errors import TOO_DEEP
+from gateway.servers.client_sessions import OpenSession
 from gateway.servers.hive.client_settings import ClientSettings
 from gateway.servers.hive.operations import (
     CANCELLED,
@@ -28,6 +30,7 @@ from gateway.servers.hive.wire import ttypes
 from gateway.servers.limits import ServerLimits
 from gateway.session.outcome import StatementOutcome
 from gateway.session.session import Session
+from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
 from rewriter.statement import Call, SqlStatement
@@ -175,6 +178,17 @@ class ThriftSession:
             self._operations.clear()
             self.session.close()
 
+    def show(self, address: str, terminate: Callable[[], None]) -> None:
+        """List the session with its client's address; ``terminate`` ends the client."""
+        self.session.activity.describe(
+            "hive", address, number=next_session_id(), terminate=terminate
+        )
+
+    @property
+    def in_transaction(self) -> bool:
+        """True while a transaction is open."""
+        return self.session.in_transaction
+
     @property
     def is_busy(self) -> bool:
         """True while a statement runs."""
@@ -224,6 +238,42 @@ class ThriftSession:
             outcome.close()
             outcome = self.session.run(parsed)
         return outcome
+
+
+class SessionOpener:
+    """Opens the sessions of a front end, in whichever way their calls come."""
+
+    def __init__(self, open_session: OpenSession, limits: ServerLimits) -> None:
+        self._open_session = open_session
+        self._limits = limits
+
+    def open_for(
+        self, user: str, role: Role | None, configuration: Mapping[str, str], version: int
+    ) -> ThriftSession:
+        """A session that speaks a version of the protocol; raises what its settings raise."""
+        session = self._open_session(user or None, None, {}, role)
+        try:
+            settings = ClientSettings()
+            settings.start(session, configuration)
+        except BaseException:
+            session.close()
+            raise
+        return ThriftSession(session, version, settings, self._limits)
+
+
+def session_of(handle: ttypes.TSessionHandle, sessions: Iterable[ThriftSession]) -> ThriftSession:
+    """The session of a handle, which a client has used now; raises NO_CURSOR."""
+    wanted = handle.sessionId
+    for session in sessions:
+        if session.id == wanted.guid:
+            if secrets.compare_digest(session.secret, wanted.secret or b""):
+                session.touched_s = time.monotonic()
+                return session
+    raise PalimpsestError(
+        Code.NO_CURSOR,
+        "there is no such session",
+        advice="open one, on this connection or by this login; idle ones are ended",
+    )
 
 
 def _gives_rows(parsed: Parsed) -> bool:

@@ -15,21 +15,21 @@ import socket
 import ssl
 import threading
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
-from gateway.activity.activity import next_session_id
 from gateway.servers.addresses import Address
 from gateway.servers.client_sessions import OpenSession
-from gateway.servers.hive.client_session import ThriftSession
-from gateway.servers.hive.client_settings import ClientSettings
+from gateway.servers.ending import Ending
+from gateway.servers.hive.client_session import SessionOpener, ThriftSession, session_of
 from gateway.servers.hive.messages import Incoming
 from gateway.servers.hive.service import HiveService
 from gateway.servers.hive.wire import ttypes
 from gateway.servers.http.answers import is_own_name
+from gateway.servers.http.bounded_server import BoundedHttpServer
 from gateway.servers.limits import ServerLimits
 from gateway.servers.pgwire.admission import Admission
 from journal.model.access import Role
@@ -52,7 +52,7 @@ class HttpCaller:
 
     user: str
     role: Role | None
-    address: str
+    host: str
 
 
 class HiveHttpServer:
@@ -64,10 +64,12 @@ class HiveHttpServer:
         open_session: OpenSession,
         limits: ServerLimits,
         admission: Admission,
+        ending: Ending,
     ) -> None:
         self.limits = limits
         self.admission = admission
-        self._open_session = open_session
+        self._ending = ending
+        self._open_session = SessionOpener(open_session, limits)
         self._lock = threading.Lock()
         self._sessions: dict[bytes, tuple[HttpCaller, ThriftSession]] = {}
         self._cookies: OrderedDict[str, tuple[HttpCaller, float]] = OrderedDict()
@@ -76,17 +78,18 @@ class HiveHttpServer:
         for work in (self._server.serve_forever, self._watch):
             threading.Thread(target=work, name="palimpsest-hive-http", daemon=True).start()
 
-    def close(self, drain_s: float) -> None:
-        """Take no new connections; statements may run for so many seconds more, then they stop."""
+    def close(self) -> None:
+        """Take no new connections; statements may run for what is left of the end, then stop."""
         self._closes = True
         self._server.shutdown()
-        end = time.monotonic() + drain_s
-        while any(s.is_busy for s in self.sessions()) and time.monotonic() < end:
+        while self._ending.left_s and any(s.is_busy or s.in_transaction for s in self.sessions()):
             time.sleep(_POLL_S)
         self._server.server_close()
         with self._lock:
             left = [session for _, session in self._sessions.values()]
             self._sessions.clear()
+        for session in left:
+            session.session.cancel()
         for session in left:
             session.close()
 
@@ -134,26 +137,12 @@ class HiveHttpServer:
         """A session for a login; raises TOO_MANY_CONNECTIONS, and what settings raise."""
         with self._lock:
             owners = [owner for owner, _ in self._sessions.values()]
-        if len(owners) >= self.limits.connections:
-            raise _too_many(f"{len(owners)} sessions are open already")
-        users = Counter([login.user, *(owner.user for owner in owners)])
-        addresses = Counter([login.address, *(owner.address for owner in owners)])
-        self.limits.check_connections(login.user, login.address, users, addresses)
-        if login.role is not None and 0 <= login.role.connection_limit < users[login.user]:
-            raise _too_many(f'role "{login.user}" has {login.role.connection_limit} already')
-        session = self._open_session(login.user or None, None, {}, login.role)
-        try:
-            settings = ClientSettings()
-            settings.start(session, request.configuration or {})
-        except BaseException:
-            session.close()
-            raise
-        opened = ThriftSession(session, version, settings, self.limits)
-        session.activity.describe(
-            *("hive", login.address),
-            number=next_session_id(),
-            terminate=lambda: self.end(opened),
+        self.limits.check_room(len(owners))
+        self.limits.check_client(login, [login, *owners])
+        opened = self._open_session.open_for(
+            login.user, login.role, request.configuration or {}, version
         )
+        opened.show(login.host, lambda: self.end(opened))
         with self._lock:
             self._sessions[opened.id] = (login, opened)
         return opened
@@ -170,9 +159,13 @@ class HiveHttpServer:
             time.sleep(_WATCH_S)
             for session in self.sessions():
                 session.end_late()
-                waited = time.monotonic() - session.touched_s
-                if not session.is_busy and waited > (self.limits.idle_s or IDLE_S):
+                if not session.is_busy and self._waits_too_long(session):
                     self.end(session)
+
+    def _waits_too_long(self, session: ThriftSession) -> bool:
+        waited = time.monotonic() - session.touched_s
+        found = self.limits.check_waiting(waited, in_transaction=session.in_transaction)
+        return found is not None or (waited > IDLE_S and not self.limits.idle_s)
 
 
 class _CallerSessions:
@@ -188,15 +181,7 @@ class _CallerSessions:
 
     def find(self, handle: ttypes.TSessionHandle) -> ThriftSession:
         """The session of a handle; raises NO_CURSOR."""
-        wanted = handle.sessionId
-        for session in self._server.sessions(self._login):
-            if session.id == wanted.guid:
-                if secrets.compare_digest(session.secret, wanted.secret or b""):
-                    session.touched_s = time.monotonic()
-                    return session
-        raise PalimpsestError(
-            Code.NO_CURSOR, "there is no such session", advice="open one; idle ones are ended"
-        )
+        return session_of(handle, self._server.sessions(self._login))
 
     def all(self) -> list[ThriftSession]:
         """Those of the login."""
@@ -207,30 +192,10 @@ class _CallerSessions:
         self._server.end(session)
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
+class _Server(BoundedHttpServer):
     def __init__(self, listener: socket.socket, owner: HiveHttpServer) -> None:
-        super().__init__(listener.getsockname()[:2], _Handler, bind_and_activate=False)
-        self.socket.close()
-        self.socket = listener
+        super().__init__(listener, _Handler, owner.limits.connections)
         self.owner = owner
-        self._free = threading.BoundedSemaphore(owner.limits.connections)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        if not self._free.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
-        super().process_request(request, client_address)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away, or speaks no HTTP, is no event."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -338,9 +303,3 @@ def _basic(header: str) -> tuple[str, str]:
 def _is_same(a: HttpCaller, b: HttpCaller) -> bool:
     role = None if a.role is None else a.role.id
     return a.user == b.user and role == (None if b.role is None else b.role.id)
-
-
-def _too_many(message: str) -> PalimpsestError:
-    return PalimpsestError(
-        Code.TOO_MANY_CONNECTIONS, message, advice="close some, or have the limit raised"
-    )

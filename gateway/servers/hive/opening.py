@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from gateway.servers.addresses import Address, parse_address, tcp_listener
 from gateway.servers.admitting import check_place
 from gateway.servers.client_sessions import OpenSession
+from gateway.servers.ending import Ending
 from gateway.servers.limits import ServerLimits
 from gateway.servers.pgwire.admission import Admission
 from gateway.servers.tls import TlsFiles
@@ -62,10 +63,11 @@ def hive_port(
     admission: Admission,
     open_session: OpenSession,
     limits: ServerLimits,
-    drain_s: float,
+    ending: Ending,
 ) -> Iterator[list[str]]:
     """Answer inside the block; the URLs for JDBC of the ports there are.
 
+    When the block ends, calls that run may go on for what is left of ``ending``.
     Raises SETTING_VALUE for an address that cannot be had, and where nobody could log in.
     """
     if not options.places:
@@ -86,14 +88,14 @@ def hive_port(
         urls = []
         if options.address is not None:
             listener = tcp_listener(parse_address(options.address, PORT))
-            server = HiveServer(open_session, limits, admission)
-            open_ports.callback(server.close, drain_s)
+            server = HiveServer(open_session, limits, admission, ending)
+            open_ports.callback(server.close)
             server.listen(listener)
             urls.append(f"jdbc:hive2://{_place_of(listener)}/default{ssl}")
         if options.http_address is not None:
             listener = tcp_listener(parse_address(options.http_address, HTTP_PORT))
-            http = HiveHttpServer(listener, open_session, limits, admission)
-            open_ports.callback(http.close, drain_s)
+            http = HiveHttpServer(listener, open_session, limits, admission, ending)
+            open_ports.callback(http.close)
             mode = ";transportMode=http;httpPath=cliservice"
             urls.append(f"jdbc:hive2://{_place_of(listener)}/default{mode}{ssl}")
         yield urls

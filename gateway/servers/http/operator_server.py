@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from socket import socket
 from typing import Any
 
 from gateway.servers.http.answers import OperatorPages
+from gateway.servers.http.bounded_server import BoundedHttpServer
 
 _REQUEST_S = 5.0
 _AT_ONCE = 16
@@ -31,30 +32,10 @@ class OperatorServer:
         self._thread.join()
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
+class _Server(BoundedHttpServer):
     def __init__(self, listener: socket, pages: OperatorPages) -> None:
-        super().__init__(listener.getsockname()[:2], _Handler, bind_and_activate=False)
-        self.socket.close()
-        self.socket = listener
+        super().__init__(listener, _Handler, _AT_ONCE)
         self.pages = pages
-        self._free = threading.BoundedSemaphore(_AT_ONCE)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        if not self._free.acquire(blocking=False):
-            self.shutdown_request(request)
-            return
-        super().process_request(request, client_address)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._free.release()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that goes away is no event."""
 
 
 class _Handler(BaseHTTPRequestHandler):

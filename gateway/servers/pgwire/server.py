@@ -5,22 +5,19 @@ Who gets in is the affair of ``admission``.
 
 from __future__ import annotations
 
-import logging
 import os
 import secrets
 import socket
-import ssl
-import threading
 import time
-from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 from gateway.activity.activity import next_session_id
-from gateway.servers.addresses import address_of
+from gateway.servers.addresses import address_of, host_of
 from gateway.servers.client_sessions import OpenSession
+from gateway.servers.ending import Ending
 from gateway.servers.limits import ServerLimits
 from gateway.servers.pg_catalog.reader import CatalogReader
 from gateway.servers.pgwire import messages
@@ -29,98 +26,70 @@ from gateway.servers.pgwire.connection import ClientConnection
 from gateway.servers.pgwire.startup import CancelRequest, Greeting, greeting
 from gateway.servers.pgwire.stream import ClientGone, MessageStream
 from gateway.servers.pgwire.tags import error_fields
+from gateway.servers.sockets import SocketServer, hang_up, has_left
 from gateway.session.session import Session
 from gateway.version import VERSION
 from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
 
-_LOG = logging.getLogger("palimpsest.pgwire")
 SERVER_VERSION = "15.0"
 """The version of PostgreSQL whose dialect is spoken; drivers look at it."""
-_POLL_S = 0.05
-_GOODBYE_S = 0.5
-_WATCH_S = 1.0
-"""How often the server looks whether clients whose statements run are still there."""
+_GOODBYE = b"X"
 
 
-@dataclass(slots=True)
+@dataclass(eq=False, slots=True)
 class _Client:
     peer: socket.socket
+    pid: int
     session: Session | None = None
-    pid: int = 0
     secret: bytes = b""
-    role: int | None = None
+    role: Role | None = None
     user: str = ""
-    address: str = ""
+    host: str = ""
     stream: MessageStream | None = None
     end: PalimpsestError | None = None
     """Why the server ends the connection."""
 
+    @property
+    def is_busy(self) -> bool:
+        """See ``SocketClient``."""
+        session = self.session
+        if session is None:
+            return False
+        return session.in_transaction or session.cancellation.is_running
 
-class PostgresServer:
-    """Serves a warehouse on sockets that listen already; ``close`` ends all connections."""
+    def cancel(self) -> None:
+        """Stop what runs."""
+        if self.session is not None:
+            self.session.cancel()
+
+    def close(self) -> None:
+        """End the session."""
+        if self.session is not None:
+            self.session.close()
+
+
+class PostgresServer(SocketServer[_Client]):
+    """Serves a warehouse to clients of PostgreSQL."""
 
     def __init__(
-        self, open_session: OpenSession, limits: ServerLimits, admission: Admission
+        self,
+        open_session: OpenSession,
+        limits: ServerLimits,
+        admission: Admission,
+        ending: Ending,
     ) -> None:
         self._open_session = open_session
-        self._limits = limits
         self._admission = admission
-        self._listeners: list[socket.socket] = []
-        self._clients: dict[int, _Client] = {}
-        self._lock = threading.Lock()
-        self._closes = False
-        threading.Thread(target=self._watch, name="palimpsest-watch", daemon=True).start()
+        super().__init__("pgwire", limits, ending)
 
-    @property
-    def connections(self) -> int:
-        """How many clients there are."""
-        with self._lock:
-            return len(self._clients)
+    def _meet(self, peer: socket.socket) -> _Client:
+        return _Client(peer, next_session_id())
 
-    def listen(self, listener: socket.socket) -> None:
-        """Take clients of a socket from now on."""
-        self._listeners.append(listener)
-        name = f"palimpsest-pgwire-{len(self._listeners)}"
-        threading.Thread(target=self._accept, args=(listener,), name=name, daemon=True).start()
-
-    def close(self, drain_s: float) -> None:
-        """Take no new clients; statements may run for so many seconds more, then they stop."""
-        self._closes = True
-        for listener in self._listeners:
-            with suppress(OSError):
-                listener.shutdown(socket.SHUT_RDWR)
-            listener.close()
-        end = time.monotonic() + drain_s
-        while self._busy() and time.monotonic() < end:
-            time.sleep(_POLL_S)
-        for client in self._all():
-            if client.session is not None:
-                client.session.cancel()
-            _hang_up(client.peer)
-        while self.connections and time.monotonic() < end + self._limits.login_s:
-            time.sleep(_POLL_S)
-
-    def _busy(self) -> bool:
-        sessions = [client.session for client in self._all()]
-        return any(
-            s is not None and (s.in_transaction or s.cancellation.is_running) for s in sessions
-        )
-
-    def _all(self) -> list[_Client]:
-        with self._lock:
-            return list(self._clients.values())
-
-    def _watch(self) -> None:
-        """Stop the statements of clients that have gone, and what takes too long."""
-        while not self._closes:
-            time.sleep(_WATCH_S)
-            for client in self._all():
-                if client.session is not None and client.stream is not None:
-                    self._look_at(client, client.session, client.stream)
-
-    def _look_at(self, client: _Client, session: Session, stream: MessageStream) -> None:
-        limits = self._limits
+    def _look_at(self, client: _Client) -> None:
+        session, stream, limits = client.session, client.stream, self._limits
+        if session is None or stream is None:
+            return
         if session.cancellation.is_running:
             last = session.activity.last
             why = None
@@ -128,7 +97,7 @@ class PostgresServer:
                 why = limits.check_running(last.elapsed_s)
             if why is not None:
                 session.cancellation.cancel(why)
-            elif _has_left(client):
+            elif has_left(client.peer, _GOODBYE):
                 session.cancel()
             return
         waited = time.monotonic() - stream.touched_s
@@ -138,55 +107,21 @@ class PostgresServer:
                 # It reads no more, and writes why.
                 socket.socket.shutdown(client.peer, socket.SHUT_RD)
 
-    def _accept(self, listener: socket.socket) -> None:
-        while True:
-            try:
-                peer, _ = listener.accept()
-            except OSError:
-                if self._closes:
-                    return
-                time.sleep(_POLL_S)
-                continue
-            if peer.family != socket.AF_UNIX:
-                with suppress(OSError):
-                    # An answer of several messages does not wait for word that the first came.
-                    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            with self._lock:
-                client = _Client(peer, pid=next_session_id())
-                is_full = len(self._clients) >= self._limits.connections
-                self._clients[client.pid] = client
-            thread = threading.Thread(
-                target=self._serve, args=(client, is_full), name="palimpsest-client", daemon=True
-            )
-            thread.start()
-
-    def _serve(self, client: _Client, is_full: bool) -> None:
+    def _talk(self, client: _Client, *, is_full: bool) -> None:
         stream = MessageStream(client.peer, self._limits.message_bytes)
+        why: PalimpsestError | None = None
         try:
-            self._talk(client, stream, is_full)
+            self._answer(client, stream, is_full)
         except PalimpsestError as error:
-            with suppress(ClientGone):
-                stream.write(messages.error_response(error_fields(error, severity="FATAL")))
-                stream.flush()
+            why = error
         except ClientGone:
-            if client.end is not None:
-                with suppress(ClientGone):
-                    fields = error_fields(client.end, severity="FATAL")
-                    stream.write(messages.error_response(fields))
-                    stream.flush()
-        except Exception:  # noqa: BLE001 - one client must not end the server
-            _LOG.exception("a connection failed")
-        finally:
-            try:
-                if client.session is not None:
-                    client.session.close()
-            finally:
-                with self._lock:
-                    del self._clients[client.pid]
-                _say_goodbye(client.peer)
-                client.peer.close()
+            why = client.end
+        if why is not None:
+            with suppress(ClientGone):
+                stream.write(messages.error_response(error_fields(why, severity="FATAL")))
+                stream.flush()
 
-    def _talk(self, client: _Client, stream: MessageStream, is_full: bool) -> None:
+    def _answer(self, client: _Client, stream: MessageStream, is_full: bool) -> None:
         client.peer.settimeout(self._limits.login_s)
         begun = greeting(stream, self._admission.tls)
         client.peer = stream.peer
@@ -194,19 +129,17 @@ class PostgresServer:
             self._cancel(begun)
             return
         if is_full:
-            raise PalimpsestError(
-                Code.TOO_MANY_CONNECTIONS,
-                f"{self._limits.connections} clients are connected already",
-                advice="close some, or raise max_connections of the server",
-            )
+            self._limits.check_room(self._limits.connections)
         client.stream = stream
-        role = self._admission.admit(stream, begun)
-        self._check_limits(client, begun, role)
+        role = client.role = self._admission.admit(stream, begun)
+        client.user = begun.parameters.get("user", "") if role is None else role.name
+        client.host = host_of(client.peer)
+        self._limits.check_client(client, self.clients())
         client.session = self._session(begun, role)
         client.session.activity.describe(
             *("postgresql", address_of(client.peer)),
             number=client.pid,
-            terminate=partial(_hang_up, client.peer),
+            terminate=partial(hang_up, client.peer),
         )
         client.secret = secrets.token_bytes(begun.secret_bytes)
         client.peer.settimeout(None)
@@ -221,24 +154,6 @@ class PostgresServer:
             connection.serve()
         finally:
             connection.close()
-
-    def _check_limits(self, client: _Client, begun: Greeting, role: Role | None) -> None:
-        """Raise TOO_MANY_CONNECTIONS where a role, a user or an address has as many as it may."""
-        user = begun.parameters.get("user", "") if role is None else role.name
-        address = address_of(client.peer).rpartition(":")[0] or "local"
-        with self._lock:
-            client.user, client.address = user, address
-            client.role = None if role is None else role.id
-            others = list(self._clients.values())
-        users, addresses = Counter(o.user for o in others), Counter(o.address for o in others)
-        self._limits.check_connections(user, address, users, addresses)
-        count = sum(other.role == client.role for other in others)
-        if role is not None and 0 <= role.connection_limit < count:
-            raise PalimpsestError(
-                Code.TOO_MANY_CONNECTIONS,
-                f'role "{role.name}" has {role.connection_limit} connections already',
-                advice="close some, or ALTER ROLE .. CONNECTION LIMIT",
-            )
 
     def _session(self, begun: Greeting, role: Role | None) -> Session:
         given = {
@@ -273,41 +188,13 @@ class PostgresServer:
         }
 
     def _cancel(self, request: CancelRequest) -> None:
-        with self._lock:
-            client = self._clients.get(request.pid)
-        if client is not None and client.session is not None:
-            if secrets.compare_digest(client.secret, request.secret):
-                client.session.cancel()
-
-
-def _hang_up(peer: socket.socket) -> None:
-    with suppress(OSError):
-        # That of TLS would let go of what another thread still reads by.
-        socket.socket.shutdown(peer, socket.SHUT_RDWR)
-
-
-def _say_goodbye(peer: socket.socket) -> None:
-    """End TLS as clients expect it; without that they take an end for a loss."""
-    if isinstance(peer, ssl.SSLSocket):
-        with suppress(OSError, ValueError):
-            peer.settimeout(_GOODBYE_S)
-            peer.unwrap()
+        client = next((c for c in self.clients() if c.pid == request.pid), None)
+        if client is not None and secrets.compare_digest(client.secret, request.secret):
+            client.cancel()
 
 
 def _is_admin(session: Session) -> bool:
     return session.catalog.rights_of(session.settings.role).is_admin
-
-
-def _has_left(client: _Client) -> bool:
-    """True if a client has said goodbye or closed; nothing is taken of what it has sent."""
-    try:
-        flags = socket.MSG_PEEK | socket.MSG_DONTWAIT
-        # Under TLS as well, what has arrived is looked at as it is.
-        return socket.socket.recv(client.peer, 1, flags) in (b"", b"X")
-    except (BlockingIOError, InterruptedError):
-        return False
-    except OSError:
-        return True
 
 
 def _options(text: str) -> dict[str, str]:
