@@ -11,7 +11,8 @@ from gateway.procedures.erasing import names_of
 from gateway.procedures.erasure_program import erasure_backend, erasure_of
 from gateway.procedures.returned_rows import returned_rows_spec
 from gateway.session.operations import Advance, operation, single_operation
-from journal.erasure import audit, erasure_spec
+from journal.erasure import audit_check as checks
+from journal.erasure import erasure_spec
 from journal.erasure.erased import Erased
 from journal.erasure.erasure_spec import ErasureSpec, find_request
 from journal.erasure.requests import ErasureRequest
@@ -142,9 +143,9 @@ def change_scope(
 
 
 @operation
-def audit_check(session: Session, _advance: Advance, head: str | None) -> audit.AuditCheck:
+def audit_check(session: Session, _advance: Advance, head: str | None) -> checks.AuditCheck:
     """Whether the audit log is whole, and contains a hash noted earlier."""
-    return audit.verify(erasure_of(session).journal, head)
+    return checks.verify(erasure_of(session).journal, head)
 
 
 @operation

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from gateway.dbapi.connection import Connection
-from journal.erasure import audit
+from journal.erasure import audit_check
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.erasure.requests import ErasureRequest, State
 from journal.stores.postgres.journal import DatabaseJournal
@@ -121,20 +121,20 @@ def test_a_run_that_was_killed_is_simply_run_again(
     (done,) = _purge(people)
     assert done.state is State.COMPLETED
     assert TOKEN not in everything(cluster, database).lower()
-    assert audit.verify(_journal(people)).problems == ()
+    assert audit_check.verify(_journal(people)).problems == ()
 
 
 def test_a_forged_audit_log_is_noticed(people: Connection, cluster: Cluster, database: str) -> None:
     _submit(people, MAIL)
-    head = audit.verify(_journal(people)).head
+    head = audit_check.verify(_journal(people)).head
     _purge(people)
     with psycopg.connect(cluster.conninfo(database)) as admin:
         admin.execute("UPDATE _palimpsest.audit SET actor = 'nobody' WHERE seq = 1")
-    assert audit.verify(_journal(people)).problems == ("entry 1 was altered",)
+    assert audit_check.verify(_journal(people)).problems == ("entry 1 was altered",)
     with psycopg.connect(cluster.conninfo(database)) as admin:
         admin.execute("UPDATE _palimpsest.audit SET actor = 'tester' WHERE seq = 1")
         admin.execute("DELETE FROM _palimpsest.audit WHERE seq = 3")
-    (cut,) = audit.verify(_journal(people), head).problems
+    (cut,) = audit_check.verify(_journal(people), head).problems
     assert cut.endswith("is COMPLETED, and the log has no erase.complete of it")
-    lost = audit.verify(_journal(people), "0" * 63 + "1").problems
+    lost = audit_check.verify(_journal(people), "0" * 63 + "1").problems
     assert "the noted hash is not in the log: entries at its end were removed" in lost

@@ -10,7 +10,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.procedures.erasure_program import erasure_of
-from journal.erasure import audit
+from journal.erasure import audit_check
 from journal.erasure.erasure_spec import ErasureSpec, requests
 from journal.erasure.requests import ErasureRequest, State
 from journal.model.errors import PalimpsestError
@@ -121,7 +121,7 @@ def test_a_request_is_accepted_while_a_copy_is_out_of_reach(
     assert (copy.outcome, copy.keys, copy.copies_removed) == ("ERASED", 1, 1)
     assert WHO.encode() not in texts_in(vault)
     assert rows(other, found) == rows(table, found) == [(0,)]
-    assert audit.verify(erasure_of(other.session).journal).problems == ()
+    assert audit_check.verify(erasure_of(other.session).journal).problems == ()
     other.execute("DELETE FROM t WHERE a = 1")
     assert call(other, "restore('t', backup => 'far')")["written"]["rows"] == 1
     assert rows(other, found) == [(0,)]

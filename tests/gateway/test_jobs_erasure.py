@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from gateway.jobs.schedule import triggered_jobs
-from journal.erasure import audit
+from journal.erasure import audit_check
 from journal.erasure.erasure_spec import requests
 from journal.erasure.package import open_package
 from journal.stores.embedded.recovery import unlisted_files
@@ -202,11 +202,11 @@ def test_requests_show_what_was_cut_off_the_log(run: Client, tampering: str, fou
     run(f"ERASE FROM t WHERE email = '{TOKEN}'")
     run("CALL system.purge()")
     journal = run.connection.session.journal
-    assert audit.verify(journal).problems == ()
+    assert audit_check.verify(journal).problems == ()
     with journal.exclusive_session() as session:
         session.text(tampering)
         session.commit()
-    assert any(found in p for p in audit.verify(journal).problems)
+    assert any(found in p for p in audit_check.verify(journal).problems)
 
 
 def test_a_purge_reaches_tables_that_were_dropped(run: Client) -> None:

@@ -15,7 +15,7 @@ import pytest
 
 import gateway
 from gateway.procedures.procedures import embedded
-from journal.erasure import audit
+from journal.erasure import audit_check
 from journal.erasure.erased import Erased
 from journal.erasure.erasure_spec import ErasureSpec, find_request, requests
 from journal.erasure.requests import ErasureRequest, State
@@ -276,10 +276,10 @@ def test_a_purge_that_was_interrupted_is_taken_up(
 def test_the_audit_log_shows_what_was_tampered_with(run: Client) -> None:
     _people(run)
     journal = _journal(run)
-    assert audit.verify(journal).entries == 0
+    assert audit_check.verify(journal).entries == 0
     _submit(run, MAIL)
     _purge(run)
-    whole = audit.verify(journal)
+    whole = audit_check.verify(journal)
     assert (whole.entries, whole.problems) == (3, ())
     for sql, found in (
         ("UPDATE _palimpsest.audit SET actor = 'another' WHERE seq = 2", "altered"),
@@ -288,11 +288,11 @@ def test_the_audit_log_shows_what_was_tampered_with(run: Client) -> None:
         with journal.exclusive_session() as session:
             session.text(sql)
             session.commit()
-        assert any(found in p for p in audit.verify(journal).problems)
+        assert any(found in p for p in audit_check.verify(journal).problems)
     with journal.exclusive_session() as session:
         session.text("DELETE FROM _palimpsest.audit WHERE seq = 3")
         session.commit()
-    assert any("end" in p for p in audit.verify(journal, whole.head).problems)
+    assert any("end" in p for p in audit_check.verify(journal, whole.head).problems)
 
 
 def test_a_rewritten_file_loses_the_keys_and_nothing_else(run: Client, tmp_path: Path) -> None:
@@ -384,7 +384,7 @@ def test_killed_at_any_step_a_rerun_finishes(
     assert [r.state for r in requests(journal)] == [State.COMPLETED]
     assert _holders(run) == []
     assert _others(run, [version]) == before
-    assert audit.verify(journal).problems == ()
+    assert audit_check.verify(journal).problems == ()
 
 
 def test_a_file_that_a_transaction_has_just_written_stays(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from journal.erasure import audit
+from journal.erasure import audit, audit_check
 from journal.erasure.seam import ErasureJournal
 
 _ENTRIES = 8
@@ -13,7 +13,7 @@ _ENTRIES = 8
 
 def append_at_once(journals: Sequence[ErasureJournal]) -> None:
     """Gateways that append at the same time keep the chain: no entry is lost or comes twice."""
-    before = audit.verify(journals[0]).entries
+    before = audit_check.verify(journals[0]).entries
 
     def append(place: int) -> None:
         for number in range(_ENTRIES):
@@ -26,6 +26,6 @@ def append_at_once(journals: Sequence[ErasureJournal]) -> None:
     with ThreadPoolExecutor(len(journals)) as pool:
         list(pool.map(append, range(len(journals))))
     for journal in journals:
-        checked = audit.verify(journal)
+        checked = audit_check.verify(journal)
         assert checked.problems == ()
         assert checked.entries == before + _ENTRIES * len(journals)

@@ -13,7 +13,7 @@ import pytest
 
 import gateway
 from gateway.procedures.erasure_program import erasure_of
-from journal.erasure import audit
+from journal.erasure import audit_check
 from journal.erasure.erasure_spec import ErasureSpec, requests
 from journal.erasure.requests import ErasureRequest, Outcome, State
 from journal.model.dependents import Dependents
@@ -90,7 +90,7 @@ class Stage:
     def check_clean(self) -> None:
         """The store is whole, and so is the audit log."""
         assert self.run.connection.session.executor.upkeep.verify().is_clean
-        assert audit.verify(erasure_of(self.run.connection.session).journal).problems == ()
+        assert audit_check.verify(erasure_of(self.run.connection.session).journal).problems == ()
 
 
 def keys_of(request: ErasureRequest) -> dict[str, int]:

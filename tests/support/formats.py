@@ -14,7 +14,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.erasure import audit
+from journal.erasure import audit_check
 from journal.erasure.seam import ErasureJournal
 
 FOLDER = Path(__file__).parent.parent / "fixtures" / "formats"
@@ -84,8 +84,8 @@ def check(con: Connection) -> None:
 def go_on(con: Connection) -> None:
     """The store goes on where it was left: what was erased stays so, and its records go on."""
     journal = cast("ErasureJournal", con.session.journal)
-    assert audit.verify(journal).problems == ()
-    entries = audit.verify(journal).entries
+    assert audit_check.verify(journal).problems == ()
+    entries = audit_check.verify(journal).entries
     with pytest.raises(gateway.Error, match="erased"):
         con.execute("INSERT INTO people VALUES (6, 'Bob', 'bob@example.org')")
     con.execute("UPDATE people SET name = 'Ada' WHERE id = 1")
@@ -101,8 +101,8 @@ def go_on(con: Connection) -> None:
     con.execute("CALL system.restore('people', backup => 'first')")
     names = con.execute("SELECT name FROM people ORDER BY id").fetchall()
     assert names == [("Ada L.",)]
-    assert audit.verify(journal).problems == ()
-    assert audit.verify(journal).entries > entries
+    assert audit_check.verify(journal).problems == ()
+    assert audit_check.verify(journal).entries > entries
     assert con.session.executor.upkeep.verify().is_clean
 
 

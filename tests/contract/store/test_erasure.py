@@ -13,7 +13,7 @@ import gateway
 from gateway.cli import main
 from gateway.dbapi.connection import Connection
 from gateway.procedures.erasure_program import erasure_of
-from journal.erasure import audit
+from journal.erasure import audit_check
 from journal.erasure.erasure_spec import ErasureSpec, requests
 from journal.erasure.package import open_package
 from journal.erasure.requests import ErasureRequest, Outcome, State
@@ -57,7 +57,7 @@ def _submit(con: Connection, *values: str, **options: Any) -> ErasureRequest:
 
 def _audit_of(con: Connection) -> tuple[str, ...]:
     """What is wrong with the audit log."""
-    return tuple(audit.verify(erasure_of(con.session).journal).problems)
+    return tuple(audit_check.verify(erasure_of(con.session).journal).problems)
 
 
 def _is_clean(con: Connection) -> bool:

@@ -1,0 +1,75 @@
+"""Is the audit log whole? Follows its chain, and holds what it tells of against the records.
+
+It finds entries that were changed, added or removed, and requests that the log does not know. It
+changes nothing.
+"""
+
+from __future__ import annotations
+
+import hmac
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from journal.erasure import audit
+from journal.erasure.requests import ErasureRequest, State
+from journal.erasure.seam import ErasureJournal
+from journal.records import erasure_rows as rows_of
+from journal.records.erasure_rows import AuditRow
+
+
+@dataclass(frozen=True, slots=True)
+class AuditCheck:
+    """What a check of the log found; ``head`` is the newest hash, to be kept elsewhere."""
+
+    entries: int
+    head: str
+    problems: tuple[str, ...]
+
+
+def verify(journal: ErasureJournal, expected_head: str | None = None) -> AuditCheck:
+    """Follow the chain, and hold the requests against it.
+
+    ``expected_head`` is a hash noted earlier that must be part of it.
+    """
+    with journal.reading_session() as session:
+        rows = rows_of.load_audit(session)
+        requests = [ErasureRequest.of_row(row) for row in rows_of.load_erasures(session)]
+    if not rows:
+        lost = () if expected_head in {None, audit.FIRST} else ("the log is empty",)
+        return AuditCheck(0, audit.FIRST, (*lost, *_unrecorded(rows, requests)))
+    secret = journal.read_secret()
+    problems = []
+    previous = audit.FIRST
+    for expected, row in enumerate(rows, 1):
+        if row.seq != expected:
+            problems.append(f"entry {expected} is missing, entry {row.seq} is in its place")
+            break
+        if row.previous != previous:
+            problems.append(f"entry {row.seq} does not follow the entry before it")
+        if not hmac.compare_digest(row.hash, audit.entry_hash(secret, row)):
+            problems.append(f"entry {row.seq} was altered")
+        previous = row.hash
+    if expected_head is not None and expected_head not in {r.hash for r in rows} | {audit.FIRST}:
+        problems.append("the noted hash is not in the log: entries at its end were removed")
+    problems += _unrecorded(rows, requests)
+    return AuditCheck(len(rows), rows[-1].hash, tuple(problems))
+
+
+_RECORDED = {
+    State.PURGED: ("erase.accept", "erase.purge"),
+    State.COMPLETED: ("erase.accept", "erase.purge", "erase.complete"),
+    State.CANCELLED: ("erase.accept", "erase.cancel"),
+}
+
+
+def _unrecorded(rows: Sequence[AuditRow], requests: Sequence[ErasureRequest]) -> Iterator[str]:
+    """What requests say of themselves and the log does not: entries, or receipts, were changed."""
+    recorded = {(row.object, row.action): row for row in rows}
+    for request in requests:
+        for action in _RECORDED.get(request.state, ("erase.accept",)):
+            row = recorded.get((request.id, action))
+            if row is None:
+                yield f"request {request.id} is {request.state}, and the log has no {action} of it"
+            elif action == "erase.purge" and json.loads(row.detail) != audit.receipts_of(request):
+                yield f"the receipts of request {request.id} are not those that were recorded"
