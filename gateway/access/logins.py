@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from gateway.access.external import ExternalLogin
+from gateway.access.login_log import LoginLog
 from gateway.access.scram import ITERATIONS, SALT_BYTES, Verifier, is_password, parsed_verifier
 from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
@@ -27,6 +28,12 @@ _FREE_FAILURES = 3
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.25, 8.0
 _FORGOTTEN_AFTER_S = 900.0
 _KNOWN_MAX = 10_000
+_REASONS = {
+    Code.PASSWORD: "password",
+    Code.LOGIN: "not allowed",
+    Code.PROTOCOL: "malformed",
+}
+"""What the login log calls the reasons of refusals."""
 
 
 def has_logins(catalog: CatalogSnapshot, *, elsewhere: bool = False) -> bool:
@@ -48,7 +55,8 @@ class Login:
 class Logins:
     """The logins of one server; ``catalog`` gives that of now, ``secret`` stays while it runs.
 
-    ``external`` are asked about roles that have no password of their own.
+    ``external`` are asked about roles that have no password of their own; ``log`` is told how each
+    attempt ends.
     """
 
     def __init__(
@@ -57,8 +65,10 @@ class Logins:
         secret: bytes,
         now: Callable[[], datetime],
         external: Sequence[ExternalLogin] = (),
+        log: LoginLog | None = None,
     ) -> None:
         self._external = external
+        self._login_log = log
         self._catalog = catalog
         self._secret = secret
         self._now = now
@@ -80,18 +90,41 @@ class Logins:
         """
         return bool(self._external) and (login.role is None or login.role.verifier is None)
 
-    def admit(self, login: Login) -> Role:
-        """The role of somebody who has shown who they are; raises LOGIN if it may not log in."""
+    def admit(self, login: Login, address: str, front_end: str, by: str) -> Role:
+        """The role of somebody who has shown who they are; raises LOGIN if it may not log in.
+
+        ``by`` says how, for the log.
+        """
         role = login.role
         if role is None or not role.can_login:
-            raise PalimpsestError(
-                Code.LOGIN,
-                f'role "{login.name}" may not log in',
-                advice="ALTER ROLE .. LOGIN",
+            reason = f'role "{login.name}" may not log in'
+            raise self.refuse(
+                login.name,
+                address,
+                front_end,
+                PalimpsestError(Code.LOGIN, reason, advice="ALTER ROLE .. LOGIN"),
             )
+        self.note(role.name, address, succeeded=True)
+        _LOG.info("login: user %r from %s by %s", role.name, address, by)
+        if self._login_log is not None:
+            self._login_log.note(role.name, address, front_end, "login", by)
         return role
 
-    def log_in(self, name: str, password: str, address: str) -> Role:
+    def refuse(
+        self, name: str, address: str, front_end: str, error: PalimpsestError
+    ) -> PalimpsestError:
+        """Log that somebody is not let in; the error given, to be raised.
+
+        A wrong password makes the next answers to the user slower.
+        """
+        if error.code is Code.PASSWORD:
+            self.note(name, address, succeeded=False)
+        _LOG.warning("login refused: user %r from %s", name, address)
+        if self._login_log is not None:
+            self._login_log.note(name, address, front_end, "refused", _REASONS[error.code])
+        return error
+
+    def log_in(self, name: str, password: str, address: str, front_end: str) -> Role:
         """The role of somebody who has sent a password; raises PASSWORD, LOGIN.
 
         Front ends whose protocol sends passwords ask here, once the way to them is safe. The answer
@@ -101,13 +134,13 @@ class Logins:
         time.sleep(self.wait_s(name, address))
         how = self._vouched(login, password)
         if how is None:
-            self.note(name, address, succeeded=False)
-            _LOG.warning("login refused: user %r from %s", name, address)
-            raise refused(name)
-        role = self.admit(login)
-        self.note(name, address, succeeded=True)
-        _LOG.info("login: user %r from %s by %s", name, address, how)
-        return role
+            raise self.refuse(name, address, front_end, wrong_password(name))
+        return self.admit(login, address, front_end, how)
+
+    def close(self) -> None:
+        """Write what the log has not written yet."""
+        if self._login_log is not None:
+            self._login_log.close()
 
     def _vouched(self, login: Login, password: str) -> str | None:
         """By what a password is found to be the user's; None if it is not."""
@@ -156,7 +189,7 @@ def passwords_need_tls() -> PalimpsestError:
     )
 
 
-def refused(name: str) -> PalimpsestError:
+def wrong_password(name: str) -> PalimpsestError:
     """The error for whoever does not get in, whatever the reason."""
     return PalimpsestError(
         Code.PASSWORD,

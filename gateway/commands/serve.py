@@ -263,6 +263,7 @@ def _serve(
     listeners = [tcp_listener(place)] if is_open else []
     port = listeners[0].getsockname()[1] if listeners else place.port
     with (
+        closing(admission),
         http_port(opened, http, lambda: server.connections) as (readiness, page),
         flight_port(flight, admission, open_session, limits, ending) as flights,
         hive_port(hive, admission, open_hive, limits, ending) as hives,

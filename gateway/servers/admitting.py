@@ -5,18 +5,37 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 from gateway.access.external import ExternalLogin
+from gateway.access.login_log import LoginLog
 from gateway.access.logins import Logins, has_logins
 from gateway.servers.addresses import Address
 from gateway.servers.pgwire.admission import Admission
 from gateway.servers.pgwire.startup import ALPN
 from gateway.servers.tls import ServerTls, TlsFiles
+from journal.erasure.login_chain import write_digest, write_logins
+from journal.erasure.seam import SecretJournal
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot
+from journal.records.login_rows import LoginRow
 from journal.transactions.protocol import OpenJournal
+
+
+@dataclass(frozen=True, slots=True)
+class _Records:
+    """The login log of a store."""
+
+    journal: SecretJournal
+
+    def write(self, rows: Sequence[LoginRow]) -> None:
+        write_logins(self.journal, rows)
+
+    def digest(self) -> bool:
+        return write_digest(self.journal)
 
 
 def tls_files_of(
@@ -90,5 +109,6 @@ def admission_of(
             )
         return Admission(owner, tls=tls)
     check_place(place, trusts=False, has_tls=tls is not None)
-    logins = Logins(catalog, secrets.token_bytes(32), lambda: datetime.now(UTC), external)
+    log = LoginLog(_Records(cast("SecretJournal", journal)))
+    logins = Logins(catalog, secrets.token_bytes(32), lambda: datetime.now(UTC), external, log)
     return Admission(owner, logins=logins, tls=tls)

@@ -40,7 +40,7 @@ FUNCTIONS = (
 SYSTEM = (
     *("tables", "journals", "segments", "transactions", "settings"),
     *("indexes", "policies", "holds", "jobs", "backups"),
-    *("roles", "privileges", "access_policies"),
+    *("roles", "privileges", "access_policies", "logins"),
 )
 _BEFORE_TABLES = frozenset({"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "USING", "COPY"})
 _BEFORE_COLUMNS = frozenset(

@@ -12,10 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from journal.erasure import audit
+from journal.erasure.login_chain import login_problems
 from journal.erasure.requests import ErasureRequest, State
 from journal.erasure.seam import ErasureJournal
 from journal.records import erasure_rows as rows_of
 from journal.records.erasure_rows import AuditRow
+from journal.records.login_rows import load_logins
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +30,13 @@ class AuditCheck:
 
 
 def verify(journal: ErasureJournal, expected_head: str | None = None) -> AuditCheck:
-    """Follow the chain, and hold the requests against it.
+    """Follow the chain, and hold the requests and the login log against it.
 
     ``expected_head`` is a hash noted earlier that must be part of it.
     """
     with journal.reading_session() as session:
         rows = rows_of.load_audit(session)
+        logins = load_logins(session)
         requests = [ErasureRequest.of_row(row) for row in rows_of.load_erasures(session)]
     if not rows:
         lost = () if expected_head in {None, audit.FIRST} else ("the log is empty",)
@@ -53,6 +56,7 @@ def verify(journal: ErasureJournal, expected_head: str | None = None) -> AuditCh
     if expected_head is not None and expected_head not in {r.hash for r in rows} | {audit.FIRST}:
         problems.append("the noted hash is not in the log: entries at its end were removed")
     problems += _unrecorded(rows, requests)
+    problems += login_problems(rows, logins)
     return AuditCheck(len(rows), rows[-1].hash, tuple(problems))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-FORMAT = 11
+FORMAT = 12
 """The format this version reads and writes. Databases had 1 to 7, the other stores 1, before it."""
 _ERASURES = 3
 """The format that brought jobs which replace pieces, and erasures."""
@@ -203,6 +203,17 @@ AUDIT = RecordTable(
     append_only=True,
 )
 """Who asked for what, each entry chained to the one before."""
+LOGINS = RecordTable(
+    "logins",
+    _columns(
+        "seq bigint, first_at moment, last_at moment, user_name text, address text, "
+        "front_end text, outcome text, detail text, attempts bigint"
+    ),
+    ("seq",),
+    since=12,
+    indexed=("outcome",),
+)
+"""The newest logins and refusals of servers, like ones of a few seconds as one row."""
 CLAIMS = RecordTable(
     "claims", _columns("version bigint, table_id bigint, claims text"), ("version", "table_id")
 )
@@ -228,6 +239,7 @@ _EVERYWHERE = (
     ERASURES,
     SUPPRESSIONS,
     AUDIT,
+    LOGINS,
 )
 OF_WAREHOUSE = (*_EVERYWHERE, MANIFESTS)
 OF_DATABASE = (*_EVERYWHERE, STATE, JOURNALS, EPOCHS)

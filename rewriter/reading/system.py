@@ -65,10 +65,12 @@ _SAME_NAMES = {
     ),
     "backups": "name kind table_name version rows bytes made_by made_at expires_at",
 }
+_LOGINS = "seq first_at last_at user_name address front_end outcome detail attempts"
 _ERASURES = {"id": "id", "state": "state", "accepted": "accepted", "updated": "updated"}
 STORED = {
     "transactions": _TRANSACTIONS,
     "erasures": {**_ERASURES, "detail": "receipt"},
+    "logins": {n: "user" if n == "user_name" else n for n in _LOGINS.split()},
     **{table: {n: n for n in names.split()} for table, names in _SAME_NAMES.items()},
 }
 """Tables of the store that schema ``system`` shows: its columns by the store's."""

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,7 +64,13 @@ def make_certificates(folder: Path, names: dict[str, str]) -> None:
 
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
-    folder = tmp_path_factory.mktemp("logins")
+    with secured_at(tmp_path_factory.mktemp("logins")) as server:
+        yield server
+
+
+@contextmanager
+def secured_at(folder: Path) -> Iterator[Secured]:
+    """A server with logins and certificates, on a new warehouse ``w`` in a folder."""
     make_certificates(folder, {"server": "localhost", "ann": "ann", "other": "localhost"})
     with gateway.connect(f"palimpsest:///{folder}/w", autocommit=True) as con:
         for sql in (

@@ -25,14 +25,14 @@ def catalog(tmp_path: Path) -> CatalogSnapshot:
 
 def _code(admission: Admission, user: str, password: str, *, is_secure: bool = True) -> str:
     with pytest.raises(PalimpsestError) as caught:
-        admission.admit_password(user, password, "127.0.0.1", is_secure=is_secure)
+        admission.admit_password(user, password, "127.0.0.1", "hive", is_secure=is_secure)
     return caught.value.code.value.code
 
 
 def test_a_password_lets_its_role_in_under_tls_alone(catalog: CatalogSnapshot) -> None:
     logins = Logins(lambda: catalog, b"secret", lambda: datetime.now(UTC))
     admission = Admission(logins=logins)
-    role = admission.admit_password("ann", "a long sentence", "127.0.0.1", is_secure=True)
+    role = admission.admit_password("ann", "a long sentence", "127.0.0.1", "hive", is_secure=True)
     assert role is not None
     assert role.name == "ann"
     assert _code(admission, "ann", "a long sentence", is_secure=False) == "PAL-609"
@@ -42,5 +42,7 @@ def test_a_password_lets_its_role_in_under_tls_alone(catalog: CatalogSnapshot) -
 
 
 def test_who_is_trusted_needs_none_and_without_logins_nobody_comes_in() -> None:
-    assert Admission(trusts=True).admit_password("x", "", "127.0.0.1", is_secure=False) is None
+    assert (
+        Admission(trusts=True).admit_password("x", "", "127.0.0.1", "hive", is_secure=False) is None
+    )
     assert _code(Admission(), "x", "y") == "PAL-609"

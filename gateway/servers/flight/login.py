@@ -110,7 +110,7 @@ class LoginGate(flight.ServerMiddlewareFactory):  # type: ignore[misc]
             raise _unreadable()
         if self._logins is None:
             return Caller(user, None, None, settings)
-        role = self._logins.log_in(user, password, _ADDRESS)
+        role = self._logins.log_in(user, password, _ADDRESS, "flight")
         return Caller(user, role, None, settings)
 
 

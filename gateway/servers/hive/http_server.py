@@ -110,7 +110,7 @@ class HiveHttpServer:
                 Code.LOGIN, "the call says not who sends it", advice="send user and password"
             )
         user, password = _basic(header)
-        role = self.admission.admit_password(user, password, address, is_secure=is_secure)
+        role = self.admission.admit_password(user, password, address, "hive", is_secure=is_secure)
         return HttpCaller(user if role is None else role.name, role, address)
 
     def cookie(self, login: HttpCaller) -> str:

@@ -113,6 +113,7 @@ class HiveServer(SocketServer[_Client]):
             credentials.user,
             credentials.password,
             client.host,
+            "hive",
             is_secure=client.stream.is_secure,
         )
         client.user = credentials.user if role is None else role.name

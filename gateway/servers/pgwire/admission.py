@@ -44,20 +44,20 @@ class Admission:
         if self.trusts:
             return None
         logins = self._known_logins()
-        host = str(peer.getpeername()[0])
+        host, user = str(peer.getpeername()[0]), begun.parameters.get("user", "")
         is_secure = isinstance(peer, ssl.SSLSocket)
         if not is_secure and not ipaddress.ip_address(host.partition("%")[0]).is_loopback:
-            raise PalimpsestError(
+            error = PalimpsestError(
                 Code.LOGIN,
                 "logins from other machines need TLS",
                 advice="connect with sslmode=require, better with verify-full",
             )
-        user = begun.parameters.get("user", "")
+            raise logins.refuse(user, host, "postgresql", error)
         binding = self.tls.binding() if self.tls is not None and is_secure else None
         return log_in(stream, logins, user, host, binding)
 
     def admit_password(
-        self, user: str, password: str, address: str, *, is_secure: bool
+        self, user: str, password: str, address: str, front_end: str, *, is_secure: bool
     ) -> Role | None:
         """The role of a client that sends its password, None for one that may do everything.
 
@@ -67,8 +67,13 @@ class Admission:
             return None
         logins = self._known_logins()
         if not is_secure:
-            raise passwords_need_tls()
-        return logins.log_in(user, password, address)
+            raise logins.refuse(user, address, front_end, passwords_need_tls())
+        return logins.log_in(user, password, address, front_end)
+
+    def close(self) -> None:
+        """Let nobody in any more: what the login log has not written yet is written."""
+        if self.logins is not None:
+            self.logins.close()
 
     def _known_logins(self) -> Logins:
         if self.logins is None:

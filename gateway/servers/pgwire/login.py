@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import base64
-import logging
 import secrets
 import ssl
 import struct
 import time
 
-from gateway.access.logins import Login, Logins, passwords_need_tls, refused
+from gateway.access.logins import Login, Logins, passwords_need_tls, wrong_password
 from gateway.servers.pgwire import messages
 from gateway.servers.pgwire.messages import BodyReader, protocol_error
 from gateway.servers.pgwire.scram_exchange import ScramExchange
 from gateway.servers.pgwire.stream import MessageStream
 from journal.model.access import Role
+from journal.model.errors import Code, PalimpsestError
 
-_LOG = logging.getLogger("palimpsest.login")
 _CLEAR, _SASL, _CONTINUE, _FINAL = 3, 10, 11, 12
 _LONGEST = 16_384
 """Bytes of a message before the login; SCRAM needs a few hundred, a token some thousands."""
 _NONCE_BYTES = 18
+_FRONT_END = "postgresql"
 
 
 def log_in(
@@ -31,14 +31,25 @@ def log_in(
     ``binding`` is what the TLS of the connection is bound by, if it can be. An answer is held back
     the longer, the more often the same user failed from the same address.
     """
-    login = logins.find(user)
+    try:
+        return _known_role(stream, logins, logins.find(user), address, binding)
+    except PalimpsestError as error:
+        if error.code is Code.PROTOCOL:
+            logins.refuse(user, address, _FRONT_END, error)
+        raise
+
+
+def _known_role(
+    stream: MessageStream, logins: Logins, login: Login, address: str, binding: bytes | None
+) -> Role:
+    user = login.name
     if _has_certificate(stream, login):
-        return _admitted(logins, login, address, "certificate")
+        return logins.admit(login, address, _FRONT_END, "certificate")
     if logins.sends_password(login):
         if not isinstance(stream.peer, ssl.SSLSocket):
-            raise passwords_need_tls()
+            raise logins.refuse(user, address, _FRONT_END, passwords_need_tls())
         _send(stream, _CLEAR, b"")
-        return logins.log_in(user, BodyReader(_answer(stream)).text(), address)
+        return logins.log_in(user, BodyReader(_answer(stream)).text(), address, _FRONT_END)
     nonce = base64.b64encode(secrets.token_bytes(_NONCE_BYTES)).decode()
     exchange = ScramExchange(login.verifier, nonce, binding)
     names = b"".join(name.encode() + b"\0" for name in exchange.mechanisms) + b"\0"
@@ -49,18 +60,9 @@ def log_in(
     signature = exchange.final(_answer(stream))
     time.sleep(logins.wait_s(user, address))
     if signature is None or not login.may_succeed:
-        logins.note(user, address, succeeded=False)
-        _LOG.warning("login refused: user %r from %s", user, address)
-        raise refused(user)
-    role = _admitted(logins, login, address, mechanism)
+        raise logins.refuse(user, address, _FRONT_END, wrong_password(user))
+    role = logins.admit(login, address, _FRONT_END, mechanism)
     _send(stream, _FINAL, signature)
-    return role
-
-
-def _admitted(logins: Logins, login: Login, address: str, how: str) -> Role:
-    role = logins.admit(login)
-    logins.note(login.name, address, succeeded=True)
-    _LOG.info("login: user %r from %s by %s", login.name, address, how)
     return role
 
 
