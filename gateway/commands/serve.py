@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from types import FrameType
