@@ -49,32 +49,34 @@ from rewriter.rules import (
     view,
 )
 from rewriter.statement import (
-    AlterRole,
     AlterSequence,
     AlterType,
-    ChangeOwner,
     CheckReferences,
     CreateMacro,
-    CreateRole,
     CreateSequence,
     CreateType,
     DropMacro,
-    DropRoles,
     DropSequences,
     DropTypes,
     Explain,
-    GrantPrivileges,
-    GrantRoles,
-    OfAccess,
-    ReassignOwned,
     RefreshView,
     Restore,
-    SetTablePolicy,
     Show,
     SqlStatement,
     Statement,
     StoreUpkeep,
     Undrop,
+)
+from rewriter.statements.access import (
+    AlterRole,
+    ChangeOwner,
+    CreateRole,
+    DropRoles,
+    GrantPrivileges,
+    GrantRoles,
+    OfAccess,
+    ReassignOwned,
+    SetTablePolicy,
 )
 from rewriter.writing.collations import without_collations
 from rewriter.writing.deferred_references import rewrite_check_references

@@ -5,13 +5,14 @@ Plain values; the parser makes them, the session and the rewriter consume them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from journal.model.dependents import Dependents
 from journal.model.segment import Tier
 from journal.model.suppression import Suppression
+from rewriter.statements.access import OfAccess
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,96 +302,6 @@ class DropMacro:
     exists: bool = False
 
 
-RoleOptions = tuple[tuple[str, bool | int | str | None], ...]
-"""Attributes of a role by their names there, with their values."""
-
-
-@dataclass(frozen=True, slots=True)
-class CreateRole:
-    """CREATE ROLE, which sets a password or none; ``members`` and ``admins`` become members."""
-
-    name: str
-    options: RoleOptions = ()
-    password: str | None = field(default=None, repr=False)
-    sets_password: bool = False
-    member_of: tuple[str, ...] = ()
-    members: tuple[str, ...] = ()
-    admins: tuple[str, ...] = ()
-    exists: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class AlterRole:
-    """ALTER ROLE: attributes, a password, or another name."""
-
-    name: str
-    options: RoleOptions = ()
-    password: str | None = field(default=None, repr=False)
-    sets_password: bool = False
-    new_name: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DropRoles:
-    """DROP ROLE [IF EXISTS] name, .."""
-
-    names: tuple[str, ...]
-    exists: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class GrantRoles:
-    """GRANT or REVOKE of memberships; ``only_option``: the members stay, as ordinary ones."""
-
-    roles: tuple[str, ...]
-    members: tuple[str, ...]
-    admin: bool = False
-    revokes: bool = False
-    only_option: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class GrantPrivileges:
-    """GRANT or REVOKE on objects of a kind; no ``privileges`` mean ALL."""
-
-    privileges: tuple[tuple[str, tuple[str, ...]], ...]
-    kind: str
-    objects: tuple[exp.Table, ...]
-    roles: tuple[str, ...]
-    with_option: bool = False
-    revokes: bool = False
-    only_option: bool = False
-    cascade: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ChangeOwner:
-    """ALTER kind [IF EXISTS] name OWNER TO role."""
-
-    kind: str
-    name: exp.Table
-    role: str
-    exists: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ReassignOwned:
-    """REASSIGN OWNED BY role, .. TO role."""
-
-    roles: tuple[str, ...]
-    to: str
-
-
-@dataclass(frozen=True, slots=True)
-class SetTablePolicy:
-    """ALTER TABLE t [ALTER COLUMN c] SET ROW | MASKING POLICY (..); without a value DROP."""
-
-    table: exp.Table
-    column: str | None
-    expression: exp.Expr | None
-    exists: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class Show:
     """SHOW of tables, schemas, columns, definitions; ``what`` says which."""
@@ -427,16 +338,6 @@ SessionStatement = Boundary | Setting | Prepared | Call | Erase
 OfSequence = CreateSequence | AlterSequence | DropSequences
 OfType = CreateType | AlterType | DropTypes
 OfMacro = CreateMacro | DropMacro
-OfAccess = (
-    CreateRole
-    | AlterRole
-    | DropRoles
-    | GrantRoles
-    | GrantPrivileges
-    | ChangeOwner
-    | ReassignOwned
-    | SetTablePolicy
-)
 OfDefinition = OfSequence | OfType | OfMacro | OfAccess
 OfStore = Restore | RefreshView | Undrop | Show | Explain | StoreUpkeep
 Statement = SqlStatement | SessionStatement | OfStore | OfDefinition

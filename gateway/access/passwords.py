@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from gateway.access.scram import SALT_BYTES, verifier_text
-from rewriter.statement import AlterRole, CreateRole
+from rewriter.statements.access import AlterRole, CreateRole
 from rewriter.syntax.parsing import Parsed
 
 

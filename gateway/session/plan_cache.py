@@ -16,14 +16,8 @@ from gateway.session.request import StatementRequest
 from journal.model.plan import KeyLookup, StatementPlan
 from journal.model.schema import CatalogSnapshot
 from rewriter.context import ScanInfos, SettingValues, TableScanInfo, Times, no_settings
-from rewriter.statement import (
-    AlterType,
-    CreateRole,
-    CreateSequence,
-    DropTypes,
-    RefreshView,
-    SqlStatement,
-)
+from rewriter.statement import AlterType, CreateSequence, DropTypes, RefreshView, SqlStatement
+from rewriter.statements.access import CreateRole
 from rewriter.syntax.parsing import Parsed
 
 _ENTRIES_MAX = 1024

@@ -24,30 +24,32 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.macros import expand_macros, named_macro
 from rewriter.name_resolution import table_name
 from rewriter.statement import (
-    AlterRole,
     AlterSequence,
     AlterType,
-    ChangeOwner,
     CreateMacro,
-    CreateRole,
     CreateSequence,
     CreateType,
     DropMacro,
-    DropRoles,
     DropSequences,
     DropTypes,
     Explain,
-    GrantPrivileges,
-    GrantRoles,
-    ReassignOwned,
     RefreshView,
     Restore,
-    SetTablePolicy,
     Show,
     SqlStatement,
     Statement,
     StoreUpkeep,
     Undrop,
+)
+from rewriter.statements.access import (
+    AlterRole,
+    ChangeOwner,
+    CreateRole,
+    DropRoles,
+    GrantPrivileges,
+    GrantRoles,
+    ReassignOwned,
+    SetTablePolicy,
 )
 
 _CHECK_THEMSELVES = (

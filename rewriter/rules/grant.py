@@ -41,7 +41,7 @@ from rewriter.definitions.access import (
 )
 from rewriter.definitions.new_relations import ddl_plan
 from rewriter.name_resolution import position_of
-from rewriter.statement import ChangeOwner, GrantPrivileges, ReassignOwned
+from rewriter.statements.access import ChangeOwner, GrantPrivileges, ReassignOwned
 
 Wanted = tuple[Privilege, str]
 """A privilege, and the column that it is for; an empty text: the whole object."""

@@ -24,7 +24,7 @@ from journal.model.schema import fold
 from rewriter.context import RewriteContext
 from rewriter.definitions.access import denied, find_role
 from rewriter.definitions.new_relations import ddl_plan
-from rewriter.statement import AlterRole, CreateRole, DropRoles, GrantRoles, RoleOptions
+from rewriter.statements.access import AlterRole, CreateRole, DropRoles, GrantRoles, RoleOptions
 
 _RESERVED = frozenset({"public", "none", "current_user", "current_role", "session_user"})
 _ASK = "ask somebody who holds ADMIN"

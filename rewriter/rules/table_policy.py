@@ -25,7 +25,7 @@ from rewriter.definitions.row_columns import over_physical
 from rewriter.definitions.table_policies import IS_ROLE
 from rewriter.functions import check_functions
 from rewriter.name_resolution import position_of, unknown_column
-from rewriter.statement import SetTablePolicy
+from rewriter.statements.access import SetTablePolicy
 from rewriter.users import USERS
 
 TAG = "ALTER TABLE"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from rewriter.statement import GrantPrivileges, GrantRoles, OfAccess
+from rewriter.statements.access import GrantPrivileges, GrantRoles, OfAccess
 from rewriter.syntax.roles import role_name, role_names
 from rewriter.syntax.token_reader import Parse, TokenReader
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError
-from rewriter.statement import (
+from rewriter.statements.access import (
     AlterRole,
     ChangeOwner,
     CreateRole,

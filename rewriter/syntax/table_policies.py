@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from sqlglot.tokenizer_core import Token
 
-from rewriter.statement import SetTablePolicy
+from rewriter.statements.access import SetTablePolicy
 from rewriter.syntax.token_reader import Parse, TokenReader
 
 _ADVICE = "see docs/roles.md for the form of the statement"

@@ -1,0 +1,1 @@
+"""Statements by what they are about, as values that the rewriter takes."""

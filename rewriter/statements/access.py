@@ -1,0 +1,108 @@
+"""Statements about roles and what they may do, as recognised from their tokens. Values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+RoleOptions = tuple[tuple[str, bool | int | str | None], ...]
+"""Attributes of a role by their names there, with their values."""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateRole:
+    """CREATE ROLE, which sets a password or none; ``members`` and ``admins`` become members."""
+
+    name: str
+    options: RoleOptions = ()
+    password: str | None = field(default=None, repr=False)
+    sets_password: bool = False
+    member_of: tuple[str, ...] = ()
+    members: tuple[str, ...] = ()
+    admins: tuple[str, ...] = ()
+    exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlterRole:
+    """ALTER ROLE: attributes, a password, or another name."""
+
+    name: str
+    options: RoleOptions = ()
+    password: str | None = field(default=None, repr=False)
+    sets_password: bool = False
+    new_name: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class DropRoles:
+    """DROP ROLE [IF EXISTS] name, .."""
+
+    names: tuple[str, ...]
+    exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GrantRoles:
+    """GRANT or REVOKE of memberships; ``only_option``: the members stay, as ordinary ones."""
+
+    roles: tuple[str, ...]
+    members: tuple[str, ...]
+    admin: bool = False
+    revokes: bool = False
+    only_option: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GrantPrivileges:
+    """GRANT or REVOKE on objects of a kind; no ``privileges`` mean ALL."""
+
+    privileges: tuple[tuple[str, tuple[str, ...]], ...]
+    kind: str
+    objects: tuple[exp.Table, ...]
+    roles: tuple[str, ...]
+    with_option: bool = False
+    revokes: bool = False
+    only_option: bool = False
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeOwner:
+    """ALTER kind [IF EXISTS] name OWNER TO role."""
+
+    kind: str
+    name: exp.Table
+    role: str
+    exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReassignOwned:
+    """REASSIGN OWNED BY role, .. TO role."""
+
+    roles: tuple[str, ...]
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetTablePolicy:
+    """ALTER TABLE t [ALTER COLUMN c] SET ROW | MASKING POLICY (..); without a value DROP."""
+
+    table: exp.Table
+    column: str | None
+    expression: exp.Expr | None
+    exists: bool = False
+
+
+OfAccess = (
+    CreateRole
+    | AlterRole
+    | DropRoles
+    | GrantRoles
+    | GrantPrivileges
+    | ChangeOwner
+    | ReassignOwned
+    | SetTablePolicy
+)
