@@ -21,6 +21,7 @@ _OF_DATABASE = {
     "release": Privilege.HOLD,
     "purge": Privilege.ERASE,
     "access": Privilege.ACCESS,
+    "drop_rejects": Privilege.ERASE,
 }
 """The privileges that others take; whatever stands in neither takes ADMIN."""
 
@@ -55,10 +56,13 @@ def check_file(
     """Raise PRIVILEGE for a COPY of a file that lies with the server, or at a URL.
 
     ``own`` is the file with what the client itself has sent for this COPY, None if there is none.
+    A reject file lies with the server, too.
     """
-    statement = parsed.statement
-    is_copy = isinstance(statement, SqlStatement) and isinstance(statement.ast, exp.Copy)
-    if is_copy and own is None and not catalog.rights_of(settings.role).is_admin:
+    ast = parsed.statement.ast if isinstance(parsed.statement, SqlStatement) else None
+    if not isinstance(ast, exp.Copy):
+        return
+    rejects = any(p.name.lower() == "rejects" for p in ast.args.get("params") or [])
+    if (own is None or rejects) and not catalog.rights_of(settings.role).is_admin:
         raise _denied(
             "to read or write files where the server runs",
             "it takes ADMIN; COPY .. FROM STDIN and TO STDOUT go through the connection",

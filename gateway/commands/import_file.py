@@ -20,8 +20,10 @@ from gateway.commands.progress import show_progress
 from gateway.errors import mapping
 from gateway.session.typed_names import column_names
 from gateway.shell.files import FileOptions, Imported, import_file
+from gateway.shell.rejecting_imports import import_rejecting
 from gateway.wording import counted
 from journal.files.object_storage import local_copy_of
+from rewriter.writing.copy_options import RejectOptions
 
 
 @click.command("import")
@@ -48,6 +50,16 @@ from journal.files.object_storage import local_copy_of
     help="What becomes of rows that were erased: they stop the import, or are left out and"
     " counted; default: the session's suppressed_rows, else refuse.",
 )
+@click.option(
+    "--rejects",
+    type=click.Path(),
+    metavar="REJECTS",
+    help="Leave out rows of a CSV file that a column cannot take, and write them to this new file,"
+    " which `palimpsest rejects` lists.",
+)
+@click.option(
+    "--reject-limit", type=click.IntRange(1), metavar="N", help="With --rejects: at most so many."
+)
 @JSON_OPTION
 @access_options
 def command(
@@ -60,13 +72,16 @@ def command(
     header: bool | None,
     null: str | None,
     suppressed: str | None,
+    rejects: str | None,
+    reject_limit: int | None,
     as_json: bool,
     access: Access,
 ) -> None:
     """Append the rows of a CSV, JSON or Parquet FILE to TABLE: all of them, or none.
 
     FILE may be a URL of any file system that fsspec knows, s3://bucket/planes.csv, or - for
-    standard input. A value that its column cannot take is named with its line.
+    standard input. A value that its column cannot take is named with its line; with --rejects the
+    other rows are imported.
 
     The command matches columns by name. Imported rows obey keys and constraints like any others.
 
@@ -75,12 +90,17 @@ def command(
       palimpsest import planes.csv planes --create --key tailnum
       palimpsest import more.parquet hr.depts
       palimpsest import old.csv hr.depts --delimiter ';' --null NA
+      palimpsest import old.csv hr.depts --rejects wrong.csv --reject-limit 100
       palimpsest import - hr.depts --format json < new.ndjson
     """
     if form is not None and file != "-":
         raise click.UsageError("--format goes with -; a file's name says what it holds")
     if key and not create:
         raise click.UsageError("--key goes with --create")
+    if rejects and create:
+        raise click.UsageError("--rejects goes with a table that there is, and so knows its types")
+    if reject_limit and not rejects:
+        raise click.UsageError("--reject-limit goes with --rejects")
     keys = column_names(key)
     options = FileOptions(delimiter, header, null)
     with open_connection(access, "import", as_json=as_json, make=create) as connection:
@@ -94,21 +114,26 @@ def command(
             mapping(),
             _file_of(file, form) as path,
         ):
-            done = import_file(
-                connection,
-                str(path),
-                table,
-                create=create,
-                key=keys,
-                options=options,
-                advance=advance,
-                shown="STDIN" if file == "-" else file,
-            )
+            shown = "STDIN" if file == "-" else file
+            if rejects:
+                asked = RejectOptions(rejects, reject_limit)
+                done = import_rejecting(connection, str(path), table, asked, options, shown)
+            else:
+                done = import_file(
+                    connection,
+                    str(path),
+                    table,
+                    create=create,
+                    key=keys,
+                    options=options,
+                    advance=advance,
+                    shown=shown,
+                )
     seconds = time.monotonic() - started
-    _report(done, seconds, as_json=as_json)
+    _report(done, seconds, rejects, as_json=as_json)
 
 
-def _report(done: Imported, seconds: float, *, as_json: bool) -> None:
+def _report(done: Imported, seconds: float, rejects: str | None, *, as_json: bool) -> None:
     if as_json:
         click.echo(
             json.dumps(
@@ -116,6 +141,7 @@ def _report(done: Imported, seconds: float, *, as_json: bool) -> None:
                     "table": done.table,
                     "rows": done.rows,
                     "skipped": done.skipped,
+                    "rejected": done.rejected,
                     "columns": list(done.columns),
                     "created": done.created,
                     "seconds": round(seconds, 3),
@@ -128,6 +154,8 @@ def _report(done: Imported, seconds: float, *, as_json: bool) -> None:
     if done.skipped:
         rows += f" ({counted(done.skipped, 'suppressed row')} skipped)"
     click.echo(f"{made} {done.table}: {rows} in {seconds:.1f} s.")
+    if done.rejected:
+        click.echo(f"{counted(done.rejected, 'row')} rejected: {rejects}.", err=True)
 
 
 @contextmanager

@@ -65,6 +65,11 @@ class Cursor:
         return self._outcome.skipped
 
     @property
+    def rejected(self) -> int:
+        """Rows of a file that a COPY with ON_ERROR ignore left out, as no column took a value."""
+        return self._outcome.rejected
+
+    @property
     def description(self) -> list[Description] | None:
         """Seven values for each result column as in PEP 249; None without a result.
 

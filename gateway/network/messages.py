@@ -67,9 +67,10 @@ def answer_to_json(answer: Answered | Failed) -> str:
         place = None if answer.position is None else [answer.position.line, answer.position.column]
         return to_json(["failed", [answer.code, answer.message, answer.advice, place], state])
     match answer.value:
-        case OutcomeHead(tag, count, skipped, columns, result, _, whole):
+        case OutcomeHead(tag, count, skipped, columns, result, _, whole, rejected):
             shown = None if columns is None else [[c.name, c.type] for c in columns]
-            return to_json(["outcome", [tag, count, skipped, shown, result, whole], state])
+            head = [tag, count, skipped, shown, result, whole, rejected]
+            return to_json(["outcome", head, state])
         case CatalogSnapshot() as catalog:
             return to_json(["catalog", _catalog_to_values(catalog), state])
         case value:
@@ -87,9 +88,10 @@ def answer_from_json(text: str) -> Answered | Failed:
                 code = Code.STORE.name
             return Failed(code, message, advice, None if place is None else Position(*place), state)
         case "outcome":
-            tag, count, skipped, shown, result, whole = value
+            tag, count, skipped, shown, result, whole, *others = value
             columns = None if shown is None else [ResultColumn(*column) for column in shown]
-            return Answered(OutcomeHead(tag, count, skipped, columns, result, (), whole), state)
+            head = OutcomeHead(tag, count, skipped, columns, result, (), whole, *others)
+            return Answered(head, state)
         case "catalog":
             return Answered(_catalog_from_values(value), state)
         case _:

@@ -18,6 +18,7 @@ from gateway.procedures.erasing import erase_rows
 from gateway.procedures.procedures import bind_arguments, named_tables
 from gateway.procedures.sessions import cancel_session, terminate_session
 from gateway.session.outcome import StatementOutcome
+from journal.erasure.reject_files import drop_rejects, find_rejects
 from journal.model.errors import Code, PalimpsestError
 from rewriter.statement import Call, Erase
 from rewriter.syntax.parsing import Parsed
@@ -117,6 +118,16 @@ def _create_index(session: Session, arguments: Mapping[str, Any]) -> StatementOu
     return session.executor.table_outcome("CALL", pa.table(columns, schema=schema))
 
 
+def _drop_rejects(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
+    """Remove a reject file; one that is ``gone`` is only forgotten."""
+    given = bind_arguments("system.drop_rejects", arguments, ("file", "gone"))
+    found = find_rejects(session.journal, str(given.get("file")))
+    drop_rejects(session.journal, found, is_gone=Arguments(given).flag("gone"))
+    rows = {"file": [found.id], "path": [found.path]}
+    schema = pa.schema([(name, pa.string()) for name in rows])
+    return session.executor.table_outcome("CALL", pa.table(rows, schema=schema))
+
+
 def _on_session(
     name: str, act: Callable[[Activity, SessionActivity, object], str]
 ) -> Callable[[Session, Mapping[str, Any]], StatementOutcome]:
@@ -136,6 +147,7 @@ Procedure = Callable[["Session", Mapping[str, Any]], StatementOutcome]
 PROCEDURES: dict[str, Procedure] = {
     "system.cancel": _on_session("system.cancel", cancel_session),
     "system.create_index": _create_index,
+    "system.drop_rejects": _drop_rejects,
     "system.flush": _flush,
     "system.hold": holds.place_hold,
     "system.release": holds.release_hold,

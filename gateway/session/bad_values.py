@@ -15,7 +15,7 @@ from journal.model.places import local_path
 from journal.model.schema import CatalogSnapshot
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
-from rewriter.writing.copy_options import READ, format_of, given_options, known_options
+from rewriter.writing.copy_options import OF_REJECTS, READ, format_of, given_options, known_options
 
 STREAM_PREFIX = "palimpsest-copy-"
 """How the names of files begin that hold what came by STDIN."""
@@ -50,7 +50,8 @@ def _with_place(
     options = given_options(ast)
     if format_of(files[0].name, options, ast) != "csv":
         return None
-    options.pop("suppressed", None)
+    for name in ("suppressed", *OF_REJECTS):
+        options.pop(name, None)
     said = {name: v.to_py() for name, v in known_options(options, READ["csv"], "csv", ast).items()}
     said = {"header": False, "allow_quoted_nulls": False, **said}
     place = str(local_path(files[0].name).absolute())

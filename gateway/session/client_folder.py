@@ -42,7 +42,9 @@ def in_folder(parsed: Parsed, folder: str) -> Parsed:
 def _place(node: exp.Expr, folder: str) -> bool:
     """Make the paths of one node absolute; false if it has none."""
     if isinstance(node, exp.Copy):
-        return sum(_absolute(file, folder) for file in node.args.get("files") or []) > 0
+        params = [p for p in node.args.get("params") or [] if p.name.lower() == "rejects"]
+        written = [p.args["expression"] for p in params if p.args.get("expression")]
+        return sum(_absolute(f, folder) for f in [*(node.args.get("files") or []), *written]) > 0
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
         if file_function(node) is None or not _is_relative(node.name):
             return False

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from rewriter.writing.copy_options import given_options
+from rewriter.writing.copy_options import OF_REJECTS, given_options
 
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _ESCAPED = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\b": "\\b", "\f": "\\f"}
@@ -17,7 +17,7 @@ _ENDS = ("\\.", "\\.\n")
 
 @dataclass(frozen=True, slots=True)
 class CopyFormat:
-    """What the options of a COPY say; ``others`` are those that only the store knows."""
+    """What the options of a COPY say; ``rejecting`` are those about rows that no column takes."""
 
     is_csv: bool = False
     delimiter: str = "\t"
@@ -26,6 +26,7 @@ class CopyFormat:
     quote: str = '"'
     escape: str = '"'
     suppressed: str | None = None
+    rejecting: tuple[exp.Expr, ...] = ()
 
     def options(self, null: str) -> list[exp.Expr]:
         """Options for a COPY of the file: of the CSV given, or of one made of text."""
@@ -39,7 +40,8 @@ class CopyFormat:
         }
         if self.suppressed is not None:
             said["SUPPRESSED"] = exp.var(self.suppressed)
-        return [exp.CopyParameter(this=exp.var(n), expression=v) for n, v in said.items()]
+        options = [exp.CopyParameter(this=exp.var(n), expression=v) for n, v in said.items()]
+        return [*options, *(option.copy() for option in self.rejecting)]
 
 
 def read_format(ast: exp.Copy, *, loads: bool) -> CopyFormat:
@@ -64,6 +66,8 @@ def read_format(ast: exp.Copy, *, loads: bool) -> CopyFormat:
             or (known == "suppressed" and loads)
         ):
             said[known] = word
+        elif loads and known in OF_REJECTS:
+            continue
         elif loads and (known == "freeze" or (known == "on" and "freeze" in given)):
             # How PostgreSQL keeps new rows; no answer depends on it. The parser takes ON by itself.
             continue
@@ -71,6 +75,8 @@ def read_format(ast: exp.Copy, *, loads: bool) -> CopyFormat:
             continue
         else:
             raise _wrong_option(f"the COPY option {name.upper()} with a stream", "leave it out")
+    options = ast.args.get("params") or []
+    said["rejecting"] = tuple(p for p in options if p.name.lower() in OF_REJECTS and loads)
     return replace(form, **said)  # type: ignore[arg-type]
 
 

@@ -5,8 +5,8 @@ Paths of this machine are left to the store.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -15,12 +15,12 @@ from sqlglot import exp
 from gateway.session.bad_values import naming_bad_values
 from gateway.session.file_loads import LoadSession, failing, load_copy
 from gateway.session.outcome import StatementOutcome
+from gateway.session.rejecting_loads import copy_rejecting
 from journal.files.object_storage import local_copy_of, local_file_for
 from journal.local_engine.file_session import file_session, write_batches
 from journal.model.errors import Code, PalimpsestError
 from journal.model.places import is_elsewhere, local_path
 from journal.model.plan import Export
-from journal.model.schema import CatalogSnapshot
 from journal.model.visibility import visible_to
 from journal.transactions.protocol import OpenJournal, OpenStatement
 from journal.transactions.statement_run import StatementRun
@@ -43,20 +43,15 @@ def run_copy_from(
     """Run a COPY .. FROM in the store, or here where the store reads no files of this machine."""
     catalog = session.catalog
     seen = visible_to(catalog, catalog.rights_of(session.settings.role))
-    with failing(session), copied_from(parsed, seen, session.settings.search_path) as copied:
-        if session.journal.capabilities.accesses_files:
-            return session.run_bound(copied, bound)
-        return load_copy(session, copied, bound)
-
-
-@contextmanager
-def copied_from(parsed: Parsed, catalog: CatalogSnapshot, path: Sequence[str]) -> Iterator[Parsed]:
-    """The COPY .. FROM to run for one, in the block, whose errors say where a value is wrong."""
-    with ExitStack() as stack:
-        if _reads_remote_file(parsed):
-            parsed = stack.enter_context(_with_local_file(parsed))
-        stack.enter_context(naming_bad_values(parsed, catalog, path))
-        yield parsed
+    path = session.settings.search_path
+    with failing(session), _with_local_file(parsed) as local:
+        copied, outcome = copy_rejecting(session, local, bound)
+        if outcome is not None:
+            return outcome
+        with naming_bad_values(copied, seen, path):
+            if session.journal.capabilities.accesses_files:
+                return session.run_bound(copied, bound)
+            return load_copy(session, copied, bound)
 
 
 def _reads_remote_file(parsed: Parsed) -> bool:
@@ -69,7 +64,10 @@ def _reads_remote_file(parsed: Parsed) -> bool:
 
 @contextmanager
 def _with_local_file(parsed: Parsed) -> Iterator[Parsed]:
-    """Download the file of a COPY; yields the COPY of that copy, which the block's end removes."""
+    """A COPY of a file of this machine: one at a URL is here until the block ends."""
+    if not _reads_remote_file(parsed):
+        yield parsed
+        return
     assert isinstance(parsed.statement, SqlStatement)
     ast = parsed.statement.ast.copy()
     (file,) = ast.args["files"]

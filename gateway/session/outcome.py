@@ -32,7 +32,8 @@ class ResultRows(Protocol):
 class StatementOutcome:
     """What a statement did: its tag, its row count, and its rows if it has any.
 
-    ``skipped`` counts new rows that it left out because they were erased.
+    ``skipped`` counts new rows that it left out because they were erased, ``rejected`` those of a
+    file that no column could take.
     """
 
     def __init__(
@@ -43,7 +44,9 @@ class StatementOutcome:
         rows: ResultRows | None = None,
         written: Iterable[int] = (),
         skipped: int = 0,
+        rejected: int = 0,
     ) -> None:
+        self.rejected = rejected
         self.skipped = skipped
         self.written = tuple(written)
         self.tag = tag

@@ -90,6 +90,7 @@ class OutcomeHead:
     result: int = 0
     rows: Sequence[tuple[Any, ...]] | bytes | memoryview = ()
     is_whole: bool = True
+    rejected: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,8 @@ class SessionCalls:
 
     def _head(self, outcome: StatementOutcome) -> OutcomeHead:
         if outcome.columns is None or outcome.rows is None:
-            return OutcomeHead(outcome.tag, outcome.row_count, outcome.skipped)
+            rejected = outcome.rejected
+            return OutcomeHead(outcome.tag, outcome.row_count, outcome.skipped, rejected=rejected)
         with self.session.fetching(outcome.rows):
             result = _Result(outcome.rows)
         self.session.activity.sent(result.first.num_rows, result.first.nbytes)

@@ -39,7 +39,7 @@ FUNCTIONS = (
 ).split()
 SYSTEM = (
     *("tables", "journals", "segments", "transactions", "settings"),
-    *("indexes", "policies", "holds", "jobs", "backups"),
+    *("indexes", "policies", "holds", "jobs", "backups", "reject_files"),
     *("roles", "privileges", "access_policies", "logins"),
 )
 _BEFORE_TABLES = frozenset({"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "USING", "COPY"})

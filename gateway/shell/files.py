@@ -31,7 +31,7 @@ from journal.model.places import local_path
 from journal.model.plan import P_USER, Query
 from journal.model.schema import Table, TableName, fold
 from rewriter.statement import SqlStatement
-from rewriter.syntax.parsing import parse
+from rewriter.syntax.parsing import Parsed, parse
 
 READERS = {
     ".parquet": "read_parquet",
@@ -60,6 +60,7 @@ class Imported:
     columns: tuple[str, ...]
     created: bool
     skipped: int = 0
+    rejected: int = 0
 
 
 def reader_of(path: str) -> str:
@@ -93,12 +94,7 @@ def import_file(
     Errors call the file ``shown``.
     """
     with mapping():
-        if not connection.client_session.perform(reads_files):
-            raise PalimpsestError(
-                Code.NOT_SUPPORTED,
-                f"the server of the warehouse does not read {path}, a file of this machine",
-                advice="send its rows: COPY t FROM STDIN (FORMAT csv, HEADER)",
-            )
+        check_reads_files(connection, path)
         reader = reader_of(path)
         target = table_name(connection, name)
         found = connection.client_session.catalog.get(target)
@@ -108,18 +104,24 @@ def import_file(
             definition = _definition(target, columns, key)
         else:
             if not isinstance(found, Table):
-                raise PalimpsestError(
-                    Code.UNKNOWN_TABLE,
-                    f"table {target} does not exist",
-                    advice="make it from the file: --create --key COLUMN",
-                )
-            columns = _match_columns(found, columns, path)
+                raise no_such_table(target)
+            columns = match_columns(found, [n for n, _ in columns], path)
             definition = None
         try:
             rows, skipped = _append(connection, source, target, columns, definition, advance)
         except PalimpsestError as error:
             raise _with_line(error, shown or path) from error
     return Imported(str(target), rows, tuple(n for n, _ in columns), create, skipped)
+
+
+def check_reads_files(connection: Connection, path: str) -> None:
+    """Raise NOT_SUPPORTED where whoever has the warehouse open is on another machine."""
+    if not connection.client_session.perform(reads_files):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"the server of the warehouse does not read {path}, a file of this machine",
+            advice="send its rows: COPY t FROM STDIN (FORMAT csv, HEADER)",
+        )
 
 
 def _with_line(error: PalimpsestError, path: str) -> PalimpsestError:
@@ -239,15 +241,20 @@ def load_file(
 
     ``into`` is the table with its columns, and ``rows`` the query, in DuckDB's dialect.
     """
-    (parsed,) = parse(f"INSERT INTO {into} {rows}", "duckdb", session.settings.limits)
-    assert isinstance(parsed.statement, SqlStatement)
-    ast = parsed.statement.ast
-    table = session.catalog.get(target)
-    assert isinstance(table, Table)
+    parsed, ast, table = parsed_insert(session, target, f"INSERT INTO {into} {rows}")
     columns = [c for c in (table.find(n.name) for n in ast.this.expressions) if c is not None]
     with session.cancellation.running(), failing(session):
         done = load_rows(session, parsed, ast.this, ast.expression, columns, {P_USER: session.user})
     return done.row_count, done.skipped
+
+
+def parsed_insert(session: Session, target: TableName, text: str) -> tuple[Parsed, exp.Expr, Table]:
+    """An INSERT into a table in DuckDB's dialect, its tree, and the table."""
+    (parsed,) = parse(text, "duckdb", session.settings.limits)
+    assert isinstance(parsed.statement, SqlStatement)
+    table = session.catalog.get(target)
+    assert isinstance(table, Table)
+    return parsed, parsed.statement.ast, table
 
 
 @operation
@@ -291,19 +298,26 @@ def _definition(
     return exp.Create(this=exp.Schema(this=table_node(target), expressions=elements), kind="TABLE")
 
 
-def _match_columns(
-    table: Table, columns: Sequence[tuple[str, str]], path: str
-) -> list[tuple[str, str]]:
+def no_such_table(target: TableName) -> PalimpsestError:
+    """The error of an import into a table that is not there."""
+    return PalimpsestError(
+        Code.UNKNOWN_TABLE,
+        f"table {target} does not exist",
+        advice="make it from the file: --create --key COLUMN",
+    )
+
+
+def match_columns(table: Table, names: Sequence[str], path: str) -> list[tuple[str, str]]:
     """The file's columns under the table's types; all must be columns of the table."""
     matched = []
-    for name, _ in columns:
+    for name in names:
         found = table.find(name)
         if found is None:
-            names = ", ".join(c.name for c in table.columns)
+            known = ", ".join(c.name for c in table.columns)
             raise PalimpsestError(
                 Code.UNKNOWN_COLUMN,
                 f'{path} has a column "{name}", which {table.name} does not have',
-                advice=f"the table's columns are {names}; a CSV file names them in its first line",
+                advice=f"the table's columns are {known}; a CSV file names them in its first line",
             )
         matched.append((name, found.type))
     return matched

@@ -53,6 +53,7 @@ def write_envelope(result: ShownResult, out: TextIO, style: Style) -> int:
         count += 1
     rows = count if result.has_rows else max(result.row_count, 0)
     left_out = f', "skipped": {result.skipped}' if result.skipped else ""
+    left_out += f', "rejected": {result.rejected}' if result.rejected else ""
     out.write(f'], "row_count": {rows}{left_out}}}\n')
     return count
 

@@ -57,6 +57,7 @@ class ShownResult:
     columns: tuple[ShownColumn, ...] = ()
     rows: Iterator[Row] = field(default_factory=lambda: iter(()))
     skipped: int = 0
+    rejected: int = 0
     stream: Callable[[Callable[[Iterator[pa.RecordBatch]], int]], int] | None = None
     """Calls a function with the rows that ``rows`` has not fetched, in Arrow batches."""
 
@@ -69,20 +70,22 @@ class ShownResult:
     def status(self) -> str:
         """What happened, as one line: ``UPDATE 3``."""
         if self.row_count >= 0 and self.tag in _COUNTED:
-            left_out = (
-                f", {counted(self.skipped, 'suppressed row')} skipped" if self.skipped else ""
-            )
-            return f"{self.tag} {self.row_count}{left_out}"
+            return f"{self.tag} {self.row_count}{self._left_out}"
         return self.tag
+
+    @property
+    def _left_out(self) -> str:
+        suppressed = f", {counted(self.skipped, 'suppressed row')} skipped" if self.skipped else ""
+        return suppressed + (f", {counted(self.rejected, 'row')} rejected" if self.rejected else "")
 
     @staticmethod
     def of(cursor: Cursor, connection: Connection) -> ShownResult:
         """The current result of a cursor; Ctrl-C can stop the fetching of its rows."""
         columns = tuple(ShownColumn(d[0], d[1]) for d in cursor.description or ())
         rows = _rows(cursor, connection) if columns else iter(())
-        skipped = cursor.skipped
+        left_out = (cursor.skipped, cursor.rejected)
         return ShownResult(
-            *(cursor.statusmessage, cursor.rowcount, columns, rows, skipped),
+            *(cursor.statusmessage, cursor.rowcount, columns, rows, *left_out),
             lambda use: run_cancellable(connection, lambda: use(cursor.fetch_record_batches())),
         )
 

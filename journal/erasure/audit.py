@@ -67,8 +67,10 @@ def record_accepted(
 def record_searched(
     journal: ErasureJournal, session: StoreSession, by: str, request: ErasureRequest, done: Target
 ) -> None:
-    """Record that a copy of a request was searched that could not be before."""
-    detail = {"table": done.table, "copy": done.copy, "keys": done.keys}
+    """Record that a copy or reject file was searched after a request was accepted."""
+    detail: dict[str, Any] = {"table": done.table, "copy": done.copy, "keys": done.keys}
+    if done.reject_file is not None:
+        detail |= {"reject_file": done.reject_file, "rows": done.versions_removed}
     record(journal, session, by, "erase.search", request.id, detail)
 
 

@@ -64,6 +64,7 @@ class Target:
     removed there. Digests are of the manifests; ``others`` says what the rewritten files hold
     besides: rows by kind and a sum over them, which were equal before and after. ``copy`` names the
     backup elsewhere that this is the receipt of: it could not be searched with the others.
+    ``reject_file`` is the id of a reject file that the purge searches, or removes as a whole.
     ``dangling`` counts by foreign key the current rows that stay and refer to rows that go.
     ``mask`` is the list of the keys that nobody sees, ``spared`` of those under a legal hold.
     """
@@ -93,6 +94,13 @@ class Target:
     copy: str | None = None
     dangling: Mapping[str, int] = field(default_factory=dict)
     spared: str | None = None
+    reject_file: str | None = None
+    is_whole_file: bool = False
+
+    @property
+    def is_deferred(self) -> bool:
+        """True for the receipt of what is searched after the request was accepted."""
+        return self.copy is not None or self.reject_file is not None
 
     @property
     def lists(self) -> list[str]:
@@ -144,9 +152,9 @@ class ErasureRequest:
 
     @property
     def unsearched(self) -> list[Target]:
-        """The copies that it was not looked for in yet."""
+        """The copies and reject files that it was not looked for in yet."""
         left = Outcome.NOT_SEARCHED
-        return [t for t in self.targets if t.copy is not None and t.outcome is left]
+        return [t for t in self.targets if t.is_deferred and t.outcome is left]
 
     @property
     def masks(self) -> list[str]:

@@ -6,6 +6,7 @@
     VERSIONS = 5                                        row versions of one key
     BACKUP = 30 DAYS                                    what jobs have replaced
     LATE_ARRIVAL = 2 DAYS                               how late rows may still come
+    REJECTS = 7 DAYS                                    rows of bulk loads that were left out
     DEPENDENTS = REFUSE                                 no row goes by its date that others refer to
 
 A policy is kept as table properties ``policy_...``; the same properties may be set directly. Pure:
@@ -57,6 +58,7 @@ class Policy:
     versions: int | None = None
     backup: Duration | None = None
     late_arrival: Duration | None = None
+    rejects: Duration | None = None
     dependents: Dependents | None = None
     attempts: int | None = None
     concurrency: int | None = None
@@ -90,12 +92,13 @@ NAMES = {
     "versions": "versions",
     "backup": "backup",
     "late_arrival": "late_arrival",
+    "rejects": "rejects",
     "dependents": "dependents",
     "max_attempts": "attempts",
     "max_concurrency": "concurrency",
 }
 """Properties without their prefix, and the fields they set."""
-_DURATIONS = frozenset({"retention", "history", "backup", "late_arrival"})
+_DURATIONS = frozenset({"retention", "history", "backup", "late_arrival", "rejects"})
 _NUMBERS = frozenset({"versions", "attempts", "concurrency"})
 
 

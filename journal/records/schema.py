@@ -178,6 +178,16 @@ BACKUPS = RecordTable(
     since=2,
 )
 """Backups, as lists of segments."""
+REJECT_FILES = RecordTable(
+    "reject_files",
+    _columns(
+        "id text, table_id bigint, table_name text, source text, host text, path text, rows "
+        "bigint, made_by text, made_at moment, expires_at moment"
+    ),
+    ("id",),
+    since=12,
+)
+"""Files with rows of bulk loads that no column could take, so that erasures find them."""
 ERASURES = RecordTable(
     "erasures",
     _columns("id text, state text, accepted bigint, updated bigint, detail text"),
@@ -236,6 +246,7 @@ _EVERYWHERE = (
     HOLDS,
     JOBS,
     BACKUPS,
+    REJECT_FILES,
     ERASURES,
     SUPPRESSIONS,
     AUDIT,

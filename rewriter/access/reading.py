@@ -71,6 +71,7 @@ _OPERATORS = {
     "segments": (Privilege.MAINTAIN,),
     "jobs": (Privilege.MAINTAIN,),
     "backups": (Privilege.MAINTAIN,),
+    "reject_files": (Privilege.MAINTAIN, Privilege.ERASE),
     "holds": (Privilege.HOLD,),
     "erasures": (Privilege.ERASE, Privilege.APPROVE),
     "transactions": (Privilege.HISTORY,),

@@ -1,7 +1,8 @@
 """The relations that describe the warehouse: schema ``system``, and ``information_schema``.
 
-What the store keeps itself (transactions, jobs, holds, backups, erasures) is read there. The rest
-the gateway supplies as rows when a plan names it; ``SUPPLIED`` says under which relation. Pure.
+What the store keeps itself (transactions, jobs, holds, backups, reject files, erasures) is read
+there. The rest the gateway supplies as rows when a plan names it; ``SUPPLIED`` says under which
+relation. Pure.
 """
 
 from __future__ import annotations
@@ -64,6 +65,7 @@ _SAME_NAMES = {
         " error_code error report log"
     ),
     "backups": "name kind table_name version rows bytes made_by made_at expires_at",
+    "reject_files": "id table_name source host path rows made_by made_at expires_at",
 }
 _LOGINS = "seq first_at last_at user_name address front_end outcome detail attempts"
 _ERASURES = {"id": "id", "state": "state", "accepted": "accepted", "updated": "updated"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from sqlglot import exp
 
@@ -51,6 +52,8 @@ _FOLDERS = {
     "overwrite_or_ignore": "overwrite_or_ignore",
     "append": "append",
 }
+OF_REJECTS = frozenset({"on_error", "ignore_errors", "log_verbosity", "reject_limit", "rejects"})
+"""Options about rows that no column takes."""
 _MAKES_FOLDER = frozenset({"partition_by", "per_thread_output", "file_size_bytes"})
 READ: Mapping[str, Mapping[str, str]] = {"csv": _CSV_READ, "parquet": {}, "json": {}}
 WRITTEN: Mapping[str, Mapping[str, str]] = {
@@ -61,6 +64,14 @@ WRITTEN: Mapping[str, Mapping[str, str]] = {
 """Per format the options of COPY .. FROM and COPY .. TO by the names clients use."""
 
 Options = dict[str, exp.Expr | None]
+
+
+@dataclass(frozen=True, slots=True)
+class RejectOptions:
+    """Rows that no column takes are left out: at most ``limit``, and put into the file ``path``."""
+
+    path: str | None = None
+    limit: int | None = None
 
 
 def given_options(ast: exp.Copy) -> Options:
@@ -117,6 +128,44 @@ def known_options(
             raise _option_error(f"the COPY option {name.upper()} is not supported", advice, ast)
         found[known[name]] = exp.true() if value is None else _constant(name, value, ast)
     return found
+
+
+def taken_rejects(options: Options, ast: exp.Copy) -> RejectOptions | None:
+    """Remove what is said of rows that no column takes; None where these stop the COPY.
+
+    Raises NOT_SUPPORTED for a word or number that such an option cannot be.
+    """
+    ignores = _word(options, "on_error", ("ignore", "stop"), ast) == "ignore"
+    ignores |= _word(options, "ignore_errors", ("true", "false"), ast) == "true"
+    _word(options, "log_verbosity", ("default", "verbose", "silent"), ast)
+    limit, path = options.pop("reject_limit", None), options.pop("rejects", None)
+    if not ignores and (limit is not None or path is not None):
+        raise _option_error(
+            "REJECTS and REJECT_LIMIT go with ON_ERROR ignore", "write ON_ERROR ignore", ast
+        )
+    if limit is not None and not (limit.is_int and int(limit.name) > 0):
+        raise _option_error(
+            "the COPY option REJECT_LIMIT takes a whole number from 1 on", "REJECT_LIMIT 100", ast
+        )
+    if path is not None and not path.is_string:
+        raise _option_error("the COPY option REJECTS names a file", "REJECTS 'rejects.csv'", ast)
+    if not ignores:
+        return None
+    return RejectOptions(
+        None if path is None else path.name, None if limit is None else int(limit.name)
+    )
+
+
+def _word(options: Options, name: str, known: tuple[str, ...], ast: exp.Copy) -> str | None:
+    if name not in options:
+        return None
+    value = options.pop(name)
+    word = known[0] if value is None else (value.name or str(value.to_py())).lower()
+    if word not in known:
+        raise _option_error(
+            f"the COPY option {name.upper()} cannot be {word}", "it is " + " or ".join(known), ast
+        )
+    return word
 
 
 def makes_folder(options: Mapping[str, exp.Expr]) -> bool:

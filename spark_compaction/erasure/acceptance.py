@@ -41,6 +41,7 @@ from spark_compaction.erasure.deferred_search import subjects_text
 from spark_compaction.erasure.legal_holds import KeySplit
 from spark_compaction.erasure.offsite_search import search_copies
 from spark_compaction.erasure.orphaned_rows import orphaned_rows
+from spark_compaction.erasure.reject_search import reject_receipts
 from spark_compaction.erasure.search import NOT_LOOKED_AT, Search
 from spark_compaction.erasure.shared_identifiers import Shared
 from spark_compaction.programs import copies
@@ -287,6 +288,7 @@ def dry_run(backend: ErasureBackend, wanted: ErasureSpec) -> ErasureRequest:
                     bytes_rewritten=counted.bytes,
                 )
             targets += [target, *receipts(one.table, one.search.left)]
+        targets += _reject_receipts(searching, session)
     now = backend.journal.clock.now()
     told = searching.shared.remarked(targets)
     return ErasureRequest(
@@ -342,13 +344,28 @@ def _decided(
             target = legal_holds.write_lists(lists, table, request_id, target, split)
             splits.append((table, split))
         targets += [target, *receipts(table, one.search.left)]
+    targets += _reject_receipts(searching, lists.session)
     record = partial(_record, searching, by, request_id, targets, splits)
-    is_deferred = any(t.copy is not None for t in targets)
+    is_deferred = any(t.is_deferred for t in targets)
     return ListDecision(
         record,
         [ListChange(t.table_id, mask=t.mask, spared=t.spared) for t in targets if t.lists],
         (request_id, subjects_text(wanted)) if is_deferred else None,
     )
+
+
+def _reject_receipts(searching: _Searching, session: StoreSession) -> list[Target]:
+    """The receipts of reject files, which the purge searches.
+
+    A condition cannot be asked of rejected rows, and neither can what they depend on.
+    """
+    searched, by_condition = {}, bool(searching.wanted.rows)
+    for one in searching.found:
+        if one.is_searched or one.depends:
+            searched[one.table.id] = by_condition or bool(one.depends)
+    passed = {s.table.id for s in searching.found} - searched.keys()
+    found = reject_receipts(session, searched, passed)
+    return [t for t in found if t.table_id in searched or not by_condition]
 
 
 def _record(

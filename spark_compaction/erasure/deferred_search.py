@@ -4,6 +4,8 @@
     purge:   keys found there -> a mask and suppressions of their own, as at acceptance
              nothing there    -> SEARCHED_NONE
 
+Reject files are searched with them, always by the purge.
+
 Until then its requests stay ACCEPTED, and nothing is restored from it. Removes no row.
 """
 
@@ -20,7 +22,7 @@ from journal.erasure import audit
 from journal.erasure.deferred_subjects import subjects_lost
 from journal.erasure.erasure_spec import ErasureSpec, FindAmong, TargetTable
 from journal.erasure.matching import distinct_keys
-from journal.erasure.requests import OPEN, ErasureRequest, Outcome, Target
+from journal.erasure.requests import OPEN, ErasureRequest, Outcome, State, Target
 from journal.erasure.seam import ErasureJournal
 from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
@@ -31,14 +33,15 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import PutRelation
 from journal.model.schema import Table
 from journal.model.store_session import StoreSession
-from journal.model.version import Version
 from journal.records import backups
 from journal.records import erasure_rows as rows_of
 from journal.records.backups import Backup
 from journal.transactions.reading import reading
 from spark_compaction.erasure.backend import ErasureBackend, KeyLists, ListChange, ListDecision
+from spark_compaction.erasure.deferred_target import with_target
 from spark_compaction.erasure.legal_holds import definition, split_keys, suppress, write_lists
 from spark_compaction.erasure.offsite_search import search_copy
+from spark_compaction.erasure.reject_search import clear_reject_file
 
 AskAgain = Callable[[Table, Mapping[str, Any]], FindAmong]
 """A condition that was kept aside, ready to be looked for in rows of its table as it was then."""
@@ -76,6 +79,15 @@ def _search(
 ) -> tuple[ErasureRequest, dict[str, PalimpsestError]]:
     failures: dict[str, PalimpsestError] = {}
     for target in request.unsearched:
+        if target.reject_file is not None:
+            if request.state is State.ON_HOLD:
+                continue
+            try:
+                named = _identifiers(_subjects(backend, request.id))
+                request = clear_reject_file(backend, request, target, named, by)
+            except PalimpsestError as error:
+                failures.setdefault(target.table, error)
+            continue
         backup = _recorded(backend.journal, target)
         if backup is None:
             why = f"copy {target.copy} was given up before it could be searched"
@@ -132,7 +144,7 @@ def _record_result(
                 suppress(
                     Suppressor(session, request.id, now, request.expires, secret), table, split
                 )
-            moved = _with_target(session, request.id, target, after, now)
+            moved = with_target(session, request.id, target, after, now)
             rows_of.put_erasure(session, moved.to_row())
             audit.record_searched(journal, session, by, moved, after)
             return moved
@@ -143,23 +155,6 @@ def _record_result(
     moved = backend.change_lists([target.table_id], decide)
     assert moved is not None
     return moved
-
-
-def _with_target(
-    session: StoreSession, request_id: str, target: Target, done: Target, now: Version
-) -> ErasureRequest:
-    """The request as it is recorded, with ``done`` in the place of ``target``."""
-    found = map(ErasureRequest.of_row, rows_of.load_erasures(session))
-    current = next(r for r in found if r.id == request_id)
-    if current.state not in OPEN or target not in current.targets:
-        raise PalimpsestError(
-            Code.ERASURE,
-            f"request {current.id} has changed while a copy was searched for it:"
-            f" it is {current.state}",
-            advice="run `palimpsest erase run` again if it still waits",
-        )
-    targets = tuple(done if t == target else t for t in current.targets)
-    return replace(current, targets=targets, updated=now)
 
 
 def _recorded_spec(
@@ -186,6 +181,11 @@ def _recorded_spec(
     assert isinstance(change.relation, Table)
     among = {table.id: ask_again(change.relation, asked["again"])}
     return TargetTable(table, ()), ErasureSpec(rows={table.id: _live}, among=among)
+
+
+def _identifiers(asked: Any) -> list[str]:
+    """The values that somebody is looked for by; none where a condition is asked again."""
+    return [value for values in asked["subjects"].values() for value in values]
 
 
 def _subjects(backend: ErasureBackend, request_id: str) -> Any:

@@ -90,7 +90,7 @@ class Shared:
         return tuple(self._remarked(target) for target in targets)
 
     def _remarked(self, target: Target) -> Target:
-        if target.copy is not None:
+        if target.is_deferred:
             return target
         named = target.table_id in self.wanted.rows
         told = [self._scope(target.table_id)] if named else []

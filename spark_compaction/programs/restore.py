@@ -187,7 +187,7 @@ def check_searched(journal: OpenJournal, backup: Backup) -> None:
         requests = [ErasureRequest.of_row(r) for r in erasure_rows.load_erasures(session)]
         known = {(b.table_id, b.name): b.place for b in backups.load(session) if b.place}
     for request in requests:
-        places = {known.get((t.table_id, t.copy or "")) for t in request.unsearched}
+        places = {known.get((t.table_id, t.copy)) for t in request.unsearched if t.copy}
         if request.state in OPEN and backup.place in places:
             raise PalimpsestError(
                 Code.ERASURE,

@@ -2,7 +2,7 @@
 
 By age (retired that long ago, whatever their grace) and by count (only what the latest jobs
 replaced stays). Archived rows, named backups in force and whatever is read at the moment stay in
-any case. Copies past their time are removed where they lie.
+any case. Copies past their time are removed where they lie, and so are reject files of all tables.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from journal.erasure.reject_files import drop_expired
 from journal.model.errors import PalimpsestError
 from journal.model.version import Version
 from journal.records import backups
@@ -43,11 +44,12 @@ def vacuum(run: BackupRun, given: VacuumOptions) -> JobReport:
         expired = backups.expire(session, run.table.id, run.moment, given.backups)
         if not run.dry_run:
             session.commit()
+    rejects = drop_expired(run.journal, run.moment, dry_run=run.dry_run)
     forgotten = [*(b.name for b in expired), *_expired_copies(run)]
     chosen = None if given.before is None and given.jobs is None else given.choose
     found = run.store.due(chosen, forgotten) if run.dry_run else run.store.reap(chosen)
     dropped = [*found.removed, *(() if run.dry_run else run.store.clear())]
-    some = bool(dropped or forgotten)
+    some = bool(dropped or forgotten or rejects)
     unknown = {"rows": found.rows, "bytes": found.bytes}
     return JobReport(
         id=run.job_id,
@@ -60,6 +62,7 @@ def vacuum(run: BackupRun, given: VacuumOptions) -> JobReport:
             "backups_forgotten": list(dict.fromkeys(forgotten)),
             "dropped": dropped,
             "in_use": list(found.in_use),
+            "reject_files_removed": rejects,
         },
     )
 
