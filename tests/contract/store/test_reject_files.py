@@ -17,7 +17,7 @@ import gateway
 from gateway.cli import main
 from gateway.dbapi.connection import Connection
 from gateway.procedures.erasure_program import erasure_of
-from journal.erasure import audit
+from journal.erasure import audit_check
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.erasure.requests import ErasureRequest, Outcome, State
 from journal.files.rejected_rows import new_reject_file
@@ -113,7 +113,7 @@ def test_an_erasure_takes_a_person_out_of_reject_files(people: Connection, tmp_p
     assert ADA not in path.read_text().lower()
     assert [row[0] for row in _read(path)] == ["4", "5"]
     assert rows(people, "SELECT rows FROM system.reject_files") == [(2,)]
-    assert audit.verify(erasure_of(people.session).journal).problems == ()
+    assert audit_check.verify(erasure_of(people.session).journal).problems == ()
 
 
 def test_a_condition_takes_the_whole_file(people: Connection, tmp_path: Path) -> None:
