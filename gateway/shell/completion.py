@@ -17,7 +17,7 @@ from journal.model.schema import CatalogSnapshot, Relation, Table, View, fold
 STATEMENTS = (
     "SELECT INSERT UPDATE DELETE MERGE CREATE ALTER DROP TRUNCATE BEGIN COMMIT ROLLBACK SAVEPOINT "
     "RELEASE WITH SET RESET SHOW DESCRIBE CALL COPY RESTORE UNDROP OPTIMIZE VACUUM FROM VALUES "
-    "EXPLAIN GRANT REVOKE"
+    "EXPLAIN GRANT REVOKE BLAME"
 ).split()
 KEYWORDS = sorted(
     set(STATEMENTS)
@@ -35,14 +35,17 @@ FUNCTIONS = (
     "abs avg ceil coalesce concat count current_date current_timestamp date_diff date_part "
     "date_trunc dense_rank extract first_value floor greatest lag last_value lead least length "
     "list_agg lower max median min mode now nullif quantile_cont rank regexp_matches replace round "
-    "row_number split_part sqrt stddev string_agg strftime substring sum table_changes trim upper"
+    "row_number split_part sqrt stddev string_agg strftime substring sum table_blame "
+    "table_changes table_diff table_history trim upper"
 ).split()
 SYSTEM = (
     *("tables", "journals", "segments", "transactions", "settings"),
     *("indexes", "policies", "holds", "jobs", "backups", "reject_files"),
     *("roles", "privileges", "access_policies", "logins"),
 )
-_BEFORE_TABLES = frozenset({"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "USING", "COPY"})
+_BEFORE_TABLES = frozenset(
+    {"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "USING", "COPY", "BLAME"}
+)
 _BEFORE_COLUMNS = frozenset(
     {"SELECT", "WHERE", "ON", "BY", "SET", "HAVING", "AND", "OR", "WHEN", "THEN", "ELSE", "NOT"}
     | {"CASE", "RETURNING", "QUALIFY", "DISTINCT", "BETWEEN", "COLUMN"}

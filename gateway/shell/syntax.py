@@ -39,6 +39,8 @@ DEALLOCATE p | ALL""",
     "EXPLAIN": "EXPLAIN [ANALYZE] statement",
     "SHOW": "SHOW TABLES | VIEWS | SCHEMAS | COLUMNS FROM t | CREATE TABLE t | POLICY t | setting",
     "DESCRIBE": "DESCRIBE t | query     DESCRIBE HISTORY t: the commits that changed it",
+    "BLAME": """BLAME t [WHERE ..]                   which transaction wrote each row
+BLAME t COLUMNS [VERSION AS OF n]    which one last changed each column of it""",
     "COMMENT": "COMMENT ON TABLE t | VIEW v | COLUMN t.c IS '..'",
     "USE": "USE schema",
     "COPY": "COPY t FROM 'file.csv' (HEADER)     COPY t TO 'file.parquet'",

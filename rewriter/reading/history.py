@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from journal.model.plan import STORE_SCHEMA
-from journal.model.schema import Table, fold
+from journal.model.schema import Column, Table, fold
 from journal.model.segment import Tier
 from journal.model.version import VersionType
 from journal.sql.relations import (
@@ -25,10 +25,12 @@ from journal.sql.relations import (
     version_value,
 )
 from journal.sql.sql import cast
+from rewriter.name_resolution import INTERNAL
 from rewriter.reading.time_travel import Span
 from rewriter.reading.version_columns import version_column_names
 
-_START, _END = "_from", "_until"
+START, END = f"{INTERNAL}from", f"{INTERNAL}until"
+"""What the ends of a row version are called in relations of this module."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,15 +49,21 @@ class Past:
         reader = Reader(self.table, self.tiers - {Tier.BUFFER})
         return reader.as_of(outputs, version_value(self.table, point))
 
+    def current(self, outputs: Sequence[Output]) -> exp.Query:
+        """The rows that are current, at the limit if there is one."""
+        if self.limit is not None:
+            return self.state_at(self.limit, outputs)
+        return Reader(self.table, self.tiers - {Tier.BUFFER}).current(outputs)
+
     def versions_in(self, span: Span, points: Sequence[exp.Expr], versioned: bool) -> exp.Query:
         """One row per row version that was current in the span; business columns, perhaps ends."""
         outputs = business_outputs(self.table.columns)
         if versioned:
             outputs += version_outputs(self.table)
-        rows = self._intervals()
+        rows = self.intervals()
         ends = [version_value(self.table, p) for p in points]
-        start, end = column(_START, "i"), column(_END, "i")
-        query = exp.select(*[_aliased(e, name) for e, name in outputs]).from_(rows.subquery("i"))
+        start, end = column(START, "i"), column(END, "i")
+        query = exp.select(*[aliased(e, name) for e, name in outputs]).from_(rows.subquery("i"))
         match span:
             case Span.FROM | Span.BETWEEN:
                 compare = exp.LT if span is Span.FROM else exp.LTE
@@ -75,27 +83,28 @@ class Past:
     def versions_with_writers(self) -> exp.Query:
         """Business columns, the time each row version was current, and who wrote it."""
         taken = {fold(c.name) for c in self.table.columns}
+        begun = version_number(self.table, column(START, "i"))
         moments: list[Output] = [
-            (_version_as_time(self.table, column(_START, "i")), "valid_from"),
-            (_version_as_time(self.table, column(_END, "i")), "valid_to"),
-            (column("user_name", "w"), "user"),
-            (column("application", "w"), "application"),
-            (column("statement_digest", "w"), "statement_digest"),
-            (column("message", "w"), "message"),
+            (version_time(self.table, column(START, "i")), "valid_from"),
+            (version_time(self.table, column(END, "i")), "valid_to"),
+            (of_writer("user_name", begun), "user"),
+            (of_writer("application", begun), "application"),
+            (of_writer("statement_digest", begun), "statement_digest"),
+            (of_writer("message", begun), "message"),
         ]
-        outputs = [(e, _free_name(name, taken)) for e, name in moments]
+        outputs = [(e, free_name(name, taken)) for e, name in moments]
         business = [(column(c.physical, "i"), c.name) for c in self.table.columns]
-        query = exp.select(*[_aliased(e, name) for e, name in (*business, *outputs)])
-        query = query.from_(self._intervals().subquery("i"))
-        query = _with_writer(query, _version_as_number(self.table, column(_START, "i")))
+        query = exp.select(*[aliased(e, name) for e, name in (*business, *outputs)])
+        query = query.from_(self.intervals().subquery("i"))
+        query = with_writer(query, begun)
         keys = [column(k, "i") for k in self.table.key]
-        return query.order_by(*keys, column(_START, "i"))
+        return query.order_by(*keys, column(START, "i"))
 
     def changes_between(self, first: exp.Expr, last: exp.Expr) -> exp.Query:
         """Business columns of each change between two versions, both included, and its kind."""
         table = self.table
-        begins = self._events(_START, "begin", first, last)
-        ends = self._events(_END, "end", first, last)
+        begins = self._events(START, "begin", first, last)
+        ends = self._events(END, "end", first, last)
         events = exp.union(begins, ends, distinct=False, copy=False).subquery("e")
         same = [column(k, "e") for k in table.key] + [column("_at", "e")]
         pair = exp.Window(this=exp.Count(this=exp.Star()), partition_by=same)
@@ -106,14 +115,14 @@ class Past:
         kind = kind.when(begun.copy(), exp.Literal.string("insert"))
         kind = kind.when(paired.copy(), exp.Literal.string("update_preimage"))
         kind = kind.else_(exp.Literal.string("delete"))
-        outputs = [_aliased(column(c.physical, "e"), c.name) for c in table.columns]
+        outputs = [aliased(column(c.physical, "e"), c.name) for c in table.columns]
         outputs += [
-            _aliased(kind, "_change_type"),
-            _aliased(column("version", "w"), "_version"),
-            _aliased(column("committed_at", "w"), "_committed_at"),
+            aliased(kind, "_change_type"),
+            aliased(column("version", "w"), "_version"),
+            aliased(column("committed_at", "w"), "_committed_at"),
         ]
         query = exp.select(*outputs).from_(counted.subquery("e"))
-        query = _with_writer(query, _version_as_number(table, column("_at", "e")))
+        query = with_writer(query, version_number(table, column("_at", "e")))
         keys = [column(k, "e") for k in table.key]
         descending = exp.Ordered(this=column("_edge", "e"), desc=True)
         return query.order_by(column("_at", "e"), *keys, descending)
@@ -125,35 +134,35 @@ class Past:
         query = exp.select(
             *outputs, exp.alias_(at, "_at"), exp.alias_(exp.Literal.string(label), "_edge")
         )
-        query = query.from_(self._intervals().subquery("i"))
+        query = query.from_(self.intervals().subquery("i"))
         return query.where(
             exp.GTE(this=at.copy(), expression=version_value(self.table, first.copy())),
             exp.LTE(this=at.copy(), expression=version_value(self.table, last.copy())),
         )
 
-    def _intervals(self) -> exp.Query:
+    def intervals(self) -> exp.Query:
         """Stored columns with the start and end of each row version, up to the limit."""
         table = self.table
         reader = Reader(table, self.tiers - {Tier.BUFFER})
         start, end = column(table.format.version_column), column(table.format.subsequent_column)
         outputs: list[Output] = [(column(c.physical), c.physical) for c in table.stored]
-        outputs += [(start, _START), (end, _END)]
+        outputs += [(start, START), (end, END)]
         rows = reader.intervals(outputs)
         if self.limit is None:
             return rows
         limit = version_value(table, self.limit)
-        known = exp.LTE(this=column(_END, "l"), expression=limit)
-        shown = exp.Case().when(known, column(_END, "l"))
+        known = exp.LTE(this=column(END, "l"), expression=limit)
+        shown = exp.Case().when(known, column(END, "l"))
         names = [column(c.physical, "l") for c in table.stored]
-        query = exp.select(*names, column(_START, "l"), exp.alias_(shown, _END))
+        query = exp.select(*names, column(START, "l"), exp.alias_(shown, END))
         query = query.from_(rows.subquery("l"))
-        return query.where(exp.LTE(this=column(_START, "l"), expression=limit.copy()))
+        return query.where(exp.LTE(this=column(START, "l"), expression=limit.copy()))
 
 
 def version_outputs(table: Table) -> list[Output]:
     """The interval of a row version under the names that clients know its ends by."""
     start, end = version_column_names(table)
-    return [(column(_START, "i"), start), (column(_END, "i"), end)]
+    return [(column(START, "i"), start), (column(END, "i"), end)]
 
 
 def current_versions(table: Table) -> list[Output]:
@@ -165,8 +174,8 @@ def current_versions(table: Table) -> list[Output]:
     ]
 
 
-def _with_writer(query: exp.Select, number: exp.Expr) -> exp.Select:
-    """Join each row with the transaction whose versions span ``number``."""
+def with_writer(query: exp.Select, number: exp.Expr) -> exp.Select:
+    """Join each row with the first transaction ``w`` that ends at ``number`` or after it."""
     writer = exp.alias_(exp.table_("transactions", db=STORE_SCHEMA), "w", table=True)
     on = exp.GTE(this=column("version", "w"), expression=number)
     join = exp.Join(this=writer, method="ASOF", side="LEFT", on=on)
@@ -174,26 +183,44 @@ def _with_writer(query: exp.Select, number: exp.Expr) -> exp.Select:
     return query
 
 
-def _version_as_number(table: Table, version: exp.Expr) -> exp.Expr:
+def of_writer(name: str, number: exp.Expr) -> exp.Case:
+    """What is on record of the transaction that wrote a version; NULL where none is on record.
+
+    Rows may be older than all transactions: those of adopted journals, and of restored backups.
+    """
+    has_begun = exp.LTE(this=column("first_version", "w"), expression=number.copy())
+    return exp.Case().when(has_begun, column(name, "w"))
+
+
+def version_number(table: Table, version: exp.Expr) -> exp.Expr:
+    """A row version of a table as the number that transactions go by."""
     if table.format.version_type is VersionType.BIGINT:
         return version
     return exp.Anonymous(this="epoch_us", expressions=[version])
 
 
-def _version_as_time(table: Table, version: exp.Expr) -> exp.Expr:
+def version_time(table: Table, version: exp.Expr) -> exp.Expr:
+    """A row version of a table as a moment."""
     if table.format.version_type is VersionType.BIGINT:
         return exp.Anonymous(this="make_timestamptz", expressions=[version])
     return version
 
 
-def _aliased(expression: exp.Expr, name: str) -> exp.Expr:
+def aliased(expression: exp.Expr, name: str) -> exp.Expr:
+    """A copy of a value under a name of the client's."""
     return exp.alias_(expression.copy(), ident(name))
 
 
-def _free_name(name: str, taken: set[str]) -> str:
+def free_name(name: str, taken: set[str]) -> str:
+    """The name, with underscores in front until it is not taken."""
     while fold(name) in taken:
         name = f"_{name}"
     return name
+
+
+def comparable(stored: Column, value: exp.Expr) -> exp.Expr:
+    """A column's value as it is compared: JSON as text, for which all stores have equality."""
+    return exp.cast(value, "TEXT") if "JSON" in stored.type.upper() else value
 
 
 def _is_null(value: exp.Expr) -> exp.Expr:

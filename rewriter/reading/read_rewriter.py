@@ -40,6 +40,7 @@ from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, position_of,
 from rewriter.reading.catalog_functions import catalog_function, catalog_name
 from rewriter.reading.described import describe_queries, describe_relations
 from rewriter.reading.history import Past, current_versions
+from rewriter.reading.history_functions import history_query
 from rewriter.reading.key_lookup import NOTHING, Keys, pinned_values
 from rewriter.reading.linear import split_aggregate
 from rewriter.reading.materialized import holds_its_rows, view_of
@@ -365,11 +366,14 @@ class Reads:
 
     def _as_seen(self, table: Table, rows: exp.Query, names: Sequence[str]) -> exp.Query:
         """The rows of a table under the policies that apply to the client."""
+        policies = self._policies(table)
+        return rows if policies is None else policies.shown_rows(rows, names)
+
+    def _policies(self, table: Table) -> RowSecurity | None:
         policies = RowSecurity.of(table, self.context)
-        if policies is None:
-            return rows
-        self._shape(table, "policies", "the role sees its rows and columns under policies")
-        return policies.shown_rows(rows, names)
+        if policies is not None:
+            self._shape(table, "policies", "the role sees its rows and columns under policies")
+        return policies
 
     def _past(self, table: Table) -> Past:
         scan = self.context.scan_info(table.id)
@@ -405,13 +409,10 @@ class Reads:
             found = find_relation(call.table, self.context, moments[-1].point if moments else None)
         found = check_versioned(found, node, self.context.catalog)
         self._shape(found, "row versions", name)
-        past = self._past(found)
-        query = (
-            past.changes_between(*(m.version for m in moments))
-            if moments
-            else past.versions_with_writers()
-        )
-        self._replace_with(node, self._as_seen(found, query, query.named_selects), name)
+        points = [m.version for m in moments]
+        policies = self._policies(found)
+        query = history_query(name, self._past(found), points, policies, by_column=call.by_column)
+        self._replace_with(node, query, name)
 
     def _view(self, view: View, node: exp.Table) -> exp.Query:
         if self._depth >= _VIEW_DEPTH_MAX:

@@ -43,12 +43,23 @@ class TimeTravelClause:
     points: tuple[PointRequest, ...]
 
 
-HISTORY_FUNCTIONS = {"table_history": (1, 1), "table_changes": (2, 3)}
+HISTORY_FUNCTIONS = {
+    "table_history": (1, 1),
+    "table_changes": (2, 3),
+    "table_blame": (1, 2),
+    "table_diff": (2, 3),
+}
 """Table functions over the past, with the least and the most arguments they take."""
+BY_COLUMN = "columns"
+"""The option of table_blame that asks for each column by itself."""
 _USAGE = {
     "table_history": "a table: table_history('t')",
     "table_changes": "a table and one or two points: table_changes('t', from, to)",
+    "table_blame": "a table, and perhaps a point: table_blame('t', point, columns => true)",
+    "table_diff": "a table and one or two points: table_diff('t', from, to)",
 }
+_OPTION = (exp.Kwarg, exp.PropertyEQ)
+"""An argument by its name: ``name => value``, ``name := value``."""
 _LAST_VERSION = 2**63 - 1
 _KINDS = {
     "AS OF": Span.AS_OF,
@@ -147,42 +158,62 @@ def point_request(
 
 @dataclass(frozen=True, slots=True)
 class HistoryCall:
-    """A call of table_history or table_changes: the table, and none or two points."""
+    """A call of one of HISTORY_FUNCTIONS: the table, none to two points, and BY_COLUMN."""
 
     table: exp.Table
     points: tuple[PointRequest, ...]
+    by_column: bool = False
 
 
 def history_call(call: exp.Expr) -> HistoryCall:
     """The table and the points of a call of one of HISTORY_FUNCTIONS."""
-    arguments = list(call.expressions)
     name = str(call.name).lower()
+    arguments = [a for a in call.expressions if not isinstance(a, _OPTION)]
+    by_column = _asks_by_column(call, name)
     least, most = HISTORY_FUNCTIONS[name]
     if not least <= len(arguments) <= most:
         raise _wrong_call(call, f"{name} takes {_USAGE[name]}")
-    first = arguments[0]
-    if not (isinstance(first, exp.Literal) and first.is_string):
+    named = arguments[0]
+    if not (isinstance(named, exp.Literal) and named.is_string):
         raise _wrong_call(call, f"{name} takes the table's name as a string")
     try:
-        table = exp.to_table(first.name, dialect="duckdb")
+        table = exp.to_table(named.name, dialect="duckdb")
     except SqlglotError as error:
-        raise _wrong_call(call, f"'{first.name}' is not the name of a table") from error
-    if name == "table_history":
-        return HistoryCall(table, ())
+        raise _wrong_call(call, f"'{named.name}' is not the name of a table") from error
+    given = arguments[1:]
+    edges = [TransactionBoundary.AT] * len(given)
+    if most > 2:
+        # From one point to another, which is now unless it is given.
+        given = given if len(given) > 1 else [*given, exp.Literal.number(_LAST_VERSION)]
+        first = TransactionBoundary.AT if name == "table_diff" else TransactionBoundary.BEFORE
+        edges = [first, TransactionBoundary.AT]
     where = position_of(call)
-    last = arguments[2] if len(arguments) > 2 else exp.Literal.number(_LAST_VERSION)
-    points = (
-        point_request(arguments[1], TransactionBoundary.BEFORE, by_number=True, position=where),
-        point_request(last, TransactionBoundary.AT, by_number=True, position=where),
-    )
-    return HistoryCall(table, points)
+    points = [
+        point_request(point, edge, by_number=True, position=where)
+        for point, edge in zip(given, edges, strict=True)
+    ]
+    return HistoryCall(table, tuple(points), by_column)
+
+
+def _asks_by_column(call: exp.Expr, name: str) -> bool:
+    """The value of BY_COLUMN; raises for other options, and where the function takes none."""
+    asked = False
+    for option in call.expressions:
+        if not isinstance(option, _OPTION):
+            continue
+        value = option.expression
+        is_known = name == "table_blame" and option.this.name.lower() == BY_COLUMN
+        if not is_known or not isinstance(value, exp.Boolean):
+            raise _wrong_call(call, f"{name} takes {_USAGE[name]}")
+        asked = bool(value.this)
+    return asked
 
 
 def _wrong_call(call: exp.Expr, message: str) -> PalimpsestError:
     return PalimpsestError(
         Code.UNKNOWN_FUNCTION,
         message,
-        advice="see docs/sql.md for how the past is read",
+        advice="docs/time-travel.md says how the past is read",
         position=position_of(call),
     )
 

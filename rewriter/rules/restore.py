@@ -23,11 +23,11 @@ from journal.model.plan import (
     Step,
     TransactionBoundary,
 )
-from journal.model.schema import Column, Table
+from journal.model.schema import Table
 from journal.sql.relations import Reader, column, ident
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import VERSION, find_table, position_of
-from rewriter.reading.history import Past
+from rewriter.reading.history import Past, comparable
 from rewriter.reading.read_rewriter import Moment, Reads
 from rewriter.reading.row_security import RowSecurity, refuse_restricted
 from rewriter.reading.time_travel import check_versioned, point_request
@@ -160,7 +160,10 @@ class _Sides:
         rows = rows.join(self.past_rows().subquery("t"), on=exp.and_(*same), join_type="full")
         different: list[exp.Expr] = [_is_missing(gone), _is_missing(back)]
         different += [
-            exp.NullSafeNEQ(this=_comparable(c, "n"), expression=_comparable(c, "t"))
+            exp.NullSafeNEQ(
+                this=comparable(c, column(c.name, "n")),
+                expression=comparable(c, column(c.name, "t")),
+            )
             for c in stored
         ]
         rows = rows.where(exp.NullSafeNEQ(this=gone, expression=back), exp.or_(*different))
@@ -187,9 +190,3 @@ def _is_missing(value: exp.Expr) -> exp.Expr:
 
 def _is_given(value: exp.Expr) -> exp.Expr:
     return exp.Not(this=_is_missing(value))
-
-
-def _comparable(stored: Column, of: str) -> exp.Expr:
-    """A column as its values are compared: JSON as text, for which all stores have equality."""
-    value: exp.Expr = column(stored.name, of)
-    return exp.cast(value, "TEXT") if "JSON" in stored.type.upper() else value

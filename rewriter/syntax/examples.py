@@ -145,6 +145,10 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "EXPLAIN": _each("EXPLAIN UPDATE t SET a = 1", "EXPLAIN ANALYZE SELECT k FROM t"),
     "SHOW": _each("SHOW TABLES", "SHOW COLUMNS FROM t", "SHOW CREATE TABLE t", "SHOW POLICY t"),
     "DESCRIBE": _each("DESCRIBE t", "DESC t", "SUMMARIZE t"),
+    "BLAME": _each(
+        "BLAME t WHERE k = 1",
+        "BLAME t COLUMNS VERSION AS OF 1714564800000000 ORDER BY version DESC LIMIT 10",
+    ),
     "COMMENT": _each("COMMENT ON COLUMN t.a IS 'an amount'"),
     "USE": _each("USE hr"),
     "COPY": _each("COPY t TO 'rows.csv' (HEADER)", "COPY (SELECT k FROM t) TO 'k.parquet'"),

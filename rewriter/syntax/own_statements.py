@@ -29,6 +29,7 @@ from rewriter.statement import (
 )
 from rewriter.syntax import show, upkeep
 from rewriter.syntax.alter import recognise_alter
+from rewriter.syntax.blame import recognise_blame
 from rewriter.syntax.clause_order import aliases_last
 from rewriter.syntax.constraints import set_constraints
 from rewriter.syntax.erase import recognise_erase
@@ -358,6 +359,7 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "EXECUTE": execute,
     "DEALLOCATE": deallocate,
     "PRAGMA": _pragma,
+    "BLAME": recognise_blame,
     "REFRESH": recognise_materialized,
     "RESTORE": _restore,
     "UNDROP": _undrop,

@@ -65,6 +65,30 @@ class Model:
             before = state
         return sorted(found, key=repr)
 
+    def blame(self) -> list[tuple[int, object, int, int]]:
+        """Each row with the version that wrote it, and the one that last changed its value."""
+        found = []
+        for key, value in self.now.items():
+            written = set_at = 0
+            gone: State = {}
+            for version, state in reversed(self.states):
+                before = next((s for v, s in reversed(self.states) if v < version), gone)
+                if not written and self._changed(version, key, before, state):
+                    written = version
+                if key not in before or before[key] != value:
+                    set_at = version
+                    break
+            found.append((key, value, written, set_at))
+        return sorted(found)
+
+    def difference(self, first: int, last: int) -> list[tuple[int, object, str]]:
+        """What differs between the states at two versions."""
+        old, new = dict(self.at(first)), dict(self.at(last))
+        differ = [k for k in old.keys() | new.keys() if k not in old or k not in new]
+        differ += [k for k in old.keys() & new.keys() if old[k] != new[k]]
+        found = [change[:3] for key in differ for change in _changes(key, old, new, last)]
+        return sorted(found, key=repr)
+
     def _changed(self, version: int, key: int, before: State, after: State) -> bool:
         if (key in before) != (key in after):
             return True

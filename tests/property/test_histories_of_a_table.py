@@ -143,6 +143,7 @@ def test_every_answer_about_the_past(
         past = history.rows(f"SELECT * FROM {table} VERSION AS OF {version}")
         assert past == sorted(model.at(version), key=repr)
     _compare_lives(history)
+    _compare_blame(history)
     versions = [history.first, *(version for version, _ in model.states)]
     first, last = sorted(versions[place % len(versions)] for place in picked)
     for low, high in ((first, last), (history.first, versions[-1])):
@@ -150,6 +151,8 @@ def test_every_answer_about_the_past(
             f"SELECT k, v, _change_type, _version FROM table_changes('{table}', {low}, {high})"
         )
         assert _of_transactions(history, found, 3) == model.changes(low, high)
+        net = f"SELECT k, v, _change_type FROM table_diff('{table}', {low}, {high})"
+        assert history.rows(net) == model.difference(low, high)
     history.rows(f"DROP TABLE {table}")
 
 
@@ -183,6 +186,18 @@ def _compare_lives(history: History) -> None:
     )
     lives = _of_transactions(history, _of_transactions(history, found, 2), 3)
     assert lives == history.model.lives()
+
+
+def _compare_blame(history: History) -> None:
+    blamed = history.model.blame()
+    rows = history.rows(f"SELECT k, v, version FROM table_blame('{history.table}')")
+    assert rows == sorted([(k, v, written) for k, v, written, _ in blamed], key=repr)
+    cells = history.rows(
+        "SELECT k, value, version"
+        f" FROM table_blame('{history.table}', columns => true) WHERE column_name = 'v'"
+    )
+    shown = [(k, None if v is None else str(v), set_at) for k, v, _, set_at in blamed]
+    assert cells == sorted(shown, key=repr)
 
 
 def _of_transactions(

@@ -15,9 +15,14 @@ SELECT k, a, version_number FROM main.t FOR SYSTEM_TIME ALL;
 -- 1. result
 SELECT k, a, version_number
 FROM (
-  SELECT "k" AS "k", "a" AS "a", "b" AS "b", i."_from" AS "version_number", i."_until" AS "subsequent_version_number"
+  SELECT
+    "k" AS "k",
+    "a" AS "a",
+    "b" AS "b",
+    i."_palimpsest_from" AS "version_number",
+    i."_palimpsest_until" AS "subsequent_version_number"
   FROM (
-    SELECT "k", "a", "b", "version_number" AS "_from", "subsequent_version_number" AS "_until"
+    SELECT "k", "a", "b", "version_number" AS "_palimpsest_from", "subsequent_version_number" AS "_palimpsest_until"
     FROM (
       SELECT *
       FROM (

@@ -33,9 +33,14 @@ FROM (
   FROM (
     SELECT *, COUNT(*) OVER (PARTITION BY e."k", e."_at") AS _pair
     FROM (
-      SELECT i."k", i."a", i."b", i."_from" AS _at, 'begin' AS _edge
+      SELECT i."k", i."a", i."b", i."_palimpsest_from" AS _at, 'begin' AS _edge
       FROM (
-        SELECT "k", "a", "b", "version_number" AS "_from", "subsequent_version_number" AS "_until"
+        SELECT
+          "k",
+          "a",
+          "b",
+          "version_number" AS "_palimpsest_from",
+          "subsequent_version_number" AS "_palimpsest_until"
         FROM (
           SELECT *
           FROM (
@@ -73,11 +78,18 @@ FROM (
           ) AS h
         ) AS o
       ) AS i
-      WHERE i."_from" >= MAKE_TIMESTAMPTZ($p_time_0) AND i."_from" <= MAKE_TIMESTAMPTZ($p_time_1)
+      WHERE
+        i."_palimpsest_from" >= MAKE_TIMESTAMPTZ($p_time_0)
+        AND i."_palimpsest_from" <= MAKE_TIMESTAMPTZ($p_time_1)
       UNION ALL
-      SELECT i."k", i."a", i."b", i."_until" AS _at, 'end' AS _edge
+      SELECT i."k", i."a", i."b", i."_palimpsest_until" AS _at, 'end' AS _edge
       FROM (
-        SELECT "k", "a", "b", "version_number" AS "_from", "subsequent_version_number" AS "_until"
+        SELECT
+          "k",
+          "a",
+          "b",
+          "version_number" AS "_palimpsest_from",
+          "subsequent_version_number" AS "_palimpsest_until"
         FROM (
           SELECT *
           FROM (
@@ -115,7 +127,9 @@ FROM (
           ) AS h
         ) AS o
       ) AS i
-      WHERE i."_until" >= MAKE_TIMESTAMPTZ($p_time_0) AND i."_until" <= MAKE_TIMESTAMPTZ($p_time_1)
+      WHERE
+        i."_palimpsest_until" >= MAKE_TIMESTAMPTZ($p_time_0)
+        AND i."_palimpsest_until" <= MAKE_TIMESTAMPTZ($p_time_1)
     ) AS e
   ) AS e
   ASOF LEFT JOIN _palimpsest.transactions AS w ON w."version" >= EPOCH_US(e."_at")

@@ -18,7 +18,7 @@ SELECT k, a
 FROM (
   SELECT "k" AS "k", "a" AS "a", "b" AS "b"
   FROM (
-    SELECT "k", "a", "b", "version_number" AS "_from", "subsequent_version_number" AS "_until"
+    SELECT "k", "a", "b", "version_number" AS "_palimpsest_from", "subsequent_version_number" AS "_palimpsest_until"
     FROM (
       SELECT *
       FROM (
@@ -51,7 +51,9 @@ FROM (
       ) AS h
     ) AS o
   ) AS i
-  WHERE i."_from" < MAKE_TIMESTAMPTZ($p_time_1) AND (i."_until" IS NULL OR i."_until" > MAKE_TIMESTAMPTZ($p_time_0))
+  WHERE
+    i."_palimpsest_from" < MAKE_TIMESTAMPTZ($p_time_1)
+    AND (i."_palimpsest_until" IS NULL OR i."_palimpsest_until" > MAKE_TIMESTAMPTZ($p_time_0))
 ) AS "t";
 -- plan: postgresql
 -- 1. result
@@ -59,7 +61,7 @@ SELECT "k", "a"
 FROM (
   SELECT "k" AS "k", "a" AS "a", "b" AS "b"
   FROM (
-    SELECT "k", "a", "b", "version_number" AS "_from", "subsequent_version_number" AS "_until"
+    SELECT "k", "a", "b", "version_number" AS "_palimpsest_from", "subsequent_version_number" AS "_palimpsest_until"
     FROM (
       SELECT *
       FROM (
@@ -98,9 +100,9 @@ FROM (
     ) AS "o"
   ) AS "i"
   WHERE
-    "i"."_from" < (CAST('1970-01-01 00:00:00+00' AS TIMESTAMPTZ) + ($1) * INTERVAL '1 MICROSECOND')
+    "i"."_palimpsest_from" < (CAST('1970-01-01 00:00:00+00' AS TIMESTAMPTZ) + ($1) * INTERVAL '1 MICROSECOND')
     AND (
-      "i"."_until" IS NULL
-      OR "i"."_until" > (CAST('1970-01-01 00:00:00+00' AS TIMESTAMPTZ) + ($2) * INTERVAL '1 MICROSECOND')
+      "i"."_palimpsest_until" IS NULL
+      OR "i"."_palimpsest_until" > (CAST('1970-01-01 00:00:00+00' AS TIMESTAMPTZ) + ($2) * INTERVAL '1 MICROSECOND')
     )
 ) AS "t";

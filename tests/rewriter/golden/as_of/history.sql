@@ -19,14 +19,17 @@ FROM (
     i."k" AS "k",
     i."a" AS "a",
     i."b" AS "b",
-    i."_from" AS "valid_from",
-    i."_until" AS "valid_to",
-    w."user_name" AS "user",
-    w."application" AS "application",
-    w."statement_digest" AS "statement_digest",
-    w."message" AS "message"
+    i."_palimpsest_from" AS "valid_from",
+    i."_palimpsest_until" AS "valid_to",
+    CASE WHEN w."first_version" <= EPOCH_US(i."_palimpsest_from") THEN w."user_name"
+    END AS "user",
+    CASE WHEN w."first_version" <= EPOCH_US(i."_palimpsest_from") THEN w."application"
+    END AS "application",
+    CASE WHEN w."first_version" <= EPOCH_US(i."_palimpsest_from") THEN w."statement_digest"
+    END AS "statement_digest",
+    CASE WHEN w."first_version" <= EPOCH_US(i."_palimpsest_from") THEN w."message" END AS "message"
   FROM (
-    SELECT "k", "a", "b", "version_number" AS "_from", "subsequent_version_number" AS "_until"
+    SELECT "k", "a", "b", "version_number" AS "_palimpsest_from", "subsequent_version_number" AS "_palimpsest_until"
     FROM (
       SELECT *
       FROM (
@@ -59,6 +62,6 @@ FROM (
       ) AS h
     ) AS o
   ) AS i
-  ASOF LEFT JOIN _palimpsest.transactions AS w ON w."version" >= EPOCH_US(i."_from")
-  ORDER BY i."k", i."_from"
+  ASOF LEFT JOIN _palimpsest.transactions AS w ON w."version" >= EPOCH_US(i."_palimpsest_from")
+  ORDER BY i."k", i."_palimpsest_from"
 ) AS "table_history";
