@@ -220,16 +220,19 @@ def _wrong_call(call: exp.Expr, message: str) -> PalimpsestError:
 
 def session_point(text: str, dialect: str) -> PointRequest:
     """The point of the setting ``as_of``: a version, a timestamp, or an expression."""
-    if text.isdigit():
-        number = exp.Literal.number(int(text))
-        return point_request(number, TransactionBoundary.AT, by_number=True, position=None)
-    literal = exp.Literal.string(text)
     return point_request(
-        _expression(text, dialect) or literal,
+        point_expression(text, dialect),
         TransactionBoundary.AT,
-        by_number=False,
+        by_number=text.isdigit(),
         position=None,
     )
+
+
+def point_expression(text: str, dialect: str) -> exp.Expr:
+    """A point as people give it outside of SQL, as an expression: see ``session_point``."""
+    if text.isdigit():
+        return exp.Literal.number(int(text))
+    return _expression(text, dialect) or exp.Literal.string(text)
 
 
 def _expression(text: str, dialect: str) -> exp.Expr | None:
