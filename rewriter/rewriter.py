@@ -44,6 +44,7 @@ from rewriter.rules import (
     show,
     store_upkeep,
     table_policy,
+    tag,
     undrop,
     user_type,
     view,
@@ -77,6 +78,8 @@ from rewriter.statements.access import (
     OfAccess,
     ReassignOwned,
     SetTablePolicy,
+    SetTagPolicy,
+    SetTags,
 )
 from rewriter.writing.collations import without_collations
 from rewriter.writing.deferred_references import rewrite_check_references
@@ -198,6 +201,10 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
             plan = grant.rewrite_reassign(statement, context)
         case SetTablePolicy():
             plan = table_policy.rewrite_table_policy(statement, context)
+        case SetTags():
+            plan = tag.rewrite_set_tags(statement, context)
+        case SetTagPolicy():
+            plan = tag.rewrite_tag_policy(statement, context)
         case _:
             raise AssertionError(statement)
     check_plan(plan, context)

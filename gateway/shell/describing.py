@@ -3,7 +3,7 @@ r"""What ``\d`` and its relatives show: schemas, tables, views and one table's p
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _ROLES = "SELECT * FROM system.roles"
 _PRIVILEGES = "SELECT * FROM system.privileges"
+_TAGS = "SELECT * FROM system.tags"
 
 
 def catalog_of(connection: Connection) -> CatalogSnapshot:
@@ -144,6 +145,7 @@ def facts_of(connection: Connection, relation: Relation) -> list[str]:
             mine = ", ".join(child.by_physical(c).name for c in key.columns)
             what = " ".join([f"{key.name} of {child.name} ({mine})", *key.options])
             lines.append(f"Referred to by {what}")
+    lines += list(_tag_lines(connection, relation.name))
     lines += [f"Check {check.name}: {check.expression}" for check in relation.checks]
     lines += [f"Index {i.name}: {create_index(relation, i)}" for i in relation.indexes]
     size = connection.client_session.perform(journal_size, relation.id)
@@ -154,6 +156,13 @@ def facts_of(connection: Connection, relation: Relation) -> list[str]:
             f"{size.sealed_rows:,} in {counted(size.segments, 'segment')} ({size.bytes:,} bytes)"
         )
     return lines
+
+
+def _tag_lines(connection: Connection, name: TableName) -> Iterator[str]:
+    for schema, table, column, tag, kind, origin, *_ in _all_rows(connection, _TAGS):
+        if TableName(schema, table) == name:
+            place = "" if column is None else f" on {column}"
+            yield f"Tag {tag}{place}" + (f", inherited from {origin}" if kind != "set" else "")
 
 
 @dataclass(frozen=True, slots=True)

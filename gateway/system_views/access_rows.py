@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from gateway.system_views.source import SystemViewSource, tables_of
-from journal.model.access import PUBLIC, ObjectKey, ObjectKind, Rights
-from journal.model.schema import CatalogSnapshot, Relation, Table, relation_key
-from rewriter.definitions.table_policies import shown_policy
+from journal.model.access import PUBLIC, ObjectKey, ObjectKind, Rights, tag_key
+from journal.model.schema import CatalogSnapshot, Relation, Table, fold, relation_key
+from rewriter.definitions.table_policies import shown_policy, shown_text
+from rewriter.definitions.tags import tag_names
 
 Row = tuple[Any, ...]
 _Named = tuple[ObjectKey, str | None, str | None, Relation | None]
@@ -50,8 +51,13 @@ def policy_rows(seen: SystemViewSource) -> Iterator[Row]:
             shown = shown_policy(table, policy, rights.access) if rights.owns(key) else None
             yield (
                 *(table.name.schema, table.name.name, _column(table, policy.column)),
-                *("masking" if policy.column else "row", shown),
+                *("masking" if policy.column else "row", shown, None),
             )
+    for name in sorted(tag_names(rights.access).values(), key=fold):
+        mask = rights.access.mask_of(name)
+        if mask is not None:
+            shown = shown_text(mask, rights.access) if rights.is_admin else None
+            yield (None, None, None, "tag", shown, name)
 
 
 def _objects(catalog: CatalogSnapshot) -> Iterator[_Named]:
@@ -64,6 +70,8 @@ def _objects(catalog: CatalogSnapshot) -> Iterator[_Named]:
     for found in sorted(catalog.sequences.values(), key=lambda s: s.name.key):
         key = ObjectKey(ObjectKind.SEQUENCE, found.id)
         yield key, found.name.schema, found.name.name, None
+    for name in sorted(tag_names(catalog.access).values(), key=fold):
+        yield tag_key(name), None, name, None
 
 
 def _column(relation: Relation | None, physical: str) -> str | None:

@@ -65,7 +65,7 @@ def _tables(seen: SystemViewSource) -> Iterator[Row]:
 def _row_estimate(seen: SystemViewSource, table: Table) -> int | None:
     made = table.materialized
     sources = (table.id, *(() if made is None else made.sources))
-    if any(seen.rights.policies_on(ObjectKey(ObjectKind.TABLE, i)) for i in sources):
+    if any(seen.rights.is_restricted(ObjectKey(ObjectKind.TABLE, i)) for i in sources):
         return None  # How many rows there are is not told where some are hidden.
     state = seen.state.tables.get(table.id)
     if state is None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gateway.system_views import access_rows, materialized_rows
+from gateway.system_views import access_rows, materialized_rows, tag_rows
 from gateway.system_views.activity_rows import ACTIVITY_RELATIONS
 from gateway.system_views.definition_rows import (
     duckdb_function_rows,
@@ -376,6 +376,7 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
         lambda seen: materialized_rows.materialized_rows(seen.catalog, seen.state),
     ),
     "sys_policies": (_arrow_schema("schema table policy value"), _policies),
+    "sys_tags": (_arrow_schema(tag_rows.COLUMNS, lists=["path"]), tag_rows.tag_rows),
     "sys_roles": (
         _arrow_schema(
             "name id can_login is_superuser creates_roles inherits connection_limit valid_until"
@@ -393,7 +394,7 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
         access_rows.privilege_rows,
     ),
     "sys_access_policies": (
-        _arrow_schema("table_schema table_name column_name kind expression"),
+        _arrow_schema("table_schema table_name column_name kind expression tag"),
         access_rows.policy_rows,
     ),
     "sys_settings": (_arrow_schema("name value description"), _settings),

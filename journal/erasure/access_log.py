@@ -21,8 +21,10 @@ from journal.model.access import (
     PrivilegeGrant,
     PutAccess,
     PutRole,
+    PutTags,
     Role,
     TablePolicy,
+    TableTag,
 )
 from journal.model.catalog import apply
 from journal.model.plan import CatalogChange
@@ -42,7 +44,7 @@ def record_access_changes(
     catalog = before
     for _, change in changes:
         after = apply(catalog, change)
-        if isinstance(change, PutRole | DropRole | PutAccess):
+        if isinstance(change, PutRole | DropRole | PutAccess | PutTags):
             entry = _entry(catalog, after, change)
             if entry is not None:
                 audit.record(journal, session, actor or "somebody", *entry)
@@ -50,7 +52,9 @@ def record_access_changes(
 
 
 def _entry(
-    before: CatalogSnapshot, after: CatalogSnapshot, change: PutRole | DropRole | PutAccess
+    before: CatalogSnapshot,
+    after: CatalogSnapshot,
+    change: PutRole | DropRole | PutAccess | PutTags,
 ) -> tuple[str, str, dict[str, Any]] | None:
     """Action, object and detail; None for what is no news."""
     old, new = before.access, after.access
@@ -75,6 +79,24 @@ def _entry(
             if access.owner != known_access.owner and access.key in old.objects:
                 detail["owner"] = None if access.owner is None else _name(new, access.owner)
             return ("access.change", shown_object(access.key, after), detail) if detail else None
+        case PutTags(key):
+            then, now = set(old.of(key).tags), set(new.of(key).tags)
+            told = {"tagged": now - then, "untagged": then - now}
+            shown = {name: _tag_texts(tags, after) for name, tags in told.items() if tags}
+            return ("tag.change", shown_object(key, after), shown) if shown else None
+
+
+def _tag_texts(tags: Iterable[TableTag], catalog: CatalogSnapshot) -> list[str]:
+    return sorted(
+        f"{t.tag}{f' ({t.column})' if t.column else ''}"
+        + (f" from {_source(t, catalog)}" if t.source else "")
+        for t in tags
+    )
+
+
+def _source(tag: TableTag, catalog: CatalogSnapshot) -> str:
+    place = shown_object(ObjectKey(ObjectKind.TABLE, tag.source), catalog)
+    return f"{place} ({tag.source_column})" if tag.source_column else place
 
 
 def _differences(known: Role | None, role: Role, access: AccessControl) -> dict[str, Any]:
@@ -124,4 +146,6 @@ def shown_object(key: ObjectKey, catalog: CatalogSnapshot) -> str:
         return f"sequence {name}"
     if key.kind is ObjectKind.DATABASE:
         return "the database"
+    if key.kind is ObjectKind.TAG:
+        return f"tag {key.name}"
     return f"{key.kind} {key.schema}" + (f".{key.name}" if key.name else "")

@@ -51,6 +51,7 @@ class ObjectKind(StrEnum):
     SEQUENCE = "sequence"
     SCHEMA = "schema"
     DATABASE = "database"
+    TAG = "tag"
 
 
 _OWN_OF_TABLES = (Privilege.HISTORY, Privilege.MAINTAIN, Privilege.POLICY)
@@ -64,6 +65,7 @@ STANDARD: Mapping[ObjectKind, tuple[Privilege, ...]] = {
     ObjectKind.SEQUENCE: (Privilege.SELECT, Privilege.UPDATE, Privilege.USAGE),
     ObjectKind.SCHEMA: (Privilege.CREATE, Privilege.USAGE),
     ObjectKind.DATABASE: (Privilege.CREATE,),
+    ObjectKind.TAG: (Privilege.SELECT,),
 }
 """What GRANT ALL means: the privileges of SQL. Ours are granted by their names."""
 GRANTABLE: Mapping[ObjectKind, tuple[Privilege, ...]] = {
@@ -146,13 +148,49 @@ class TablePolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class TableTag:
+    """A tag of a table, or of one of its columns by physical name.
+
+    Where it was inherited, ``source`` is the id of the table that it came from, and
+    ``source_column`` the column there, physical as well; 0 where somebody set it.
+    """
+
+    column: str
+    tag: str
+    source: int = 0
+    source_column: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ObjectAccess:
-    """The owner of an object, None for ADMIN; what is granted on it, and what is seen of it."""
+    """The owner of an object, None for ADMIN; what is granted on it, and what is seen of it.
+
+    The one policy of a tag is the mask of the columns that have it, over ``VALUE``.
+    """
 
     key: ObjectKey
     owner: int | None = None
     grants: tuple[PrivilegeGrant, ...] = ()
     policies: tuple[TablePolicy, ...] = ()
+    tags: tuple[TableTag, ...] = ()
+
+
+VALUE = "value"
+"""What the mask of a tag calls the value that it masks, as a text."""
+
+
+@dataclass(frozen=True, slots=True)
+class TagMask:
+    """The mask of a tag on a column by its physical name, or on all of a table's."""
+
+    column: str
+    tag: str
+    expression: str
+
+
+def tag_key(tag: str) -> ObjectKey:
+    """The key of a tag; tags go by name, without regard to case."""
+    return ObjectKey(ObjectKind.TAG, name=fold(tag))
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +214,16 @@ class PutAccess:
     access: ObjectAccess
 
 
-AccessChange = PutRole | DropRole | PutAccess
+@dataclass(frozen=True, slots=True)
+class PutTags:
+    """Catalog change: a table gets tags and loses others; the rest of its access stays."""
+
+    key: ObjectKey
+    added: tuple[TableTag, ...] = ()
+    removed: tuple[TableTag, ...] = ()
+
+
+AccessChange = PutRole | DropRole | PutAccess | PutTags
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +257,21 @@ class AccessControl:
             case PutAccess(access):
                 objects = {**self.objects, access.key: access}
                 return replace(self, objects=MappingProxyType(objects))
+            case PutTags(key, added, removed):
+                known = self.of(key)
+                kept = dict.fromkeys(t for t in (*known.tags, *added) if t not in removed)
+                return self.after(PutAccess(replace(known, tags=tuple(kept))))
+
+    def mask_of(self, tag: str) -> str | None:
+        """The mask of a tag as canonical SQL over ``VALUE``, if it has one."""
+        found = self.of(tag_key(tag)).policies
+        return found[0].expression if found else None
+
+    def has_masks(self, key: ObjectKey) -> bool:
+        """Whether anybody sees columns of a table masked."""
+        found = self.of(key)
+        is_masked = any(p.column for p in found.policies)
+        return is_masked or any(self.mask_of(t.tag) is not None for t in found.tags)
 
     def without(self, keys: Iterable[ObjectKey]) -> AccessControl:
         """The same where nothing is known of some objects."""
@@ -302,6 +364,22 @@ class Rights:
         """The policies that a role reads a table under: none where it owns the table."""
         found = self.access.of(key).policies
         return () if not found or self.owns(key) else found
+
+    def tag_masks_on(self, key: ObjectKey) -> tuple[TagMask, ...]:
+        """The masks of tags that a role reads a table under, by tag; it lacks SELECT on these."""
+        found = self.access.of(key).tags
+        if not found or self.owns(key):
+            return ()
+        masks = {}
+        for one in found:
+            expression = self.access.mask_of(one.tag)
+            if expression is not None and not self.may(tag_key(one.tag), Privilege.SELECT):
+                masks[fold(one.tag), one.column] = TagMask(one.column, one.tag, expression)
+        return tuple(masks[place] for place in sorted(masks))
+
+    def is_restricted(self, key: ObjectKey) -> bool:
+        """Whether a role reads a table under policies, its own or those of tags."""
+        return bool(self.policies_on(key) or self.tag_masks_on(key))
 
     def grants_on(self, key: ObjectKey) -> Iterator[PrivilegeGrant]:
         """What the role is granted on an object."""

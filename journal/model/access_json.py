@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import Any
 
@@ -12,8 +13,10 @@ from journal.model.access import (
     ObjectKind,
     Privilege,
     PrivilegeGrant,
+    PutTags,
     Role,
     TablePolicy,
+    TableTag,
 )
 
 
@@ -34,4 +37,21 @@ def access_from_json(raw: dict[str, Any]) -> ObjectAccess:
         PrivilegeGrant(**{**g, "privilege": Privilege(g["privilege"])}) for g in raw["grants"]
     )
     policies = (TablePolicy(**p) for p in raw.get("policies", ()))
-    return ObjectAccess(key, raw["owner"], tuple(grants), tuple(policies))
+    tags = tags_from_json(raw.get("tags", ()))
+    return ObjectAccess(key, raw["owner"], tuple(grants), tuple(policies), tags)
+
+
+def tags_to_json(change: PutTags) -> dict[str, Any]:
+    """A plain structure."""
+    return asdict(change)
+
+
+def put_tags_from_json(raw: dict[str, Any]) -> PutTags:
+    """The change that ``tags_to_json`` wrote."""
+    key = ObjectKey(**{**raw["key"], "kind": ObjectKind(raw["key"]["kind"])})
+    return PutTags(key, tags_from_json(raw["added"]), tags_from_json(raw["removed"]))
+
+
+def tags_from_json(raw: Iterable[dict[str, Any]]) -> tuple[TableTag, ...]:
+    """The tags of which ``raw`` has the fields."""
+    return tuple(TableTag(**one) for one in raw)

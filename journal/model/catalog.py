@@ -8,8 +8,14 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from journal.model.access import DropRole, ObjectKey, ObjectKind, PutAccess, PutRole
-from journal.model.access_json import access_from_json, access_to_json, role_from_json
+from journal.model.access import DropRole, ObjectKey, ObjectKind, PutAccess, PutRole, PutTags
+from journal.model.access_json import (
+    access_from_json,
+    access_to_json,
+    put_tags_from_json,
+    role_from_json,
+    tags_to_json,
+)
 from journal.model.foreign_key import Deferral, ForeignKey, ReferenceAction
 from journal.model.named_definitions import (
     DropDefinition,
@@ -68,7 +74,7 @@ def apply(catalog: CatalogSnapshot, change: CatalogChange) -> CatalogSnapshot:
             return catalog.with_definition(found, gone)
         case DropDefinition(found):
             return catalog.without_definition(definition_key(found))
-        case PutRole() | DropRole() | PutAccess():
+        case PutRole() | DropRole() | PutAccess() | PutTags():
             return catalog.with_access(catalog.access.after(change))
 
 
@@ -103,7 +109,7 @@ def touched(change: CatalogChange) -> list[TableName]:
             return [found.name]
         case PutSchema(schema) | DropSchema(schema):
             return [TableName(schema, "")]
-        case PutRole() | DropRole() | PutAccess():
+        case PutRole() | DropRole() | PutAccess() | PutTags():
             return []
 
 
@@ -146,6 +152,8 @@ def change_to_json(change: CatalogChange) -> dict[str, Any]:
             return {"action": "drop-role", "role": role_id}
         case PutAccess(access):
             return {"action": "put-access", "access": access_to_json(access)}
+        case PutTags():
+            return {"action": "put-tags", "tags": tags_to_json(change)}
 
 
 def change_from_json(data: dict[str, Any]) -> CatalogChange:
@@ -181,6 +189,8 @@ def change_from_json(data: dict[str, Any]) -> CatalogChange:
             return DropRole(int(data["role"]))
         case "put-access":
             return PutAccess(access_from_json(data["access"]))
+        case "put-tags":
+            return put_tags_from_json(data["tags"])
         case other:
             raise ValueError(f"unknown catalog change {other!r}")
 

@@ -14,7 +14,7 @@ from functools import partial
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.model.access import AccessControl, DropRole, PutAccess, PutRole
+from journal.model.access import AccessControl, DropRole, PutAccess, PutRole, PutTags
 from journal.model.catalog import touched
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import CatalogChange, PutRelation, Query
@@ -159,6 +159,9 @@ def _check_access(change: CatalogChange, began: AccessControl, now: AccessContro
         case PutAccess(access):
             if began.objects.get(access.key) != now.objects.get(access.key):
                 raise _changed(f"who may use a {access.key.kind}")
+        case PutTags(key):
+            if began.of(key).tags != now.of(key).tags:
+                raise _changed("the tags of a table")
         case PutRole(role):
             is_taken = began.by_name(role.name) is None and now.by_name(role.name) is not None
             of = {m.role for m in role.memberships} & began.roles.keys()

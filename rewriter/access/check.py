@@ -50,10 +50,13 @@ from rewriter.statements.access import (
     GrantRoles,
     ReassignOwned,
     SetTablePolicy,
+    SetTagPolicy,
+    SetTags,
 )
 
 _CHECK_THEMSELVES = (
     AlterRole, ChangeOwner, CreateRole, DropRoles, GrantPrivileges, GrantRoles, ReassignOwned,
+    SetTagPolicy,
 )  # fmt: skip
 """Their rules look at what the client may do, as it decides what they do."""
 _READING = (exp.Query, exp.Values, exp.Pivot, exp.Summarize)
@@ -140,7 +143,7 @@ class _Check:
                 made = view.materialized if isinstance(view, Table) else None
                 if isinstance(view, Table) and made is not None and statement.with_data:
                     self.reads.check_query(view, table, self._context.catalog)
-            case SetTablePolicy(table):
+            case SetTablePolicy(table) | SetTags(table):
                 if not statement.exists or self._owners.is_known(table):
                     self._owners.owned(table)
             case Undrop(table):

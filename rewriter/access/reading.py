@@ -63,7 +63,7 @@ from rewriter.reading.version_columns import version_column_names
 _VIEW_DEPTH_MAX = 32
 _OF_WHAT_IS_SEEN = frozenset(
     {"tables", "columns", "sequences", "types", "macros", "settings", "policies", "indexes"}
-    | {"sessions", "statements", "roles", "privileges", "access_policies"}
+    | {"sessions", "statements", "roles", "privileges", "access_policies", "tags"}
 )
 """Relations of schema ``system`` that list what a role sees."""
 _OPERATORS = {

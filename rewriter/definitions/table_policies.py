@@ -37,10 +37,22 @@ def check_policies_fit(old: Table, new: Table, context: RewriteContext) -> None:
 
 def shown_policy(table: Table, policy: TablePolicy, access: AccessControl) -> str:
     """The expression of a policy as its owner may have written it, with names of today."""
-    held = exp.Paren(this=expression(policy.expression))
+    return logical_text(table, _with_roles(policy.expression, access)).replace(*_CALL)
+
+
+def shown_text(text: str, access: AccessControl) -> str:
+    """The mask of a tag as somebody may have written it, with the roles' names of today."""
+    return _with_roles(text, access).replace(*_CALL)
+
+
+_CALL = ("IS_ROLE(", "is_role(")
+
+
+def _with_roles(text: str, access: AccessControl) -> str:
+    held = exp.Paren(this=expression(text))
     for call in list(held.find_all(exp.Anonymous)):
         if call.name.lower() == IS_ROLE:
             known = access.roles.get(int(call.expressions[0].name))
             name = exp.null() if known is None else exp.Literal.string(known.name)
             call.set("expressions", [name])
-    return logical_text(table, held.this.sql(dialect="duckdb")).replace("IS_ROLE(", "is_role(")
+    return str(held.this.sql(dialect="duckdb"))

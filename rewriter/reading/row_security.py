@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from journal.model.access import ObjectKey, ObjectKind, Rights
+from journal.model.access import VALUE, ObjectKey, ObjectKind, Rights
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Column, Table, fold, relation_key
 from journal.sql.relations import column, ident
@@ -49,8 +49,10 @@ class RowSecurity:
         if context.role is None or context.catalog.is_own(table.name):
             return None
         rights = context.rights
-        found = rights.policies_on(relation_key(table))
-        if not found:
+        key = relation_key(table)
+        of_tags = rights.tag_masks_on(key)
+        found = rights.policies_on(key)
+        if not found and not of_tags:
             return None
         seen = None
         masks: dict[str, exp.Expr] = {}
@@ -60,6 +62,12 @@ class RowSecurity:
                 masks[policy.column] = value
             else:
                 seen = value
+        for mask in of_tags:
+            shown = _for_role(stored_expression(mask.expression), rights)
+            for stored in table.columns:
+                if mask.column in ("", stored.physical):
+                    before = masks.get(stored.physical, column(stored.physical))
+                    masks[stored.physical] = _tag_masked(stored, before, shown)
         known = {c.physical for c in table.columns}
         kept = {name: value for name, value in masks.items() if name in known}
         return RowSecurity(table, seen, kept, context.capabilities.fences_by_offset)
@@ -130,7 +138,7 @@ def is_restricted(tables: Iterable[int], context: RewriteContext) -> bool:
     if context.role is None:
         return False
     rights = context.rights
-    return any(rights.policies_on(ObjectKey(ObjectKind.TABLE, found)) for found in tables)
+    return any(rights.is_restricted(ObjectKey(ObjectKind.TABLE, found)) for found in tables)
 
 
 def raw_name(physical: str) -> str:
@@ -191,6 +199,14 @@ def _with_values(value: exp.Expr, value_of: Mapping[str, exp.Expr]) -> exp.Expr:
         found = value_of.get(used.name)
         used.replace(exp.Null() if found is None else found.copy())
     return held
+
+
+def _tag_masked(stored: Column, value: exp.Expr, mask: exp.Expr) -> exp.Expr:
+    """A column's value behind the mask of a tag, which makes texts: other types have NULL."""
+    kind = exp.DataType.build(stored.type, dialect="duckdb")
+    if not kind.is_type(*exp.DataType.TEXT_TYPES):
+        return cast(exp.Null(), stored.type)
+    return _with_values(mask, {VALUE: exp.Paren(this=value)})
 
 
 def _for_role(value: exp.Expr, rights: Rights) -> exp.Expr:

@@ -26,6 +26,7 @@ SUPPLIED = {
     ("system", "settings"): "sys_settings",
     ("system", "policies"): "sys_policies",
     ("system", "access_policies"): "sys_access_policies",
+    ("system", "tags"): "sys_tags",
     ("system", "roles"): "sys_roles",
     ("system", "privileges"): "sys_privileges",
     ("system", "sessions"): "sys_sessions",

@@ -40,6 +40,7 @@ from rewriter.definitions.access import (
     sequence_key,
 )
 from rewriter.definitions.new_relations import ddl_plan
+from rewriter.definitions.tags import known_tag
 from rewriter.name_resolution import position_of
 from rewriter.statements.access import ChangeOwner, GrantPrivileges, ReassignOwned
 
@@ -132,6 +133,9 @@ def _objects(
         case "SEQUENCE":
             for node in ast.objects:
                 yield sequence_key(node, context), None, node
+        case "TAG":
+            for node in ast.objects:
+                yield known_tag(node.name, context), None, node
         case "ALL TABLES" | "ALL SEQUENCES":
             for node in ast.objects:
                 yield from _in_schema(ast.kind, schema_key(node, context), node, context)

@@ -1,39 +1,21 @@
-"""Policies on the rows and columns of a table: they change the catalog alone.
-
-What is kept is canonical text over physical names, with macros expanded and roles by their numbers,
-so that renaming changes nothing, and a role made anew under an old name gets nothing.
-"""
+"""Policies on the rows and columns of a table: they change the catalog alone."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlglot import exp
-
 from journal.model.access import PutAccess, TablePolicy
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Change, StatementPlan
-from journal.model.schema import Column, Relation, Table, fold, relation_key
-from journal.sql.relations import ident
-from journal.sql.sql import cast
+from journal.model.schema import Column, Relation, Table, relation_key
 from rewriter.context import RewriteContext
-from rewriter.definitions.access import find_relation_by, find_role
-from rewriter.definitions.definition import canonical_text
-from rewriter.definitions.macros import expand_macros
+from rewriter.definitions.access import find_relation_by
 from rewriter.definitions.new_relations import ddl_plan
-from rewriter.definitions.row_columns import over_physical
-from rewriter.definitions.table_policies import IS_ROLE
-from rewriter.functions import check_functions
+from rewriter.definitions.policy_texts import checked_text, invalid
 from rewriter.name_resolution import position_of, unknown_column
 from rewriter.statements.access import SetTablePolicy
-from rewriter.users import USERS
 
 TAG = "ALTER TABLE"
-_OF_ANY_TYPE = frozenset({"NULL", "UNKNOWN"})
-"""What NULL is called, and what cannot be told without a store."""
-_NOT_OF_A_ROW = (
-    exp.Query, exp.Placeholder, exp.AggFunc, exp.Window, exp.Star, exp.Rand,
-)  # fmt: skip
 
 
 def rewrite_table_policy(ast: SetTablePolicy, context: RewriteContext) -> StatementPlan:
@@ -50,11 +32,11 @@ def rewrite_table_policy(ast: SetTablePolicy, context: RewriteContext) -> Statem
     access = context.rights.access_of(relation_key(table))
     kept = tuple(p for p in access.policies if p.column != place)
     if ast.expression is not None:
-        text = _checked_text(ast.expression, table, stored, context)
+        text = checked_text(ast.expression, table, stored, context)
         kept = (*kept, TablePolicy(place, text))
     elif len(kept) == len(access.policies):
         what = "row policy" if stored is None else f'masking policy on "{stored.name}"'
-        raise _invalid(f"{table.name} has no {what}", "SELECT * FROM system.access_policies")
+        raise invalid(f"{table.name} has no {what}", "SELECT * FROM system.access_policies")
     return ddl_plan([Change(PutAccess(replace(access, policies=kept)))], TAG)
 
 
@@ -74,73 +56,3 @@ def _column(table: Table, name: str, ast: SetTablePolicy) -> Column:
     if found is None:
         raise unknown_column(name, table, ast.table)
     return found
-
-
-def _checked_text(
-    value: exp.Expr, table: Table, stored: Column | None, context: RewriteContext
-) -> str:
-    held = exp.Paren(this=value.copy())
-    expand_macros(held, context)
-    what = f"a policy on {table.name}"
-    for part in held.find_all(*_NOT_OF_A_ROW):
-        raise _invalid(f"{what} cannot contain {canonical_text(part)}", "it looks at one row only")
-    check_functions(held)
-    for call in list(held.find_all(exp.Anonymous)):
-        if call.name.lower() == IS_ROLE:
-            call.set("expressions", [exp.Literal.number(_role_number(call, context))])
-
-    def physical(name: str, node: exp.Column) -> str:
-        column = table.find(name)
-        if column is None:
-            raise unknown_column(name, table, node)
-        return column.physical
-
-    known = {fold(c.name) for c in table.columns}
-    bare = over_physical(held.this, table.name, known, physical)
-    _check_type(bare, table, stored, context)
-    return canonical_text(bare)
-
-
-def _role_number(call: exp.Anonymous, context: RewriteContext) -> int:
-    given = call.expressions
-    if len(given) != 1 or not (isinstance(given[0], exp.Literal) and given[0].is_string):
-        raise _invalid(f"{IS_ROLE} takes a role's name as a constant", f"write {IS_ROLE}('hr')")
-    return find_role(given[0].name, context).id
-
-
-def _check_type(
-    value: exp.Expr, table: Table, stored: Column | None, context: RewriteContext
-) -> None:
-    """Raise INVALID_DEFINITION for a value of another kind than the column, or no condition."""
-    held = exp.Paren(this=value.copy())
-    for call in list(held.find_all(*USERS)):
-        call.replace(cast(exp.Literal.string(""), "VARCHAR"))
-    for test in list(held.find_all(exp.Anonymous)):
-        if test.name.lower() == IS_ROLE:
-            test.replace(exp.true())
-    nulls = [exp.alias_(cast(exp.Null(), c.type), ident(c.physical)) for c in table.columns]
-    rows = exp.select(*nulls).subquery("t")
-    query = exp.select(exp.alias_(held.this, "value")).from_(rows)
-    _, found = context.describe(query, frozenset())[0]
-    wanted = "BOOLEAN" if stored is None else stored.type
-    if _family(found) not in {_family(wanted), *_OF_ANY_TYPE}:
-        place = "the row policy" if stored is None else f'the mask of column "{stored.name}"'
-        raise _invalid(f"{place} gives {found}, not {wanted}", f"cast it: CAST(.. AS {wanted})")
-
-
-def _family(text: str) -> str:
-    if text.strip('"').upper() in _OF_ANY_TYPE:
-        return text.strip('"').upper()
-    kind = exp.DataType.build(text, dialect="duckdb")
-    for name, kinds in (
-        ("number", exp.DataType.NUMERIC_TYPES),
-        ("text", {*exp.DataType.TEXT_TYPES, exp.DType.ENUM}),
-        ("time", exp.DataType.TEMPORAL_TYPES),
-    ):
-        if kind.this in kinds:
-            return name
-    return str(kind.sql(dialect="duckdb"))
-
-
-def _invalid(message: str, advice: str) -> PalimpsestError:
-    return PalimpsestError(Code.INVALID_DEFINITION, message, advice=advice)

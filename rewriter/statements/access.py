@@ -96,6 +96,25 @@ class SetTablePolicy:
     exists: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class SetTags:
+    """ALTER TABLE t [ALTER COLUMN c] SET | UNSET TAG (..); UNSET without names: all of them."""
+
+    table: exp.Table
+    column: str | None
+    tags: tuple[str, ...]
+    adds: bool = True
+    exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SetTagPolicy:
+    """ALTER TAG name SET MASKING POLICY (..); without a value DROP."""
+
+    tag: str
+    expression: exp.Expr | None
+
+
 OfAccess = (
     CreateRole
     | AlterRole
@@ -105,4 +124,6 @@ OfAccess = (
     | ChangeOwner
     | ReassignOwned
     | SetTablePolicy
+    | SetTags
+    | SetTagPolicy
 )

@@ -189,6 +189,14 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "ALTER TABLE IF EXISTS z ALTER COLUMN a DROP MASKING POLICY",
         "ALTER TABLE IF EXISTS z UNSET ROW POLICY",
     ),
+    "TAG": _each(
+        "ALTER TABLE t ALTER COLUMN b SET TAG = (PII, contact)",
+        "ALTER TABLE t MODIFY b UNSET TAG",
+        "ALTER TABLE t SET TAG PII",
+        "ALTER TAG PII SET MASKING POLICY (left(value, 1))",
+        "ALTER TAG PII DROP MASKING POLICY",
+        "GRANT SELECT ON TAG PII TO readers",
+    ),
     "CALL": _each("CALL system.flush('t')"),
 }
 """The examples of each form that ``\\h`` in the shell shows, by its name there."""

@@ -2,7 +2,7 @@
 
 GRANT privilege [(column, ..)], .. | ALL [PRIVILEGES] ON [TABLE] name, .. | SEQUENCE name, ..
     | SCHEMA name, .. | ALL TABLES IN SCHEMA name, .. | ALL SEQUENCES IN SCHEMA name, ..
-    | DATABASE name | SYSTEM TO role, .. [WITH GRANT OPTION]
+    | DATABASE name | TAG name, .. | SYSTEM TO role, .. [WITH GRANT OPTION]
 REVOKE [GRANT OPTION FOR] .. FROM role, .. [CASCADE | RESTRICT]
 GRANT role, .. TO role, .. [WITH ADMIN OPTION];  REVOKE [ADMIN OPTION FOR] role, .. FROM role, ..
 """
@@ -94,7 +94,7 @@ def _objects(reader: TokenReader) -> tuple[str, tuple[exp.Table, ...]]:
         if word in {"TABLES", "SEQUENCES"} and reader.takes("IN", "SCHEMA"):
             return f"ALL {word}", _names(reader)
         raise reader.error("ALL TABLES IN SCHEMA or ALL SEQUENCES IN SCHEMA was expected")
-    for kind in ("TABLE", "VIEW", "SEQUENCE", "SCHEMA", "DATABASE"):
+    for kind in ("TABLE", "VIEW", "SEQUENCE", "SCHEMA", "DATABASE", "TAG"):
         if reader.takes(kind):
             return ("TABLE" if kind == "VIEW" else kind), _names(reader)
     return "TABLE", _names(reader)

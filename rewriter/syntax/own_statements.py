@@ -40,6 +40,7 @@ from rewriter.syntax.prepared import deallocate, execute, parsed_arguments
 from rewriter.syntax.roles import recognise_reassign, recognise_role
 from rewriter.syntax.sequence import recognise_sequence
 from rewriter.syntax.table_policies import recognise_table_policy
+from rewriter.syntax.tags import recognise_tags
 from rewriter.syntax.user_types import recognise_type
 
 
@@ -289,6 +290,7 @@ def _call(tokens: list[Token], parse: ParseTokens) -> Statement | None:
 
 def _alter(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     found = _definition(tokens, parse) or recognise_table_policy(tokens, parse)
+    found = found or recognise_tags(tokens, parse)
     return found or recognise_alter(tokens, parse)
 
 

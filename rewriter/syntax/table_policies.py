@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from rewriter.statements.access import SetTablePolicy
@@ -32,12 +33,16 @@ def recognise_table_policy(tokens: list[Token], parse: Parse) -> SetTablePolicy 
         column = reader.word()
     what = "ROW" if column is None else "MASKING"
     if reader.takes("SET", what, "POLICY"):
-        if not reader.takes("("):
-            raise reader.error("an expression in parentheses was expected")
-        reader.place -= 1
-        value = reader.value()
-        return SetTablePolicy(table, column, value.unnest(), exists)
+        return SetTablePolicy(table, column, parenthesized(reader), exists)
     if not (reader.takes("DROP", what, "POLICY") or reader.takes("UNSET", what, "POLICY")):
         raise reader.error(f"SET {what} POLICY (..) or DROP {what} POLICY was expected")
     reader.ends("nothing else stands behind POLICY")
     return SetTablePolicy(table, column, None, exists)
+
+
+def parenthesized(reader: TokenReader) -> exp.Expr:
+    """The expression in parentheses that ends a statement, without them."""
+    if not reader.takes("("):
+        raise reader.error("an expression in parentheses was expected")
+    reader.place -= 1
+    return reader.value().unnest()

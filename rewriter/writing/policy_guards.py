@@ -74,8 +74,8 @@ def without_masked_values(
 ) -> list[Guard]:
     """Guards that show no values of rows, where columns of some table are masked for anybody."""
     access = context.catalog.access
-    policies = [p for table in tables for p in access.of(relation_key(table)).policies]
-    return [_without_value(g) if any(p.column for p in policies) else g for g in guards]
+    is_masked = any(access.has_masks(relation_key(table)) for table in tables)
+    return [_without_value(g) if is_masked else g for g in guards]
 
 
 def _without_value(guard: Guard) -> Guard:

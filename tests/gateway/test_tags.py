@@ -1,0 +1,85 @@
+"""No short way passes the mask of a tag, and tags are there when a folder is opened again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gateway
+from gateway.dbapi.connection import Connection
+from gateway.shell.describing import facts_of, find_relation
+
+
+def _rows(con: Connection, sql: str, given: Any = ()) -> list[tuple[Any, ...]]:
+    return sorted(con.execute(sql, given).fetchall(), key=repr)
+
+
+def _open(tmp_path: Path) -> Connection:
+    return gateway.connect(f"palimpsest:///{tmp_path}/w", autocommit=True)
+
+
+def _filled(tmp_path: Path) -> Connection:
+    con = _open(tmp_path)
+    for sql in (
+        "CREATE TABLE t (k INTEGER PRIMARY KEY, mail VARCHAR UNIQUE, pay INTEGER, day DATE)",
+        "INSERT INTO t VALUES (1, 'ada', 10, DATE '2024-05-01'), (2, 'bob', 20, NULL)",
+        "CREATE ROLE ann",
+        "GRANT SELECT, UPDATE, INSERT ON t TO ann",
+    ):
+        con.execute(sql)
+    return con
+
+
+def test_rows_in_memory_and_plans_go_by_tags(tmp_path: Path) -> None:
+    con = _filled(tmp_path)
+    point = "SELECT mail, pay FROM t WHERE k = ?"
+    con.execute("SET ROLE ann")
+    assert _rows(con, point, (1,)) == [("ada", 10)]
+    con.execute("RESET ROLE")
+    con.execute("ALTER TABLE t SET TAG secret")
+    con.execute("ALTER TAG secret SET MASKING POLICY (NULL)")
+    for _ in range(2):
+        con.execute("SET ROLE ann")
+        # A tag of the whole table masks its key as well.
+        assert _rows(con, point, (1,)) == []
+        assert _rows(con, "SELECT * FROM t") == [(None,) * 4] * 2
+        assert _rows(con, "SELECT count(*), sum(pay), max(day) FROM t") == [(2, None, None)]
+        con.execute("RESET ROLE")
+        assert _rows(con, point, (1,)) == [("ada", 10)]
+
+
+def test_masks_of_tags_lie_over_masks_of_columns(tmp_path: Path) -> None:
+    con = _filled(tmp_path)
+    con.execute("ALTER TABLE t ALTER mail SET MASKING POLICY ('<' || mail || '>')")
+    con.execute("ALTER TABLE t ALTER mail SET TAG (b, a)")
+    con.execute("ALTER TAG a SET MASKING POLICY (value || 'a')")
+    con.execute("ALTER TAG b SET MASKING POLICY (CASE WHEN is_role('ann') THEN value || 'b' END)")
+    con.execute("SET ROLE ann")
+    assert _rows(con, "SELECT mail FROM t") == [("<ada>ab",), ("<bob>ab",)]
+    with pytest.raises(gateway.IntegrityError) as caught:
+        con.execute("INSERT INTO t VALUES (3, 'ada', 1, NULL)")
+    assert caught.value.sqlstate == "23505"
+    assert "ada" not in str(caught.value)
+
+
+def test_tags_outlive_the_process_and_names(tmp_path: Path) -> None:
+    con = _filled(tmp_path)
+    con.execute("ALTER TABLE t ALTER mail SET TAG = (PII)")
+    con.execute("ALTER TAG PII SET MASKING POLICY ('x')")
+    con.execute("ALTER TABLE t RENAME TO u")
+    con.execute("ALTER TABLE u RENAME COLUMN mail TO address")
+    con.close()
+    con = _open(tmp_path)
+    con.execute("SET ROLE ann")
+    assert _rows(con, "SELECT address FROM u") == [("x",), ("x",)]
+    relation = find_relation(con, "u")
+    assert relation is not None
+    assert "Tag PII on address" in facts_of(con, relation)
+    con.execute("RESET ROLE")
+    con.execute("DROP TABLE u")
+    con.execute("UNDROP TABLE u")
+    con.execute("SET ROLE ann")
+    assert _rows(con, "SELECT address FROM u") == [("x",), ("x",)]
+    con.close()
