@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-_MODULES = {"psycopg[binary]": "psycopg", "pure-sasl": "puresasl"}
+_MODULES = {"psycopg[binary]": "psycopg", "pure-sasl": "puresasl", "python-stdnum": "stdnum"}
 _RUN = (
     "import json, sys\n"
     "missing, commands = json.loads(sys.argv[1])\n"
