@@ -28,7 +28,7 @@ _MASKS = frozenset(
     | {"xxhash64", "murmur_hash", "mask", "mask_hash", "mask_first_n", "mask_last_n"}
     | {"mask_show_first_n", "mask_show_last_n", "hmac", "digest", "farm_fingerprint"}
 )
-_SAME = (exp.Alias, exp.Paren, exp.PropertyEQ, exp.PivotAlias)
+_SAME = (exp.Alias, exp.Paren, exp.PivotAlias)
 _AGGREGATES = frozenset(
     {"collect_list", "collect_set", "group_concat", "listagg", "percentile_approx", "corr"}
 )
@@ -161,6 +161,14 @@ class ExpressionReader:
         found = self._query(node.this, self.scope) if isinstance(node.this, exp.Query) else None
         return found.influences if found is not None else passed(self._parts(node), TRANSFORMATION)
 
+    def _entry(self, node: exp.Expr) -> Sources:
+        """A field of a struct, an entry of a map, a named argument: its name may be a value."""
+        name = NONE if isinstance(node.this, exp.Identifier) else self.sources(node.this)
+        return name | self.sources(node.expression)
+
+    def _matching_columns(self, node: exp.Expr) -> Sources:
+        raise Untraceable(f"{node.sql()} means columns by a pattern")
+
     def _no_sources(self, _node: exp.Expr) -> Sources:
         return NONE
 
@@ -180,6 +188,8 @@ _READERS: dict[type[exp.Expr], Callable[[ExpressionReader, exp.Expr], Sources]] 
     exp.Dot: ExpressionReader._dot,
     exp.Lambda: ExpressionReader._lambda,
     exp.Exists: ExpressionReader._exists,
+    exp.PropertyEQ: ExpressionReader._entry,
+    exp.Columns: ExpressionReader._matching_columns,
     exp.Star: ExpressionReader._no_sources,
     exp.Identifier: ExpressionReader._no_sources,
     exp.Placeholder: ExpressionReader._no_sources,

@@ -50,6 +50,20 @@ def written(sql: str, dialect: str, *, expands: bool = False) -> list[str]:
 
 
 CASES = {
+    "values in structs and maps": (
+        "duckdb",
+        "INSERT INTO j (s, arr, id) SELECT {'x': key}, MAP {value: key}, struct_pack(x := key) FROM src",
+        [
+            "j.s <- !src.key",
+            "j.arr <- !src.key !src.value",
+            "j.id <- !src.key",
+        ],
+    ),
+    "columns by a pattern": (
+        "duckdb",
+        "CREATE TABLE n AS SELECT COLUMNS('k.*') FROM src",
+        ["n.columns('k.*') <- ?COLUMNS('k.*') means columns by a pattern"],
+    ),
     "star": (
         "hive",
         "INSERT INTO dest SELECT * FROM src",
