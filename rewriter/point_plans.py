@@ -13,14 +13,8 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
-from journal.model.plan import (
-    AllocateIdentity,
-    PointChange,
-    PointInsert,
-    PointRead,
-    StatementKind,
-    StatementPlan,
-)
+from journal.model.plan import AllocateIdentity, PointInsert, StatementKind, StatementPlan
+from journal.model.point_rows import PointChange, PointRead
 from journal.model.schema import ROW_ID, Column, Table
 from journal.sql.sql import expression
 from rewriter.context import RewriteContext

@@ -141,6 +141,8 @@ def _run(
         write_envelope(result, out, style)
     else:
         write_result(result, out, form or "table", style)
+        for notice in result.notices:
+            click.echo(f"NOTICE: {notice}", err=True)
     out.flush()
     cursor.close()
 

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from gateway.dbapi import reaper
+from gateway.errors import Warning as Notice
 from gateway.errors import mapping
 from gateway.session.outcome import ResultRows, Row, StatementOutcome
 from journal.model.errors import Code, PalimpsestError
@@ -83,6 +84,11 @@ class Cursor:
         if self._outcome.columns is None:
             return None
         return [_column_description(c.name, c.type) for c in self._outcome.columns]
+
+    @property
+    def messages(self) -> list[tuple[type[Exception], str]]:
+        """What the last call was told beside its result, as in PEP 249: pairs with ``Warning``."""
+        return [(Notice, notice) for notice in self._outcome.notices]
 
     @property
     def statusmessage(self) -> str:

@@ -67,9 +67,9 @@ def answer_to_json(answer: Answered | Failed) -> str:
         place = None if answer.position is None else [answer.position.line, answer.position.column]
         return to_json(["failed", [answer.code, answer.message, answer.advice, place], state])
     match answer.value:
-        case OutcomeHead(tag, count, skipped, columns, result, _, whole, rejected):
+        case OutcomeHead(tag, count, skipped, columns, result, _, whole, rejected, notices):
             shown = None if columns is None else [[c.name, c.type] for c in columns]
-            head = [tag, count, skipped, shown, result, whole, rejected]
+            head = [tag, count, skipped, shown, result, whole, rejected, list(notices)]
             return to_json(["outcome", head, state])
         case CatalogSnapshot() as catalog:
             return to_json(["catalog", _catalog_to_values(catalog), state])

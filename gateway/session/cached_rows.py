@@ -24,13 +24,8 @@ from gateway.session.request import StatementRequest, digest
 from gateway.session.results import BufferedRows
 from gateway.session.steps import record_writes, run_steps
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import (
-    AllocateIdentity,
-    PointChange,
-    PointInsert,
-    PointRead,
-    StatementPlan,
-)
+from journal.model.plan import AllocateIdentity, PointInsert, StatementPlan
+from journal.model.point_rows import PointChange, PointRead
 from journal.model.result_column import ResultColumn
 from journal.model.schema import Table
 from journal.model.version import Version

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class StatementOutcome:
     """What a statement did: its tag, its row count, and its rows if it has any.
 
     ``skipped`` counts new rows that it left out because they were erased, ``rejected`` those of a
-    file that no column could take.
+    file that no column could take. ``notices`` are what the client is told besides.
     """
 
     def __init__(
@@ -45,7 +45,9 @@ class StatementOutcome:
         written: Iterable[int] = (),
         skipped: int = 0,
         rejected: int = 0,
+        notices: Sequence[str] = (),
     ) -> None:
+        self.notices = tuple(notices)
         self.rejected = rejected
         self.skipped = skipped
         self.written = tuple(written)

@@ -144,11 +144,13 @@ class Session:
         return self.temporary.catalog(self.journal.state.catalog)
 
     def execute(self, text: str, parameters: Parameters = None) -> StatementOutcome:
-        """Run the statements of ``text``; the outcome is that of the last one."""
+        """Run the statements of ``text``; the outcome is that of the last one, notices of all."""
         outcome = StatementOutcome("EMPTY")
         for parsed in self.parse(text, parameters is not None):
             outcome.close()
+            notices = outcome.notices
             outcome = self.run(parsed, parameters)
+            outcome.notices = (*notices, *outcome.notices)
         return outcome
 
     def execute_many(self, text: str, rows: Sequence[Any]) -> StatementOutcome:

@@ -47,6 +47,7 @@ def run_steps(
     if returned is None:
         returned = StatementOutcome(plan.tag, run.count, written=run.appended)
     returned.tag, returned.skipped = plan.tag, run.skipped
+    returned.notices = plan.notices
     return returned
 
 

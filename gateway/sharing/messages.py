@@ -16,7 +16,7 @@ from gateway.config import Settings
 from journal.model.errors import Code, PalimpsestError, Position
 from journal.model.result_column import ResultColumn
 
-PROTOCOL = 3
+PROTOCOL = 4
 """Raised by every change of these messages; both ends must have the same."""
 
 
@@ -91,6 +91,7 @@ class OutcomeHead:
     rows: Sequence[tuple[Any, ...]] | bytes | memoryview = ()
     is_whole: bool = True
     rejected: int = 0
+    notices: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,8 +163,8 @@ class RemoteSession:
     def _outcome(self, head: OutcomeHead) -> StatementOutcome:
         rows = None if head.columns is None else RemoteRows(self.owner, head)
         columns = None if head.columns is None else list(head.columns)
-        left_out = ((), head.skipped, head.rejected)
-        return StatementOutcome(head.tag, head.row_count, columns, rows, *left_out)
+        told = ((), head.skipped, head.rejected, head.notices)
+        return StatementOutcome(head.tag, head.row_count, columns, rows, *told)
 
 
 def _plain(parameters: Any) -> Any:

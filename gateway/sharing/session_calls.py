@@ -133,8 +133,13 @@ class SessionCalls:
 
     def _head(self, outcome: StatementOutcome) -> OutcomeHead:
         if outcome.columns is None or outcome.rows is None:
-            rejected = outcome.rejected
-            return OutcomeHead(outcome.tag, outcome.row_count, outcome.skipped, rejected=rejected)
+            return OutcomeHead(
+                outcome.tag,
+                outcome.row_count,
+                outcome.skipped,
+                rejected=outcome.rejected,
+                notices=outcome.notices,
+            )
         with self.session.fetching(outcome.rows):
             result = _Result(outcome.rows)
         self.session.activity.sent(result.first.num_rows, result.first.nbytes)
@@ -150,6 +155,7 @@ class SessionCalls:
                 *(result.first, outcome.columns, self.session.settings.timezone, not result.is_open)
             ),
             not result.is_open,
+            notices=outcome.notices,
         )
 
     def _fetch(self, number: int, from_first: bool, batches: int) -> bool:

@@ -54,6 +54,7 @@ def write_envelope(result: ShownResult, out: TextIO, style: Style) -> int:
     rows = count if result.has_rows else max(result.row_count, 0)
     left_out = f', "skipped": {result.skipped}' if result.skipped else ""
     left_out += f', "rejected": {result.rejected}' if result.rejected else ""
+    left_out += f', "notices": {to_json(result.notices)}' if result.notices else ""
     out.write(f'], "row_count": {rows}{left_out}}}\n')
     return count
 

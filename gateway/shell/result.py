@@ -58,6 +58,7 @@ class ShownResult:
     rows: Iterator[Row] = field(default_factory=lambda: iter(()))
     skipped: int = 0
     rejected: int = 0
+    notices: tuple[str, ...] = ()
     stream: Callable[[Callable[[Iterator[pa.RecordBatch]], int]], int] | None = None
     """Calls a function with the rows that ``rows`` has not fetched, in Arrow batches."""
 
@@ -86,6 +87,7 @@ class ShownResult:
         left_out = (cursor.skipped, cursor.rejected)
         return ShownResult(
             *(cursor.statusmessage, cursor.rowcount, columns, rows, *left_out),
+            tuple(notice for _, notice in cursor.messages),
             lambda use: run_cancellable(connection, lambda: use(cursor.fetch_record_batches())),
         )
 

@@ -137,7 +137,10 @@ class Shell:
         cursor = self.connection.cursor()
         try:
             run_cancellable(self.connection, lambda: cursor.execute(piece.text, parameters))
-            self.show(ShownResult.of(cursor, self.connection))
+            result = ShownResult.of(cursor, self.connection)
+            self.show(result)
+            for notice in result.notices:
+                self.write_message(f"NOTICE: {notice}", error=True)
         finally:
             cursor.close()
         if self.options.timing:

@@ -21,6 +21,7 @@ from journal.model.access import AccessChange
 from journal.model.errors import Code, Position
 from journal.model.named_definitions import DropDefinition, PutDefinition
 from journal.model.number_source import CounterPosition, NumberSource
+from journal.model.point_rows import PointChange, PointRead
 from journal.model.refusal import Refusal
 from journal.model.schema import Relation, Table, TableName
 from journal.model.segment import RowCounts, Tier
@@ -380,22 +381,6 @@ def row_parameter(name: str, part: int | str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class PointRead:
-    """A cached row is the answer: names of its columns, and their places among the stored."""
-
-    table_id: int
-    columns: tuple[tuple[str, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PointChange:
-    """A cached row ends, and begins again with constants at some places, if any are given."""
-
-    table_id: int
-    values: tuple[tuple[int, exp.Expr], ...] | None
-
-
-@dataclass(frozen=True, slots=True)
 class PointInsert:
     """A row begins: for each stored column a constant, or the number that is generated for it."""
 
@@ -417,7 +402,7 @@ class StatementPlan:
     rows or for a new one.
     ``scans`` are the tables whose changed current view it reads other than by key. ``currents`` are
     the sequences whose last numbers it shows, as ``p_current_<place among them>``, or whose next
-    ones; None: whichever the session used last.
+    ones; None: whichever the session used last. ``notices`` are told beside the result.
     """
 
     kind: StatementKind
@@ -436,6 +421,7 @@ class StatementPlan:
     plain: PointRead | PointChange | PointInsert | None = None
     scans: frozenset[int] = field(default_factory=frozenset)
     currents: tuple[NumberSource | CounterPosition | None, ...] = ()
+    notices: tuple[str, ...] = ()
 
     @property
     def takes_numbers(self) -> bool:

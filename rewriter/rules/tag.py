@@ -16,6 +16,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.access import denied, find_relation_by
 from rewriter.definitions.new_relations import ddl_plan
 from rewriter.definitions.policy_texts import checked_text
+from rewriter.definitions.tags import tag_names
 from rewriter.name_resolution import position_of, unknown_column
 from rewriter.statements.access import SetTagPolicy, SetTags
 
@@ -44,7 +45,10 @@ def rewrite_set_tags(ast: SetTags, context: RewriteContext) -> StatementPlan:
     if ast.adds:
         own = {fold(t.tag) for t in known if not t.source}
         added = tuple(TableTag(place, tag) for name, tag in wanted.items() if name not in own)
-        return ddl_plan([Change(PutTags(key, added))], _TAG)
+        others = tag_names(context.catalog.access)
+        # Tags are not created, so a wrong letter makes another one.
+        new = [f"tag {tag} is new" for name, tag in wanted.items() if name not in others]
+        return replace(ddl_plan([Change(PutTags(key, added))], _TAG), notices=tuple(new))
     removed = tuple(t for t in known if not wanted or fold(t.tag) in wanted)
     missing = wanted.keys() - {fold(t.tag) for t in removed}
     if missing:

@@ -331,6 +331,9 @@ class ClientConnection:
         """Send rows of a portal, and how its statement ended or that there are more."""
         outcome = portal.outcome
         assert outcome is not None
+        for notice in () if portal.is_complete else outcome.notices:
+            fields = {"S": "NOTICE", "V": "NOTICE", "C": "00000", "M": notice}
+            self._stream.write(messages.error_response(fields, b"N"))
         if portal.stream is None:
             count = 0 if portal.is_complete else outcome.row_count
             self._stream.write(messages.command_complete(command_tag(outcome.tag, count)))

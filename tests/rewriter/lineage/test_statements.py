@@ -52,7 +52,7 @@ def written(sql: str, dialect: str, *, expands: bool = False) -> list[str]:
 CASES = {
     "values in structs and maps": (
         "duckdb",
-        "INSERT INTO j (s, arr, id) SELECT {'x': key}, MAP {value: key}, struct_pack(x := key) FROM src",
+        "INSERT INTO j (s, arr, id) SELECT {'x': key}, MAP {value: key}, row(x := key) FROM src",
         [
             "j.s <- !src.key",
             "j.arr <- !src.key !src.value",

@@ -1,0 +1,23 @@
+"""What a statement over one cached row comes to, where it needs no store. Values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+
+@dataclass(frozen=True, slots=True)
+class PointRead:
+    """A cached row is the answer: names of its columns, and their places among the stored."""
+
+    table_id: int
+    columns: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PointChange:
+    """A cached row ends, and begins again with constants at some places, if any are given."""
+
+    table_id: int
+    values: tuple[tuple[int, exp.Expr], ...] | None

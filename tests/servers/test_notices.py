@@ -1,0 +1,45 @@
+"""What a statement tells besides its result reaches clients by every way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import psycopg
+
+import gateway
+from tests.servers.conftest import Server
+from tests.servers.test_network import run_command, url_of
+from tests.sharing.programs import Program
+
+_TAG = "ALTER TABLE {} ALTER COLUMN b SET TAG = (one{}, two{})"
+_TOLD = ["tag one{} is new", "tag two{} is new"]
+
+
+def _told(number: int) -> list[str]:
+    return [text.format(number) for text in _TOLD]
+
+
+def test_notices_cross_networks_and_processes(server: Server, tmp_path: Path) -> None:
+    with gateway.connect(url_of(server), autocommit=True) as con:
+        con.execute("CREATE OR REPLACE TABLE noted (a INTEGER PRIMARY KEY, b VARCHAR)")
+        cursor = con.execute(_TAG.format("noted", 1, 1))
+        assert cursor.messages == [(gateway.Warning, text) for text in _told(1)]
+        assert cursor.execute(_TAG.format("noted", 1, 1)).messages == []
+    heard = []
+    with psycopg.connect(server.dsn, autocommit=True) as driver:
+        driver.add_notice_handler(lambda notice: heard.append((notice.severity, notice.sqlstate)))
+        driver.add_notice_handler(lambda notice: heard.append(notice.message_primary))
+        driver.execute(_TAG.format("noted", 2, 2))
+    assert heard[1::2] == _told(2)
+    assert heard[0] == ("NOTICE", "00000")
+    command = run_command("query", "-w", url_of(server), _TAG.format("noted", 3, 3))
+    assert command.stderr.splitlines() == [f"NOTICE: {text}" for text in _told(3)]
+    root = tmp_path / "w"
+    with gateway.connect(f"palimpsest:///{root}", autocommit=True) as owner:
+        both = "CREATE TABLE noted (a INTEGER PRIMARY KEY, b VARCHAR);"
+        told = owner.execute(both + _TAG.format("noted", 4, 4) + "; SELECT 1").messages
+        assert [text for _, text in told] == _told(4)
+        with Program(root) as other:
+            code = f"c = connection.execute({_TAG.format('noted', 5, 5)!r});"
+            found = other.ask("python", f"{code} found['value'] = [t for _, t in c.messages]")
+            assert found == _told(5)
