@@ -33,6 +33,7 @@ from rewriter.rules import (
     create_table,
     ddl,
     delete,
+    drop_owned,
     grant,
     index,
     macro,
@@ -69,9 +70,11 @@ from rewriter.statement import (
     Undrop,
 )
 from rewriter.statements.access import (
+    AlterDefaultPrivileges,
     AlterRole,
     ChangeOwner,
     CreateRole,
+    DropOwned,
     DropRoles,
     GrantPrivileges,
     GrantRoles,
@@ -179,36 +182,46 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
             plan = macro.rewrite_create_macro(statement, context)
         case DropMacro():
             plan = macro.rewrite_drop_macro(statement, context)
-        case _ if isinstance(statement, OfAccess) and not context.capabilities.access_control:
-            raise PalimpsestError(
-                Code.NOT_SUPPORTED,
-                "this store has no roles and privileges",
-                advice="docs/roles.md says which stores have them",
-            )
-        case CreateRole():
-            plan = role.rewrite_create_role(statement, context)
-        case AlterRole():
-            plan = role.rewrite_alter_role(statement, context)
-        case DropRoles():
-            plan = role.rewrite_drop_roles(statement, context)
-        case GrantRoles():
-            plan = role.rewrite_grant_roles(statement, context)
-        case GrantPrivileges():
-            plan = grant.rewrite_grant(statement, context)
-        case ChangeOwner():
-            plan = grant.rewrite_change_owner(statement, context)
-        case ReassignOwned():
-            plan = grant.rewrite_reassign(statement, context)
-        case SetTablePolicy():
-            plan = table_policy.rewrite_table_policy(statement, context)
-        case SetTags():
-            plan = tag.rewrite_set_tags(statement, context)
-        case SetTagPolicy():
-            plan = tag.rewrite_tag_policy(statement, context)
+        case _ if isinstance(statement, OfAccess):
+            plan = _plan_of_access(statement, context)
         case _:
             raise AssertionError(statement)
     check_plan(plan, context)
     return plan
+
+
+def _plan_of_access(statement: OfAccess, context: RewriteContext) -> StatementPlan:
+    if not context.capabilities.access_control:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "this store has no roles and privileges",
+            advice="docs/roles.md says which stores have them",
+        )
+    match statement:
+        case CreateRole():
+            return role.rewrite_create_role(statement, context)
+        case AlterRole():
+            return role.rewrite_alter_role(statement, context)
+        case DropRoles():
+            return role.rewrite_drop_roles(statement, context)
+        case GrantRoles():
+            return role.rewrite_grant_roles(statement, context)
+        case GrantPrivileges():
+            return grant.rewrite_grant(statement, context)
+        case ChangeOwner():
+            return grant.rewrite_change_owner(statement, context)
+        case ReassignOwned():
+            return grant.rewrite_reassign(statement, context)
+        case DropOwned():
+            return drop_owned.rewrite_drop_owned(statement, context)
+        case AlterDefaultPrivileges():
+            return grant.rewrite_default_privileges(statement, context)
+        case SetTablePolicy():
+            return table_policy.rewrite_table_policy(statement, context)
+        case SetTags():
+            return tag.rewrite_set_tags(statement, context)
+        case SetTagPolicy():
+            return tag.rewrite_tag_policy(statement, context)
 
 
 def _finished(plan: StatementPlan, context: RewriteContext) -> StatementPlan:

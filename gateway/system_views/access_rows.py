@@ -40,6 +40,14 @@ def privilege_rows(seen: SystemViewSource) -> Iterator[Row]:
                 *(*place, _column(relation, grant.column), _role(rights, grant.role)),
                 *(str(grant.privilege), grant.grantable, grantor),
             )
+    for key, access in rights.access.objects.items():
+        if key.kind is ObjectKind.DEFAULT and (rights.is_admin or key.id in rights.names):
+            owner = _role(rights, key.id) if key.id else None
+            for grant in access.grants:
+                yield (
+                    *(f"new {key.name}", key.schema or None, owner, None),
+                    *(_role(rights, grant.role), str(grant.privilege), grant.grantable, None),
+                )
 
 
 def policy_rows(seen: SystemViewSource) -> Iterator[Row]:

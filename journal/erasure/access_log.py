@@ -144,6 +144,10 @@ def shown_object(key: ObjectKey, catalog: CatalogSnapshot) -> str:
     if key.kind is ObjectKind.SEQUENCE:
         name = next((str(s.name) for s in catalog.sequences.values() if s.id == key.id), key.id)
         return f"sequence {name}"
+    if key.kind is ObjectKind.DEFAULT:
+        made_by = f" made by {_name(catalog.access, key.id)}" if key.id else ""
+        inside = f" in schema {key.schema}" if key.schema else ""
+        return f"new {key.name}s{made_by}{inside}"
     if key.kind is ObjectKind.DATABASE:
         return "the database"
     if key.kind is ObjectKind.TAG:

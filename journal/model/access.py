@@ -52,6 +52,8 @@ class ObjectKind(StrEnum):
     SCHEMA = "schema"
     DATABASE = "database"
     TAG = "tag"
+    DEFAULT = "default"
+    """What is granted on objects that will be made; see ``default_key``."""
 
 
 _OWN_OF_TABLES = (Privilege.HISTORY, Privilege.MAINTAIN, Privilege.POLICY)
@@ -119,6 +121,15 @@ class ObjectKey:
 
 
 DATABASE_KEY = ObjectKey(ObjectKind.DATABASE)
+
+
+def default_key(kind: ObjectKind, owner: int | None, schema: str = "") -> ObjectKey:
+    """Where the grants on objects stand that ``owner`` will make, in one (folded) schema or in all.
+
+    A view is a table here. None is whoever has no role, by number 0.
+    """
+    made = ObjectKind.TABLE if kind is ObjectKind.VIEW else kind
+    return ObjectKey(ObjectKind.DEFAULT, owner or 0, schema, made.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +253,13 @@ class AccessControl:
         """The access of an object."""
         return self.objects.get(key) or ObjectAccess(key)
 
+    def of_new(self, key: ObjectKey, owner: int | None, schema: str) -> ObjectAccess:
+        """The access of an object that ``owner`` makes in a schema, by default privileges."""
+        everywhere = self.of(default_key(key.kind, owner))
+        inside = self.of(default_key(key.kind, owner, schema)) if schema else everywhere
+        found = dict.fromkeys((*everywhere.grants, *inside.grants))
+        return ObjectAccess(key, owner, tuple(g for g in found if g.role != owner))
+
     def after(self, change: AccessChange) -> AccessControl:
         """The same after a change."""
         match change:
@@ -307,9 +325,11 @@ class AccessControl:
         return frozenset(found)
 
     def named_by(self, role: int) -> Iterator[ObjectAccess]:
-        """The objects that a role owns, or has or gave privileges on."""
+        """The objects that a role owns, or has or gave privileges on, now or by default."""
         for access in self.objects.values():
             named = any(role in (g.role, g.grantor) for g in access.grants)
+            is_default = access.key.kind is ObjectKind.DEFAULT and access.key.id == role
+            named = named or (is_default and bool(access.grants))
             if role != PUBLIC and (access.owner == role or named):
                 yield access
 

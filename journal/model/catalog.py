@@ -65,7 +65,13 @@ def apply(catalog: CatalogSnapshot, change: CatalogChange) -> CatalogSnapshot:
             return catalog.with_schema(schema)
         case DropSchema(schema):
             gone = TableName(schema, "")
-            return _without_access(catalog, ObjectKind.SCHEMA, gone).without_schema(schema)
+            left = _without_access(catalog, ObjectKind.SCHEMA, gone).without_schema(schema)
+            inside = [
+                key
+                for key in left.access.objects
+                if key.kind is ObjectKind.DEFAULT and key.schema == gone.key[0]
+            ]
+            return left.with_access(left.access.without(inside)) if inside else left
         case PutSequence(sequence, instead_of):
             return catalog.with_sequence(sequence, instead_of=instead_of)
         case DropSequence(name):

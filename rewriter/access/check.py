@@ -42,9 +42,11 @@ from rewriter.statement import (
     Undrop,
 )
 from rewriter.statements.access import (
+    AlterDefaultPrivileges,
     AlterRole,
     ChangeOwner,
     CreateRole,
+    DropOwned,
     DropRoles,
     GrantPrivileges,
     GrantRoles,
@@ -55,8 +57,8 @@ from rewriter.statements.access import (
 )
 
 _CHECK_THEMSELVES = (
-    AlterRole, ChangeOwner, CreateRole, DropRoles, GrantPrivileges, GrantRoles, ReassignOwned,
-    SetTagPolicy,
+    AlterDefaultPrivileges, AlterRole, ChangeOwner, CreateRole, DropOwned, DropRoles,
+    GrantPrivileges, GrantRoles, ReassignOwned, SetTagPolicy,
 )  # fmt: skip
 """Their rules look at what the client may do, as it decides what they do."""
 _READING = (exp.Query, exp.Values, exp.Pivot, exp.Summarize)

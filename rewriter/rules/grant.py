@@ -1,4 +1,4 @@
-"""GRANT and REVOKE on objects, and OWNER TO: they change the catalog alone.
+"""GRANT and REVOKE on what there is or will be, and OWNER TO: they change the catalog alone.
 
 Differs from PostgreSQL: REVOKE by an owner takes a privilege away whoever granted it; GRANT raises
 where PostgreSQL warns that not everything was granted; ALL means the privileges of SQL.
@@ -23,6 +23,7 @@ from journal.model.access import (
     PrivilegeGrant,
     PutAccess,
     Rights,
+    default_key,
 )
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Change, StatementPlan, Step
@@ -42,7 +43,12 @@ from rewriter.definitions.access import (
 from rewriter.definitions.new_relations import ddl_plan
 from rewriter.definitions.tags import known_tag
 from rewriter.name_resolution import position_of
-from rewriter.statements.access import ChangeOwner, GrantPrivileges, ReassignOwned
+from rewriter.statements.access import (
+    AlterDefaultPrivileges,
+    ChangeOwner,
+    GrantPrivileges,
+    ReassignOwned,
+)
 
 Wanted = tuple[Privilege, str]
 """A privilege, and the column that it is for; an empty text: the whole object."""
@@ -63,6 +69,37 @@ def rewrite_grant(ast: GrantPrivileges, context: RewriteContext) -> StatementPla
         if changed != known:
             steps.append(Change(PutAccess(changed)))
     return ddl_plan(list(steps), "REVOKE" if ast.revokes else "GRANT")
+
+
+def rewrite_default_privileges(
+    ast: AlterDefaultPrivileges, context: RewriteContext
+) -> StatementPlan:
+    """ALTER DEFAULT PRIVILEGES: by members of the roles that it is for, or by ADMIN."""
+    rights, grant = context.rights, ast.grant
+    kind = ObjectKind(grant.kind.lower())
+    if kind is ObjectKind.SCHEMA and grant.objects:
+        raise PalimpsestError(
+            Code.GRANT, "a schema lies in no schema", advice="leave IN SCHEMA out"
+        )
+    owners = [find_role(name, context).id for name in ast.owners] or [context.role or PUBLIC]
+    for owner in owners:
+        if not rights.is_admin and owner not in rights.names:
+            raise denied("to change default privileges of a role", "become a member of it first")
+    roles = [find_grantee(name, context) for name in grant.roles]
+    schemas = [schema_key(node, context).schema for node in grant.objects] or [""]
+    steps: list[Step] = []
+    for owner in owners:
+        for schema in schemas:
+            key = default_key(kind, owner, schema)
+            wanted = list(_named_privileges(grant, ObjectKey(kind), None, None))
+            known = rights.access_of(key)
+            if grant.revokes:
+                grants = _revoked(grant, known.grants, roles, wanted, PUBLIC)
+            else:
+                grants = _granted(known.grants, roles, wanted, grant.with_option, PUBLIC)
+            if grants != known.grants:
+                steps.append(Change(PutAccess(replace(known, grants=grants))))
+    return ddl_plan(steps, "ALTER DEFAULT PRIVILEGES")
 
 
 def rewrite_change_owner(ast: ChangeOwner, context: RewriteContext) -> StatementPlan:

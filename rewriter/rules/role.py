@@ -27,6 +27,7 @@ from rewriter.definitions.new_relations import ddl_plan
 from rewriter.statements.access import AlterRole, CreateRole, DropRoles, GrantRoles, RoleOptions
 
 _RESERVED = frozenset({"public", "none", "current_user", "current_role", "session_user"})
+_NUMBERED = frozenset({ObjectKind.TABLE, ObjectKind.SEQUENCE})
 _ASK = "ask somebody who holds ADMIN"
 
 
@@ -91,14 +92,16 @@ def rewrite_drop_roles(ast: DropRoles, context: RewriteContext) -> StatementPlan
                 advice="drop it from a session of another role",
             )
         named = [a.key for a in access.named_by(role.id)]
-        tables = {t.id for t in context.catalog.tables()}
-        left = [k for k in named if k.kind is not ObjectKind.TABLE or k.id in tables]
+        # What is known of dropped ones stays, by numbers that nothing else gets.
+        there = {(ObjectKind.TABLE, t.id) for t in context.catalog.tables()}
+        there |= {(ObjectKind.SEQUENCE, s.id) for s in context.catalog.sequences.values()}
+        left = [k for k in named if k.kind not in _NUMBERED or (k.kind, k.id) in there]
         if left:
             raise PalimpsestError(
                 Code.DEPENDENT_OBJECTS,
                 f"role {role.name} cannot be dropped: it owns or has privileges on"
                 f" {len(left)} object{'s' if len(left) > 1 else ''}",
-                advice="REVOKE them, and give what it owns to others: ALTER .. OWNER TO",
+                advice=f"REASSIGN OWNED BY {role.name} TO another, then DROP OWNED BY {role.name}",
             )
         steps.append(Change(DropRole(role.id)))
     return ddl_plan(steps, "DROP ROLE")

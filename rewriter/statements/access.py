@@ -87,6 +87,26 @@ class ReassignOwned:
 
 
 @dataclass(frozen=True, slots=True)
+class DropOwned:
+    """DROP OWNED BY role, .. [CASCADE | RESTRICT]."""
+
+    roles: tuple[str, ...]
+    cascade: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AlterDefaultPrivileges:
+    """ALTER DEFAULT PRIVILEGES [FOR ROLE role, ..] [IN SCHEMA schema, ..] grant.
+
+    The schemas are the objects of ``grant``, whose kind is that of what will be made. Without
+    ``owners`` it is about what the client itself makes.
+    """
+
+    grant: GrantPrivileges
+    owners: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class SetTablePolicy:
     """ALTER TABLE t [ALTER COLUMN c] SET ROW | MASKING POLICY (..); without a value DROP."""
 
@@ -123,6 +143,8 @@ OfAccess = (
     | GrantPrivileges
     | ChangeOwner
     | ReassignOwned
+    | DropOwned
+    | AlterDefaultPrivileges
     | SetTablePolicy
     | SetTags
     | SetTagPolicy

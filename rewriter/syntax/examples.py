@@ -181,6 +181,9 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "REVOKE GRANT OPTION FOR SELECT ON t FROM PUBLIC",
         "ALTER TABLE t OWNER TO ann",
         "REASSIGN OWNED BY ann TO bob",
+        "DROP OWNED BY ann, bob CASCADE",
+        "ALTER DEFAULT PRIVILEGES FOR ROLE ann IN SCHEMA main GRANT SELECT ON TABLES TO bob",
+        "ALTER DEFAULT PRIVILEGES REVOKE ALL ON SEQUENCES FROM bob",
         "SET ROLE ann",
     ),
     "ROW POLICY": _each(

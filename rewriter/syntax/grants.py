@@ -4,6 +4,9 @@ GRANT privilege [(column, ..)], .. | ALL [PRIVILEGES] ON [TABLE] name, .. | SEQU
     | SCHEMA name, .. | ALL TABLES IN SCHEMA name, .. | ALL SEQUENCES IN SCHEMA name, ..
     | DATABASE name | TAG name, .. | SYSTEM TO role, .. [WITH GRANT OPTION]
 REVOKE [GRANT OPTION FOR] .. FROM role, .. [CASCADE | RESTRICT]
+ALTER DEFAULT PRIVILEGES [FOR ROLE | USER role, ..] [IN SCHEMA name, ..]
+    GRANT privilege, .. | ALL ON TABLES | SEQUENCES | SCHEMAS TO role, .. [WITH GRANT OPTION]
+    | REVOKE [GRANT OPTION FOR] .. FROM role, .. [CASCADE | RESTRICT]
 GRANT role, .. TO role, .. [WITH ADMIN OPTION];  REVOKE [ADMIN OPTION FOR] role, .. FROM role, ..
 """
 
@@ -12,11 +15,17 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from rewriter.statements.access import GrantPrivileges, GrantRoles, OfAccess
+from rewriter.statements.access import (
+    AlterDefaultPrivileges,
+    GrantPrivileges,
+    GrantRoles,
+    OfAccess,
+)
 from rewriter.syntax.roles import role_name, role_names
 from rewriter.syntax.token_reader import Parse, TokenReader
 
 _ADVICE = "see docs/roles.md for the form of the statement"
+_KINDS_MADE = {"TABLES": "TABLE", "SEQUENCES": "SEQUENCE", "SCHEMAS": "SCHEMA"}
 
 
 def recognise_grant(tokens: list[Token], parse: Parse) -> OfAccess:
@@ -29,15 +38,50 @@ def recognise_grant(tokens: list[Token], parse: Parse) -> OfAccess:
     privileges = _privileges(reader)
     if not reader.takes("ON"):
         raise reader.error("ON and what the privileges are for was expected")
-    kind, objects = _objects(reader)
+    return _granted(reader, privileges, _objects(reader), revokes, only_option)
+
+
+def recognise_default_privileges(
+    tokens: list[Token], parse: Parse
+) -> AlterDefaultPrivileges | None:
+    """ALTER DEFAULT PRIVILEGES, None for another ALTER; raises SYNTAX for what is no form of it."""
+    reader = TokenReader(tokens, parse, 1, _ADVICE)
+    if not reader.takes("DEFAULT", "PRIVILEGES"):
+        return None
+    owners: tuple[str, ...] = ()
+    schemas: tuple[exp.Table, ...] = ()
+    if reader.takes("FOR", "ROLE") or reader.takes("FOR", "USER"):
+        owners = role_names(reader)
+    if reader.takes("IN", "SCHEMA"):
+        schemas = _names(reader)
+    revokes = not reader.takes("GRANT")
+    if revokes and not reader.takes("REVOKE"):
+        raise reader.error("GRANT or REVOKE was expected")
+    only_option = revokes and reader.takes("GRANT", "OPTION", "FOR")
+    privileges = _privileges(reader)
+    if not reader.takes("ON"):
+        raise reader.error("ON and a kind of objects was expected")
+    kind = reader.word().upper()
+    if kind not in _KINDS_MADE:
+        reader.place -= 1
+        raise reader.error(f"{', '.join(_KINDS_MADE)} was expected: others have no privileges,")
+    granted = _granted(reader, privileges, (_KINDS_MADE[kind], schemas), revokes, only_option)
+    return AlterDefaultPrivileges(granted, owners)
+
+
+def _granted(
+    reader: TokenReader,
+    privileges: tuple[tuple[str, tuple[str, ...]], ...],
+    on: tuple[str, tuple[exp.Table, ...]],
+    revokes: bool,
+    only_option: bool,
+) -> GrantPrivileges:
     roles = _grantees(reader, revokes)
     with_option = not revokes and reader.takes("WITH", "GRANT", "OPTION")
     cascade = revokes and reader.takes("CASCADE")
     _ = cascade or reader.takes("RESTRICT")
     reader.ends("nothing else stands behind the roles")
-    return GrantPrivileges(
-        privileges, kind, objects, roles, with_option, revokes, only_option, cascade
-    )
+    return GrantPrivileges(privileges, *on, roles, with_option, revokes, only_option, cascade)
 
 
 def _roles(reader: TokenReader, revokes: bool) -> GrantRoles:

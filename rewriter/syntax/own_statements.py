@@ -33,7 +33,7 @@ from rewriter.syntax.blame import recognise_blame
 from rewriter.syntax.clause_order import aliases_last
 from rewriter.syntax.constraints import set_constraints
 from rewriter.syntax.erase import recognise_erase
-from rewriter.syntax.grants import recognise_grant
+from rewriter.syntax.grants import recognise_default_privileges, recognise_grant
 from rewriter.syntax.macro import recognise_macro
 from rewriter.syntax.materialized import recognise_materialized
 from rewriter.syntax.prepared import deallocate, execute, parsed_arguments
@@ -289,7 +289,8 @@ def _call(tokens: list[Token], parse: ParseTokens) -> Statement | None:
 
 
 def _alter(tokens: list[Token], parse: ParseTokens) -> Statement | None:
-    found = _definition(tokens, parse) or recognise_table_policy(tokens, parse)
+    found = recognise_default_privileges(tokens, parse) or _definition(tokens, parse)
+    found = found or recognise_table_policy(tokens, parse)
     found = found or recognise_tags(tokens, parse)
     return found or recognise_alter(tokens, parse)
 

@@ -6,6 +6,7 @@ DROP ROLE | USER | GROUP [IF EXISTS] name, ..
 options: [NO]LOGIN, [NO]SUPERUSER, [NO]INHERIT, [NO]CREATEROLE, [ENCRYPTED] PASSWORD 'text' | NULL,
     VALID UNTIL 'moment', CONNECTION LIMIT n, IN ROLE name, .., ROLE name, .., ADMIN name, ..
 ALTER TABLE | VIEW | SEQUENCE | SCHEMA [IF EXISTS] name OWNER TO role
+REASSIGN OWNED BY role, .. TO role;  DROP OWNED BY role, .. [CASCADE | RESTRICT]
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from rewriter.statements.access import (
     AlterRole,
     ChangeOwner,
     CreateRole,
+    DropOwned,
     DropRoles,
     OfAccess,
     ReassignOwned,
@@ -62,6 +64,8 @@ def recognise_role(tokens: list[Token], parse: Parse) -> OfAccess | None:
                 names = role_names(reader)
                 reader.ends("DROP ROLE takes names")
                 return DropRoles(names, exists)
+    if (verb, kind) == ("DROP", "OWNED"):
+        return _drop_owned(reader)
     if verb == "ALTER" and kind in _OWNED:
         return _owner(kind, reader)
     return None
@@ -78,6 +82,16 @@ def recognise_reassign(tokens: list[Token], parse: Parse) -> ReassignOwned:
     found = ReassignOwned(roles, role_name(reader))
     reader.ends("nothing else stands behind the role")
     return found
+
+
+def _drop_owned(reader: TokenReader) -> DropOwned:
+    if not reader.takes("BY"):
+        raise reader.error("BY and roles were expected")
+    roles = role_names(reader)
+    cascade = reader.takes("CASCADE")
+    _ = cascade or reader.takes("RESTRICT")
+    reader.ends("nothing else stands behind the roles")
+    return DropOwned(roles, cascade)
 
 
 def _owner(kind: str, reader: TokenReader) -> ChangeOwner | None:

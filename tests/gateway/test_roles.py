@@ -397,3 +397,107 @@ def test_what_a_role_owns_goes_to_another(con: Connection) -> None:
     con.execute("SET ROLE three")
     assert con.execute("SELECT k FROM theirs.x").fetchall() == [(1,)]
     con.execute("RESET ROLE")
+
+
+def test_what_will_be_made_is_granted_before(con: Connection) -> None:
+    for sql in (
+        "CREATE ROLE maker",
+        "CREATE ROLE reader",
+        "CREATE SCHEMA mine",
+        "GRANT USAGE, CREATE ON SCHEMA mine TO maker, reader",
+        "ALTER DEFAULT PRIVILEGES FOR ROLE maker GRANT SELECT ON TABLES TO reader",
+        "ALTER DEFAULT PRIVILEGES FOR ROLE maker IN SCHEMA mine GRANT INSERT ON TABLES TO reader",
+        "ALTER DEFAULT PRIVILEGES FOR ROLE maker GRANT USAGE ON SEQUENCES TO PUBLIC",
+    ):
+        con.execute(sql)
+    for sql in (
+        "CREATE TABLE mine.a (k INTEGER PRIMARY KEY)",
+        "CREATE VIEW mine.b AS SELECT k FROM mine.a",
+        "CREATE SEQUENCE mine.c",
+    ):
+        assert _as(con, "maker", sql) == ""
+    assert _as(con, "reader", "INSERT INTO mine.a VALUES (nextval('mine.c'))") == ""
+    assert _as(con, "reader", "SELECT * FROM mine.b") == ""
+    assert _as(con, "reader", "DELETE FROM mine.a") == "42501"
+    stranger = "ALTER DEFAULT PRIVILEGES FOR ROLE maker GRANT SELECT ON TABLES TO reader"
+    assert _as(con, "reader", stranger) == "42501"
+    revoke = "ALTER DEFAULT PRIVILEGES REVOKE SELECT ON TABLES FROM reader"
+    assert _as(con, "maker", revoke) == ""
+    assert _as(con, "maker", "CREATE TABLE mine.d (k INTEGER PRIMARY KEY)") == ""
+    assert _as(con, "reader", "SELECT * FROM mine.a") == "", "what was granted stays"
+    assert _as(con, "reader", "SELECT * FROM mine.d") == "42501"
+    assert _as(con, "reader", "INSERT INTO mine.d VALUES (1)") == ""
+    shown = con.execute(
+        "SELECT kind, schema, name, grantee, privilege FROM system.privileges"
+        " WHERE kind LIKE 'new %' ORDER BY ALL"
+    ).fetchall()
+    assert shown == [
+        ("new sequence", None, "maker", "PUBLIC", "USAGE"),
+        ("new table", "mine", "maker", "reader", "INSERT"),
+    ]
+    con.execute("DROP SCHEMA mine CASCADE")
+    con.execute("CREATE SCHEMA mine")
+    con.execute("GRANT USAGE, CREATE ON SCHEMA mine TO maker, reader")
+    assert _as(con, "maker", "CREATE TABLE mine.a (k INTEGER PRIMARY KEY)") == ""
+    assert _as(con, "reader", "INSERT INTO mine.a VALUES (1)") == "42P01"
+    assert _state(con, "DROP ROLE maker") == "2BP01"
+
+
+@pytest.mark.parametrize(
+    ("sql", "state"),
+    [
+        ("ALTER DEFAULT PRIVILEGES GRANT USAGE ON TABLES TO ann", "0LP01"),
+        ("ALTER DEFAULT PRIVILEGES IN SCHEMA main GRANT USAGE ON SCHEMAS TO ann", "0LP01"),
+        ("ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO ann", "42601"),
+        ("ALTER DEFAULT PRIVILEGES GRANT SELECT (k) ON TABLES TO ann", "0LP01"),
+        ("ALTER DEFAULT PRIVILEGES FOR ROLE nobody GRANT SELECT ON TABLES TO ann", "42704"),
+        ("ALTER DEFAULT PRIVILEGES IN SCHEMA nowhere GRANT SELECT ON TABLES TO ann", "3F000"),
+        ("DROP OWNED BY nobody", "42704"),
+        ("DROP OWNED ann", "42601"),
+    ],
+)
+def test_what_is_no_default_privilege_is_refused(con: Connection, sql: str, state: str) -> None:
+    assert _state(con, sql) == state
+
+
+def test_what_a_role_owns_is_dropped_with_what_it_was_granted(con: Connection) -> None:
+    for sql in (
+        "CREATE ROLE one",
+        "CREATE ROLE two",
+        "CREATE SCHEMA theirs",
+        "ALTER SCHEMA theirs OWNER TO one",
+        "CREATE SEQUENCE theirs.ids",
+        "ALTER SEQUENCE theirs.ids OWNER TO one",
+        "CREATE TABLE theirs.x (k INTEGER PRIMARY KEY)",
+        "INSERT INTO theirs.x VALUES (1)",
+        "ALTER TABLE theirs.x OWNER TO one",
+        "CREATE TABLE kept (k INTEGER DEFAULT nextval('theirs.ids'), v INTEGER)",
+        "CREATE TABLE child (k INTEGER PRIMARY KEY, x INTEGER REFERENCES theirs.x)",
+        "GRANT SELECT ON kept TO one WITH GRANT OPTION",
+        "ALTER DEFAULT PRIVILEGES FOR ROLE one GRANT SELECT ON TABLES TO two",
+    ):
+        con.execute(sql)
+    con.execute("SET ROLE one")
+    con.execute("GRANT SELECT ON kept TO two")
+    con.execute("RESET ROLE")
+    assert _as(con, "two", "DROP OWNED BY one") == "42501"
+    assert _state(con, "DROP OWNED BY one") == "2BP01", "child refers to x"
+    con.execute("DROP TABLE child")
+    assert _state(con, "DROP OWNED BY one") == "2BP01", "a default uses the sequence"
+    con.execute("CREATE TABLE theirs.other (k INTEGER)")
+    assert _state(con, "DROP OWNED BY one RESTRICT") == "2BP01"
+    con.execute("BEGIN")
+    con.execute("DROP OWNED BY one CASCADE")
+    assert _state(con, "SELECT * FROM theirs.x") in {"42P01", "3F000"}
+    con.execute("ROLLBACK")
+    assert con.execute("SELECT * FROM theirs.x").fetchall() == [(1,)]
+    con.execute("DROP OWNED BY one CASCADE")
+    for gone in ("theirs.x", "theirs.other"):
+        assert _state(con, f"SELECT * FROM {gone}") in {"42P01", "3F000"}
+    con.execute("INSERT INTO kept (v) VALUES (5)")
+    assert con.execute("SELECT * FROM kept").fetchall() == [(None, 5)]
+    assert _as(con, "two", "SELECT * FROM kept") == "42P01"
+    con.execute("DROP ROLE one")
+    con.execute("CREATE SCHEMA theirs")
+    con.execute("UNDROP TABLE theirs.x")
+    assert con.execute("SELECT * FROM theirs.x").fetchall() == [(1,)]

@@ -29,6 +29,12 @@ SETUP = (
     "GRANT USAGE ON SEQUENCE ids TO ann",
     "GRANT USAGE, CREATE ON SCHEMA hr TO staff",
     "ALTER TABLE u OWNER TO boss",
+    "ALTER DEFAULT PRIVILEGES FOR ROLE boss GRANT SELECT, INSERT ON TABLES TO staff",
+    "ALTER DEFAULT PRIVILEGES FOR ROLE boss IN SCHEMA hr GRANT SELECT ON TABLES TO ann, PUBLIC",
+    "ALTER DEFAULT PRIVILEGES FOR ROLE boss GRANT USAGE ON SEQUENCES TO ann WITH GRANT OPTION",
+    "ALTER DEFAULT PRIVILEGES FOR ROLE boss GRANT USAGE ON SCHEMAS TO staff",
+    "ALTER DEFAULT PRIVILEGES FOR ROLE staff GRANT USAGE ON SEQUENCES TO ann",
+    "ALTER DEFAULT PRIVILEGES FOR ROLE staff REVOKE USAGE ON SEQUENCES FROM ann",
 )  # fmt: skip
 QUERIES = (
     (
@@ -100,6 +106,27 @@ def test_access_lists_have_postgresqls_form(pair: tuple[Server, str]) -> None:
     assert _lists(server.dsn) == _lists(place)
 
 
+def _defaults(where: str) -> list[tuple[object, ...]]:
+    query = (
+        "SELECT pg_catalog.pg_get_userbyid(d.defaclrole), n.nspname, d.defaclobjtype,"
+        " d.defaclacl::text[] FROM pg_catalog.pg_default_acl d"
+        " LEFT JOIN pg_catalog.pg_namespace n ON n.oid = d.defaclnamespace ORDER BY 1, 2, 3"
+    )
+    with psycopg.connect(where) as con:
+        found = con.execute(query).fetchall()
+    return [
+        (*parts, sorted(i.replace("arwdDxt", "arwdDx").replace("rwU", "Urw") for i in items))
+        for *parts, items in found
+    ]
+
+
+def test_default_privileges_are_listed_as_by_postgresql(pair: tuple[Server, str]) -> None:
+    server, place = pair
+    ours = _defaults(server.dsn)
+    assert len(ours) == 4
+    assert ours == _defaults(place)
+
+
 @pytest.mark.parametrize(
     ("command", "shown"),
     [
@@ -107,6 +134,7 @@ def test_access_lists_have_postgresqls_form(pair: tuple[Server, str]) -> None:
         (r"\dp", ["staff=a*r*/me", "=r/me", "ann=rw/boss", "=rw/boss"]),
         (r"\z t", ["staff=a*r*/me"]),
         (r"\dn+", ["staff=UC/me"]),
+        (r"\ddp", ["boss", "sequence", "ann=U*/boss", "=r/boss", "staff=ar/boss"]),
     ],
 )
 def test_psql_shows_them(pair: tuple[Server, str], command: str, shown: list[str]) -> None:

@@ -79,6 +79,7 @@ class AccessContents:
             for other in self._access.member_of(i, inherited=False) - {PUBLIC}
         ]
         rows["granted"] = list(self._granted())
+        rows["pg_default_acl"] = list(self._defaults())
         self._add_lists(rows)
 
     def _objects(self) -> Iterator[tuple[ObjectKey, int, dict[str, int]]]:
@@ -142,14 +143,37 @@ class AccessContents:
         for row in rows.get("pg_attribute", ()):
             row["attacl"] = columns.get((row["attrelid"], row["attnum"]))
 
+    def _defaults(self) -> Iterator[Row]:
+        """What is granted on objects that will be made; as in PostgreSQL, with what owners have."""
+        found = (a for a in self._access.objects.values() if a.key.kind is ObjectKind.DEFAULT)
+        for place, known in enumerate(found):
+            key, owner = known.key, known.key.id or None
+            if not known.grants:
+                continue
+            items = self._items(list(known.grants), owner)
+            if not key.schema:
+                items.insert(0, self._of_owner(ObjectKind(key.name), owner))
+            schema = self._catalog.schemas.get(key.schema)
+            yield {
+                "oid": _FIRST_DEFAULT + place,
+                "defaclrole": numbering.OWNER if owner is None else role_oid(owner),
+                "defaclnamespace": numbering.schema_oid(schema, self._catalog) if schema else 0,
+                "defaclobjtype": _MADE_LETTERS[key.name],
+                "defaclacl": items,
+            }
+
+    def _of_owner(self, kind: ObjectKind, owner: int | None) -> str:
+        name = self._name(owner)
+        own = "".join(sorted((_LETTERS[p] for p in STANDARD[kind]), key=_ORDER.index))
+        return f"{name}={own}/{name}"
+
     def _list(self, known: ObjectAccess) -> list[str] | None:
         """The access list of an object; None where nothing was ever granted."""
         grants = [g for g in known.grants if not g.column]
         if not grants:
             return None
-        owner = self._name(known.owner)
-        own = "".join(sorted((_LETTERS[p] for p in STANDARD[known.key.kind]), key=_ORDER.index))
-        return [f"{owner}={own}/{owner}", *self._items(grants, known.owner)]
+        own = self._of_owner(known.key.kind, known.owner)
+        return [own, *self._items(grants, known.owner)]
 
     def _items(self, grants: list[PrivilegeGrant], owner: int | None) -> list[str]:
         found: dict[tuple[int, int], list[PrivilegeGrant]] = {}
@@ -174,6 +198,8 @@ def role_oid(role: int) -> int:
 
 
 _FIRST_ROLE = 2_000_000_000
+_FIRST_DEFAULT = 1_900_000_000
+_MADE_LETTERS = {"table": "r", "sequence": "S", "schema": "n"}
 
 
 def _role_row(oid: int, role: Role | None, name: str) -> Row:

@@ -156,3 +156,23 @@ def test_files_are_of_whoever_runs_the_gateway(con: Connection, tmp_path: Path) 
     assert con.execute(f"COPY t FROM '{given}'").rowcount == 1
     con.execute(f"COPY t TO '{written}'")
     assert len(written.read_text().splitlines()) == 3
+
+
+def test_default_privileges_and_drop_owned(con: Connection) -> None:
+    for sql in (
+        "GRANT CREATE ON SYSTEM TO ann",
+        "ALTER DEFAULT PRIVILEGES FOR ROLE ann GRANT SELECT ON TABLES TO bob",
+        "SET ROLE ann",
+        "CREATE SCHEMA hers",
+        "CREATE TABLE hers.x (k INTEGER PRIMARY KEY)",
+        "GRANT USAGE ON SCHEMA hers TO bob",
+        "SET ROLE bob",
+        "SELECT * FROM hers.x",
+        "RESET ROLE",
+        "DROP OWNED BY ann",
+        "DROP ROLE ann",
+    ):
+        con.execute(sql)
+    assert _state(con, "SELECT * FROM hers.x") in {"42P01", "3F000"}
+    actions = [e.object for e in con.client_session.perform(audit_entries)]
+    assert "new tables made by ann" in actions
