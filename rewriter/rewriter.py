@@ -13,7 +13,7 @@ from typing import Any
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import StatementPlan
+from journal.model.plan import Change, StatementPlan
 from journal.model.trees import copy_tree
 from rewriter.checks.allowed import check_allowed
 from rewriter.checks.invariants import check_plan
@@ -22,6 +22,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.macros import expand_macros
 from rewriter.definitions.sequences import name_owned
 from rewriter.definitions.user_types import expand_types
+from rewriter.lineage.inherited_tags import trace_writes, with_inherited_tags
 from rewriter.name_resolution import position_of
 from rewriter.point_plans import point_insert, point_plan
 from rewriter.query_settings import apply_settings
@@ -150,7 +151,8 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
             if plain is not None:
                 return plain
             plan = rewrite(copy_tree(ast), context)
-            return replace(plan, plain=point_plan(ast, context)) if context.from_cache else plan
+            is_short = context.from_cache and not any(isinstance(s, Change) for s in plan.steps)
+            return replace(plan, plain=point_plan(ast, context)) if is_short else plan
         case Explain(inner):
             explained = _plan_of(inner, context)
             return replace(explained, tag="EXPLAIN", bounded=False)
@@ -242,15 +244,16 @@ def rewrite(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     type_enum_values(ast, context)
     if kind not in {"VIEW", "MATERIALIZED VIEW"}:
         expand_types(ast, context)
+    traced = trace_writes(ast, context)
     if has_modifying_ctes(ast):
         plan = _finished(rewrite_parts(ast, context), context)
         check_plan(plan, context)
-        return plan
+        return with_inherited_tags(plan, traced, context)
     for node_type, wanted, rule in RULES:
         if isinstance(ast, node_type) and wanted == kind:
             plan = _finished(rule(ast, context), context)
             check_plan(plan, context)
-            return plan
+            return with_inherited_tags(plan, traced, context)
     name = " ".join([ast.key.upper(), kind]).strip()
     raise PalimpsestError(
         Code.NOT_SUPPORTED,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from gateway.system_views.source import SystemViewSource, tables_of
+from gateway.system_views.source import SystemViewSource, relations_of
 from journal.model.access import TableTag
-from journal.model.schema import CatalogSnapshot, Table, fold, relation_key
+from journal.model.schema import CatalogSnapshot, Relation, Table, fold, relation_key
+from rewriter.context import RewriteContext, TableScanInfo
+from rewriter.lineage.inherited_tags import WHOLE, TagReader
 
 COLUMNS = "schema table column tag kind origin path"
 Row = tuple[Any, ...]
@@ -16,17 +18,51 @@ _Place = tuple[int, str]
 
 
 def tag_rows(seen: SystemViewSource) -> Iterator[Row]:
-    """Each tag of a table or column; of inherited ones where they were set, and the path here."""
-    access = seen.rights.access
-    for table in tables_of(seen):
-        for one in sorted(access.of(relation_key(table)).tags, key=lambda t: (t.column, t.tag)):
-            name = _column_name(table, one.column)
-            if one.column and name is None:
-                continue  # The column was dropped; its past keeps the tag.
-            places = _path_to((table.id, one.column), one, seen.catalog)
-            path = [_place_name(place, seen.catalog) for place in places]
-            kind = "inherited" if one.source else "set"
-            yield (table.name.schema, table.name.name, name, one.tag, kind, path[0], path)
+    """Each tag of a table, view or column; of inherited ones where they were set, and the path."""
+    for relation in relations_of(seen):
+        if isinstance(relation, Table) and relation.materialized is None:
+            yield from _of_table(relation, seen)
+        else:
+            yield from _of_view(relation, seen)
+
+
+def _of_table(table: Table, seen: SystemViewSource) -> Iterator[Row]:
+    tags = seen.rights.access.of(relation_key(table)).tags
+    for one in sorted(tags, key=lambda t: (t.column, t.tag)):
+        name = _column_name(table, one.column)
+        if one.column and name is None:
+            continue  # The column was dropped; its past keeps the tag.
+        places = _path_to((table.id, one.column), one, seen.catalog)
+        path = [_place_name(place, seen.catalog) for place in places]
+        kind = "inherited" if one.source else "set"
+        yield (table.name.schema, table.name.name, name, one.tag, kind, path[0], path)
+
+
+def _of_view(view: Relation, seen: SystemViewSource) -> Iterator[Row]:
+    """A view has the tags of the columns that it shows, as of now."""
+    if not any(access.tags for access in seen.rights.access.objects.values()):
+        return
+    reader = TagReader(RewriteContext(seen.catalog, _no_scan_info))
+    names = {fold(name): name for name in _names_of(view)}
+    for folded, source in sorted(reader.tags_of_view(view)):
+        name = None if folded == WHOLE else names.get(folded, folded)
+        table = seen.catalog.by_id(source.table_id)
+        tags = () if table is None else seen.rights.access.of(relation_key(table)).tags
+        same = [t for t in tags if fold(t.tag) == fold(source.tag)]
+        same = [t for t in same if t.column in ("", source.column)]
+        places = _path_to((source.table_id, source.column), same[0], seen.catalog)
+        path = [_place_name(place, seen.catalog) for place in places]
+        path.append(str(view.name) if name is None else f"{view.name}.{name}")
+        row = (view.name.schema, view.name.name, name, source.tag, "inherited")
+        yield (*row, path[0], path)
+
+
+def _names_of(view: Relation) -> list[str]:
+    return [c.name for c in view.columns] if isinstance(view, Table) else list(view.columns)
+
+
+def _no_scan_info(table_id: int) -> TableScanInfo:
+    raise AssertionError(table_id)  # Reading a definition reads no rows.
 
 
 def _path_to(place: _Place, found: TableTag, catalog: CatalogSnapshot) -> list[_Place]:
@@ -49,7 +85,7 @@ def _path_to(place: _Place, found: TableTag, catalog: CatalogSnapshot) -> list[_
 def _place_name(place: _Place, catalog: CatalogSnapshot) -> str:
     table = catalog.by_id(place[0])
     if table is None:
-        return f"dropped table {place[0]}"
+        return f"table {place[0]}"  # It was dropped, or the role does not see it.
     name = _column_name(table, place[1])
     return str(table.name) if not place[1] else f"{table.name}.{name or place[1]}"
 

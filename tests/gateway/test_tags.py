@@ -83,3 +83,20 @@ def test_tags_outlive_the_process_and_names(tmp_path: Path) -> None:
     con.execute("SET ROLE ann")
     assert _rows(con, "SELECT address FROM u") == [("x",), ("x",)]
     con.close()
+
+
+def test_whole_rows_and_patterns_have_all_tags(tmp_path: Path) -> None:
+    con = _filled(tmp_path)
+    con.execute("ALTER TABLE t ALTER mail SET TAG (PII)")
+    con.execute("ALTER TABLE t ALTER pay SET TAG (salary)")
+    for name, outputs in (
+        ("a", "t AS whole"),
+        ("b", "COLUMNS('ma.*')"),
+        ("c", "struct_pack(x := t)"),
+    ):
+        con.execute(f"CREATE TABLE {name} AS SELECT {outputs} FROM t")
+        query = f"SELECT tag FROM system.tags WHERE \"table\" = '{name}'"
+        assert _rows(con, query) == [("PII",), ("salary",)]
+    con.execute("CREATE TABLE d AS SELECT {'m': mail} AS s FROM t")
+    assert _rows(con, "SELECT tag FROM system.tags WHERE \"table\" = 'd'") == [("PII",)]
+    con.close()
