@@ -187,7 +187,8 @@ def _hand_out(
         counts = sum((RowCounts(**r["counts"]) for r in results if r["counts"]), RowCounts())
         journal.staged.update(f.path for f in files)
         rows = StagedRows(files, fields_of(sides.table), counts)
-        begun.record(StatementWrites(version, ((sides.table.id, rows),), (), digest(parsed)))
+        text = digest(parsed, asked.dialect)
+        begun.record(StatementWrites(version, ((sides.table.id, rows),), (), text))
     return sum(int(r["rows"]) for r in results)
 
 

@@ -222,7 +222,8 @@ def _record_rows(
     request: StatementRequest,
 ) -> None:
     held = plain_rows.in_memory(table, rows)
-    transaction.record(StatementWrites(version, ((table.id, held),), (), digest(request.parsed)))
+    text = digest(request.parsed, request.dialect)
+    transaction.record(StatementWrites(version, ((table.id, held),), (), text))
 
 
 def _assigned_values(

@@ -189,7 +189,7 @@ class InlineForm:
         with call.cancellation.watching(statement.session):
             outcome = run_steps(self.journal, statement, plan, run, request)
         if run.appended:
-            statement.commit(run, digest(request.parsed), self.author)
+            statement.commit(run, digest(request.parsed, request.dialect), self.author)
         return outcome
 
     def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
 
+from gateway.activity.statement_text import READ_MAX, shape_digest, without_literals
 from gateway.config import Settings
 from rewriter.context import PlanForm
 from rewriter.statement import Explain
@@ -42,6 +43,14 @@ class StatementRequest:
         return self if form is self.form else replace(self, form=form)
 
 
-def digest(parsed: Parsed) -> str:
-    """The digest of a statement for ``system.transactions``."""
-    return hashlib.sha256(parsed.text.encode()).hexdigest()[:16]
+def digest(parsed: Parsed, dialect: str) -> str:
+    """The digest of a statement for ``system.transactions``: that of ``system.statements``.
+
+    It has nothing of the values in the text, so that nobody can try out what they were.
+    """
+    return _digest(parsed.text[:READ_MAX], dialect)
+
+
+@lru_cache(maxsize=1024)
+def _digest(text: str, dialect: str) -> str:
+    return shape_digest(without_literals(text, dialect))

@@ -54,7 +54,7 @@ def run_steps(
 def record_writes(statement: OpenStatement, run: StatementRun, request: StatementRequest) -> None:
     """Add the writes of a statement to its transaction."""
     if run.rows or run.changes:
-        rows, text = tuple(run.rows), digest(request.parsed)
+        rows, text = tuple(run.rows), digest(request.parsed, request.dialect)
         catalog = statement.transaction.catalog
         changes = with_owners(run.changes, catalog, request.settings.role)
         statement.transaction.record(StatementWrites(run.version, rows, changes, text))

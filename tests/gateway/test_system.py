@@ -241,3 +241,17 @@ def test_transactions_are_those_of_the_snapshot(tmp_path: Path) -> None:
         assert rows(reader, "SELECT count(*) FROM t") == [(0,)]
         reader.execute("COMMIT")
         assert rows(reader, ask) > before
+
+
+def test_commits_join_the_statements_that_made_them() -> None:
+    with gateway.connect("palimpsest://", autocommit=True) as con:
+        con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, a VARCHAR)")
+        con.execute("INSERT INTO t VALUES (1, 'secret'), (2, 'x')")
+        con.execute("UPDATE t SET a = 'other' WHERE k = 1")
+        con.execute("UPDATE t SET a = 'third'  WHERE k = 2")
+        found = con.execute(
+            "SELECT DISTINCT b.k, s.statement FROM table_blame('t') AS b"
+            " JOIN system.statements AS s ON s.digest = b.statement_digest ORDER BY b.k"
+        )
+        text = "UPDATE t SET a = ? WHERE k = ?"
+        assert found.fetchall() == [(1, text), (2, text)]
