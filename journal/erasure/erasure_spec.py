@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from journal.erasure.requests import ErasureRequest
 from journal.erasure.scope import load_scope
+from journal.erasure.tagged_copies import Sought, told_copies
 from journal.identity.descriptor import EVERY_ROW, DescriptorEntry, ever_described
 from journal.model.dependents import Dependents
 from journal.model.errors import Code, PalimpsestError
@@ -131,7 +132,24 @@ def aims(session: StoreSession, state: JournalState, wanted: ErasureSpec) -> lis
             advice="onboard one: ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'email LOWER')",
         )
     touched = _with_children(state, {a.table.id for a in reached})
-    return [_with_source(aim, touched, scope.why_not(aim.table.name)) for aim in found]
+    sought = {a.table.id: _looked_at(a, wanted) for a in reached}
+    found = [_with_source(aim, touched, scope.why_not(aim.table.name)) for aim in found]
+    return [_with_copies(aim, sought, state) for aim in found]
+
+
+def _looked_at(aim: TargetTable, wanted: ErasureSpec) -> frozenset[str] | None:
+    """The columns that people are looked for by; None where rows are, whatever they hold."""
+    if wanted.rows:
+        return None
+    return frozenset(i.path.root for i in aim.identities if i.type in wanted.subjects)
+
+
+def _with_copies(aim: TargetTable, sought: Sought, state: JournalState) -> TargetTable:
+    """A table that is not searched, with a word on what it may hold all the same."""
+    if aim.why_not is None or aim.table.materialized is not None:
+        return aim
+    copies = told_copies(aim.table, sought, state.catalog)
+    return replace(aim, why_not=f"{aim.why_not}; {copies}") if copies else aim
 
 
 def _with_children(state: JournalState, table_ids: Iterable[int]) -> set[int]:

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from gateway.dbapi.connection import Connection
+from gateway.procedures.erasure_program import erasure_of
 from gateway.procedures.requests import audit_entries
+from journal.erasure.erasure_spec import ErasureSpec
 from tests.support.stores.store import Capability, Store
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.needs(Capability.ACCESS_CONTROL)]
@@ -158,3 +160,28 @@ def test_a_statement_that_fails_tags_nothing(con: Connection) -> None:
         con.execute("UPDATE people SET note = note || 'x' WHERE k = 1")
     con.execute("UPDATE people SET note = mail WHERE k = 1")
     assert _inherited(con, "people") == [("note", "PII", MAIL)]
+
+
+@pytest.mark.needs(Capability.ERASURE)
+@pytest.mark.also_on("hive")
+def test_erasures_tell_of_copies_that_they_do_not_reach(con: Connection) -> None:
+    for sql in (
+        "ALTER TABLE people SET TBLPROPERTIES ('erasure' = 'mail LOWER AS email')",
+        "ALTER TABLE people RENAME COLUMN mail TO address",
+        "CREATE TABLE copied AS SELECT k, address AS m, note AS n FROM people",
+        "INSERT INTO plain SELECT k, m, 0 FROM copied",
+        "CREATE TABLE paid AS SELECT pay FROM people",
+    ):
+        con.execute(sql)
+    wanted = ErasureSpec({"email": ["ada@x"]})
+    why = {t.table: t.why for t in erasure_of(con.session).dry_run(wanted).targets}
+    home = con.client_session.catalog.home
+    told = f"column {{}} holds values of {home}.people.address"
+    assert told.format("m") in why[f"{home}.copied"]
+    assert told.format("a") in why[f"{home}.plain"]
+    assert "holds" not in why[f"{home}.paid"] + why[f"{home}.people"]
+    done = con.execute("ERASE FROM people WHERE k = 2")
+    names = [column[0] for column in done.description or []]
+    shown = {row[names.index("table")]: row[names.index("why")] for row in done.fetchall()}
+    assert shown[f"{home}.paid"] == f"not named; column pay holds values of {home}.people.pay"
+    assert con.execute("SELECT count(*) FROM copied").fetchone() == (2,)
