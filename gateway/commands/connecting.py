@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from gateway.config import Settings
 from gateway.dbapi.connection import Connection
 from gateway.opening.folder_urls import check_exists
 from gateway.opening.schemes import PREFIX, is_database
+from journal.model.system_user import system_user
 from rewriter.dialect_semantics import DIALECTS
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -110,14 +110,6 @@ _OPTIONS = (
 )
 
 
-def login_name() -> str | None:
-    """The name of whoever runs the process, if the system knows."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return None
-
-
 def connect(
     access: Access, command: str, *, make: bool = False, autocommit: bool = True
 ) -> Connection:
@@ -132,7 +124,7 @@ def connect(
         url,
         dialect=access.dialect,
         autocommit=autocommit,
-        user=access.user or login_name(),
+        user=access.user or system_user(),
         application=f"palimpsest {command}",
         settings=settings,
         short=command not in _LONG,

@@ -280,7 +280,8 @@ def scope(
 ) -> None:
     """Set or show which schemas and tables requests reach.
 
-    A list that you give replaces the old one; the other list stays.
+    A list that you give replaces the old one; the other list stays. A name alone means a table of
+    the home schema, or all tables of a schema.
 
     \b
     Examples:
@@ -291,9 +292,11 @@ def scope(
 
     with open_connection(access, "erase", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping():
-            found = connection.client_session.perform(
+            found, unmatched = connection.client_session.perform(
                 requests.change_scope, allow, deny, reset=reset
             )
+    for pattern in unmatched:
+        click.echo(f"WARNING: no table fits {pattern}; it is kept for later ones", err=True)
     if as_json:
         click.echo(json.dumps({"allow": found.allow, "deny": found.deny}))
     else:

@@ -16,6 +16,7 @@ from gateway.procedures.erasing import subjects_of
 from journal.files.object_storage import read_file, write_file
 from journal.model.errors import Code, PalimpsestError
 from journal.model.places import below, is_elsewhere, local_path
+from journal.model.system_user import system_user
 from journal.records.report import JobReport, Volume
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def _run(context: JobContext) -> JobReport:
     target = below(_folder(context), f"{found.table}-{context.job_id}.package")
     days = context.number("days") or _DAYS
     expires = context.moment + timedelta(days=days)
-    by = context.session.user or "somebody"
+    by = context.session.user or system_user()
     data, (found,) = collect(
         backend,
         subjects,

@@ -12,6 +12,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from gateway.jobs.context import JobContext, JobKind
+from journal.model.system_user import system_user
 from journal.records.report import JobReport, Work
 from journal.transactions.reading import committed_state
 
@@ -34,7 +35,7 @@ def _run(context: JobContext) -> JobReport:
         context.log(_remark(along))
     done = erasure_of(context.session).purge(
         lambda: nullcontext(context.engine()),
-        context.session.user or "somebody",
+        context.session.user or system_user(),
         [r.id for r in concerned],
         context.progress,
     )

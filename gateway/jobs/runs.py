@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from gateway.jobs import kinds
 from gateway.jobs.arguments import Arguments
@@ -27,12 +27,15 @@ from gateway.jobs.job_locks import ExclusiveLock, job_slot
 from gateway.jobs.orphaned_runs import note_interrupted, owner_lock_name
 from gateway.procedures.procedures import find_tables
 from gateway.session.operations import Advance, operation
+from journal.erasure import audit
+from journal.erasure.seam import SecretJournal
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import coded
 from journal.model.places import shown_place
 from journal.model.policy import policy_of
 from journal.model.schema import Table
 from journal.model.store_session import StoreSession
+from journal.model.system_user import system_user
 from journal.model.version import to_datetime
 from journal.records import maintenance as rows_of
 from journal.records.report import JobReport
@@ -273,15 +276,17 @@ def _run_locked(
     else:
         add_line(report.why or report.state)
         run = JobRun(job_id, kind.name, str(table.name), _STATES[report.state], attempt, report)
-        _record_end(journal, run, log, request.options)
+        _record_end(session, run, log, request)
         return run
     add_line(_recorded_error(found, request.options))
     state = "CANCELLED" if found.code is Code.CANCELLED else "FAILED"
     run = JobRun(job_id, kind.name, str(table.name), state, attempt, error=found)
-    _record_end(journal, run, log, request.options)
+    _record_end(session, run, log, request)
     return run
 
 
+_AUDITED = frozenset({"retain", "restore"})
+"""Kinds of jobs that change what the past shows, whose ends enter the audit log."""
 _PRIVATE = frozenset({"where", "key"})
 """Options whose values may name a person, so that no record keeps them."""
 
@@ -329,9 +334,8 @@ def _record_begin(
     _write_record(journal, lambda store: rows_of.add_job(store, values))
 
 
-def _record_end(
-    journal: OpenJournal, run: JobRun, log: list[str], options: Mapping[str, Any]
-) -> None:
+def _record_end(session: Session, run: JobRun, log: list[str], request: Request) -> None:
+    journal = session.journal
     values: dict[str, Any] = {
         "state": run.state,
         "ended_at": to_datetime(journal.clock.now()),
@@ -343,9 +347,21 @@ def _record_end(
     if run.error is not None:
         values |= {
             "error_code": run.error.code.value.code,
-            "error": _recorded_error(run.error, options),
+            "error": _recorded_error(run.error, request.options),
         }
-    _write_record(journal, lambda store: rows_of.end_job(store, run.id, values))
+    is_audited = run.kind in _AUDITED and not request.dry_run
+    is_audited = is_audited and journal.capabilities.access_control
+
+    def end(store: StoreSession) -> None:
+        rows_of.end_job(store, run.id, values)
+        if is_audited:
+            removed = None if run.report is None else run.report.removed.rows
+            detail = {"state": run.state, "rows_removed": removed, "cause": request.cause}
+            by = session.user or system_user()
+            secret_journal = cast("SecretJournal", journal)
+            audit.record(secret_journal, store, by, f"job.{run.kind}", run.table, detail)
+
+    _write_record(journal, end)
 
 
 def _write_record(journal: OpenJournal, write: Callable[[StoreSession], object]) -> None:

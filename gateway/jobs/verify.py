@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from gateway.jobs.backup_stores import backup_run
 from gateway.jobs.context import JobContext, JobKind
 from gateway.session.operations import Advance, operation
 from gateway.wording import counted
+from journal.erasure import audit_check
+from journal.erasure.seam import ErasureJournal
 from journal.local_engine.file_modes import OWNER, FileModes, modes_of
 from journal.model.errors import Code, PalimpsestError
-from journal.model.verification import Verification
+from journal.model.verification import Problem, Verification
 from journal.records.report import JobReport, Volume
 from journal.stores.embedded.file_names import DATABASE_FILE
 from journal.transactions.orphaned_rows import told
@@ -73,5 +75,8 @@ KIND = JobKind(
 def verify_store(session: Session, advance: Advance) -> tuple[Verification, FileModes]:
     """Check all journals, and who may read their files; ``advance`` is told how much is done."""
     report = session.executor.upkeep.verify(advance)
+    if session.journal.capabilities.access_control:
+        checked = audit_check.verify(cast("ErasureJournal", session.journal))
+        report.problems += [Problem("audit", "audit log", told) for told in checked.problems]
     folder = session.journal.capabilities.folder
     return report, OWNER if folder is None else modes_of(folder / DATABASE_FILE)

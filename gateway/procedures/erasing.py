@@ -29,6 +29,7 @@ from journal.model.plan import PutRelation
 from journal.model.schema import OWN_SCHEMA, Table, TableName, fold
 from journal.model.segment import Manifest, Segment
 from journal.model.suppression import Suppression
+from journal.model.system_user import system_user
 from journal.sql.relations import ident
 from journal.sql.relations_flat import FLAT
 from journal.transactions.transaction import Transaction
@@ -81,7 +82,7 @@ def erase_rows(
         return asking.find_keys(session.journal.begin(read_only=True), query)
 
     find()
-    by = session.user or "somebody"
+    by = session.user or system_user()
     erasure = erasure_of(session)
     # What else the condition reads would have to be as it was when the backup was taken.
     reads_more = any(node.args.get("this") is not None for node in erase.where.find_all(exp.Table))

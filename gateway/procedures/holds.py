@@ -18,11 +18,13 @@ from gateway.procedures.conditions import read_condition
 from gateway.procedures.erasure_program import erasure_of
 from gateway.procedures.procedures import bind_arguments, find_tables
 from gateway.session.outcome import StatementOutcome
-from journal.erasure import holds
+from journal.erasure import audit, holds
 from journal.erasure.holds import Hold, HoldScope
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query, StatementKind, StatementPlan
 from journal.model.schema import Table
+from journal.model.store_session import StoreSession
+from journal.model.system_user import system_user
 from journal.model.version import to_datetime
 from journal.sql import dialects
 from journal.sql.relations import Reader
@@ -69,7 +71,14 @@ def place_hold(session: Session, arguments: Mapping[str, Any]) -> StatementOutco
         placed_by=session.user,
         placed_at=to_datetime(session.journal.clock.now()),
     )
-    erasure.change_holds(lambda records: holds.place(records, hold), session.user or "somebody")
+    by = session.user or system_user()
+
+    def place(records: StoreSession) -> None:
+        holds.place(records, hold)
+        detail = {"scope": scope.value, "table": None if table is None else str(table.name)}
+        audit.record(journal, records, by, "hold.place", hold.id, detail)
+
+    erasure.change_holds(place, by)
     return _hold_outcome(session, "hold", hold, table)
 
 
@@ -79,10 +88,13 @@ def release_hold(session: Session, arguments: Mapping[str, Any]) -> StatementOut
     at = to_datetime(session.journal.clock.now())
     erasure = erasure_of(session)
     found = holds.find(erasure.journal, str(given.get("hold")))
-    erasure.change_holds(
-        lambda records: holds.release(records, found, session.user, at),
-        session.user or "somebody",
-    )
+    by = session.user or system_user()
+
+    def release(records: StoreSession) -> None:
+        holds.release(records, found, session.user, at)
+        audit.record(erasure.journal, records, by, "hold.release", found.id, {})
+
+    erasure.change_holds(release, by)
     table = session.journal.state.catalog.by_id(found.table_id or 0)
     return _hold_outcome(session, "released", found, table)
 

@@ -11,14 +11,15 @@ from gateway.procedures.erasing import names_of
 from gateway.procedures.erasure_program import erasure_backend, erasure_of
 from gateway.procedures.returned_rows import returned_rows_spec
 from gateway.session.operations import Advance, operation, single_operation
+from journal.erasure import audit, erasure_spec
 from journal.erasure import audit_check as checks
-from journal.erasure import erasure_spec
 from journal.erasure.erased import Erased
 from journal.erasure.erasure_spec import ErasureSpec, find_request
 from journal.erasure.requests import ErasureRequest
-from journal.erasure.scope import ErasureScope, load_scope, put_scope
+from journal.erasure.scope import ErasureScope, load_scope, matches_nothing, put_scope, spelled_out
 from journal.model.dependents import Dependents
 from journal.model.suppression import Suppression
+from journal.model.system_user import system_user
 from journal.records.erasure_rows import AuditRow, load_audit
 from spark_compaction.contract import Engine, silent
 from spark_compaction.engines.client import SparkEngine
@@ -132,14 +133,24 @@ def change_scope(
     deny: tuple[str, ...],
     *,
     reset: bool,
-) -> ErasureScope:
-    """Say which tables requests reach; a list that is empty stays what it was. The scope then."""
-    with erasure_of(session).journal.exclusive_session() as store:
+) -> tuple[ErasureScope, list[str]]:
+    """Say which tables requests reach; a list that is empty stays what it was.
+
+    The scope then, and those of the patterns given that no table fits.
+    """
+    journal, catalog = erasure_of(session).journal, session.catalog
+    tables = [table.name for table in catalog.tables()]
+    allow, deny = (
+        tuple(spelled_out(p, tables, catalog.home) for p in some) for some in (allow, deny)
+    )
+    with journal.exclusive_session() as store:
         found = ErasureScope() if reset else load_scope(store)
         if reset or allow or deny:
             found = put_scope(store, allow or found.allow, deny or found.deny)
+            lists = {"allow": list(found.allow), "deny": list(found.deny)}
+            audit.record(journal, store, actor(session), "erase.scope", "", lists)
         store.commit()
-    return found
+    return found, [p for p in (*allow, *deny) if p != "*" and matches_nothing(p, tables)]
 
 
 @operation
@@ -169,4 +180,4 @@ def access_package(
 
 def actor(session: Session) -> str:
     """Who acts, as the audit log records it."""
-    return session.user or "somebody"
+    return session.user or system_user()

@@ -1,4 +1,4 @@
-"""Changes of roles and grants enter the audit log in the commit that makes them.
+"""Changes of roles, grants and tables' policies enter the audit log in the commit that makes them.
 
 An entry says what was granted and revoked, and which attributes of a role are others; a password is
 "changed", whatever it was. Who makes a table is its owner without an entry.
@@ -27,9 +27,11 @@ from journal.model.access import (
     TableTag,
 )
 from journal.model.catalog import apply
-from journal.model.plan import CatalogChange
-from journal.model.schema import CatalogSnapshot
+from journal.model.plan import CatalogChange, PutRelation
+from journal.model.policy import is_policy
+from journal.model.schema import CatalogSnapshot, Table
 from journal.model.store_session import RecordSession
+from journal.model.system_user import system_user
 from journal.model.version import Version
 
 
@@ -44,11 +46,22 @@ def record_access_changes(
     catalog = before
     for _, change in changes:
         after = apply(catalog, change)
+        entry = None
         if isinstance(change, PutRole | DropRole | PutAccess | PutTags):
             entry = _entry(catalog, after, change)
-            if entry is not None:
-                audit.record(journal, session, actor or "somebody", *entry)
+        elif isinstance(change, PutRelation) and isinstance(change.relation, Table):
+            entry = _policy_entry(catalog.by_id(change.relation.id), change.relation)
+        if entry is not None:
+            audit.record(journal, session, actor or system_user(), *entry)
         catalog = after
+
+
+def _policy_entry(before: Table | None, table: Table) -> tuple[str, str, dict[str, Any]] | None:
+    """What of a table's policy of retention, compaction and schedules is another; None: nothing."""
+    old = {} if before is None else dict(before.properties)
+    new = dict(table.properties)
+    changed = {n: new.get(n) for n in {*old, *new} if is_policy(n) and old.get(n) != new.get(n)}
+    return ("policy.change", f"table {table.name}", changed) if changed else None
 
 
 def _entry(

@@ -12,8 +12,10 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from journal.erasure.audit_marks import LISTS, lists_now, mark_entry
 from journal.erasure.requests import ErasureRequest, Outcome, Target
 from journal.erasure.seam import ErasureJournal, SecretJournal
 from journal.erasure.secret import lasting_secret
@@ -23,6 +25,8 @@ from journal.records.erasure_rows import AuditRow
 
 FIRST = "0" * 64
 """What stands for the hash of the entry before the first."""
+_ABOUT_LISTS = ("erase.", "hold.")
+"""Actions that may change holds or suppressions; they are recorded behind the change."""
 
 
 def record(
@@ -37,13 +41,14 @@ def record(
     last = rows_of.last_audit(session)
     seq = 1 if last is None else last.seq + 1
     previous = FIRST if last is None else last.hash
+    if action.startswith(_ABOUT_LISTS):
+        detail = {**detail, LISTS: lists_now(session)}
     text = json.dumps(detail, sort_keys=True)
     row = AuditRow(seq, journal.clock.now(), actor, action, what, text, previous, "")
-    chained = AuditRow(
-        *(row.seq, row.at, row.actor, row.action, row.object, row.detail, row.previous),
-        entry_hash(lasting_secret(journal, session), row),
-    )
+    secret = lasting_secret(journal, session)
+    chained = replace(row, hash=entry_hash(secret, row))
     rows_of.add_audit(session, chained)
+    mark_entry(session, secret, chained)
     return chained
 
 

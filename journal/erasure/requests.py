@@ -59,9 +59,9 @@ class Outcome(StrEnum):
 class Target:
     """The receipt of a request for one table.
 
-    Files are those of live segments; ``kept`` counts those of retired segments, backups and
-    archives, ``copies`` those of backups that lie elsewhere, and ``copies_removed`` the versions
-    removed there. Digests are of the manifests; ``others`` says what the rewritten files hold
+    Files and bytes are those of live segments; ``kept`` counts those of retired segments, backups
+    and archives, ``copies`` those of backups elsewhere, and ``copies_removed`` the versions removed
+    there. Digests are of the manifests; ``others`` says what the rewritten files hold
     besides: rows by kind and a sum over them, which were equal before and after. ``copy`` names the
     backup elsewhere that this is the receipt of: it could not be searched with the others.
     ``reject_file`` is the id of a reject file that the purge searches, or removes as a whole.
@@ -87,8 +87,12 @@ class Target:
     others: str = ""
     kept_searched: int = 0
     kept_skipped: int = 0
+    kept_bytes_searched: int = 0
+    kept_bytes_skipped: int = 0
     copies_searched: int = 0
     copies_skipped: int = 0
+    copies_bytes_searched: int = 0
+    copies_bytes_skipped: int = 0
     copies_rewritten: int = 0
     copies_removed: int = 0
     copy: str | None = None

@@ -1,13 +1,14 @@
 """Which tables erasures reach: the onboarded ones that an allow list names and no deny list.
 
-Patterns as ``hr.*`` or ``*.people``, compared without regard to case; kept in the store's own
+Patterns as ``hr.*`` or ``*.people``; a name alone is that of a table of the home schema where there
+is one, else of a schema. They are compared without regard to case, and kept in the store's own
 properties. Without any list every onboarded table is reached.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -35,6 +36,21 @@ class ErasureScope:
         if not any(_matches(shown, p) for p in self.allow):
             return "not on the allow list"
         return None
+
+
+def spelled_out(pattern: str, tables: Collection[TableName], home: str) -> str:
+    """A pattern with its schema: a name alone may be that of a table, if no schema has it."""
+    if "." in pattern or pattern == "*":
+        return pattern
+    name = fold(pattern)
+    is_schema = any(fnmatchcase(table.key[0], name) for table in tables)
+    is_table = any(table.key[0] == home and fnmatchcase(table.key[1], name) for table in tables)
+    return f"{home}.{pattern}" if is_table and not is_schema else pattern
+
+
+def matches_nothing(pattern: str, tables: Iterable[TableName]) -> bool:
+    """True for a pattern that no table fits."""
+    return not any(_matches(".".join(table.key), pattern) for table in tables)
 
 
 def _matches(name: str, pattern: str) -> bool:

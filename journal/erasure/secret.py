@@ -54,6 +54,11 @@ def make_secret(root: Path) -> str:
     return read_secret(root)
 
 
+def has_secret(root: Path) -> bool:
+    """True if a warehouse has the file of its secret."""
+    return (root / PRIVATE / _FILE).exists()
+
+
 def read_secret(root: Path) -> str:
     """The secret; raises WAREHOUSE_FORMAT if it is gone."""
     path = root / PRIVATE / _FILE

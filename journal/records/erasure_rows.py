@@ -40,6 +40,7 @@ _OF_REQUEST, _DROP_REQUEST = count(SUPPRESSIONS, _BY_REQUEST), delete(SUPPRESSIO
 _OF_HASH, _DROP_HASH = count(SUPPRESSIONS, _BY_HASH), delete(SUPPRESSIONS, _BY_HASH)
 _DROP_KIND = delete(SUPPRESSIONS, by("request", "kind"))
 _DROP_EXPIRED = delete(SUPPRESSIONS, {"expires": exp.LTE})
+_ENTRY_BY_HASH = select(AUDIT, ["seq"], by("hash"))
 _AUDIT, _LAST_ENTRY = select(AUDIT, order=["seq"]), newest(AUDIT, "seq")
 
 
@@ -139,6 +140,11 @@ def last_audit(session: RecordSession) -> AuditRow | None:
     """The newest entry."""
     rows = execute(session, _LAST_ENTRY)
     return AuditRow(*rows[0]) if rows else None
+
+
+def has_entry(session: RecordSession, digest: str) -> bool:
+    """True if an entry has this hash."""
+    return bool(execute(session, _ENTRY_BY_HASH, [digest]))
 
 
 def add_audit(session: RecordSession, row: AuditRow) -> None:

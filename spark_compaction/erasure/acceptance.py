@@ -113,12 +113,16 @@ class _TableSearch:
             keys=0 if keys is None else keys.num_rows,
             files_searched=live.read,
             files_skipped=live.skipped,
-            bytes_searched=live.bytes_read + kept.bytes_read + copied.bytes_read,
-            bytes_skipped=live.bytes_skipped + kept.bytes_skipped + copied.bytes_skipped,
+            bytes_searched=live.bytes_read,
+            bytes_skipped=live.bytes_skipped,
             kept_searched=kept.read,
             kept_skipped=kept.skipped,
+            kept_bytes_searched=kept.bytes_read,
+            kept_bytes_skipped=kept.bytes_skipped,
             copies_searched=copied.read,
             copies_skipped=copied.skipped,
+            copies_bytes_searched=copied.bytes_read,
+            copies_bytes_skipped=copied.bytes_skipped,
             dangling=self.dangling,
         )
 

@@ -110,8 +110,8 @@ def _search(
             keys=0 if keys is None else keys.num_rows,
             copies_searched=copied.read,
             copies_skipped=copied.skipped,
-            bytes_searched=target.bytes_searched + copied.bytes_read,
-            bytes_skipped=target.bytes_skipped + copied.bytes_skipped,
+            copies_bytes_searched=copied.bytes_read,
+            copies_bytes_skipped=copied.bytes_skipped,
         )
         request = _record_result(backend, request, target, done, keys, by)
     return request, failures

@@ -134,7 +134,8 @@ def test_a_forged_audit_log_is_noticed(people: Connection, cluster: Cluster, dat
     with psycopg.connect(cluster.conninfo(database)) as admin:
         admin.execute("UPDATE _palimpsest.audit SET actor = 'tester' WHERE seq = 1")
         admin.execute("DELETE FROM _palimpsest.audit WHERE seq = 3")
-    (cut,) = audit_check.verify(_journal(people), head).problems
+    short, cut = audit_check.verify(_journal(people), head).problems
+    assert short == "the log lacks entry 3, the newest on record: its end was removed"
     assert cut.endswith("is COMPLETED, and the log has no erase.complete of it")
     lost = audit_check.verify(_journal(people), "0" * 63 + "1").problems
     assert "the noted hash is not in the log: entries at its end were removed" in lost

@@ -168,6 +168,11 @@ def test_of_two_lists_the_one_that_is_not_given_stays(command: Path) -> None:
 
     scope("--allow", "main.*")
     assert scope("--deny", "main.u") == {"allow": ["main.*"], "deny": ["main.u"]}
+    assert scope("--deny", "t") == {"allow": ["main.*"], "deny": ["main.t"]}, "a table of the home"
+    words = ["erase", "scope", "--deny", "T", "--deny", "nowhere.*", "-w", str(command)]
+    found = CliRunner().invoke(main, words)
+    assert "no table fits nowhere.*" in found.stderr
+    assert "main.T" not in found.stderr
     assert scope("--reset") == {"allow": ["*"], "deny": []}
 
 

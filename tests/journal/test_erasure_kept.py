@@ -98,8 +98,8 @@ def test_searched_in_vain_reads_only_what_filters_leave(run: Client) -> None:
     _visits(run)
     (target,) = _submit(run, "nobody@x.example").targets
     assert target.outcome is Outcome.SEARCHED_NONE
-    assert (target.files_searched, target.kept_searched) == (0, 0)
-    assert min(target.files_skipped, target.kept_skipped) > 0
+    assert (target.files_searched, target.kept_searched, target.bytes_searched) == (0, 0, 0)
+    assert min(target.files_skipped, target.kept_skipped, target.kept_bytes_skipped) > 0
     _visits_elsewhere = run("SELECT count(*) FROM visits")
     _purge(run)
     assert run("SELECT count(*) FROM visits") == _visits_elsewhere

@@ -11,12 +11,13 @@ import threading
 import uuid
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from journal.erasure.audit_marks import check_known_secret, note_head
 from journal.erasure.guard import load_fence
-from journal.erasure.secret import make_secret, read_secret
+from journal.erasure.secret import has_secret, make_secret, read_secret
 from journal.files.filters.key_filters import KeyFilters
 from journal.identity import suppression_list
 from journal.local_engine.database_file import DuckDBStore
@@ -101,6 +102,8 @@ class Journal:
         with self.session() as session:
             session.begin()
             state, counters = load_journals(session, self.root, new_id, self._record_number)
+            if has_secret(self.root):
+                check_known_secret(session, read_secret(self.root))
             session.commit()
             refresh_views(session, state.catalog)
         return state, counters
@@ -377,4 +380,7 @@ class Journal:
         """Close the store; open transactions are lost."""
         self.positions.close()
         self.counters.settle()
+        with suppress(PalimpsestError, OSError), self.reading_session() as session:
+            # What it says is out of date then, and that shows nothing wrong.
+            note_head(self.root, session)
         self.store.close()
