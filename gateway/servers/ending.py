@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 
+from journal.model.errors import Code, PalimpsestError
+
 
 class Ending:
     """Calls may run for ``drain_s`` seconds more once the end has begun."""
@@ -21,6 +23,13 @@ class Ending:
         """The end begins; a second time changes nothing."""
         if self._at_s is None:
             self._at_s = time.monotonic() + self._drain_s
+
+    def check(self) -> None:
+        """Raise STORE_LOST for somebody who begins something new after the end has begun."""
+        if self.is_begun:
+            raise PalimpsestError(
+                Code.STORE_LOST, "the server is ending", advice="connect again in a while"
+            )
 
     @property
     def left_s(self) -> float:

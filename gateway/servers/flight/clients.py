@@ -21,7 +21,7 @@ from gateway.servers.flight.login import Caller
 from gateway.servers.flight.sessions import FlightClient, session_ended
 from gateway.servers.limits import ServerLimits
 from gateway.session.session import Session
-from journal.model.errors import Code, PalimpsestError
+from journal.model.errors import PalimpsestError
 
 _LOG = logging.getLogger("palimpsest.flight")
 SESSION_S = 3_600.0
@@ -61,10 +61,8 @@ class FlightClients:
         peer = context.peer()
         token = caller.token or f"peer {peer}"
         client = self._by_token.get(token)
-        if self._ending.is_begun and (client is None or not client.in_transaction):
-            raise PalimpsestError(
-                Code.STORE_LOST, "the server is ending", advice="connect again in a while"
-            )
+        if client is None or not client.in_transaction:
+            self._ending.check()
         if client is None and caller.token is not None:
             raise session_ended()
         if client is None:

@@ -79,11 +79,12 @@ class HiveHttpServer:
             threading.Thread(target=work, name="palimpsest-hive-http", daemon=True).start()
 
     def close(self) -> None:
-        """Take no new connections; statements may run for what is left of the end, then stop."""
-        self._closes = True
-        self._server.shutdown()
+        """Open no session; statements may run for what is left of the end, then they stop."""
+        # Calls come by new connections, also those that end transactions.
         while self._ending.left_s and any(s.is_busy or s.in_transaction for s in self.sessions()):
             time.sleep(_POLL_S)
+        self._closes = True
+        self._server.shutdown()
         self._server.server_close()
         with self._lock:
             left = [session for _, session in self._sessions.values()]
@@ -134,7 +135,11 @@ class HiveHttpServer:
     def open_for(
         self, login: HttpCaller, request: ttypes.TOpenSessionReq, version: int
     ) -> ThriftSession:
-        """A session for a login; raises TOO_MANY_CONNECTIONS, and what settings raise."""
+        """A session for a login; raises TOO_MANY_CONNECTIONS, and what settings raise.
+
+        Raises STORE_LOST once the end has begun.
+        """
+        self._ending.check()
         with self._lock:
             owners = [owner for owner, _ in self._sessions.values()]
         self.limits.check_room(len(owners))
