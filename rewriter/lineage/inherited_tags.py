@@ -28,7 +28,13 @@ from rewriter.lineage.targets import ColumnTarget
 
 WHOLE = "*"
 """The column that stands for whole rows."""
-_UNTRACEABLE = (Untraceable, SqlglotError, PalimpsestError, RecursionError, LookupError)
+_FILLING = (exp.Insert, exp.Update, exp.Merge, exp.MultitableInserts, exp.Create, exp.Copy)
+"""Statements that put values into columns."""
+_UNTRACEABLE = (
+    *(Untraceable, SqlglotError, PalimpsestError, RecursionError),
+    *(AttributeError, LookupError, TypeError, ValueError, AssertionError),
+)
+"""A tree of a shape that nobody foresaw stops no statement: what it writes is unknown, then."""
 _VIEW_DEPTH_MAX = 32
 
 
@@ -48,7 +54,7 @@ def trace_writes(ast: exp.Expr, context: RewriteContext) -> tuple[ColumnTarget, 
     """
     if not any(access.tags for access in context.catalog.access.objects.values()):
         return ()
-    if isinstance(ast, exp.Query) and not ast.find(exp.DML):
+    if not isinstance(ast, _FILLING) and not (isinstance(ast, exp.Query) and ast.find(exp.DML)):
         return ()
     tables = SessionTables(context)
     if any(isinstance(cte.this, exp.DML) for cte in ast.find_all(exp.CTE)):

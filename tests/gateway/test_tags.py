@@ -100,3 +100,27 @@ def test_whole_rows_and_patterns_have_all_tags(tmp_path: Path) -> None:
     con.execute("CREATE TABLE d AS SELECT {'m': mail} AS s FROM t")
     assert _rows(con, "SELECT tag FROM system.tags WHERE \"table\" = 'd'") == [("PII",)]
     con.close()
+
+
+def test_definitions_change_beside_tags(tmp_path: Path) -> None:
+    con = _filled(tmp_path)
+    con.execute("ALTER TABLE t ALTER mail SET TAG (PII)")
+    for sql in (
+        "ALTER TABLE t ADD COLUMN more VARCHAR DEFAULT 'x'",
+        "ALTER TABLE t RENAME COLUMN more TO most",
+        "ALTER TABLE t DROP COLUMN most",
+        "ALTER TABLE t ALTER pay TYPE BIGINT",
+        "CREATE INDEX by_pay ON t (pay)",
+        "CREATE VIEW v AS SELECT k FROM t",
+        "COMMENT ON TABLE t IS 'x'",
+        "CREATE SCHEMA hr",
+        "CREATE TABLE hr.u (LIKE t)",
+        "DELETE FROM t WHERE mail = 'ada'",
+        "TRUNCATE TABLE t",
+        "DROP VIEW v",
+        "DROP TABLE hr.u",
+        "ALTER TABLE t DROP COLUMN mail CASCADE",
+    ):
+        con.execute(sql)
+    assert _rows(con, "SELECT tag FROM system.tags") == []
+    con.close()
