@@ -111,6 +111,28 @@ def test_a_classic_journal_stays_as_it_is(con: Connection, admin: Any, journal: 
     assert con.session.executor.upkeep.verify().is_clean
 
 
+def test_nobody_is_blamed_for_rows_older_than_all_transactions(
+    con: Connection, journal: str
+) -> None:
+    adopt(con.session, "hr.depts", (), CLASSIC, run=True)
+    con.execute("UPDATE hr.depts SET department_name = 'Works' WHERE deptno = 2")
+    (last,) = con.execute("SELECT max(version) FROM system.transactions").fetchall()[0]
+    blamed = con.execute(
+        "SELECT deptno, version < ?, statement_digest IS NULL FROM table_blame('hr.depts')", [last]
+    )
+    assert sorted(blamed.fetchall()) == [(1, True, True), (2, False, False)]
+    cells = "SELECT deptno, change, statement_digest IS NULL FROM"
+    cells += " table_blame('hr.depts', columns => true) WHERE column_name = 'department_name'"
+    assert con.execute(f"{cells} ORDER BY deptno").fetchall() == [
+        (1, "update", True),
+        (2, "update", False),
+    ]
+    history = "SELECT deptno, statement_digest IS NULL FROM table_history('hr.depts')"
+    found = sorted(con.execute(history).fetchall())
+    assert found.count((2, False)) == 1
+    assert len([row for row in found if row[1]]) == len(found) - 1
+
+
 def test_transactions_over_a_classic_journal(
     connect: Callable[..., Connection], journal: str
 ) -> None:
