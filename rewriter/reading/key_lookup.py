@@ -48,20 +48,31 @@ def pinned_keys(node: exp.Table, table: Table) -> Keys | None:
     return found if len(found) == len(table.key) else None
 
 
-def _values_demanded(node: exp.Table, table: Table, columns: Iterable[str]) -> Keys:
+def where_around(node: exp.Table) -> tuple[exp.Expr, bool] | None:
+    """What the SELECT around a table reference demands of rows; True: bare names mean this table.
+
+    None where there is no WHERE, or rows that it leaves out decide what it is asked about.
+    """
     holder = node.parent
     select = holder.parent if isinstance(holder, exp.From | exp.Join) else None
     where = select.args.get("where") if isinstance(select, exp.Select) else None
-    if where is None or not columns:
-        return {}
+    if where is None:
+        return None
     assert isinstance(select, exp.Select)
     if _matters_beside_others(node, select):
+        return None
+    return where.this, not select.args.get("joins") and not select.args.get("laterals")
+
+
+def _values_demanded(node: exp.Table, table: Table, columns: Iterable[str]) -> Keys:
+    found = where_around(node) if columns else None
+    if found is None:
         return {}
-    alone = not select.args.get("joins") and not select.args.get("laterals")
+    where, alone = found
     # Equal by a collation are other texts, too.
     plain = [c for c in map(table.by_physical, columns) if c.collation is None]
     wanted = {fold(c.name): c.physical for c in plain}
-    return _values_in(where.this, wanted, node.alias_or_name, alone=alone)
+    return _values_in(where, wanted, node.alias_or_name, alone=alone)
 
 
 def _matters_beside_others(node: exp.Table, select: exp.Select) -> bool:
@@ -90,7 +101,7 @@ def keys_in(condition: exp.Expr, table: Table, alias: str, *, alone: bool) -> Ke
 def _values_in(condition: exp.Expr, wanted: Mapping[str, str], alias: str, *, alone: bool) -> Keys:
     """The constants that a condition demands of columns, which are given by their folded names."""
     found: Keys = {}
-    for part in _conjuncts(condition):
+    for part in conjuncts(condition):
         if not isinstance(part, exp.EQ):
             continue
         for left, right in ((part.this, part.expression), (part.expression, part.this)):
@@ -102,12 +113,13 @@ def _values_in(condition: exp.Expr, wanted: Mapping[str, str], alias: str, *, al
     return found
 
 
-def _conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+def conjuncts(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """The conditions that all have to hold."""
     while isinstance(condition, exp.Paren):
         condition = condition.this
     if isinstance(condition, exp.And):
-        yield from _conjuncts(condition.this)
-        yield from _conjuncts(condition.expression)
+        yield from conjuncts(condition.this)
+        yield from conjuncts(condition.expression)
     else:
         yield condition
 

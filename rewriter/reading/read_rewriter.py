@@ -359,15 +359,15 @@ class Reads:
         elif self._moment is not None:
             self._shape(table, "as of", "a point in time was named")
             past = self._past(table).state_at(self._moment.version, outputs)
-            return self._as_seen(table, past, [name for _, name in outputs])
+            return self._as_seen(table, node, past, [name for _, name in outputs])
         masked = masked_columns(table, self.context)
         rows = self.relation(table, outputs, *pinned_values(node, table, masked))
-        return self._as_seen(table, rows, [name for _, name in outputs])
+        return self._as_seen(table, node, rows, [name for _, name in outputs])
 
-    def _as_seen(self, table: Table, rows: exp.Query, names: Sequence[str]) -> exp.Query:
+    def _as_seen(self, table: Table, at: exp.Table, rows: exp.Query, names: list[str]) -> exp.Query:
         """The rows of a table under the policies that apply to the client."""
         policies = self._policies(table)
-        return rows if policies is None else policies.shown_rows(rows, names)
+        return rows if policies is None else policies.shown_rows(rows, names, at=at)
 
     def _policies(self, table: Table) -> RowSecurity | None:
         policies = RowSecurity.of(table, self.context)
@@ -392,7 +392,7 @@ class Reads:
         versioned = self._scopes is not None and self._scopes.names_version(node, found)
         versions = [m.version for m in moments]
         query = self._past(found).versions_in(clause.span, versions, versioned)
-        return self._as_seen(found, query, query.named_selects)
+        return self._as_seen(found, node, query, query.named_selects)
 
     def _function(self, node: exp.Table) -> None:
         name = function_name(node.this)

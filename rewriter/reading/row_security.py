@@ -24,6 +24,7 @@ from journal.sql.sql import cast, named
 from rewriter.context import RewriteContext
 from rewriter.definitions.table_policies import IS_ROLE
 from rewriter.name_resolution import INTERNAL, position_of
+from rewriter.reading.leakproof import narrowed_rows
 from rewriter.users import stored_expression
 
 _PLAIN_STARS = (exp.Count, exp.Column, exp.Update, exp.Insert)
@@ -88,15 +89,19 @@ class RowSecurity:
         raw: Iterable[Column] = (),
         *,
         filters: bool = True,
+        at: exp.Table | None = None,
     ) -> exp.Select:
         """A query of relation rows as the role sees them; ``names`` are its columns.
 
         Business columns have their logical names there. With ``raw`` these stored columns stand
         beside them as they are, under names of ``raw_name``. ``filters``: leave rows out as well.
+        ``at``: where they are read, whose conditions are asked before, as far as that is safe.
         """
         values = {c.physical: column(c.name, _ROWS) for c in self.table.columns}
         by_name = {c.name: c for c in self.table.columns}
         seen = None if self.seen is None or not filters else _with_values(self.seen, values)
+        if seen is not None and at is not None:
+            query = narrowed_rows(query, at, self.table, self.masked)
         outputs = []
         for name in names:
             value: exp.Expr = column(name, _ROWS)
