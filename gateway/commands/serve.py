@@ -23,6 +23,7 @@ from gateway.commands.serve_settings import (
     limit_options,
     limits_of,
     name_variables,
+    node_options,
     read_config,
 )
 from gateway.errors import mapping
@@ -37,6 +38,7 @@ from gateway.servers.hive.opening import HiveOptions, check_hive, hive_port
 from gateway.servers.http.opening import HttpOptions, check_http, http_port
 from gateway.servers.limits import ServerLimits
 from gateway.servers.log_lines import FORMATS, configure_log
+from gateway.servers.pgwire.nodes import ServerNodes, nodes_of
 from gateway.servers.pgwire.server import PostgresServer, socket_path, unix_listener
 from gateway.servers.tls import ServerTls
 from gateway.sharing.folder import owner_of
@@ -66,6 +68,7 @@ PORT = 5433
     help="Listen at the TCP port without logins, and let in everybody on this machine.",
 )
 @limit_options
+@node_options
 @login_options
 @click.option(
     "--drain",
@@ -202,6 +205,7 @@ def command(
         http = HttpOptions(http_address, http_names, metrics_token_file)
         flight = FlightOptions(flight_address, tls_files, trust_loopback)
         hive = HiveOptions(hive_address, hive_http_address, trust_loopback, tls_files)
+        nodes = nodes_of(others["node"], others["peers"])
         if check:
             check_place(place, trusts=trust_loopback, has_tls=tls_files is not None)
             check_http(http)
@@ -216,7 +220,7 @@ def command(
         opened.executor.activity.slow_s = slow_s
         allowed = limits_of(others)
         try:
-            _serve(opened, place, socket_dir, allowed, drain, http, flight, hive, external)
+            _serve(opened, place, socket_dir, allowed, drain, http, flight, hive, external, nodes)
         finally:
             WAREHOUSES.release(opened)
 
@@ -249,6 +253,7 @@ def _serve(
     flight: FlightOptions,
     hive: HiveOptions,
     external: Sequence[ExternalLogin],
+    nodes: ServerNodes,
 ) -> None:
     root = Path(opened.journal.place)
     folder = socket_dir or (root if root.is_dir() else Path.cwd())
@@ -259,7 +264,7 @@ def _serve(
     open_session = partial(session_of_client, opened, "postgres")
     open_hive = partial(session_of_client, opened, "hive")
     ending = Ending(drain_s)
-    server = PostgresServer(open_session, limits, admission, ending)
+    server = PostgresServer(open_session, limits, admission, ending, nodes)
     is_open = admission.trusts or admission.logins is not None
     listeners = [tcp_listener(place)] if is_open else []
     port = listeners[0].getsockname()[1] if listeners else place.port

@@ -19,6 +19,7 @@ from gateway.servers.limits import (
     DEFAULT_MESSAGE_BYTES,
     ServerLimits,
 )
+from gateway.servers.pgwire.nodes import NODES
 from journal.model.errors import Code, PalimpsestError
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -44,6 +45,25 @@ _LIMITS: tuple[tuple[str, str, Any, Any, str], ...] = (
     ("max-result-rows", "result_rows", _COUNT, 0, "Most rows of a result; 0: no limit."),
     ("max-result-bytes", "result_bytes", _COUNT, 0, "Most bytes of a result; 0: no limit."),
 )  # fmt: skip
+
+
+def node_options(command: Command) -> Command:
+    """Give a command the options of several servers on one store."""
+    command = click.option(
+        "--peer",
+        "peers",
+        multiple=True,
+        metavar="NUMBER=HOST:PORT",
+        help="Another server on the same store, to which requests to cancel are passed on.",
+    )(command)
+    return click.option(
+        "--node",
+        type=click.IntRange(0, NODES - 1),
+        default=0,
+        show_default=True,
+        metavar="NUMBER",
+        help="The number of this server among several on one store behind a load balancer.",
+    )(command)
 
 
 def limit_options(command: Command) -> Command:

@@ -23,6 +23,7 @@ from gateway.servers.pg_catalog.reader import CatalogReader
 from gateway.servers.pgwire import messages
 from gateway.servers.pgwire.admission import Admission
 from gateway.servers.pgwire.connection import ClientConnection
+from gateway.servers.pgwire.nodes import ServerNodes
 from gateway.servers.pgwire.startup import CancelRequest, Greeting, greeting
 from gateway.servers.pgwire.stream import ClientGone, MessageStream
 from gateway.servers.pgwire.tags import error_fields
@@ -78,13 +79,15 @@ class PostgresServer(SocketServer[_Client]):
         limits: ServerLimits,
         admission: Admission,
         ending: Ending,
+        nodes: ServerNodes | None = None,
     ) -> None:
+        self._nodes = nodes or ServerNodes()
         self._open_session = open_session
         self._admission = admission
         super().__init__("pgwire", limits, ending)
 
     def _meet(self, peer: socket.socket) -> _Client:
-        return _Client(peer, next_session_id())
+        return _Client(peer, self._nodes.process_id(next_session_id()))
 
     def _look_at(self, client: _Client) -> None:
         session, stream, limits = client.session, client.stream, self._limits
@@ -191,6 +194,8 @@ class PostgresServer(SocketServer[_Client]):
         client = next((c for c in self.clients() if c.pid == request.pid), None)
         if client is not None and secrets.compare_digest(client.secret, request.secret):
             client.cancel()
+        elif client is None:
+            self._nodes.forward(request)
 
 
 def _is_admin(session: Session) -> bool:

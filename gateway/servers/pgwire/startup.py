@@ -13,6 +13,8 @@ from gateway.servers.tls import ServerTls
 _CANCEL, _SSL, _GSSENC = 80_877_102, 80_877_103, 80_877_104
 ALPN = "postgresql"
 """What the protocol is called in TLS."""
+FORWARDED_CANCEL = 80_877_199
+"""How a server passes a cancel request on to another one, in the place of the request's code."""
 _TLS_RECORD = b"\x16"
 _MAJOR, _NEWEST_MINOR = 3, 2
 _SECRET_V30, _SECRET_V32 = 4, 32
@@ -24,6 +26,8 @@ class CancelRequest:
 
     pid: int
     secret: bytes
+    is_forwarded: bool = False
+    """Another server has passed it on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +62,9 @@ def greeting(stream: MessageStream, tls: ServerTls | None) -> Greeting | CancelR
                 stream.secure(tls.context())
                 tls = None
             continue
-        if code == _CANCEL:
-            return CancelRequest(struct.unpack_from("!i", body, 4)[0], body[8:])
+        if code in (_CANCEL, FORWARDED_CANCEL):
+            (pid,) = struct.unpack_from("!i", body, 4)
+            return CancelRequest(pid, body[8:], code == FORWARDED_CANCEL)
         return _greeting(stream, code, body[4:])
     raise protocol_error("encryption was asked for again and again")
 
