@@ -226,8 +226,9 @@ def _relations_made(plan: StatementPlan) -> dict[str, Relation]:
 
 
 def _notice(target: Table, tag: TableTag, context: RewriteContext) -> str:
-    source = context.catalog.by_id(tag.source)
-    origin = "a table" if source is None else _place(source, tag.source_column)
+    source, origin = context.catalog.by_id(tag.source), "a table behind a view"
+    if source is not None and context.rights.sees(relation_key(source)):
+        origin = _place(source, tag.source_column)
     return f"{_place(target, tag.column)} gets tag {tag.tag} from {origin}"
 
 

@@ -124,3 +124,25 @@ def test_definitions_change_beside_tags(tmp_path: Path) -> None:
         con.execute(sql)
     assert _rows(con, "SELECT tag FROM system.tags") == []
     con.close()
+
+
+def test_notices_name_no_table_that_a_role_does_not_see(tmp_path: Path) -> None:
+    con = _filled(tmp_path)
+    for sql in (
+        "ALTER TABLE t ALTER mail SET TAG (PII)",
+        "CREATE VIEW v AS SELECT mail AS m FROM t",
+        "CREATE ROLE eve",
+        "GRANT SELECT ON v TO eve",
+        "GRANT CREATE ON SCHEMA main TO eve",
+        "SET ROLE eve",
+    ):
+        con.execute(sql)
+    told = con.execute("CREATE TABLE own AS SELECT m FROM v").messages
+    assert [text for _, text in told] == [
+        'column "m" of main.own gets tag PII from a table behind a view'
+    ]
+    con.execute("RESET ROLE")
+    assert _rows(con, "SELECT origin FROM system.tags WHERE \"table\" = 'own'") == [
+        ("main.t.mail",)
+    ]
+    con.close()
