@@ -110,5 +110,5 @@ class KnownTables:
                     old, new = fold(action.this), fold(action.args["to"])
                     self.columns[name] = tuple(new if c == old else c for c in known)
                 case exp.Drop(kind="COLUMN"):
-                    gone = fold(action.this)
-                    self.columns[name] = tuple(c for c in known if c != gone)
+                    gone = {fold(column) for column in action.args.get("tables") or [action.this]}
+                    self.columns[name] = tuple(c for c in known if c not in gone)

@@ -50,6 +50,11 @@ def written(sql: str, dialect: str, *, expands: bool = False) -> list[str]:
 
 
 CASES = {
+    "columns that are dropped": (
+        "duckdb",
+        "ALTER TABLE dest DROP COLUMN v; CREATE TABLE n AS SELECT * FROM dest",
+        ["n.k <- dest.k"],
+    ),
     "values in structs and maps": (
         "duckdb",
         "INSERT INTO j (s, arr, id) SELECT {'x': key}, MAP {value: key}, row(x := key) FROM src",
