@@ -380,9 +380,9 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
     "sys_roles": (
         _arrow_schema(
             "name id can_login is_superuser creates_roles inherits connection_limit valid_until"
-            " member_of",
+            " member_of bypasses_policies",
             *("id", "connection_limit"),
-            flags=["can_login", "is_superuser", "creates_roles", "inherits"],
+            flags=["can_login", "is_superuser", "creates_roles", "inherits", "bypasses_policies"],
             lists=["member_of"],
         ),
         access_rows.role_rows,

@@ -148,7 +148,7 @@ def _grantable_role(name: str, context: RewriteContext) -> Role:
     own = context.catalog.access.roles.get(context.role or 0)
     if rights.of(role.id).is_admin:
         raise denied(f'to change who is a member of "{role.name}", which holds ADMIN', _ASK)
-    if own is not None and own.creates_roles:
+    if own is not None and own.creates_roles and not role.bypasses_policies:
         return role
     for member in context.catalog.access.member_of(context.role or 0, inherited=True):
         found = context.catalog.access.roles.get(member)
@@ -171,6 +171,8 @@ def _check_may_change(role: Role, context: RewriteContext) -> None:
     access = context.catalog.access.after(PutRole(role))
     if not context.rights.is_admin and Rights(access, role.id).is_admin:
         raise denied(f'to change "{role.name}", which holds ADMIN', _ASK)
+    if not context.rights.is_admin and role.bypasses_policies:
+        raise denied(f'to change "{role.name}", which bypasses policies', _ASK)
 
 
 def _check_name(name: str) -> None:

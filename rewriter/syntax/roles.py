@@ -3,8 +3,9 @@
 CREATE ROLE | USER | GROUP [IF NOT EXISTS] name [[WITH] option ..]
 ALTER ROLE | USER name [WITH] option .. | RENAME TO name
 DROP ROLE | USER | GROUP [IF EXISTS] name, ..
-options: [NO]LOGIN, [NO]SUPERUSER, [NO]INHERIT, [NO]CREATEROLE, [ENCRYPTED] PASSWORD 'text' | NULL,
-    VALID UNTIL 'moment', CONNECTION LIMIT n, IN ROLE name, .., ROLE name, .., ADMIN name, ..
+options: [NO]LOGIN, [NO]SUPERUSER, [NO]INHERIT, [NO]CREATEROLE, [NO]BYPASSRLS, [ENCRYPTED] PASSWORD
+    'text' | NULL, VALID UNTIL 'moment', CONNECTION LIMIT n, IN ROLE name, .., ROLE name, ..,
+    ADMIN name, ..
 ALTER TABLE | VIEW | SEQUENCE | SCHEMA [IF EXISTS] name OWNER TO role
 REASSIGN OWNED BY role, .. TO role;  DROP OWNED BY role, .. [CASCADE | RESTRICT]
 """
@@ -34,8 +35,9 @@ _FLAGS = {
     "SUPERUSER": "is_superuser",
     "INHERIT": "inherits",
     "CREATEROLE": "creates_roles",
+    "BYPASSRLS": "bypasses_policies",
 }
-_WITHOUT_MEANING = frozenset({"CREATEDB", "REPLICATION", "BYPASSRLS"})
+_WITHOUT_MEANING = frozenset({"CREATEDB", "REPLICATION"})
 _OWNED = frozenset({"TABLE", "VIEW", "SEQUENCE", "SCHEMA"})
 
 

@@ -19,7 +19,7 @@ SETUP = (
     "CREATE SEQUENCE ids",
     "CREATE SCHEMA hr",
     "CREATE ROLE staff",
-    "CREATE ROLE boss CREATEROLE",
+    "CREATE ROLE boss CREATEROLE BYPASSRLS",
     "CREATE ROLE ann LOGIN CONNECTION LIMIT 3 VALID UNTIL '2030-01-01 00:00:00+00' IN ROLE staff",
     "CREATE ROLE lazy NOINHERIT IN ROLE staff",
     "GRANT SELECT, INSERT ON t TO staff WITH GRANT OPTION",
@@ -39,7 +39,7 @@ SETUP = (
 QUERIES = (
     (
         "SELECT rolname, rolsuper, rolinherit, rolcreaterole, rolcanlogin, rolconnlimit,"
-        " rolvaliduntil FROM pg_catalog.pg_roles"
+        " rolbypassrls, rolvaliduntil FROM pg_catalog.pg_roles"
         " WHERE rolname IN ('staff', 'boss', 'ann', 'lazy') ORDER BY 1"
     ),
     (

@@ -210,7 +210,7 @@ def _role_row(oid: int, role: Role | None, name: str) -> Row:
         "rolinherit": role is None or role.inherits,
         "rolcreaterole": role is None or role.creates_roles,
         "rolcreatedb": role is None, "rolcanlogin": role is None or role.can_login,
-        "rolreplication": False, "rolbypassrls": False,
+        "rolreplication": False, "rolbypassrls": role is None or role.bypasses_policies,
         "rolconnlimit": -1 if role is None else role.connection_limit,
         "rolpassword": "********" if role is not None and role.verifier else None,
         "rolvaliduntil": None if until is None else datetime.fromisoformat(until),

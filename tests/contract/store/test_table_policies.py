@@ -224,3 +224,22 @@ def test_a_table_made_anew_has_no_policies(con: Connection) -> None:
     con.execute("GRANT SELECT ON people TO ann")
     con.execute("SET ROLE ann")
     assert _rows(con, "SELECT k, pay FROM people") == [(2, 20)]
+
+
+def test_a_role_that_bypasses_policies_sees_all(con: Connection) -> None:
+    everything = _rows(con, "SELECT * FROM people")
+    for sql in ("CREATE ROLE free BYPASSRLS", "CREATE ROLE member IN ROLE free",
+                "CREATE ROLE maker CREATEROLE", "GRANT SELECT ON people TO free"):  # fmt: skip
+        con.execute(sql)
+    con.execute("SET ROLE member")
+    assert len(_rows(con, "SELECT * FROM people")) < len(everything), "it is not inherited"
+    con.execute("SET ROLE free")
+    assert _rows(con, "SELECT * FROM people") == everything
+    con.execute("SET ROLE maker")
+    for sql in ("CREATE ROLE other BYPASSRLS", "ALTER ROLE ann BYPASSRLS", "GRANT free TO ann",
+                "ALTER ROLE free PASSWORD 'x'"):  # fmt: skip
+        assert _state(con, sql) == "42501", sql
+    con.execute("RESET ROLE")
+    con.execute("ALTER ROLE free NOBYPASSRLS")
+    con.execute("SET ROLE free")
+    assert len(_rows(con, "SELECT * FROM people")) < len(everything)
