@@ -146,3 +146,13 @@ def test_notices_name_no_table_that_a_role_does_not_see(tmp_path: Path) -> None:
         ("main.t.mail",)
     ]
     con.close()
+
+
+def test_bypassrls_lifts_no_mask_of_a_tag(tmp_path: Path) -> None:
+    con = _filled(tmp_path)
+    con.execute("ALTER TABLE t ALTER mail SET TAG (PII)")
+    con.execute("ALTER TAG PII SET MASKING POLICY ('x')")
+    con.execute("ALTER ROLE ann BYPASSRLS")
+    con.execute("SET ROLE ann")
+    assert _rows(con, "SELECT DISTINCT mail FROM t") == [("x",)]
+    con.close()
