@@ -85,12 +85,29 @@ def test_clients_that_vanish_leave_nothing_running(tmp_path: Path) -> None:
     server.end()
 
 
+def test_a_statement_that_its_client_cancels_stops(tmp_path: Path) -> None:
+    server, url = started(tmp_path)
+    with adbc.connect(url, autocommit=True) as con, con.cursor() as cursor:
+        cancels = threading.Timer(1.0, cursor.adbc_cancel)
+        cancels.start()
+        with pytest.raises(driver.Error) as caught:
+            cursor.execute(SLOW)
+        cancels.join()
+        assert caught.value.status_code == driver.AdbcStatusCode.CANCELLED
+        until(RUNNING, server.dsn, 0)
+        with con.cursor() as again:
+            again.execute("SELECT 1")
+            assert again.fetchall() == [(1,)]
+    server.end()
+
+
 def test_limits_hold(tmp_path: Path) -> None:
     limits = ("--statement-timeout", "1", "--max-result-rows", "1000", "--idle-timeout", "2")
     server, url = started(tmp_path, *limits, "--max-connections", "20")
     with adbc.connect(url, autocommit=True) as con, con.cursor() as cursor:
-        with pytest.raises(driver.Error, match="PAL-408"):
+        with pytest.raises(driver.Error, match="PAL-408") as late:
             cursor.execute(SLOW)
+        assert late.value.status_code == driver.AdbcStatusCode.TIMEOUT
         cursor.execute("SELECT x FROM range(1000) AS r(x)")
         assert len(cursor.fetchall()) == 1000
         cursor.execute("SELECT x FROM range(1001) AS r(x)")

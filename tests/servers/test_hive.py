@@ -119,6 +119,9 @@ def test_what_drivers_and_tools_send_for_themselves(cursor: Any) -> None:
     assert ("listed",) in _rows(cursor, "SHOW TABLES")
     assert _rows(cursor, "SHOW TABLES LIKE 'list*'") == [("listed",)]
     assert _rows(cursor, "SHOW DATABASES") == [("main",)]
+    assert _rows(cursor, "SELECT current_database()") == [("main",)]
+    assert _rows(cursor, "select CURRENT_DATABASE() AS here;") == [("main",)]
+    assert cursor.description[0][0] == "here"
     shown = [("id", "int", ""), ("m", "map<string,array<int>>", "")]
     assert _rows(cursor, "DESCRIBE default.listed") == shown
     cursor.execute("SET palimpsest.dialect=spark")

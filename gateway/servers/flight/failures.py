@@ -18,7 +18,6 @@ from journal.model.failures import failures
 
 _LOG = logging.getLogger("palimpsest.flight")
 _ERROR_INFO = "type.googleapis.com/google.rpc.ErrorInfo"
-_CANCELLED = frozenset({Code.CANCELLED, Code.STATEMENT_TIME})
 _STRANGERS = frozenset({Code.LOGIN, Code.PASSWORD, Code.IDLE})
 
 
@@ -82,7 +81,9 @@ def _status(error: PalimpsestError) -> tuple[int, type[Any]]:
     """
     if error.code in _STRANGERS:
         return 16, flight.FlightUnauthenticatedError
-    if error.code in _CANCELLED:
+    if error.code is Code.STATEMENT_TIME:
+        return 4, flight.FlightTimedOutError
+    if error.code is Code.CANCELLED:
         return 1, flight.FlightCancelledError
     if error.sqlstate == "42501":
         return 7, flight.FlightUnauthorizedError

@@ -30,6 +30,9 @@ _PREFIXES = ("set:hiveconf:", "set:hivevar:", "set:system:", "set:", "hiveconf:"
 _SET = re.compile(r"\s*set(?:\s+(?P<rest>.*?))?\s*;?\s*", re.IGNORECASE | re.DOTALL)
 _RESET = re.compile(r"\s*reset(?:\s+(?P<name>[\w.:]+))?\s*;?\s*", re.IGNORECASE)
 _USE = re.compile(r"\s*use\s+[`\"]?default[`\"]?\s*;?\s*", re.IGNORECASE)
+_CURRENT_DATABASE = re.compile(
+    r"\s*select\s+current_database\s*\(\s*\)(?:\s+(?:as\s+)?(?P<name>\w+))?\s*;?\s*", re.IGNORECASE
+)
 _NAME = r"`(?:[^`]|``)+`|\"(?:[^\"]|\"\")+\"|\w+"
 _SHOW_SCHEMAS = re.compile(
     r"\s*show\s+(?:databases|schemas)(?:\s+(?:like\s+)?'(?P<like>[^']*)')?\s*;?\s*", re.IGNORECASE
@@ -80,6 +83,10 @@ class ClientSettings:
             return lambda: self._use_home(session)
         if session.dialect != "hive":
             return None
+        if found := _CURRENT_DATABASE.fullmatch(text):
+            # What Hive calls a database is a schema.
+            text = f"SELECT current_schema() AS `{found['name'] or '_c0'}`"
+            return lambda: session.execute(text)
         if found := _SHOW_SCHEMAS.fullmatch(text):
             like = found["like"]
             return lambda: _table(session, CatalogTables(session).schema_names(like))
