@@ -47,6 +47,7 @@ def connect(
     - ``dialect``: the SQL that the client writes: duckdb, postgres, mysql, spark, hive or ansi.
     - ``autocommit``: whether each statement commits by itself.
     - ``user``, ``application``: names that ``system.transactions`` records with each commit.
+      Without ``user`` it is your login, and with a server the user of the URL.
     - ``settings``: further keywords are settings by name, such as ``as_of`` or ``retries``;
       ``SELECT * FROM system.settings`` lists them.
 

@@ -24,6 +24,7 @@ from gateway.sharing.time_zone import process_zone
 from gateway.sharing.wire import PeerGone
 from gateway.version import VERSION
 from journal.model.errors import Code, PalimpsestError
+from journal.model.system_user import system_user
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +55,15 @@ def open_session(
 ) -> OpenedSession:
     """Open the warehouse of a URL, unless it is open, and a session on it.
 
-    ``user`` and ``application`` are recorded with commits; ``short`` is for programs that are over
-    soon.
+    ``user`` and ``application`` are recorded with commits; without a ``user`` it is the login of
+    whoever runs this process, or for a server what the URL says. ``short`` is for programs that are
+    over soon.
     """
     if application is not None:
         settings = settings.with_setting("application", application)
     if is_server_url(url):
         return _server_session(url, dialect, autocommit, user, application, settings)
+    user = user or system_user()
     if settings.is_read_only and not is_database(url):
         check_exists(url)
     while True:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 from pathlib import Path
 
 import pytest
@@ -45,8 +46,8 @@ def test_stored_expressions_ask_who_runs_them(tmp_path: Path) -> None:
             *((1, "ann", "bob"), (2, "bob", "bob"), (3, "bob-", "bob")),
             *((4, "bob+", "bob"), (100, "bob", "bob")),
         ]
-    with gateway.connect(url, autocommit=True) as nobody:
-        assert nobody.execute("SELECT current_user").fetchone() == (None,)
+    with gateway.connect(url, autocommit=True) as login:
+        assert login.execute("SELECT current_user").fetchone() == (getpass.getuser(),)
 
 
 @pytest.mark.parametrize(
