@@ -31,6 +31,7 @@ class DialectSemantics:
     ``null_generates``: NULL for a generated number asks for one.
     ``indexes_are_relations``: an index has a name of its own among tables and views, and goes with
     a column that it is over.
+    ``views_hold``: what a view reads cannot go without it.
     ``types_hold``: a type cannot go while columns are declared with it.
     ``texts_become_enums``: a constant beside a value of an enum is of that enum, and no text.
     ``upserts_first``: of rows of one INSERT with the same key the first counts, where a conflict
@@ -43,12 +44,17 @@ class DialectSemantics:
     null_generates: bool = False
     indexes_are_relations: bool = False
     types_hold: bool = False
+    views_hold: bool = False
     texts_become_enums: bool = False
 
 
 _STRICT = DialectSemantics()
 _POSTGRES = DialectSemantics(
-    short_rows=True, indexes_are_relations=True, types_hold=True, texts_become_enums=True
+    short_rows=True,
+    indexes_are_relations=True,
+    types_hold=True,
+    views_hold=True,
+    texts_become_enums=True,
 )
 _SEMANTICS = {
     "duckdb": DialectSemantics(upserts_first=True),

@@ -17,6 +17,7 @@ from journal.model.plan import (
 from journal.model.schema import Table, TableName, fold
 from journal.model.sequence_changes import DropSequence
 from rewriter.context import RewriteContext
+from rewriter.definitions.dependent_views import dependent_views
 from rewriter.definitions.foreign_keys import check_unreferenced
 from rewriter.definitions.new_relations import check_schema_name, ddl_plan, kind_of_relation
 from rewriter.definitions.sequences import owned_by
@@ -55,7 +56,8 @@ def rewrite_create_schema(ast: exp.Create, context: RewriteContext) -> Statement
 def rewrite_drop_table(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
     """DROP TABLE, VIEW or MATERIALIZED VIEW; journals stay, so UNDROP can bring tables back.
 
-    Views over what is dropped stay too, and work again once their tables are back.
+    Views over what is dropped stay too, and work again once their tables are back; in the postgres
+    dialect they are in the way, or go as well with CASCADE.
     """
     kind = str(ast.args["kind"]).upper()
     steps: list[Step] = []
@@ -90,6 +92,8 @@ def rewrite_drop_table(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
         if isinstance(found, Table):
             steps += [Change(DropSequence(s.name)) for s in owned_by(context, found.id)]
     check_unreferenced(context.catalog, gone, ast)
+    views = dependent_views(context, gone, ast, cascade=bool(ast.args.get("cascade")))
+    steps += [Change(DropRelation(view.name)) for view in views]
     return ddl_plan(steps, f"DROP {kind}")
 
 
@@ -119,6 +123,10 @@ def rewrite_drop_schema(ast: exp.Drop, context: RewriteContext) -> StatementPlan
         gone += [r.name for r in inside]
         steps += [Change(DropRelation(r.name)) for r in inside]
         steps += [Change(DropSequence(s.name)) for s in sequences]
+        for view in dependent_views(context, [r.name for r in inside], ast, cascade=True):
+            if view.name.key not in {g.key for g in gone}:
+                steps.append(Change(DropRelation(view.name)))
+                gone.append(view.name)
         steps.append(Change(DropSchema(name)))
     check_unreferenced(context.catalog, gone, ast)
     return ddl_plan(steps, "DROP SCHEMA")

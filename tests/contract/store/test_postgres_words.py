@@ -33,3 +33,25 @@ def test_several_arrays_become_rows_side_by_side(store: Store) -> None:
     assert rows == [(1, "x", 1.5, 0.5), (2, "y z", 2.5, None)]
     query = "SELECT x, y FROM UNNEST(ARRAY[1, 2], ARRAY['p']) AS r(x, y) ORDER BY x"
     assert con.execute(query).fetchall() == [(1, "p"), (2, None)]
+
+
+@pytest.mark.also_on("hive")
+def test_what_a_view_reads_goes_with_it_or_stays(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    for sql in (
+        "CREATE TABLE t (a INTEGER PRIMARY KEY)",
+        "CREATE VIEW v AS SELECT a FROM t",
+        "CREATE VIEW w AS WITH u AS (SELECT a FROM v) SELECT a FROM u",
+        "CREATE VIEW x AS WITH t AS (SELECT 1 AS a) SELECT a FROM t",
+    ):
+        con.execute(sql)
+    for sql in ("DROP TABLE t", "DROP VIEW v"):
+        with pytest.raises(gateway.Error) as raised:
+            con.execute(sql)
+        assert raised.value.sqlstate == "2BP01"
+    con.execute("DROP VIEW w, v")
+    con.execute("CREATE VIEW v AS SELECT a FROM t")
+    con.execute("DROP TABLE t CASCADE")
+    assert con.execute("SELECT a FROM x").fetchall() == [(1,)]
+    names = "SELECT table_name FROM information_schema.tables WHERE table_name IN ('t', 'v', 'x')"
+    assert con.execute(names).fetchall() == [("x",)]

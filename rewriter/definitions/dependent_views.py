@@ -1,0 +1,71 @@
+"""Views, materialised ones too, that read what is dropped: PostgreSQL drops nothing under one.
+
+Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import CatalogSnapshot, Relation, TableName, View
+from journal.sql import dialects
+from rewriter.context import RewriteContext
+from rewriter.dialect_semantics import semantics_of
+from rewriter.name_resolution import is_cte, position_of
+
+
+def dependent_views(
+    context: RewriteContext, gone: Iterable[TableName], node: exp.Expr, *, cascade: bool
+) -> list[Relation]:
+    """The views that go with relations, those over views as well; none where the dialect lets them
+    stay.
+
+    Raises DEPENDENT_OBJECTS where there is one and the statement does not say ``cascade``.
+    """
+    if not semantics_of(context.dialect).views_hold:
+        return []
+    going = {name.key for name in gone}
+    found: list[Relation] = []
+    while True:
+        more = [
+            (relation, read)
+            for relation in context.catalog.relations.values()
+            if relation.name.key not in going
+            for read in sorted(sources(relation, context.catalog) & going)
+        ]
+        if not more:
+            return found
+        if not cascade:
+            view, read = more[0]
+            raise PalimpsestError(
+                Code.DEPENDENT_OBJECTS,
+                f"view {view.name} reads {'.'.join(read)}",
+                advice="drop the view first, or say CASCADE",
+                position=position_of(node),
+            )
+        found += list({v.name.key: v for v, _ in more}.values())
+        going |= {view.name.key for view, _ in more}
+
+
+def sources(relation: Relation, catalog: CatalogSnapshot) -> set[tuple[str, str]]:
+    """The keys of what a view reads by name; nothing for a table."""
+    if isinstance(relation, View):
+        text = relation.query
+    elif relation.materialized is not None:
+        text = relation.materialized.query
+    else:
+        return set()
+    return set(_named(text, relation.name.schema, catalog))
+
+
+def _named(text: str, schema: str, catalog: CatalogSnapshot) -> Iterator[tuple[str, str]]:
+    for table in dialects.stored(text).find_all(exp.Table):
+        if isinstance(table.this, exp.Identifier) and not is_cte(table):
+            for place in [table.db] if table.db else [schema, catalog.home]:
+                name = TableName(place, table.name)
+                if catalog.get(name) is not None:
+                    yield name.key
+                    break
