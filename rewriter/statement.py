@@ -275,11 +275,15 @@ class DropTypes:
 
 @dataclass(frozen=True, slots=True)
 class MacroForm:
-    """Parameters of a macro with their defaults, and its body: an expression, or a query."""
+    """Parameters of a macro with their defaults, and its body: an expression, or a query.
+
+    ``types`` are those of the parameters, None where one takes any value.
+    """
 
     parameters: tuple[tuple[str, exp.Expr | None], ...]
     body: exp.Expr
     is_table: bool
+    types: tuple[exp.DataType | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def _new(change: CatalogChange, catalog: CatalogSnapshot) -> tuple[ObjectKey, st
             key = ObjectKey(ObjectKind.SEQUENCE, sequence.id)
             is_known = any(s.id == sequence.id for s in catalog.sequences.values())
             return None if is_known else (key, sequence.name.key[0])
-        case PutSchema(schema):
+        case PutSchema(schema) if fold(schema) not in catalog.schemas:
             return ObjectKey(ObjectKind.SCHEMA, 0, fold(schema)), ""
         case _:
             return None

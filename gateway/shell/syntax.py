@@ -41,7 +41,8 @@ DEALLOCATE p | ALL""",
     "DESCRIBE": "DESCRIBE t | query     DESCRIBE HISTORY t: the commits that changed it",
     "BLAME": """BLAME t [WHERE ..]                   which transaction wrote each row
 BLAME t COLUMNS [VERSION AS OF n]    which one last changed each column of it""",
-    "COMMENT": "COMMENT ON TABLE t | VIEW v | COLUMN t.c IS '..'",
+    "COMMENT": """COMMENT ON TABLE t | VIEW v | COLUMN t.c | INDEX i IS '..'
+COMMENT ON SEQUENCE s | TYPE t | MACRO f | SCHEMA s IS '..'""",
     "USE": "USE schema",
     "COPY": "COPY t FROM 'file.csv' (HEADER)     COPY t TO 'file.parquet'",
     "SET POLICY": """ALTER TABLE t SET POLICY (

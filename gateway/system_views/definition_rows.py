@@ -20,7 +20,7 @@ def type_rows(catalog: CatalogSnapshot) -> Iterator[Row]:
         checks = [f"CONSTRAINT {name} CHECK ({text})" for name, text in found.checks]
         yield (
             *(found.name.schema, found.name.name, found.kind, shown_type(found.type)),
-            *(_labels(found), not found.not_null, found.default, checks),
+            *(_labels(found), not found.not_null, found.default, checks, found.comment),
         )
 
 
@@ -31,7 +31,7 @@ def duckdb_type_rows(catalog: CatalogSnapshot) -> Iterator[Row]:
         category = "COMPOSITE" if found.kind == STRUCT else None
         yield (
             *(catalog.database, None, found.name.schema, None, None, found.name.name, None),
-            *(logical, category, None, False, _labels(found)),
+            *(logical, category, found.comment, False, _labels(found)),
         )
 
 
@@ -50,7 +50,7 @@ def macro_rows(catalog: CatalogSnapshot) -> Iterator[Row]:
             kind = "table" if found.is_table else "scalar"
             yield (
                 *(found.name.schema, found.name.name, kind, shown_form(found, form)),
-                *([name for name, _ in form.parameters], form.body),
+                *([name for name, _ in form.parameters], form.body, found.comment),
             )
 
 

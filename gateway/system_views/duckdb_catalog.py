@@ -111,7 +111,8 @@ def _schemas(seen: SystemViewSource) -> Iterator[Row]:
     home = fold(seen.catalog.home)
     for name in sorted(seen.catalog.schemas.values()):
         made = None if fold(name) == home else f"CREATE SCHEMA {name};"
-        yield (None, seen.catalog.database, None, name, None, None, made is None, made, None, None)
+        said = seen.catalog.schema_comments.get(fold(name))
+        yield (None, seen.catalog.database, None, name, said, None, made is None, made, None, None)
     for name in ("information_schema", "system"):
         yield (None, seen.catalog.database, None, name, None, None, True, None, None, None)
 
@@ -179,8 +180,8 @@ def _sequences(seen: SystemViewSource) -> Iterator[Row]:
             f" MINVALUE {found.minimum} MAXVALUE {found.maximum} START {found.start} {cycle};"
         )
         yield (
-            *(*_place(seen, found.name), found.name.name, found.id, None, None, own, found.start),
-            *(found.minimum, found.maximum, found.increment, found.cycles, None, text),
+            *(*_place(seen, found.name), found.name.name, found.id, found.comment, None, own),
+            *(found.start, found.minimum, found.maximum, found.increment, found.cycles, None, text),
         )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from gateway.activity.activity import Activity, ActivityReader
 from gateway.config import Settings
 from journal.model.access import Rights
-from journal.model.schema import CatalogSnapshot, Column, Table, View
+from journal.model.schema import CatalogSnapshot, Column, Table, View, fold
 from journal.transactions.state import JournalState
 from rewriter.definitions.descriptions import shown_type
 
@@ -42,4 +42,8 @@ def columns_of(seen: SystemViewSource, found: Table | View) -> Sequence[Column]:
     """The columns of a relation, with types as results show them."""
     if isinstance(found, Table):
         return [replace(c, type=shown_type(c.type)) for c in found.columns]
-    return [Column(name, name, kind) for name, kind in seen.view_columns(found)]
+    said = dict(found.column_comments)
+    return [
+        Column(name, name, kind, comment=said.get(fold(name)))
+        for name, kind in seen.view_columns(found)
+    ]

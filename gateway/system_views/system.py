@@ -118,6 +118,7 @@ def _sequences(seen: SystemViewSource) -> Iterator[Row]:
         yield (
             *(found.name.schema, found.name.name, found.id, found.type.lower(), found.start),
             *(found.increment, found.minimum, found.maximum, found.cycles, found.cache, column),
+            found.comment,
         )
 
 
@@ -325,7 +326,8 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
     ),
     "sys_sequences": (
         _arrow_schema(
-            "schema sequence sequence_id type start increment minimum maximum cycles cache owner",
+            "schema sequence sequence_id type start increment minimum maximum cycles cache owner"
+            " comment",
             *"sequence_id start increment minimum maximum cache".split(),
             flags=["cycles"],
         ),
@@ -342,7 +344,7 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
     ),
     "sys_types": (
         _arrow_schema(
-            "schema name kind type values nullable default checks",
+            "schema name kind type values nullable default checks comment",
             flags=["nullable"],
             lists=["values", "checks"],
         ),
@@ -359,7 +361,7 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
         lambda seen: duckdb_type_rows(seen.catalog),
     ),
     "sys_macros": (
-        _arrow_schema("schema name kind form parameters body", lists=["parameters"]),
+        _arrow_schema("schema name kind form parameters body comment", lists=["parameters"]),
         lambda seen: macro_rows(seen.catalog),
     ),
     "info_functions": (

@@ -61,8 +61,8 @@ def apply(catalog: CatalogSnapshot, change: CatalogChange) -> CatalogSnapshot:
         case DropRelation(name):
             # What is known of a dropped table stays for UNDROP, by a number that is its own.
             return _without_access(catalog, ObjectKind.VIEW, name).without_relation(name)
-        case PutSchema(schema):
-            return catalog.with_schema(schema)
+        case PutSchema(schema, comment):
+            return catalog.with_schema(schema, comment)
         case DropSchema(schema):
             gone = TableName(schema, "")
             left = _without_access(catalog, ObjectKind.SCHEMA, gone).without_schema(schema)
@@ -138,8 +138,9 @@ def change_to_json(change: CatalogChange) -> dict[str, Any]:
             return {"action": f"put-{kind}", "relation": raw, "instead_of": old}
         case DropRelation(name):
             return {"action": "drop-relation", "name": asdict(name)}
-        case PutSchema(schema):
-            return {"action": "put-schema", "schema": schema}
+        case PutSchema(schema, comment):
+            said = {} if comment is None else {"comment": comment}
+            return {"action": "put-schema", "schema": schema, **said}
         case DropSchema(schema):
             return {"action": "drop-schema", "schema": schema}
         case PutSequence(sequence, instead_of):
@@ -173,7 +174,7 @@ def change_from_json(data: dict[str, Any]) -> CatalogChange:
         case "drop-relation":
             return DropRelation(TableName(**data["name"]))
         case "put-schema":
-            return PutSchema(data["schema"])
+            return PutSchema(data["schema"], data.get("comment"))
         case "drop-schema":
             return DropSchema(data["schema"])
         case "put-sequence":
@@ -273,4 +274,6 @@ def _column(raw: dict[str, Any]) -> Column:
 
 
 def _view(raw: dict[str, Any]) -> View:
-    return View(**{**raw, "name": TableName(**raw["name"]), "columns": tuple(raw["columns"])})
+    comments = tuple((name, text) for name, text in raw.get("column_comments", ()))
+    read = {"name": TableName(**raw["name"]), "columns": tuple(raw["columns"])}
+    return View(**{**raw, **read, "column_comments": comments})

@@ -30,14 +30,19 @@ class UserType:
     default: str | None = None
     checks: tuple[tuple[str, str], ...] = ()
     declared: str | None = None
+    comment: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MacroBody:
-    """One form of a macro: its parameters with their defaults, and what a call becomes."""
+    """One form of a macro: its parameters with their defaults, and what a call becomes.
+
+    ``types`` are those that arguments are cast to, by parameter; None takes any value.
+    """
 
     parameters: tuple[tuple[str, str | None], ...]
     body: str
+    types: tuple[str | None, ...] = ()
 
     @property
     def required(self) -> int:
@@ -52,6 +57,7 @@ class Macro:
     name: TableName
     is_table: bool
     bodies: tuple[MacroBody, ...]
+    comment: str | None = None
 
 
 Definition = UserType | Macro
@@ -108,7 +114,11 @@ def from_json(data: dict[str, Any]) -> Definition:
         raw["checks"] = tuple((name, condition) for name, condition in raw["checks"])
     elif made is Macro:
         raw["bodies"] = tuple(
-            MacroBody(tuple((n, d) for n, d in body["parameters"]), body["body"])
+            MacroBody(
+                tuple((n, d) for n, d in body["parameters"]),
+                body["body"],
+                tuple(body.get("types", ())),
+            )
             for body in raw["bodies"]
         )
     return made(**raw)

@@ -263,9 +263,10 @@ class DropRelation:
 
 @dataclass(frozen=True, slots=True)
 class PutSchema:
-    """Catalog change: a new schema."""
+    """Catalog change: a new schema, or what is said of one."""
 
     schema: str
+    comment: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

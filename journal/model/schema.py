@@ -221,12 +221,16 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A logical view: its SELECT as canonical text over logical names."""
+    """A logical view: its SELECT as canonical text over logical names.
+
+    ``column_comments`` are pairs of a column's folded name and what is said of it.
+    """
 
     name: TableName
     query: str
     columns: tuple[str, ...] = ()
     comment: str | None = None
+    column_comments: tuple[tuple[str, str], ...] = ()
 
 
 Relation = Table | View
@@ -261,6 +265,7 @@ class CatalogSnapshot:
     ``own`` is the schema of the relations that one session alone sees; None in stores without.
     ``database`` is what all schemas together are called.
     ``definitions`` are types and macros, by kind, schema and name; ``access`` who may do what.
+    ``schema_comments`` are by folded name.
     """
 
     generation: int
@@ -276,6 +281,7 @@ class CatalogSnapshot:
         default_factory=lambda: MappingProxyType({})
     )
     access: AccessControl = field(default_factory=AccessControl)
+    schema_comments: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     _references: list[References] = field(
         default_factory=list, init=False, repr=False, compare=False
     )
@@ -414,15 +420,20 @@ class CatalogSnapshot:
         """A copy in which others may do what ``access`` says."""
         return replace(self, generation=self.generation + 1, access=access)
 
-    def with_schema(self, schema: str) -> CatalogSnapshot:
-        """A copy with one more schema."""
-        schemas = {**self.schemas, fold(schema): schema}
-        return replace(self, generation=self.generation + 1, schemas=MappingProxyType(schemas))
+    def with_schema(self, schema: str, comment: str | None = None) -> CatalogSnapshot:
+        """A copy with one more schema, or another comment on one."""
+        return self._with_all({**self.schemas, fold(schema): schema}, {fold(schema): comment})
 
     def without_schema(self, schema: str) -> CatalogSnapshot:
         """A copy that lacks the schema."""
         schemas = {k: v for k, v in self.schemas.items() if k != fold(schema)}
-        return replace(self, generation=self.generation + 1, schemas=MappingProxyType(schemas))
+        return self._with_all(schemas, {fold(schema): None})
+
+    def _with_all(self, schemas: dict[str, str], said: dict[str, str | None]) -> CatalogSnapshot:
+        every = {**self.schema_comments, **said}
+        comments = MappingProxyType({k: v for k, v in every.items() if v is not None})
+        kept, number = MappingProxyType(schemas), self.generation + 1
+        return replace(self, generation=number, schemas=kept, schema_comments=comments)
 
 
 def _references_of(tables: list[Table]) -> References:

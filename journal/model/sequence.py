@@ -28,6 +28,7 @@ class Sequence:
     cache: int = 1
     owner: tuple[int, str] | None = None
     counter: int = 0
+    comment: str | None = None
 
     @property
     def source(self) -> NumberSource:

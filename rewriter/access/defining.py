@@ -174,6 +174,8 @@ class DefinitionCheck:
             found = self._context.catalog.index(table_name(node, self._context))
             if found is not None:
                 self._owners.check_owner(found[0], node)
+        elif kind == "SEQUENCE":
+            self._owners.sequence(node, is_optional=False)
         else:
             self._owners.refuse("to comment on this", ast)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import islice, zip_longest
 
 from sqlglot import exp
 
@@ -12,9 +12,11 @@ from journal.model.schema import fold
 from journal.model.trees import copy_tree
 from journal.sql import dialects
 from journal.sql.relations import ident
+from journal.sql.sql import cast
 from rewriter.context import RewriteContext
 from rewriter.functions import function_name
 from rewriter.name_resolution import position_of
+from rewriter.syntax.query_table import name_tables
 
 _DEPTH_MAX = 32
 _CALLS_MAX, _NODES_MAX = 1_000, 20_000
@@ -114,6 +116,7 @@ def _replace(call: exp.Anonymous, found: Macro, context: RewriteContext) -> None
         value = None if used.table else values.get(fold(used.name))
         if value is not None:
             used.replace(exp.paren(copy_tree(value), copy=False))
+    name_tables(holder)
     _check_size(holder, found, call)
     if _is_source(call):
         table = call.parent
@@ -162,6 +165,9 @@ def _form_for(call: exp.Anonymous, found: Macro) -> tuple[MacroBody, dict[str, e
             if default is not None and fold(name) not in values:
                 values[fold(name)] = dialects.stored(default)
         if len(values) == len(names):
+            for name, kind in zip(names, form.types, strict=False):
+                if kind is not None:
+                    values[name] = cast(values[name].copy(), kind)
             return form, values
     raise _no_fit(found, call, "the arguments fit none of its forms")
 
@@ -179,6 +185,7 @@ def _no_fit(found: Macro, call: exp.Anonymous, why: str) -> PalimpsestError:
 def shown_form(found: Macro, form: MacroBody) -> str:
     """How a form is called: ``f(a, b := 1)``."""
     shown = [
-        name if default is None else f"{name} := {default}" for name, default in form.parameters
+        " ".join(part for part in (name, kind, default and f":= {default}") if part)
+        for (name, default), kind in zip_longest(form.parameters, form.types)
     ]
     return f"{found.name.name}({', '.join(shown)})"

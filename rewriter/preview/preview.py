@@ -236,8 +236,9 @@ def _change_text(change: planned.CatalogChange, catalog: CatalogSnapshot) -> str
             return f"drop view {name}"
         case planned.DropRelation(name):
             return f"drop {name}; its journal stays"
-        case planned.PutSchema(schema):
-            return f"schema {schema}"
+        case planned.PutSchema(schema, comment):
+            said = "" if comment is None else f" with the comment {comment!r}"
+            return f"schema {schema}{said}"
         case planned.DropSchema(schema):
             return f"drop schema {schema}"
         case PutSequence(sequence):

@@ -1,4 +1,4 @@
-"""COMMENT ON a table, view, column or index: changes the definition, and no row."""
+"""COMMENT ON what a catalog holds: changes the definition, and no row."""
 
 from __future__ import annotations
 
@@ -7,58 +7,126 @@ from dataclasses import replace
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import Change, PutRelation, StatementPlan
-from journal.model.schema import Relation, fold
+from journal.model.named_definitions import PutDefinition
+from journal.model.plan import CatalogChange, Change, PutRelation, PutSchema, StatementPlan
+from journal.model.schema import Relation, View, fold
+from journal.model.sequence_changes import PutSequence
+from journal.sql import dialects
 from rewriter.context import RewriteContext
 from rewriter.definitions.index_names import find_index, unknown_index
+from rewriter.definitions.macros import named_macro
 from rewriter.definitions.new_relations import ddl_plan
-from rewriter.name_resolution import find_relation, find_table, position_of, table_name
+from rewriter.definitions.sequences import find_sequence, unknown_sequence
+from rewriter.definitions.user_types import named_type, unknown_type
+from rewriter.name_resolution import (
+    check_database,
+    find_relation,
+    find_table,
+    position_of,
+    table_name,
+    unknown_column,
+)
+from rewriter.reading.output_names import output_names
 from rewriter.writing.target import find_column
 
 
 def rewrite_comment(ast: exp.Comment, context: RewriteContext) -> StatementPlan:
-    """The plan of a COMMENT ON."""
-    text = ast.expression.name or None
-    kind = str(ast.args["kind"]).upper()
-    changed: Relation
+    """The plan of a COMMENT ON; an empty text takes a comment away."""
+    change = _change(ast, str(ast.args["kind"]).upper(), ast.expression.name or None, context)
+    return ddl_plan([] if change is None else [Change(change)], "COMMENT")
+
+
+def _change(
+    ast: exp.Comment, kind: str, text: str | None, context: RewriteContext
+) -> CatalogChange | None:
+    """What it changes; None where there is nothing to comment on, and that is allowed."""
+    node = ast.this
     match kind:
         case "TABLE" | "VIEW":
-            if (
-                ast.args.get("exists")
-                and context.catalog.get(table_name(ast.this, context)) is None
-            ):
-                return ddl_plan([], "COMMENT")
-            changed = replace(find_relation(ast.this, context), comment=text)
+            if ast.args.get("exists") and context.catalog.get(table_name(node, context)) is None:
+                return None
+            return PutRelation(replace(find_relation(node, context), comment=text))
         case "COLUMN":
-            node = ast.this
-            holder = exp.Table(this=node.args.get("table"), db=node.args.get("db"))
-            if node.args.get("table") is None:
-                raise PalimpsestError(
-                    Code.SYNTAX,
-                    "COMMENT ON COLUMN needs table.column",
-                    advice="write the table before the column",
-                    position=position_of(node),
-                )
-            table = find_table(holder, context)
-            found = find_column(table, node)
-            columns = [
-                replace(c, comment=text) if fold(c.name) == fold(found.name) else c
-                for c in table.columns
-            ]
-            changed = replace(table, columns=tuple(columns))
+            return PutRelation(_with_column(node, text, context))
         case "INDEX":
-            named = find_index(ast.this, context)
+            named = find_index(node, context)
             if named is None:
-                raise unknown_index(ast.this, context)
+                raise unknown_index(node, context)
             table, index = named
             commented = replace(index, comment=text)
             kept = tuple(commented if i is index else i for i in table.indexes)
-            changed = replace(table, indexes=kept)
-        case _:
-            raise PalimpsestError(
-                Code.NOT_SUPPORTED,
-                f"COMMENT ON {kind} is not supported",
-                advice="comment on tables, views, columns and indexes",
-                position=position_of(ast.this),
-            )
-    return ddl_plan([Change(PutRelation(changed))], "COMMENT")
+            return PutRelation(replace(table, indexes=kept))
+        case "SCHEMA":
+            return _of_schema(node, text, context)
+        case "SEQUENCE":
+            sequence = find_sequence(node, context)
+            if sequence is None:
+                raise unknown_sequence(node, context)
+            return PutSequence(replace(sequence, comment=text))
+        case "TYPE":
+            found = named_type(node, context)
+            if found is None:
+                raise unknown_type(node, context)
+            return PutDefinition(replace(found, comment=text), found)
+        case "MACRO":
+            every = (named_macro(node, context, is_table=kind) for kind in (False, True))
+            macro = next((m for m in every if m is not None), None)
+            if macro is None:
+                raise PalimpsestError(
+                    Code.UNKNOWN_FUNCTION,
+                    f"macro {node.name} does not exist",
+                    advice="check the spelling; system.macros lists macros",
+                    position=position_of(node),
+                )
+            return PutDefinition(replace(macro, comment=text), macro)
+    raise PalimpsestError(
+        Code.NOT_SUPPORTED,
+        f"COMMENT ON {kind} is not supported",
+        advice="comment on tables, views, columns, indexes, sequences, types, macros and schemas",
+        position=position_of(node),
+    )
+
+
+def _with_column(node: exp.Column, text: str | None, context: RewriteContext) -> Relation:
+    """A table or view with another comment on a column."""
+    holder = exp.Table(this=node.args.get("table"), db=node.args.get("db"))
+    if node.args.get("table") is None:
+        raise PalimpsestError(
+            Code.SYNTAX,
+            "COMMENT ON COLUMN needs table.column",
+            advice="write the table before the column",
+            position=position_of(node),
+        )
+    found = find_relation(holder, context)
+    if isinstance(found, View):
+        return _with_view_column(found, node, text, context)
+    table = find_table(holder, context)
+    column = find_column(table, node)
+    columns = [
+        replace(c, comment=text) if fold(c.name) == fold(column.name) else c for c in table.columns
+    ]
+    return replace(table, columns=tuple(columns))
+
+
+def _with_view_column(
+    view: View, node: exp.Column, text: str | None, context: RewriteContext
+) -> View:
+    names = view.columns or output_names(dialects.stored(view.query), context)
+    if names and fold(node.name) not in map(fold, names):
+        raise unknown_column(node.name, view, node)
+    kept = tuple(pair for pair in view.column_comments if pair[0] != fold(node.name))
+    said = () if text is None else ((fold(node.name), text),)
+    return replace(view, column_comments=(*kept, *said))
+
+
+def _of_schema(node: exp.Table, text: str | None, context: RewriteContext) -> PutSchema:
+    check_database(node, context.catalog)
+    known = context.catalog.schemas.get(fold(node.name))
+    if known is None:
+        raise PalimpsestError(
+            Code.UNKNOWN_SCHEMA,
+            f"schema {node.name} does not exist",
+            advice="check the spelling",
+            position=position_of(node),
+        )
+    return PutSchema(known, text)

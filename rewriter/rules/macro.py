@@ -47,6 +47,14 @@ def rewrite_create_macro(ast: CreateMacro, context: RewriteContext) -> Statement
             position=position_of(node),
         )
     bodies = tuple(_body(form, node, context) for form in ast.forms)
+    widths = [len(body.parameters) for body in bodies]
+    if len(set(widths)) < len(widths) and any(body.types for body in bodies):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"forms of {name} differ by the types of their parameters alone",
+            advice="give each form another number of parameters, or another name",
+            position=position_of(node),
+        )
     made = Macro(name, kinds == {True}, bodies)
     known = context.catalog.definitions.get(definition_key(made))
     steps: list[Step] = []
@@ -102,7 +110,20 @@ def _body(form: MacroForm, node: exp.Table, context: RewriteContext) -> MacroBod
         (name, None if default is None else canonical_text(default))
         for name, default in form.parameters
     )
-    return MacroBody(parameters, canonical_text(holder.this))
+    return MacroBody(parameters, canonical_text(holder.this), _types(form, context))
+
+
+def _types(form: MacroForm, context: RewriteContext) -> tuple[str | None, ...]:
+    """The types of the parameters in canonical words; none where no parameter has one."""
+    if not any(form.types):
+        return ()
+    shown: list[str | None] = []
+    for kind in form.types:
+        holder = exp.Paren(this=exp.cast(exp.null(), kind)) if kind is not None else None
+        if holder is not None:
+            expand_types(holder, context)
+        shown.append(None if holder is None else canonical_text(holder.this.args["to"]))
+    return tuple(shown)
 
 
 def _check_columns(holder: exp.Expr, names: set[str]) -> None:

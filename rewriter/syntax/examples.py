@@ -149,7 +149,12 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "BLAME t WHERE k = 1",
         "BLAME t COLUMNS VERSION AS OF 1714564800000000 ORDER BY version DESC LIMIT 10",
     ),
-    "COMMENT": _each("COMMENT ON COLUMN t.a IS 'an amount'"),
+    "COMMENT": _each(
+        "COMMENT ON COLUMN t.a IS 'an amount'",
+        "COMMENT ON COLUMN v.k IS 'a key'",
+        "COMMENT ON SEQUENCE ids IS 'for t'",
+        "COMMENT ON SCHEMA hr IS 'people'",
+    ),
     "USE": _each("USE hr"),
     "COPY": _each("COPY t TO 'rows.csv' (HEADER)", "COPY (SELECT k FROM t) TO 'k.parquet'"),
     "SET POLICY": _each(

@@ -1,6 +1,6 @@
 """CREATE and DROP of MACRO, which DuckDB also calls FUNCTION, recognised by their tokens.
 
-CREATE [OR REPLACE] [TEMP] MACRO [IF NOT EXISTS] name (a, b := 1) AS [TABLE] body [, (a) AS ..] ..
+CREATE [OR REPLACE] [TEMP] MACRO [IF NOT EXISTS] name (a, b T := 1) AS [TABLE] body [, (a) AS ..] ..
 DROP MACRO [TABLE] [IF EXISTS] name [CASCADE | RESTRICT]
 """
 
@@ -66,9 +66,13 @@ def _closing(tokens: list[Token], place: int) -> int:
 def _form(reader: TokenReader) -> MacroForm:
     """One form, behind the parenthesis of its parameters."""
     parameters: list[tuple[str, exp.Expr | None]] = []
+    types: list[exp.DataType | None] = []
     while not reader.takes(")"):
         name = reader.word()
         default = None
+        after = [token.text for token in reader.tokens[reader.place : reader.place + 1]]
+        has_type = bool(after) and after[0] not in {":=", ",", ")"}
+        types.append(reader.data_type({",", ":="}) if has_type else None)
         if reader.takes(":="):
             default = reader.value({","})
         parameters.append((name, default))
@@ -85,9 +89,9 @@ def _form(reader: TokenReader) -> MacroForm:
         query = reader.parse(part)
         if not isinstance(query, exp.Query):
             raise reader.error("a query was expected behind TABLE")
-        return MacroForm(tuple(parameters), query, is_table=True)
+        return MacroForm(tuple(parameters), query, is_table=True, types=tuple(types))
     inner = TokenReader(_body(reader), reader.parse, 0)
-    return MacroForm(tuple(parameters), inner.value(), is_table=False)
+    return MacroForm(tuple(parameters), inner.value(), is_table=False, types=tuple(types))
 
 
 def _body(reader: TokenReader) -> list[Token]:

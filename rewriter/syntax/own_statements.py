@@ -31,6 +31,7 @@ from rewriter.syntax import show, upkeep
 from rewriter.syntax.alter import recognise_alter
 from rewriter.syntax.blame import recognise_blame
 from rewriter.syntax.clause_order import aliases_last
+from rewriter.syntax.comment import recognise_comment
 from rewriter.syntax.constraints import set_constraints
 from rewriter.syntax.erase import recognise_erase
 from rewriter.syntax.grants import recognise_default_privileges, recognise_grant
@@ -363,6 +364,7 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "DEALLOCATE": deallocate,
     "PRAGMA": _pragma,
     "BLAME": recognise_blame,
+    "COMMENT": recognise_comment,
     "REFRESH": recognise_materialized,
     "RESTORE": _restore,
     "UNDROP": _undrop,

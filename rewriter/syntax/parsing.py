@@ -33,6 +33,7 @@ from rewriter.syntax.merge import bracket_source, set_actions, spell_out_actions
 from rewriter.syntax.nesting import check_nesting, too_deep
 from rewriter.syntax.postgres_words import with_words_spelled_out
 from rewriter.syntax.prepared import head_of_prepare
+from rewriter.syntax.query_table import name_tables
 from rewriter.syntax.recursive_view import spell_out_recursive_view
 from rewriter.syntax.select_into import into_as_table
 from rewriter.syntax.sequence import spell_next_value
@@ -143,6 +144,8 @@ def _statement(
             ast = with_words_spelled_out(into_as_table(ast))
         if DIALECTS[dialect] == "postgres" and "\\" in own_text:
             ast = bytea.mark(ast)
+        if "query_table" in own_text.lower():
+            name_tables(ast)
     except PalimpsestError as error:
         raise refusal(tokens, None) or error from error
     refused = refusal(tokens, ast)
@@ -253,7 +256,8 @@ def _parameter(tokens: list[Token], index: int) -> tuple[str, int] | None:
     after = tokens[index + 1] if index + 1 < len(tokens) else None
     touching = after is not None and after.start == token.end + 1
     if token.token_type is TokenType.PLACEHOLDER and token.text == "?":
-        return "", 1
+        is_numbered = touching and after is not None and after.text.isdigit()
+        return (after.text, 2) if is_numbered and after is not None else ("", 1)
     if not touching or after is None:
         return None
     if token.text == "$" and token.token_type is TokenType.PARAMETER:

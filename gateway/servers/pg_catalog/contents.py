@@ -17,11 +17,13 @@ from gateway.servers.pg_catalog.user_types import UserDefinitions
 from gateway.servers.pgwire.types import field_of
 from journal.model.foreign_key import Deferral, ReferenceAction
 from journal.model.result_column import ResultColumn
-from journal.model.schema import CatalogSnapshot, Column, Materialized, Table, View
+from journal.model.schema import CatalogSnapshot, Column, Materialized, Table, View, fold
 
 Row = dict[str, Any]
 ViewColumns = Callable[[View], Sequence[ResultColumn]]
 _ALIVE = {"relpersistence": "p", "relowner": numbering.OWNER, "relreplident": "d"}
+_CLASSES = {"pg_class": 1259, "pg_constraint": 2606, "pg_namespace": 2615, "pg_type": 1247}
+"""The numbers of the catalogs that comments are about."""
 _ACTION_CODES = {
     ReferenceAction.NO_ACTION: "a", ReferenceAction.RESTRICT: "r", ReferenceAction.CASCADE: "c",
     ReferenceAction.SET_NULL: "n", ReferenceAction.SET_DEFAULT: "d",
@@ -47,6 +49,9 @@ class CatalogContents:
         for name in dict.fromkeys((*catalog.schemas.values(), catalog.home)):
             oid = numbering.schema_oid(name, catalog)
             self._add("pg_namespace", oid=oid, nspname=name, nspowner=numbering.OWNER)
+            self._describe(oid, "pg_namespace", 0, catalog.schema_comments.get(fold(name)))
+        for found in catalog.user_types():
+            self._describe(numbering.type_oid(found.name), "pg_type", 0, found.comment)
         for relation in catalog.relations.values():
             if isinstance(relation, Table):
                 self._add_table(relation)
@@ -101,7 +106,7 @@ class CatalogContents:
 
     def _describe(self, oid: int, of: str, place: int, comment: str | None) -> None:
         if comment is not None:
-            classoid = {"pg_class": 1259, "pg_constraint": 2606}[of]
+            classoid = _CLASSES[of]
             self._add(
                 "pg_description", objoid=oid, classoid=classoid, objsubid=place, description=comment
             )
@@ -248,10 +253,11 @@ class CatalogContents:
         )  # fmt: skip
 
     def _add_view(self, view: View) -> None:
-        columns = self._view_columns(view)
+        columns, said = self._view_columns(view), dict(view.column_comments)
         oid = self._add_relation(view, "v", len(columns), relhasrules=True)
         for place, column in enumerate(columns, 1):
             self._add_column(oid, place, column)
+            self._describe(oid, "pg_class", place, said.get(fold(column.name)))
         self._add("view_definitions", oid=oid, definition=f" {view.query};")
 
     def _add_sequence(self, schema: str, name: str, sequence: Any) -> None:
@@ -262,6 +268,7 @@ class CatalogContents:
             **_ALIVE, **_NO_FLAGS,
         }  # fmt: skip
         self._add("pg_class", **row)
+        self._describe(oid, "pg_class", 0, sequence.comment)
         self._add(
             "pg_sequence", seqrelid=oid, seqtypid=field_of(ResultColumn("", sequence.type)).oid,
             seqstart=sequence.start, seqincrement=sequence.increment, seqmax=sequence.maximum,
