@@ -1,6 +1,6 @@
-"""What do the protocols cost: rows to psycopg and over Flight, rows by key, connections, idle ones?
+"""What do the protocols cost: many rows, rows by key, connections, idle ones?
 
-Peers are PostgreSQL with the same rows, and the DB-API in this process. Aims in milliseconds are
+Rows go to psycopg, over Flight and to PyHive. Peers are PostgreSQL with the same rows. Aims in milliseconds are
 shown beside what was measured.
 """
 
@@ -18,6 +18,7 @@ from pathlib import Path
 
 import adbc_driver_flightsql.dbapi as flight
 import psycopg
+from pyhive import hive
 
 import gateway
 from bench.measure import OURS, Promise, Report
@@ -28,6 +29,8 @@ _PEER, _IN_PROCESS = "postgresql", "in process"
 _COLUMNS = "id, name, amount, day, score"
 _POINTS = 200
 _IDLE = 500
+_HIVE_ROWS = 100_000
+"""How many rows are fetched by HiveServer2's protocol."""
 _FLIGHT_ROWS = 4_000_000
 """Rows of five columns a second that are to go over Flight."""
 _AIMS_MS = {"a row by key, prepared": 1.5, "connect": 8.0}
@@ -46,7 +49,7 @@ def measure(options: Options) -> Report:
             " day DATE, score DOUBLE)"
         )
         connection.execute(f"INSERT INTO t {_made(rows, 'range({0}) AS r(i)')}")
-    with running() as cluster, _served(folder / "w") as (server, dsn, flight_url):
+    with running() as cluster, _served(folder / "w") as (server, dsn, others):
         peer_dsn = cluster.conninfo("postgres")
         with psycopg.connect(peer_dsn, autocommit=True) as peer:
             peer.execute(f"CREATE TABLE t AS {_made(rows, 'generate_series(0, {0} - 1) AS r(i)')}")
@@ -54,8 +57,10 @@ def measure(options: Options) -> Report:
             peer.execute("VACUUM ANALYZE t")
             with psycopg.connect(dsn, autocommit=True) as ours:
                 _compare(report, ours, peer, dsn, peer_dsn, options.repeats)
+                flight_url, hive_url = others
                 _measure_flight(report, flight_url, rows, options.repeats)
                 _measure_points(report, ours)
+                _measure_hive(report, hive_url, rows)
                 _measure_idle(report, ours, dsn, server)
     for case, aim in _AIMS_MS.items():
         report.facts[f"{case}: aim, ms"] = aim
@@ -107,6 +112,27 @@ def _measure_points(report: Report, connection: psycopg.Connection) -> None:
     report.facts["a row by key, prepared: p50, ms"] = _point_p50_ms(connection)
 
 
+def _measure_hive(report: Report, url: str, rows: int) -> None:
+    """Rows by key, and rows by columns, to PyHive, which makes Python values of them."""
+    port = int(re.findall(r":(\d+)/", url)[0])
+    connection = hive.connect("127.0.0.1", port, "me")
+    cursor = connection.cursor(arraysize=_HIVE_ROWS)
+    times = []
+    for key in range(_POINTS):
+        start = time.perf_counter()
+        cursor.execute(f"SELECT {_COLUMNS} FROM t WHERE id = {key}")
+        assert cursor.fetchone() is not None
+        times.append(time.perf_counter() - start)
+    report.facts["hive: a row by key: p50, ms"] = round(statistics.median(times) * 1000, 3)
+    start = time.perf_counter()
+    cursor.execute(f"SELECT {_COLUMNS} FROM t")
+    assert len(cursor.fetchmany(_HIVE_ROWS)) == min(rows, _HIVE_ROWS)
+    seconds = time.perf_counter() - start
+    report.facts["hive: rows a second to PyHive"] = round(min(rows, _HIVE_ROWS) / seconds)
+    cursor.close()
+    connection.close()
+
+
 def _measure_idle(
     report: Report, connection: psycopg.Connection, dsn: str, server: subprocess.Popen[str]
 ) -> None:
@@ -152,11 +178,11 @@ def _made(rows: int, source: str) -> str:
 
 
 @contextmanager
-def _served(root: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
-    """A server on a warehouse; how psycopg and ADBC connect to it."""
+def _served(root: Path) -> Iterator[tuple[subprocess.Popen[str], str, list[str]]]:
+    """A server on a warehouse; how psycopg connects to it, and the URLs for Flight and Hive."""
     command = [sys.executable, "-m", "gateway.cli", "serve", str(root), "--trust-loopback"]
     process = subprocess.Popen(
-        [*command, "--postgres", "127.0.0.1:0", "--flight", "127.0.0.1:0"],
+        [*command, "--postgres", "127.0.0.1:0", "--flight", "127.0.0.1:0", "--hive", "127.0.0.1:0"],
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -164,8 +190,8 @@ def _served(root: Path) -> Iterator[tuple[subprocess.Popen[str], str, str]]:
     try:
         ports = (re.search(r"127\.0\.0\.1:(\d+)", line) for line in process.stdout)
         port = next(found[1] for found in ports if found is not None)
-        url = process.stdout.readline().strip()
-        yield process, f"postgresql://me@127.0.0.1:{port}/palimpsest", url
+        others = [process.stdout.readline().strip() for _ in range(2)]
+        yield process, f"postgresql://me@127.0.0.1:{port}/palimpsest", others
     finally:
         process.terminate()
         process.wait()
