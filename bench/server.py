@@ -1,7 +1,7 @@
 """What do the protocols cost: many rows, rows by key, connections, idle ones?
 
-Rows go to psycopg, over Flight and to PyHive. Peers are PostgreSQL with the same rows. Aims in milliseconds are
-shown beside what was measured.
+Rows go to psycopg, over Flight and to PyHive. Peers are PostgreSQL with the same rows. Aims in
+milliseconds are shown beside what was measured.
 """
 
 from __future__ import annotations
