@@ -41,13 +41,16 @@ class RelationSource(Protocol):
 
 
 class FromReader:
-    """Fills a scope with the relations of a query's FROM, joins and lateral views."""
+    """Fills a scope with the relations of a query's FROM, joins and lateral views.
+
+    ``expressions`` reads expressions in that scope.
+    """
 
     def __init__(self, queries: RelationSource, scope: Scope, around: Environment) -> None:
         self._queries = queries
-        self._scope = scope
+        self.scope = scope
         self._around = around
-        self._expressions = ExpressionReader(
+        self.expressions = ExpressionReader(
             scope, lambda query, parent: queries.read(query, parent, around)
         )
         self._hidden: set[tuple[str, str]] = set()
@@ -73,7 +76,7 @@ class FromReader:
             full = ".".join(fold(p) for p in node.parts) if isinstance(node, exp.Table) else ""
             if isinstance(node, exp.Lateral) and not name:
                 name = "lateral"
-            self._scope.add(name, relation, full)
+            self.scope.add(name, relation, full)
             found = relation.influences
         for lateral in node.args.get("laterals") or []:
             found |= self.add(lateral)
@@ -87,7 +90,7 @@ class FromReader:
 
     def all_columns(self) -> Relation:
         """All columns of the scope, as a star shows them."""
-        return self._all(list(self._scope.relations), set(), {})
+        return self._all(list(self.scope.relations), set(), {})
 
     def star(self, node: exp.Expr, star: exp.Star, reader: ExpressionReader) -> Relation:
         """The columns of ``*`` or ``t.*``, without those of EXCEPT and with those of REPLACE."""
@@ -96,12 +99,12 @@ class FromReader:
         renamed = {fold(e.this): fold(e.alias) for e in star.args.get("rename") or []}
         if isinstance(node, exp.Column):
             parts = [fold(p) for p in node.parts[:-1]]
-            relation = self._scope.relation_named(parts)
+            relation = self.scope.relation_named(parts)
             if relation is None:
                 return Relation(["*"], [self._fields_of(parts)])
             found = relation
         else:
-            found = self._all(list(self._scope.relations), without, {})
+            found = self._all(list(self.scope.relations), without, {})
         kept = [
             (renamed.get(name, name), replaced.get(name, cell))
             for name, cell in zip(found.names, found.cells, strict=True)
@@ -112,7 +115,7 @@ class FromReader:
     def _fields_of(self, parts: Sequence[str]) -> Cell:
         """``s.*`` of a struct: its fields, however many."""
         try:
-            found = self._scope.unqualified(parts[0])
+            found = self.scope.unqualified(parts[0])
         except Untraceable as error:
             return Cell(unknown=str(error))
         return Cell(passed(found.sources, TRANSFORMATION), "the fields of a struct are not known")
@@ -122,29 +125,29 @@ class FromReader:
         cells: list[Cell] = list(merged.values())
         opens: tuple[str, ...] = ()
         for alias in aliases:
-            relation = self._scope.relations[alias]
+            relation = self.scope.relations[alias]
             opens += relation.open
             for name, cell in zip(relation.names, relation.cells, strict=True):
                 if (alias, name) in self._hidden or name in without:
                     continue
                 names.append(name)
-                cells.append(self._scope.merged.get(name, cell))
+                cells.append(self.scope.merged.get(name, cell))
         return Relation(names, cells, open=opens)
 
     def _parenthesized(self, node: exp.Subquery) -> Sources:
         """``(a JOIN b ON ..) AS x``: seen as they are, or as one under the alias."""
-        inner = FromReader(self._queries, Scope(self._scope.parent), self._around)
+        inner = FromReader(self._queries, Scope(self.scope.parent), self._around)
         found = inner.add(node.this)
         for join in node.args.get("joins") or []:
             found |= inner.join(join)
         if node.alias:
             columns = [fold(c) for c in node.alias_column_names]
-            self._scope.add(fold(node.alias), inner.all_columns().named(columns))
+            self.scope.add(fold(node.alias), inner.all_columns().named(columns))
             return found
-        for alias, relation in inner._scope.relations.items():
-            self._scope.add(alias, relation)
-        self._scope.full_names |= inner._scope.full_names
-        self._scope.merged |= inner._scope.merged
+        for alias, relation in inner.scope.relations.items():
+            self.scope.add(alias, relation)
+        self.scope.full_names |= inner.scope.full_names
+        self.scope.merged |= inner.scope.merged
         self._hidden |= inner._hidden
         return found
 
@@ -168,13 +171,13 @@ class FromReader:
             case exp.Table(this=exp.Func() as function):
                 return self._function(function)
             case exp.Values():
-                return self._queries.values(node, self._scope)
+                return self._queries.values(node, self.scope)
             case exp.Lateral(this=exp.Subquery() as query):
-                return self._queries.read(query, self._scope, self._around)
+                return self._queries.read(query, self.scope, self._around)
             case exp.Lateral() | exp.Unnest():
                 return self._function(node.this if isinstance(node, exp.Lateral) else node)
             case exp.Subquery() | exp.Query():
-                return self._queries.read(node, self._scope.parent, self._around)
+                return self._queries.read(node, self.scope.parent, self._around)
         return self._function(node)
 
     def _function(self, node: exp.Expr) -> Relation:
@@ -184,7 +187,7 @@ class FromReader:
         if _reads_file(node) and isinstance(first, exp.Literal) and first.is_string:
             return Relation(open=(first.name,))
         cells = [
-            self._expressions.cell(a)
+            self.expressions.cell(a)
             for a in arguments
             if not isinstance(a, (exp.TableAlias, exp.Identifier))
         ]
@@ -193,39 +196,39 @@ class FromReader:
 
     def join(self, join: exp.Join) -> Sources:
         """See what a JOIN adds; what it decides with."""
-        before = list(self._scope.relations)
+        before = list(self.scope.relations)
         influences = self.add(join.this)
-        added = [alias for alias in self._scope.relations if alias not in before]
+        added = [alias for alias in self.scope.relations if alias not in before]
         names = [fold(c) for c in join.args.get("using") or []]
         if join.method.upper() == "NATURAL":
-            left = {n for alias in before for n in self._scope.relations[alias].names}
-            names = [n for a in added for n in self._scope.relations[a].names if n in left]
+            left = {n for alias in before for n in self.scope.relations[alias].names}
+            names = [n for a in added for n in self.scope.relations[a].names if n in left]
         for name in names:
             influences |= self._merge(name, before, added, join.side.upper())
         condition = join.args.get("on")
         if condition is not None:
-            influences |= self._expressions.deciding([condition], JOIN)
+            influences |= self.expressions.deciding([condition], JOIN)
         if join.kind.upper() in {"SEMI", "ANTI"} or join.side.upper() in {"SEMI", "ANTI"}:
             # Its columns are seen by the condition alone.
             for alias in added:
-                del self._scope.relations[alias]
+                del self.scope.relations[alias]
         return influences
 
     def _merge(self, name: str, before: list[str], added: list[str], side: str) -> Sources:
         """Make one column of two that USING names; both decide about the join."""
-        left = self._scope.merged.get(name) or self._first(name, before)
+        left = self.scope.merged.get(name) or self._first(name, before)
         right = self._first(name, added)
         if side == "FULL":
             both = united([left, right])
             merged = Cell(passed(both.sources, TRANSFORMATION), both.unknown)
         else:
             merged = right if side == "RIGHT" else left
-        self._scope.merged[name] = merged
+        self.scope.merged[name] = merged
         self._hidden |= {(alias, name) for alias in added}
         return deciding(left.sources | right.sources, JOIN)
 
     def _first(self, name: str, aliases: list[str]) -> Cell:
-        relations = [self._scope.relations[alias] for alias in aliases]
+        relations = [self.scope.relations[alias] for alias in aliases]
         for relation in relations:
             if name in relation.by_name:
                 return relation.by_name[name]
@@ -237,7 +240,7 @@ class FromReader:
         return found or Cell(unknown=f"column {name} of USING could be of several tables")
 
     def _pivoted(self, found: Relation, pivot: exp.Pivot) -> Relation:
-        scope = Scope(self._scope)
+        scope = Scope(self.scope)
         scope.add("", found)
         reader = ExpressionReader(
             scope, lambda query, parent: self._queries.read(query, parent, self._around)

@@ -140,9 +140,7 @@ class _StatementReader:
         target = _table_of(node.this)
         if target is None:
             return
-        scope = Scope()
-        around = self._queries.environment(node, None, {})
-        reader = FromReader(self._queries, scope, around)
+        reader = self._reader_of(node)
         influences = reader.add(node.this)
         clause = node.args.get("from_")
         if clause is not None:
@@ -150,14 +148,9 @@ class _StatementReader:
                 influences |= reader.add(source) if not isinstance(source, exp.Join) else NONE
         for join in node.args.get("joins") or []:
             influences |= reader.join(join)
-        expressions = ExpressionReader(
-            scope, lambda query, parent: self._queries.read(query, parent, around)
-        )
-        where = node.args.get("where")
-        if where is not None:
-            influences |= expressions.deciding([where.this], FILTER)
+        influences |= _where(node, reader)
         yield from self._assigned(
-            self._tables.name(target), node.expressions, expressions, influences
+            self._tables.name(target), node.expressions, reader.expressions, influences
         )
 
     def delete(self, node: exp.Delete) -> Iterator[ColumnTarget]:
@@ -165,18 +158,11 @@ class _StatementReader:
         target = _table_of(node.this)
         if target is None:
             return
-        scope = Scope()
-        around = self._queries.environment(node, None, {})
-        reader = FromReader(self._queries, scope, around)
+        reader = self._reader_of(node)
         influences = reader.add(node.this)
         for source in node.args.get("using") or []:
             influences |= reader.add(source)
-        expressions = ExpressionReader(
-            scope, lambda query, parent: self._queries.read(query, parent, around)
-        )
-        where = node.args.get("where")
-        if where is not None:
-            influences |= expressions.deciding([where.this], FILTER)
+        influences |= _where(node, reader)
         yield target_of(self._tables.name(target), "*", Cell(influences))
 
     def merge(self, node: exp.Merge) -> Iterator[ColumnTarget]:
@@ -185,16 +171,12 @@ class _StatementReader:
         if target is None:
             return
         name = self._tables.name(target)
-        scope = Scope()
-        around = self._queries.environment(node, None, {})
-        reader = FromReader(self._queries, scope, around)
+        reader = self._reader_of(node)
         reader.add(node.this)
-        before = set(scope.relations)
+        before = set(reader.scope.relations)
         influences = reader.add(node.args["using"])
-        source = [scope.relations[a] for a in scope.relations if a not in before]
-        expressions = ExpressionReader(
-            scope, lambda query, parent: self._queries.read(query, parent, around)
-        )
+        source = [r for alias, r in reader.scope.relations.items() if alias not in before]
+        expressions = reader.expressions
         if node.args.get("on") is not None:
             influences |= expressions.deciding([node.args["on"]], JOIN)
         made: list[ColumnTarget] = []
@@ -291,6 +273,10 @@ class _StatementReader:
         query.set("with_", clause.copy())
         return query
 
+    def _reader_of(self, node: exp.Expr) -> FromReader:
+        """A reader in a new scope, around which stands the WITH of a statement."""
+        return FromReader(self._queries, Scope(), self._queries.environment(node, None, {}))
+
     def _expressions(self, scope: Scope) -> ExpressionReader:
         return ExpressionReader(scope, self._queries.read)
 
@@ -355,6 +341,12 @@ class _StatementReader:
             influences |= found.influences
         for name, cell in zip(left.expressions, cells, strict=False):
             yield target_of(table, fold(name), Cell(cell.sources | influences, cell.unknown))
+
+
+def _where(node: exp.Expr, reader: FromReader) -> Sources:
+    """What the WHERE of a statement decides with."""
+    where = node.args.get("where")
+    return NONE if where is None else reader.expressions.deciding([where.this], FILTER)
 
 
 def _named(found: Relation, names: Sequence[str]) -> Relation:
