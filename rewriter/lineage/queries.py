@@ -26,15 +26,25 @@ from rewriter.lineage.sources import (
 
 _ROUNDS_MAX = 10
 TableReader = Callable[[exp.Table], Relation]
+ChangeReader = Callable[[exp.Expr], Relation]
 NameGiver = Callable[[exp.Expr, int], str]
 
 
 class QueryReader:
-    """Reads queries; ``tables`` gives relations of tables, ``names`` names of outputs without."""
+    """Reads queries; ``tables`` gives relations of tables, ``names`` names of outputs without.
 
-    def __init__(self, tables: TableReader, names: NameGiver) -> None:
+    ``changes`` gives what the RETURNING of a statement gives that stands in a WITH.
+    """
+
+    def __init__(
+        self,
+        tables: TableReader,
+        names: NameGiver,
+        changes: ChangeReader | None = None,
+    ) -> None:
         self._tables = tables
         self._names = names
+        self._changes = changes
 
     def read(
         self, query: exp.Expr, parent: Scope | None = None, around: Environment | None = None
@@ -85,7 +95,9 @@ class QueryReader:
         for cte in clause.expressions:
             name = fold(cte.alias)
             columns = [fold(c) for c in cte.args["alias"].columns]
-            if clause.recursive and isinstance(cte.this, exp.SetOperation):
+            if self._changes is not None and isinstance(cte.this, exp.DML):
+                known[name] = _renamed(self._changes(cte.this), columns)
+            elif clause.recursive and isinstance(cte.this, exp.SetOperation):
                 known[name] = self._recursive(cte.this, name, columns, parent, known)
             else:
                 known[name] = _renamed(self.read(cte.this, parent, known), columns)

@@ -10,6 +10,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from rewriter.lineage.sources import Untraceable
 from rewriter.lineage.statements import lineage_of
 from rewriter.lineage.tables import KnownTables
 from rewriter.lineage.targets import ColumnTarget
@@ -51,7 +52,7 @@ def trace_script(text: str, tables: KnownTables) -> Iterator[TracedStatement]:
         try:
             node = _parsed(dialect, part, text)
             targets = tuple(lineage_of(node, tables)) if node is not None else ()
-        except (SqlglotError, RecursionError) as error:
+        except (SqlglotError, RecursionError, Untraceable) as error:
             why = _first_line(error) if _may_write(part) else None
             yield TracedStatement(number, line, unknown=why)
             continue

@@ -35,7 +35,9 @@ def lineage_of(node: exp.Expr, tables: KnownTables) -> list[ColumnTarget]:
     reader = _READERS.get(type(node))
     if reader is None:
         return []
-    return list(reader(_StatementReader(tables), node))
+    statement = _StatementReader(tables)
+    found = list(reader(statement, node))
+    return list(merged([*statement.within, *found])) if statement.within else found
 
 
 class _StatementReader:
@@ -43,7 +45,18 @@ class _StatementReader:
 
     def __init__(self, tables: KnownTables) -> None:
         self._tables = tables
-        self._queries = tables.reader()
+        self._queries = tables.reader(self._change)
+        self.within: list[ColumnTarget] = []
+        """What statements write that stand in a WITH."""
+
+    def _change(self, node: exp.Expr) -> Relation:
+        """Read a statement in a WITH; what it returns comes from the table that it has changed."""
+        self.within += _READERS[type(node)](self, node)
+        returning, target = node.args.get("returning"), _table_of(node.this)
+        if returning is None or target is None:
+            return Relation()
+        query = exp.select(*[e.copy() for e in returning.expressions]).from_(target.copy())
+        return self._relation(query, Scope())
 
     def insert(self, node: exp.Insert) -> Iterator[ColumnTarget]:
         """INSERT .. SELECT or VALUES, with its partition and ON CONFLICT."""
@@ -102,7 +115,7 @@ class _StatementReader:
         target = node.this
         schema = target if isinstance(target, exp.Schema) else None
         table = _table_of(target)
-        if table is None or kind not in {"TABLE", "VIEW"}:
+        if table is None or kind not in {"TABLE", "VIEW", "MATERIALIZED VIEW"}:
             return
         name = self._tables.name(table)
         given = [fold(c) for c in schema.expressions if _is_column(c)] if schema else []
@@ -252,9 +265,11 @@ class _StatementReader:
         self._tables.alter(node)
         yield from ()
 
-    def select_into(self, node: exp.Select) -> Iterator[ColumnTarget]:
-        """SELECT .. INTO a new table."""
+    def select_into(self, node: exp.Query) -> Iterator[ColumnTarget]:
+        """SELECT .. INTO a new table, or one whose WITH changes tables."""
         into = node.args.get("into")
+        if into is None and any(_changes_in_with(node)):
+            self._queries.environment(node, None, {})
         if into is None or not isinstance(into.this, exp.Table):
             return
         found = self._relation(node, Scope())
@@ -361,6 +376,14 @@ def _table_of(node: exp.Expr) -> exp.Table | None:
     return found if isinstance(found, exp.Table) else None
 
 
+def _changes_in_with(node: exp.Expr) -> Iterator[exp.DML]:
+    """The statements in a WITH that change tables."""
+    clause = node.args.get("with_")
+    for cte in clause.expressions if clause is not None else ():
+        if isinstance(cte.this, exp.DML):
+            yield cte.this
+
+
 def _is_column(node: exp.Expr) -> bool:
     return isinstance(node, (exp.ColumnDef, exp.Identifier, exp.Column))
 
@@ -385,4 +408,7 @@ _READERS: dict[type[exp.Expr], Callable[..., Iterator[ColumnTarget]]] = {
     exp.Drop: _StatementReader.drop,
     exp.Alter: _StatementReader.alter,
     exp.Select: _StatementReader.select_into,
+    exp.Union: _StatementReader.select_into,
+    exp.Intersect: _StatementReader.select_into,
+    exp.Except: _StatementReader.select_into,
 }

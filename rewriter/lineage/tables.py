@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from rewriter.lineage.queries import QueryReader
+from rewriter.lineage.queries import ChangeReader, QueryReader
 from rewriter.lineage.scope import fold, table_name
 from rewriter.lineage.sources import Relation, of_table
 
@@ -39,9 +39,9 @@ class KnownTables:
         """The whole name of a table."""
         return table_name(node, self.schema)
 
-    def reader(self) -> QueryReader:
-        """A reader of queries on these tables."""
-        return QueryReader(self.relation, self.name_of_output)
+    def reader(self, changes: ChangeReader | None = None) -> QueryReader:
+        """A reader of queries on these tables; ``changes`` reads statements in their WITH."""
+        return QueryReader(self.relation, self.name_of_output, changes)
 
     def relation(self, node: exp.Table) -> Relation:
         """The columns of a table or view, as a query sees them."""

@@ -55,6 +55,47 @@ CASES = {
         "ALTER TABLE dest DROP COLUMN v; CREATE TABLE n AS SELECT * FROM dest",
         ["n.k <- dest.k"],
     ),
+    "a DELETE in a WITH": (
+        "postgres",
+        (
+            "WITH gone AS (DELETE FROM src WHERE key > 3 RETURNING key, value)"
+            " INSERT INTO dest SELECT key, value FROM gone"
+        ),
+        ["src.* <- filter:src.key", "dest.k <- src.key", "dest.v <- src.value"],
+    ),
+    "an UPDATE and an INSERT in a WITH, which return nothing": (
+        "postgres",
+        (
+            "WITH u AS (UPDATE dest SET v = value FROM src WHERE k = key),"
+            " i AS (INSERT INTO dest (k) SELECT a FROM j) SELECT 1"
+        ),
+        [
+            "dest.v <- filter:dest.k filter:src.key src.value",
+            "dest.k <- j.a",
+        ],
+    ),
+    "a WITH that changes a table before a UNION": (
+        "postgres",
+        (
+            "WITH i AS (INSERT INTO dest (k) SELECT a FROM j RETURNING k)"
+            " SELECT k FROM i UNION ALL SELECT 1"
+        ),
+        ["dest.k <- j.a"],
+    ),
+    "a WITH that cannot be followed": (
+        "postgres",
+        (
+            "WITH bad AS (SELECT 1, 2 UNION SELECT 3),"
+            " gone AS (DELETE FROM src RETURNING key) SELECT * FROM bad;"
+            " INSERT INTO dest (k) SELECT key FROM src"
+        ),
+        None,
+    ),
+    "a materialized view": (
+        "postgres",
+        "CREATE MATERIALIZED VIEW m AS SELECT value, count(*) AS n FROM src GROUP BY value",
+        ["m.value <- group:src.value src.value", "m.n <- group:src.value"],
+    ),
     "values in structs and maps": (
         "duckdb",
         "INSERT INTO j (s, arr, id) SELECT {'x': key}, MAP {value: key}, row(x := key) FROM src",
