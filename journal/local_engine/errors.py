@@ -22,7 +22,7 @@ _PACKED = re.compile(r'"exception_message":"((?:[^"\\]|\\.)*)"')
 _ADVICE = {
     Code.UNKNOWN_TYPE: "use NOCASE, NOACCENT, or a language of ICU such as de",
     Code.CONVERSION: "check the value, or convert it with TRY_CAST, which gives NULL instead",
-    Code.OUT_OF_RANGE: "use a wider type",
+    Code.OUT_OF_RANGE: "check the value, or use a wider type",
     Code.DIVISION_BY_ZERO: "write NULLIF(divisor, 0), which gives NULL instead",
     Code.OUT_OF_MEMORY: "raise the memory_limit setting, or split the statement",
     Code.STORE_WRITE: "free space or fix permissions, then repeat; nothing was changed",

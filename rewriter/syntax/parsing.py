@@ -40,7 +40,7 @@ from rewriter.syntax.sequence import spell_next_value
 from rewriter.syntax.show import explained
 from rewriter.syntax.temporary import set_on_commit, without_on_commit
 from rewriter.syntax.token_reader import Parse, TokenReader
-from rewriter.syntax.tokens import tokenize
+from rewriter.syntax.tokens import check_commas, tokenize
 from rewriter.syntax.values import bracket_values
 
 
@@ -112,6 +112,7 @@ def _statement(
     text: str, tokens: list[Token], dialect: str, limits: Limits, placeholders: bool
 ) -> Parsed:
     check_nesting(tokens, limits)
+    check_commas(tokens)
     own_text = text[tokens[0].start : tokens[-1].end + 1]
     if tokens[0].text.upper() == "PREPARE":
         return Parsed(_prepare(text, tokens, dialect, limits), own_text, ())

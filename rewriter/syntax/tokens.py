@@ -6,10 +6,13 @@ and those words are ordinary ones. Pure.
 
 from __future__ import annotations
 
+import re
+from itertools import pairwise
+
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.model.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError, Position
 from journal.sql import dialects
 
 _RAW = frozenset({TokenType.COMMAND, TokenType.SHOW, TokenType.REPLACE})
@@ -21,6 +24,8 @@ _BEFORE_VALUES = frozenset(
     | {TokenType.PLUS, TokenType.DASH, TokenType.STAR, TokenType.SLASH, TokenType.DPIPE}
     | {TokenType.L_BRACKET}
 )
+_MARK = re.compile(r"['\"`$]|/\*")
+_MARKS_MAX = 200
 _WORDS_BEFORE_VALUES = frozenset(
     "SELECT DISTINCT WHERE AND OR NOT ON HAVING BY CASE WHEN THEN ELSE BETWEEN IN LIKE".split()
 )
@@ -31,11 +36,7 @@ def tokenize(text: str, dialect: str) -> list[Token]:
     try:
         tokens = dialects.tokens(text, dialect)
     except TokenError as error:
-        raise PalimpsestError(
-            Code.SYNTAX,
-            str(error).strip().splitlines()[0],
-            advice="check that every quote and comment is closed",
-        ) from error
+        raise _open_quote(text, dialect, error) from error
     for index, token in enumerate(tokens):
         kind = token.token_type
         if kind in _TYPES and _is_subscripted(tokens, index):
@@ -45,6 +46,46 @@ def tokenize(text: str, dialect: str) -> list[Token]:
         if token.token_type is not TokenType.REPLACE or _is_first(tokens, index):
             tokens[index] = _word(token)
     return _without_hex(tokens) if dialect == "duckdb" else tokens
+
+
+def check_commas(tokens: list[Token]) -> None:
+    """Raise SYNTAX where nothing stands between two commas, which sqlglot's lists pass over."""
+    for before, token in pairwise(tokens):
+        if before.token_type is token.token_type is TokenType.COMMA:
+            raise PalimpsestError(
+                Code.SYNTAX,
+                'nothing stands between two commas near ","',
+                advice="write what is missing, or take one comma away",
+                position=Position(token.line, max(1, token.col)),
+            )
+
+
+def _open_quote(text: str, dialect: str, error: TokenError) -> PalimpsestError:
+    """What to say of a text whose quote or comment has no end."""
+    advice = "check that every quote and comment is closed"
+    opened = _open_at(text, dialect)
+    if opened is None:
+        return PalimpsestError(Code.SYNTAX, str(error).strip().splitlines()[0], advice=advice)
+    line = text.count("\n", 0, opened) + 1
+    column = opened - (text.rfind("\n", 0, opened) + 1) + 1
+    what = "comment" if text.startswith("/*", opened) else "quote"
+    return PalimpsestError(
+        Code.SYNTAX, f"a {what} is not closed", advice=advice, position=Position(line, column)
+    )
+
+
+def _open_at(text: str, dialect: str) -> int | None:
+    """Where the quote or comment begins that has no end: what is before it has tokens."""
+    marks = [m.start() for m in _MARK.finditer(text)]
+    for place in reversed(marks[-_MARKS_MAX:]):
+        if text[place] == text[place - 1 : place]:
+            continue  # A doubled quote opens nothing.
+        try:
+            dialects.tokens(text[:place], dialect)
+        except TokenError:
+            continue
+        return place
+    return None
 
 
 def _without_hex(tokens: list[Token]) -> list[Token]:

@@ -60,7 +60,7 @@ _CLASSES = {
 }
 _ADVICE = {
     Code.CONVERSION: "check the value, or convert it with TRY_CAST, which gives NULL instead",
-    Code.OUT_OF_RANGE: "use a wider type",
+    Code.OUT_OF_RANGE: "check the value, or use a wider type",
     Code.DIVISION_BY_ZERO: "write NULLIF(divisor, 0), which gives NULL instead",
     Code.UNKNOWN_FUNCTION: "check the spelling and the types of the arguments",
     Code.GROUPING: "add the column to GROUP BY, or aggregate it",
