@@ -13,6 +13,7 @@ import importlib
 import os
 import sys
 import threading
+from difflib import get_close_matches
 from typing import Any
 
 import click
@@ -90,6 +91,16 @@ class LazyGroup(click.Group):
             return None
         found: click.Command = importlib.import_module(module).command
         return found
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that a line names; a misspelled one is told what is near it."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = get_close_matches(args[0], COMMANDS, 1)
+            meant = f" Did you mean {near[0]}?" if near else ""
+            ctx.fail(f"No such command {args[0]!r}.{meant}")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands."""

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import shlex
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from gateway.shell import describing
+from gateway.opening.url_secrets import without_password
+from gateway.shell import buffer_commands, describing, outside
+from gateway.shell.command_arguments import WrongCommand, split_words
 from gateway.shell.copying import copy_command
-from gateway.shell.options import parse_switch
+from gateway.shell.options import parse_switch, variable_value
+from gateway.shell.seat import ExitShell, Seat
 from gateway.shell.syntax import statement_help
+from gateway.shell.values import display_text
 from rewriter.definitions.new_relations import kind_of_relation
 
-if TYPE_CHECKING:
-    from gateway.shell.shell import Shell
-
 _INCLUDES_MAX = 16
-
-
-class WrongCommand(Exception):
-    """A backslash command that is not there, or is used wrongly."""
+_NAME = re.compile(r"\\([A-Za-z]+|.?)(\+?)(.*)", re.DOTALL)
+"""A command's name; psql's ``+``, which asks for more, is taken: ours show it anyway."""
+_SWITCHES = ("AUTOCOMMIT", "ON_ERROR_STOP", "CONFIRM")
+"""The variables that change how the shell works."""
+_RAW = frozenset({"copy", "preview", "!", "echo", "qecho", "warn"})
+"""Commands that take the rest of their line as it stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,26 +33,19 @@ class Backslash:
 
     usage: str
     about: str
-    run: Callable[[Shell, str], None]
+    run: Callable[[Seat, str], None]
 
 
-def run_backslash(shell: Shell, line: str) -> None:
+def run_backslash(shell: Seat, line: str) -> None:
     """Run the command of a line that begins with a backslash."""
-    name, _, rest = line[1:].partition(" ")
-    name = name.rstrip(";")
+    name, plus, rest = _NAME.fullmatch(line).groups()  # type: ignore[union-attr]
     found = COMMANDS.get(name)
     if found is None:
-        raise WrongCommand(f"there is no command \\{name}; \\? lists them")
-    raw = name in {"copy", "preview"}
-    found.run(shell, rest.strip() if raw else rest.strip().rstrip(";").strip())
-
-
-def split_words(text: str) -> list[str]:
-    """Arguments, quotes taken off."""
-    try:
-        return shlex.split(text)
-    except ValueError as error:
-        raise WrongCommand(f"a quote is not closed: {text}") from error
+        near = get_close_matches(name, COMMANDS, 1)
+        meant = f"did you mean \\{near[0]}? " if near else ""
+        raise WrongCommand(f"there is no command \\{name}{plus}; {meant}\\? lists them")
+    rest = rest.strip()
+    found.run(shell, rest if name in _RAW else rest.rstrip(";").strip())
 
 
 def _first_word(text: str) -> str | None:
@@ -57,7 +53,7 @@ def _first_word(text: str) -> str | None:
     return found[0] if found else None
 
 
-def _describe(shell: Shell, text: str) -> None:
+def _describe(shell: Seat, text: str) -> None:
     if not text:
         shell.show_facts(describing.relations(shell.connection, "all", None))
         return
@@ -78,31 +74,47 @@ def _describe(shell: Shell, text: str) -> None:
         shell.write_message(fact)
 
 
-def _tables(shell: Shell, text: str) -> None:
+def _tables(shell: Seat, text: str) -> None:
     shell.show_facts(describing.relations(shell.connection, "table", text or None))
 
 
-def _views(shell: Shell, text: str) -> None:
+def _views(shell: Seat, text: str) -> None:
     shell.show_facts(describing.relations(shell.connection, "view", text or None))
 
 
-def _materialized_views(shell: Shell, text: str) -> None:
+def _materialized_views(shell: Seat, text: str) -> None:
     shell.show_facts(describing.relations(shell.connection, "materialized view", text or None))
 
 
-def _schemas(shell: Shell, text: str) -> None:
+def _indexes(shell: Seat, text: str) -> None:
+    shell.show_facts(describing.indexes(shell.connection, text or None))
+
+
+def _sequences(shell: Seat, text: str) -> None:
+    shell.show_facts(describing.sequences(shell.connection, text or None))
+
+
+def _macros(shell: Seat, text: str) -> None:
+    shell.show_facts(describing.macros(shell.connection, text or None))
+
+
+def _types(shell: Seat, text: str) -> None:
+    shell.show_facts(describing.types(shell.connection, text or None))
+
+
+def _schemas(shell: Seat, text: str) -> None:
     shell.show_facts(describing.schemas(shell.connection))
 
 
-def _roles(shell: Shell, text: str) -> None:
+def _roles(shell: Seat, text: str) -> None:
     shell.show_facts(describing.roles(shell.connection))
 
 
-def _privileges(shell: Shell, text: str) -> None:
+def _privileges(shell: Seat, text: str) -> None:
     shell.show_facts(describing.privileges(shell.connection, text or None))
 
 
-def _warehouse(shell: Shell, text: str) -> None:
+def _warehouse(shell: Seat, text: str) -> None:
     session = shell.connection.client_session
     shell.write_message(f"Warehouse: {session.place}")
     shell.write_message(f"Dialect: {session.dialect}; user: {session.user or 'nobody'}")
@@ -111,17 +123,25 @@ def _warehouse(shell: Shell, text: str) -> None:
     shell.show_facts(describing.schemas(shell.connection))
 
 
-def _timing(shell: Shell, text: str) -> None:
+def _connection(shell: Seat, text: str) -> None:
+    session = shell.connection.client_session
+    shell.write_message(
+        f"You are connected to {without_password(session.place)} as"
+        f" {session.user or 'nobody'}; dialect {session.dialect}."
+    )
+
+
+def _timing(shell: Seat, text: str) -> None:
     shell.options.timing = parse_switch(shell.options.timing, text or None)
     shell.write_message(f"Timing is {'on' if shell.options.timing else 'off'}.")
 
 
-def _expanded(shell: Shell, text: str) -> None:
+def _expanded(shell: Seat, text: str) -> None:
     shell.options.set_print_option("expanded", text or None)
     shell.write_message(f"Expanded display is {shell.options.expanded}.")
 
 
-def _pset(shell: Shell, text: str) -> None:
+def _pset(shell: Seat, text: str) -> None:
     name, _, value = text.partition(" ")
     if not name:
         for option, current in shell.options.print_options().items():
@@ -132,29 +152,32 @@ def _pset(shell: Shell, text: str) -> None:
     shell.write_message(f"{name} is {shell.options.print_options().get(name, given)}.")
 
 
-def _set(shell: Shell, text: str) -> None:
+def _set(shell: Seat, text: str) -> None:
     name, _, value = text.partition(" ")
     options = shell.options
     if not name:
-        shell.write_message(f"AUTOCOMMIT = {'on' if shell.connection.autocommit else 'off'}")
-        shell.write_message(f"ON_ERROR_STOP = {'on' if options.stop_on_error else 'off'}")
+        switches = (shell.connection.autocommit, options.stop_on_error, options.confirm)
+        for switch, held_on in zip(_SWITCHES, switches, strict=True):
+            shell.write_message(f"{switch} = {'on' if held_on else 'off'}")
         for known, held in options.variables.items():
-            shell.write_message(f"{known} = {held}")
+            shell.write_message(f"{known} = {display_text(held)}")
     elif name.upper() == "ON_ERROR_STOP":
         options.stop_on_error = parse_switch(False, value.strip() or "on")
     elif name.upper() == "AUTOCOMMIT":
         shell.connection.autocommit = parse_switch(False, value.strip() or "on")
+    elif name.upper() == "CONFIRM":
+        options.confirm = parse_switch(False, value.strip() or "on")
     elif not name.isidentifier():
         raise WrongCommand("\\set takes a name and a value; :name then stands for the value")
     else:
-        options.variables[name] = " ".join(split_words(value))
+        options.variables[name] = variable_value(value.strip())
 
 
-def _unset(shell: Shell, text: str) -> None:
+def _unset(shell: Seat, text: str) -> None:
     shell.options.variables.pop(text, None)
 
 
-def _include(shell: Shell, text: str) -> None:
+def _include(shell: Seat, text: str) -> None:
     path = _first_word(text)
     if path is None:
         raise WrongCommand("\\i takes a file")
@@ -168,19 +191,19 @@ def _include(shell: Shell, text: str) -> None:
         shell.depth -= 1
 
 
-def _output(shell: Shell, text: str) -> None:
+def _output(shell: Seat, text: str) -> None:
     path = _first_word(text)
     shell.redirect(path)
     shell.write_message(f"Results go to {path}." if path else "Results go to the screen.")
 
 
-def _copy(shell: Shell, text: str) -> None:
+def _copy(shell: Seat, text: str) -> None:
     said = copy_command(shell.connection, text, shell.data, shell.out)
     if said:
         shell.write_message(said)
 
 
-def _preview(shell: Shell, text: str) -> None:
+def _preview(shell: Seat, text: str) -> None:
     from gateway.shell.previewing import show_preview
 
     if not text:
@@ -188,22 +211,18 @@ def _preview(shell: Shell, text: str) -> None:
     show_preview(shell, text.rstrip(";"))
 
 
-def _statement_help(shell: Shell, text: str) -> None:
+def _statement_help(shell: Seat, text: str) -> None:
     shell.write_message(statement_help(text))
 
 
-def _help(shell: Shell, text: str) -> None:
+def _help(shell: Seat, text: str) -> None:
     width = max(len(c.usage) for c in COMMANDS.values())
-    for known in COMMANDS.values():
-        shell.write_message(f"  {known.usage:{width}}  {known.about}")
-    shell.write_message(
-        "\nStatements end with a semicolon. Ctrl-C stops a statement, Ctrl-D leaves."
-    )
+    lines = [f"  {known.usage:{width}}  {known.about}" for known in COMMANDS.values()]
+    lines += ["", "Statements end with a semicolon. Ctrl-C stops a statement, Ctrl-D leaves."]
+    shell.show_text("\n".join(lines))
 
 
-def _quit(shell: Shell, text: str) -> None:
-    from gateway.shell.shell import ExitShell
-
+def _quit(shell: Seat, text: str) -> None:
     raise ExitShell
 
 
@@ -212,21 +231,51 @@ COMMANDS: dict[str, Backslash] = {
     "dt": Backslash("\\dt [PATTERN]", "tables", _tables),
     "dv": Backslash("\\dv [PATTERN]", "views", _views),
     "dm": Backslash("\\dm [PATTERN]", "materialized views", _materialized_views),
+    "di": Backslash("\\di [PATTERN]", "indexes", _indexes),
+    "ds": Backslash("\\ds [PATTERN]", "sequences", _sequences),
+    "df": Backslash("\\df [PATTERN]", "macros, which others call functions", _macros),
+    "dT": Backslash("\\dT [PATTERN]", "types", _types),
     "dn": Backslash("\\dn", "schemas", _schemas),
     "du": Backslash("\\du", "roles", _roles),
     "dp": Backslash("\\dp [PATTERN]", "privileges on tables, views and sequences", _privileges),
     "l": Backslash("\\l", "the warehouse, and who you are in it", _warehouse),
+    "conninfo": Backslash("\\conninfo", "what you are connected to, and as whom", _connection),
     "preview": Backslash("\\preview STATEMENT", "how a statement would be rewritten", _preview),
+    "g": Backslash(
+        "\\g [FILE]", "run the statement, its rows to a file or |program", buffer_commands.run_again
+    ),
+    "gx": Backslash("\\gx [FILE]", "as \\g, one line per column", buffer_commands.run_expanded),
+    "gset": Backslash(
+        "\\gset [PREFIX]", "keep its only row as variables", buffer_commands.keep_values
+    ),
+    "gexec": Backslash("\\gexec", "run each value of its rows", buffer_commands.run_cells),
+    "gdesc": Backslash("\\gdesc", "the columns it would give", buffer_commands.describe_result),
+    "watch": Backslash(
+        "\\watch [SECONDS]", "run it again and again; c=TIMES", buffer_commands.watch
+    ),
+    "e": Backslash("\\e [FILE]", "edit the statement, or a file, and run it", buffer_commands.edit),
+    "p": Backslash("\\p", "show the statement", buffer_commands.show_buffer),
+    "r": Backslash("\\r", "forget what is typed", buffer_commands.reset_buffer),
+    "w": Backslash("\\w FILE", "write the statement to a file", buffer_commands.write_buffer),
+    "s": Backslash("\\s [FILE]", "what was typed before", buffer_commands.show_history),
     "timing": Backslash("\\timing [on|off]", "show how long each statement takes", _timing),
     "x": Backslash("\\x [on|off|auto]", "one line per column", _expanded),
-    "pset": Backslash("\\pset [OPTION VALUE]", "format, null, rows, expanded, footer", _pset),
-    "set": Backslash("\\set [NAME VALUE]", "a value for :name; ON_ERROR_STOP, AUTOCOMMIT", _set),
+    "pset": Backslash(
+        "\\pset [OPTION VALUE]", "format, null, rows, expanded, footer, pager", _pset
+    ),
+    "set": Backslash("\\set [NAME VALUE]", "a value for :name; " + ", ".join(_SWITCHES), _set),
     "unset": Backslash("\\unset NAME", "forget a value", _unset),
+    "prompt": Backslash("\\prompt [TEXT] NAME", "ask for a value", outside.ask),
     "i": Backslash("\\i FILE", "run the statements of a file", _include),
     "o": Backslash("\\o [FILE]", "write results to a file, or to the screen again", _output),
     "copy": Backslash(
         "\\copy TABLE FROM FILE", "load a file; TABLE|(QUERY) TO FILE writes one", _copy
     ),
+    "echo": Backslash("\\echo TEXT", "write a text to the screen", outside.echo),
+    "qecho": Backslash("\\qecho TEXT", "write a text where results go", outside.echo_to_output),
+    "warn": Backslash("\\warn TEXT", "write a text to standard error", outside.warn),
+    "cd": Backslash("\\cd [FOLDER]", "go to a folder", outside.change_folder),
+    "!": Backslash("\\! [COMMAND]", "run a command of the system", outside.run_program),
     "h": Backslash("\\h [STATEMENT]", "the form of a statement", _statement_help),
     "?": Backslash("\\?", "this list", _help),
     "q": Backslash("\\q", "leave", _quit),

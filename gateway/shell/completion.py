@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.session.typed_names import table_name
+from gateway.shell.options import Options
+from gateway.shell.syntax import FORMS
 from journal.model.schema import CatalogSnapshot, Relation, Table, View, fold
 
 STATEMENTS = (
@@ -46,6 +48,16 @@ SYSTEM = (
 _BEFORE_TABLES = frozenset(
     {"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "USING", "COPY", "BLAME"}
 )
+_SWITCHED = ("on", "off")
+OPTIONS = {
+    "pset": tuple(Options().print_options()),
+    "set": ("AUTOCOMMIT", "CONFIRM", "ON_ERROR_STOP"),
+    "timing": _SWITCHED,
+    "x": (*_SWITCHED, "auto"),
+}
+"""What may stand first behind a command."""
+_COMMAND = re.compile(r"\\[^\\\n]*$")
+_AFTER_COPY = re.compile(r".*\s(?:from|to)\s+\S*", re.IGNORECASE | re.DOTALL)
 _BEFORE_COLUMNS = frozenset(
     {"SELECT", "WHERE", "ON", "BY", "SET", "HAVING", "AND", "OR", "WHEN", "THEN", "ELSE", "NOT"}
     | {"CASE", "RETURNING", "QUALIFY", "DISTINCT", "BETWEEN", "COLUMN"}
@@ -79,8 +91,9 @@ class Completer:
     def candidates(self, text: str, cursor: int, commands: Iterable[str]) -> Iterator[Candidate]:
         """The candidates for the word at ``cursor`` in ``text``, likeliest first."""
         before = text[:cursor]
-        if before.lstrip().startswith("\\"):
-            yield from self._backslash(before.lstrip(), commands)
+        command = _COMMAND.search(before)
+        if command is not None and not _is_inside_literal(before[: command.start()]):
+            yield from self._backslash(command.group(), commands)
             return
         if _is_inside_literal(before):
             return
@@ -173,9 +186,15 @@ class Completer:
             for command in commands:
                 if command.startswith(name):
                     yield Candidate("\\" + command, len(name) + 1, "command")
-        elif name in {"i", "o"}:
+        elif name in {"i", "o", "e", "w", "s", "g", "gx", "cd"}:
             yield from _paths(rest)
-        elif name in {"d", "dt", "dv", "dm"} or (name == "copy" and " " not in rest):
+        elif name in OPTIONS and " " not in rest:
+            yield from self._matching(rest, ((text, "option") for text in OPTIONS[name]))
+        elif name == "copy" and _AFTER_COPY.fullmatch(rest):
+            yield from _paths(rest.rpartition(" ")[2].lstrip("'"))
+        elif name == "h":
+            yield from self._matching(rest, ((form.lower(), "statement") for form in FORMS))
+        elif name in {"d", "dt", "dv", "dm", "dp"} or (name == "copy" and " " not in rest):
             schema, dot, bare = rest.rpartition(".")
             choices = self._columns_after_dot("", schema) if dot else self._relations()
             yield from self._matching(bare, choices)

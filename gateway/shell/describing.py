@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 _ROLES = "SELECT * FROM system.roles"
 _PRIVILEGES = "SELECT * FROM system.privileges"
 _TAGS = "SELECT * FROM system.tags"
+_INDEXES = 'SELECT schema, name, "table", definition FROM system.indexes ORDER BY 1, 2'
+_SEQUENCES = "SELECT schema, sequence, type, increment, owner FROM system.sequences ORDER BY 1, 2"
+_MACROS = "SELECT schema, name, form, kind, body FROM system.macros ORDER BY 1, 2"
+_TYPES = "SELECT schema, name, kind, type FROM system.types ORDER BY 1, 2"
 
 
 def catalog_of(connection: Connection) -> CatalogSnapshot:
@@ -82,6 +86,36 @@ def privileges(connection: Connection, pattern: str | None) -> ShownResult:
         if name is not None and _matches(TableName(schema, name), pattern):
             rows.append((schema, name, kind, column or "", grantee, what))
     return _result(_texts("schema", "name", "kind", "column", "grantee", "privilege"), rows)
+
+
+def indexes(connection: Connection, pattern: str | None) -> ShownResult:
+    r"""``\di``: the indexes whose names match."""
+    return _named(connection, _INDEXES, ("schema", "name", "table", "definition"), pattern)
+
+
+def sequences(connection: Connection, pattern: str | None) -> ShownResult:
+    r"""``\ds``: the sequences whose names match."""
+    return _named(
+        connection, _SEQUENCES, ("schema", "name", "type", "increment", "owned by"), pattern
+    )
+
+
+def macros(connection: Connection, pattern: str | None) -> ShownResult:
+    r"""``\df``: the macros whose names match."""
+    return _named(connection, _MACROS, ("schema", "name", "form", "kind", "definition"), pattern)
+
+
+def types(connection: Connection, pattern: str | None) -> ShownResult:
+    r"""``\dT``: the types whose names match."""
+    return _named(connection, _TYPES, ("schema", "name", "kind", "type"), pattern)
+
+
+def _named(
+    connection: Connection, query: str, columns: Sequence[str], pattern: str | None
+) -> ShownResult:
+    """The rows of a query, whose first columns are schema and name, that match."""
+    rows = [r for r in _all_rows(connection, query) if _matches(TableName(r[0], r[1]), pattern)]
+    return _result(_texts(*columns), rows)
 
 
 def _all_rows(connection: Connection, query: str) -> list[Row]:

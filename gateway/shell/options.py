@@ -2,13 +2,21 @@ r"""What ``\pset``, ``\x``, ``\timing`` and ``\set`` change: how the shell shows
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
 
+from gateway.shell.command_arguments import split_words
 from gateway.shell.formats import FORMATS
 from gateway.shell.table import Style
 
 _ON = {"on": True, "true": True, "1": True, "yes": True}
 _OFF = {"off": False, "false": False, "0": False, "no": False}
+
+
+_INTEGER = re.compile(r"[+-]?\d+")
+_DECIMAL = re.compile(r"[+-]?\d+\.\d*|[+-]?\.\d+")
 
 
 class WrongOption(Exception):
@@ -26,7 +34,9 @@ class Options:
     footer: bool = True
     timing: bool = False
     stop_on_error: bool = False
-    variables: dict[str, str] = field(default_factory=dict)
+    confirm: bool = True
+    pager: bool = True
+    variables: dict[str, Any] = field(default_factory=dict)
 
     def style(self, base: Style) -> Style:
         """The style of a stream with these options applied."""
@@ -43,6 +53,7 @@ class Options:
             "footer": "on" if self.footer else "off",
             "format": self.form,
             "null": self.null,
+            "pager": "on" if self.pager else "off",
             "rows": str(self.rows),
         }
 
@@ -61,6 +72,8 @@ class Options:
                 if value is None or not value.isdigit():
                     raise WrongOption("rows takes a number; 0 shows all")
                 self.rows = int(value)
+            case "pager":
+                self.pager = parse_switch(self.pager, value)
             case "footer":
                 self.footer = parse_switch(self.footer, value)
             case _:
@@ -81,3 +94,16 @@ def parse_switch(now: bool, value: str | None) -> bool:
     if value.lower() not in known:
         raise WrongOption(f"{value} is neither on nor off")
     return known[value.lower()]
+
+
+def variable_value(typed: str) -> object:
+    """What ``\\set`` keeps: a number as one, anything else as text, quotes taken off.
+
+    >>> variable_value("10"), variable_value("'10'"), variable_value("ten green")
+    (10, '10', 'ten green')
+    """
+    if _INTEGER.fullmatch(typed):
+        return int(typed)
+    if _DECIMAL.fullmatch(typed):
+        return Decimal(typed)
+    return " ".join(split_words(typed))

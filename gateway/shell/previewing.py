@@ -11,12 +11,12 @@ from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
 from gateway.session.operations import Advance, operation
 from gateway.session.request import StatementRequest
+from gateway.shell.seat import Seat
 from rewriter.preview.preview import Preview, PreviewStep, parse_one, preview_plan
 from rewriter.statement import SessionStatement
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
-    from gateway.shell.shell import Shell
 
 
 def preview_on(connection: Connection, sql: str, dialect: str = "duckdb") -> Preview:
@@ -45,7 +45,7 @@ def preview_in(session: Session, _advance: Advance, sql: str, dialect: str) -> P
             transaction.rollback()
 
 
-def show_preview(shell: Shell, sql: str) -> None:
+def show_preview(shell: Seat, sql: str) -> None:
     """Write a preview to the shell's output."""
     write_sql("\n".join(preview_lines(preview_on(shell.connection, sql))), shell.out)
 

@@ -26,8 +26,9 @@ from pygments.lexers.sql import PostgresLexer
 from gateway.shell import completion
 from gateway.shell.backslash import COMMANDS
 from gateway.shell.describing import catalog_of
-from gateway.shell.shell import ExitShell, Shell
-from gateway.shell.splitting import is_complete
+from gateway.shell.input_buffer import is_ready
+from gateway.shell.seat import ExitShell
+from gateway.shell.shell import Shell
 
 _STYLE = Style.from_dict(
     {
@@ -82,16 +83,26 @@ def run_repl(shell: Shell, place: str) -> int:
         enable_open_in_editor=True,
         reserve_space_for_menu=6,
     )
+    shell.history = lambda: list(session.history.get_strings())
+    pending = ""
     while True:
         try:
-            shell.run_input(session.prompt(lambda: _prompt(shell, place)))
+            typed = session.prompt(lambda: _prompt(shell, place), default=pending.rstrip("\n"))
+            pending = ""
+            pending = shell.run_typed(typed)
         except KeyboardInterrupt:
+            pending = ""
             continue
         except EOFError:
             shell.write_message("\\q")
             return _warn_of_rollback(shell, 0)
         except ExitShell as leave:
             return _warn_of_rollback(shell, leave.code)
+
+
+def _is_word(text: str) -> bool:
+    """True for what a person sends without a semicolon: nothing, or how to leave."""
+    return text.strip().lower() in {"", "exit", "quit", "help"}
 
 
 def _warn_of_rollback(shell: Shell, code: int) -> int:
@@ -137,7 +148,7 @@ def _bindings(shell: Shell) -> KeyBindings:
     def send_or_break(event: KeyPressEvent) -> None:
         text = event.current_buffer.text
         dialect = shell.connection.client_session.dialect
-        if not text.strip() or text.lstrip().startswith("\\") or is_complete(text, dialect):
+        if _is_word(text) or is_ready(text, dialect):
             event.current_buffer.validate_and_handle()
         else:
             event.current_buffer.insert_text("\n")

@@ -10,29 +10,28 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import TextIO
+from itertools import chain
+from typing import Any, TextIO
 
 from gateway import errors
 from gateway.dbapi.connection import Connection
 from gateway.shell import backslash
+from gateway.shell.command_arguments import WrongCommand
+from gateway.shell.confirming import confirmed
 from gateway.shell.copy_streams import copies_in, copies_out, copy_in, copy_out
 from gateway.shell.formats import write_result
+from gateway.shell.input_buffer import BackslashLine, InputBuffer
 from gateway.shell.options import Options, WrongOption
+from gateway.shell.paging import paged
 from gateway.shell.render_error import render_error
 from gateway.shell.result import ShownResult
 from gateway.shell.running import run_cancellable
-from gateway.shell.splitting import SplitStatement, split_statements
+from gateway.shell.seat import ExitShell
+from gateway.shell.splitting import SplitStatement
 from gateway.shell.table import screen_width, style_for
 from journal.model.failures import file_error
-
-
-class ExitShell(Exception):
-    r"""``\q``, or an error while ON_ERROR_STOP is set."""
-
-    def __init__(self, code: int = 0) -> None:
-        super().__init__()
-        self.code = code
 
 
 class Shell:
@@ -50,60 +49,72 @@ class Shell:
         self.failures = 0
         self.data: Iterable[str] = sys.stdin
         """What a COPY .. FROM STDIN reads: the lines behind it in a script."""
+        self.buffer = InputBuffer()
+        self.last: SplitStatement | None = None
+        """The statement that ran last, which ``\\g`` and its like run again."""
+        self._running: SplitStatement | None = None
+        """The statement of the command that runs, for its errors."""
+        self.history: Callable[[], list[str]] = list
+        """What was typed before, oldest first."""
 
     def run_input(self, text: str) -> None:
-        """Run one input: a backslash command, or statements and what follows them."""
-        stripped = text.strip()
-        if stripped.startswith("\\"):
-            self.run_backslash(stripped)
-            return
-        for piece in split_statements(text, self.connection.client_session.dialect):
-            self.run_guarded(lambda p=piece: self.run_statement(p), piece)  # type: ignore[misc]
+        """Run one input, whole: what no semicolon ends as well."""
+        self.run_script(text, more=sys.stdin)
 
-    def run_script(self, text: str) -> None:
-        """Run a script: statements, with backslash commands on lines of their own between them."""
+    def run_typed(self, text: str) -> str:
+        """Run what a person sent from the prompt; returns the statement that has no end yet."""
+        word = text.strip().rstrip(";").strip().lower()
+        if word in {"exit", "quit"}:
+            raise ExitShell
+        if word == "help":
+            self.run_backslash("\\?")
+            return ""
+        self._run_lines(text, sys.stdin)
+        pending, self.buffer = self.buffer.text, InputBuffer()
+        return pending
+
+    def run_script(self, text: str, *, more: Iterable[str] = ()) -> None:
+        """Run a script: statements, and backslash commands behind them or on lines of their own.
+
+        ``more`` is what a COPY .. FROM STDIN reads when the script has no more lines.
+        """
+        outer, self.buffer = self.buffer, InputBuffer()
+        try:
+            self._run_lines(text, more)
+            piece = self.buffer.take()
+            if piece is not None:
+                self.run_guarded(lambda: self.run_statement(piece), piece)
+        finally:
+            self.buffer = outer
+
+    def _run_lines(self, text: str, more: Iterable[str]) -> None:
         outer = self.data
         lines = enumerate(line.rstrip("\r\n") for line in io.StringIO(text))
-        self.data = (line for _, line in lines)
+        self.data = chain((line for _, line in lines), more)
         try:
-            self._run_lines(lines)
+            for number, line in lines:
+                self.buffer.add(line + "\n", number)
+                if ";" in line or "\\" in line:
+                    self._run_parts()
         finally:
             self.data = outer
 
-    def _run_lines(self, lines: Iterator[tuple[int, str]]) -> None:
-        pending: list[str] = []
-        first = 0
-        for number, line in lines:
-            starts = not pending or not "".join(pending).strip()
-            if starts and line.lstrip().startswith("\\"):
-                self.run_backslash(line.strip())
-                pending = []
-                continue
-            if not pending:
-                first = number
-            pending.append(line + "\n")
-            joined = "".join(pending)
-            if (
-                ";" in line
-                and split_statements(joined, self._dialect)[-1:]
-                and self._is_complete(joined)
-            ):
-                self._run_statements(joined, first)
-                pending = []
-        if pending:
-            self._run_statements("".join(pending), first)
+    def _run_parts(self) -> None:
+        for part in self.buffer.parts(self._dialect):
+            if isinstance(part, BackslashLine):
+                self.run_backslash(part.text)
+            else:
+                self.run_guarded(lambda p=part: self.run_statement(p), part)  # type: ignore[misc]
 
-    def _is_complete(self, text: str) -> bool:
-        return split_statements(text, self._dialect)[-1].complete
+    def replace_buffer(self, text: str) -> None:
+        """Put a text in place of what is typed, and run what of it is complete."""
+        self.buffer.take()
+        self.buffer.add(text.rstrip() + "\n", self.buffer.line)
+        self._run_parts()
 
     @property
     def _dialect(self) -> str:
         return self.connection.client_session.dialect
-
-    def _run_statements(self, text: str, first: int) -> None:
-        for piece in split_statements(text, self._dialect):
-            placed = replace(piece, line=piece.line + first)
-            self.run_guarded(lambda p=placed: self.run_statement(p), placed)  # type: ignore[misc]
 
     def run_guarded(self, action: Callable[[], None], piece: SplitStatement | None = None) -> None:
         """Do something whose errors are shown; with ON_ERROR_STOP they end the script."""
@@ -112,7 +123,7 @@ class Shell:
             return
         except errors.Error as error:
             self._show_error(error, piece)
-        except (WrongOption, backslash.WrongCommand) as error:
+        except (WrongOption, WrongCommand) as error:
             self.write_message(f"{error}", error=True)
         except BrokenPipeError:
             raise
@@ -126,6 +137,10 @@ class Shell:
 
     def run_statement(self, piece: SplitStatement) -> None:
         """Run one statement and show its result."""
+        self.last = piece
+        if self.interactive and self.options.confirm and not confirmed(self, piece.text):
+            self.write_message("Not run.")
+            return
         started = time.perf_counter()
         if copies_in(piece.text):
             self.write_message(copy_in(self.connection, piece.text, self.data))
@@ -133,20 +148,26 @@ class Shell:
         if copies_out(piece.text):
             copy_out(self.connection, piece.text, self.out)
             return
+        with self.executed(piece) as result:
+            self.show(result)
+            for notice in result.notices:
+                self.write_message(f"NOTICE: {notice}", error=True)
+        if self.options.timing:
+            self.write_message(f"Time: {(time.perf_counter() - started) * 1000:.1f} ms")
+
+    @contextmanager
+    def executed(self, piece: SplitStatement) -> Iterator[ShownResult]:
+        """Execute a statement, the variables that it names bound; its result, rows not read yet."""
+        self._running = piece
         parameters = self._parameters(piece.text)
         cursor = self.connection.cursor()
         try:
             run_cancellable(self.connection, lambda: cursor.execute(piece.text, parameters))
-            result = ShownResult.of(cursor, self.connection)
-            self.show(result)
-            for notice in result.notices:
-                self.write_message(f"NOTICE: {notice}", error=True)
+            yield ShownResult.of(cursor, self.connection)
         finally:
             cursor.close()
-        if self.options.timing:
-            self.write_message(f"Time: {(time.perf_counter() - started) * 1000:.1f} ms")
 
-    def _parameters(self, text: str) -> dict[str, str] | None:
+    def _parameters(self, text: str) -> dict[str, Any] | None:
         if not self.options.variables:
             return None
         with errors.mapping():
@@ -158,7 +179,8 @@ class Shell:
     def show(self, result: ShownResult) -> None:
         """Write a result in the chosen format to the current output."""
         style = self.options.style(style_for(self.out))
-        write_result(result, self.out, self.options.form, style)
+        with self._paged() as out:
+            write_result(result, out, self.options.form, style)
         self.out.flush()
 
     def show_facts(self, result: ShownResult) -> None:
@@ -166,8 +188,24 @@ class Shell:
         style = self.options.style(style_for(self.out))
         if style.expanded == "auto":
             style = replace(style, expanded="off")
-        write_result(result, self.out, "table", style)
+        with self._paged() as out:
+            write_result(result, out, "table", style)
         self.out.flush()
+
+    def show_text(self, text: str) -> None:
+        """Write lines to the screen or the file."""
+        with self._paged() as out:
+            out.write(text + "\n")
+        self.out.flush()
+
+    @contextmanager
+    def _paged(self) -> Iterator[TextIO]:
+        """Where a result is written: through a pager where it is longer than the screen."""
+        if not (self.interactive and self.out is self.screen and self.options.pager):
+            yield self.out
+            return
+        with paged(self.out) as out:
+            yield out
 
     def write_message(self, text: str, *, error: bool = False) -> None:
         """Tell the person at the shell something."""
@@ -177,6 +215,7 @@ class Shell:
 
     def run_backslash(self, line: str) -> None:
         """Run a backslash command."""
+        self._running = None
         self.run_guarded(lambda: backslash.run_backslash(self, line))
 
     def redirect(self, path: str | None) -> None:
@@ -192,6 +231,7 @@ class Shell:
         self.redirect(None)
 
     def _show_error(self, error: errors.Error, piece: SplitStatement | None) -> None:
+        piece = piece or self._running
         color = sys.stderr.isatty() and "NO_COLOR" not in os.environ
         text, line = (piece.text, piece.line) if piece is not None else ("", 0)
         self.write_message(

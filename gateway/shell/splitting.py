@@ -22,6 +22,7 @@ class SplitStatement:
 
 _DOLLAR = re.compile(r"\$(?:[A-Za-z_]\w*)?\$")
 _TOKEN = re.compile(r"[;'\"`$\n]|--|/\*|#")
+_TOKEN_OR_COMMAND = re.compile(_TOKEN.pattern + r"|\\")
 _ENDS = {"'": "'", '"': '"', "`": "`", "--": "\n", "#": "\n", "/*": "*/"}
 
 
@@ -33,8 +34,8 @@ def split_statements(text: str, dialect: str = "duckdb") -> list[SplitStatement]
     pieces: list[SplitStatement] = []
     start = place = 0
     while True:
-        end, after = _next_semicolon(text, place, dialect)
-        piece = _piece(text, start, end, complete=after is not None)
+        end, after, _ = next_end(text, place, dialect)
+        piece = piece_of(text, start, end, complete=after is not None)
         if piece is not None:
             pieces.append(piece)
         if after is None:
@@ -42,21 +43,21 @@ def split_statements(text: str, dialect: str = "duckdb") -> list[SplitStatement]
         start = place = after
 
 
-def is_complete(text: str, dialect: str = "duckdb") -> bool:
-    """True when nothing more need be typed: every statement has its semicolon."""
-    pieces = split_statements(text, dialect)
-    return not pieces or pieces[-1].complete
+def next_end(
+    text: str, place: int, dialect: str, *, commands: bool = False
+) -> tuple[int, int | None, bool]:
+    """Where the statement ends, where what follows begins (None: it does not end), and by what.
 
-
-def _next_semicolon(text: str, place: int, dialect: str) -> tuple[int, int | None]:
-    """Where the statement ends, and where the next begins; None when there is no semicolon."""
+    True: by a backslash command, which the shell takes where ``commands`` is set.
+    """
+    tokens = _TOKEN_OR_COMMAND if commands else _TOKEN
     while True:
-        found = _TOKEN.search(text, place)
+        found = tokens.search(text, place)
         if found is None:
-            return len(text), None
+            return len(text), None, False
         token = found.group()
-        if token == ";":
-            return found.start(), found.end()
+        if token in ";\\":
+            return found.start(), found.end(), token == "\\"
         place = _end_of_token(text, found.start(), token, dialect)
 
 
@@ -116,7 +117,8 @@ def _backslashes(text: str, end: int) -> int:
 _SPACE = re.compile(r"(?:\s+|--[^\n]*(?:\n|$))*")
 
 
-def _piece(text: str, start: int, end: int, *, complete: bool) -> SplitStatement | None:
+def piece_of(text: str, start: int, end: int, *, complete: bool) -> SplitStatement | None:
+    """The statement of a part of ``text``; None for nothing but space and comments."""
     skipped = _SPACE.match(text, start, end)
     begin = skipped.end() if skipped is not None else start
     bare = text[begin:end].rstrip()

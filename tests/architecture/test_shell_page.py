@@ -21,7 +21,7 @@ def test_the_page_lists_the_commands_that_the_shell_lists(root: Path, tmp_path: 
     run = CliRunner().invoke(main, ["shell", str(tmp_path / "w"), "-c", "\\?"])
     listed = set(re.findall(r"^  (\\\S+)", run.output, re.MULTILINE))
     rows = [line for line in _page(root).splitlines() if line.startswith("| `\\")]
-    assert listed == {name for row in rows for name in re.findall(r"`(\\[a-z?]+)", row)}
+    assert listed == {name for row in rows for name in re.findall(r"`(\\[a-zA-Z?!]+)", row)}
 
 
 def test_exit_codes_are_the_same_everywhere(root: Path) -> None:

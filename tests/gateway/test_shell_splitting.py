@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gateway.shell.splitting import is_complete, split_statements
+from gateway.shell.input_buffer import BackslashLine, InputBuffer, is_ready
+from gateway.shell.splitting import split_statements
 
 
 @pytest.mark.parametrize(
@@ -55,4 +56,39 @@ def test_a_piece_knows_where_it_began() -> None:
     ],
 )
 def test_completeness(text: str, complete: bool) -> None:
-    assert is_complete(text) is complete
+    assert is_ready(text) is complete
+
+
+def test_commands_stand_behind_statements_and_between_their_lines() -> None:
+    buffer = InputBuffer()
+    buffer.add("select 1; select 2 \\gx\nselect 'a\\b',\n\\timing\n 3;\n", 0)
+    found = []
+    for part in buffer.parts("duckdb"):
+        if isinstance(part, BackslashLine):
+            found.append((part.text, buffer.text.strip()))
+            if part.text == "\\gx":
+                assert buffer.take() is not None
+        else:
+            found.append((part.text, part.line))
+    assert found == [
+        ("select 1", 0),
+        ("\\gx", "select 2"),
+        ("\\timing", "select 'a\\b',"),
+        ("select 'a\\b',\n\n 3", 1),
+    ]
+    assert buffer.take() is None
+
+
+@pytest.mark.parametrize(
+    ("text", "ready"),
+    [
+        ("\\d", True),
+        ("select 1 \\gx", True),
+        ("select 1\n\\q", True),
+        ("select '\\gx", False),
+        ("select 1 \\timing\n, 2", False),
+        ("-- only a \\remark", True),
+    ],
+)
+def test_a_command_is_sent_by_enter(text: str, ready: bool) -> None:
+    assert is_ready(text) is ready

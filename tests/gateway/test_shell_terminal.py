@@ -26,12 +26,12 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|\x1b[=>]|\x1b\][
 class Terminal:
     """A shell with a person at it."""
 
-    def __init__(self, root: Path, history: Path) -> None:
+    def __init__(self, root: Path, history: Path, **settings: str) -> None:
         self._master, slave = pty.openpty()
         ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 90, 0, 0))
         environment = {
             **os.environ, "PALIMPSEST_HISTORY": str(history), "PYTHONPATH": str(ROOT),
-            "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1",
+            "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", "PAGER": "", **settings,
         }  # fmt: skip
         environment.pop("COLUMNS", None)
         self.process = subprocess.Popen(
@@ -172,3 +172,48 @@ def test_history_is_kept(tmp_path: Path) -> None:
     opened.close()
     assert "remembered" in history.read_text()
     assert history.stat().st_mode & 0o077 == 0
+
+
+def test_commands_work_between_the_lines_of_a_statement(terminal: Terminal) -> None:
+    terminal.send("select 40\r")
+    terminal.wait_for("-> ")
+    terminal.send("\\echo between\r")
+    terminal.wait_for("between\n")
+    terminal.wait_for("w> ")
+    terminal.send("\r+ 2 as answer;\r")
+    terminal.wait_for("42")
+    terminal.send("select 1\r")
+    terminal.wait_for("-> ")
+    terminal.send("\\q\r")
+    assert terminal.left() == 0
+
+
+def test_the_shell_asks_before_every_row_ends(terminal: Terminal) -> None:
+    terminal.send("create table t (a int); insert into t values (1), (2);\r")
+    terminal.wait_for("INSERT 2")
+    terminal.wait_for("w> ")
+    terminal.send("delete from t;\r")
+    terminal.wait_for("it ends every row of t. Run it? [y/N]")
+    terminal.send("n\r")
+    terminal.wait_for("Not run.")
+    terminal.wait_for("w> ")
+    terminal.send("delete from t;\r")
+    terminal.wait_for("[y/N]")
+    terminal.send("y\r")
+    terminal.wait_for("DELETE 2")
+    terminal.wait_for("w> ")
+    terminal.send("exit\r")
+    assert terminal.left() == 0
+
+
+def test_a_long_result_goes_through_the_pager(tmp_path: Path) -> None:
+    opened = Terminal(tmp_path / "w", tmp_path / "history", PAGER="wc -l | sed 's/$/ lines paged/'")
+    try:
+        opened.wait_for("w> ")
+        opened.send("select * from range(50);\r")
+        opened.wait_for("53 lines paged")
+        opened.wait_for("w> ")
+        opened.send("select 1 as short;\r")
+        opened.wait_for("(1 row)")
+    finally:
+        opened.close()

@@ -1,0 +1,167 @@
+r"""Backslash commands as scripts use them: ``\\g`` and its like, variables, programs, lists."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gateway.cli import main
+from gateway.shell.confirming import question_about
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse with one of each kind of thing that is listed."""
+    place = tmp_path_factory.mktemp("shell") / "w"
+    run = _run(
+        place,
+        "create table t (a int primary key, b text); insert into t values (1, 'x'), (2, null);"
+        "create index by_b on t (b); create sequence ids; create macro add_two(a, b) as a + b;"
+        "create type mood as enum ('good', 'bad');",
+    )
+    assert run.exit_code == 0, run.output
+    return place
+
+
+def _run(warehouse: Path, *scripts: str) -> Result:
+    """What the shell answers to scripts from its command line."""
+    words = [word for script in scripts for word in ("-c", script)]
+    return CliRunner().invoke(main, ["shell", str(warehouse), *words])
+
+
+def test_a_statement_runs_with_its_columns_in_lines(warehouse: Path) -> None:
+    run = _run(warehouse, "select a, b from t where a = 1 \\gx")
+    assert run.output.splitlines()[1:3] == [" a │ 1", " b │ x"]
+
+
+def test_the_last_statement_runs_again(warehouse: Path) -> None:
+    run = _run(warehouse, "select count(*) as n from t;\n\\g\n\\p")
+    assert run.output.count("(1 row)") == 2
+    assert "select count(*) as n from t;" in run.output
+
+
+def test_rows_go_to_a_file_or_a_program(warehouse: Path, tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    run = _run(warehouse, f"\\pset format csv\nselect a from t order by a \\g {file}")
+    assert run.exit_code == 0
+    assert file.read_text() == "a\n1\n2\n"
+    other = tmp_path / "others.csv"
+    program = f"{sys.executable} -c 'import sys; open(sys.argv[1], \"w\").write(sys.stdin.read())'"
+    _run(warehouse, f"\\pset format csv\nselect a from t order by a \\g |{program} {other}")
+    assert other.read_text() == "a\n1\n2\n"
+
+
+def test_a_row_becomes_variables_with_their_types(warehouse: Path) -> None:
+    run = _run(
+        warehouse,
+        "select a, b from t where a = 1 \\gset got_\n"
+        "\\echo :got_a :got_b :nothing\n"
+        "\\pset format csv\n"
+        "select a from t where a = :got_a + 1;",
+    )
+    assert run.output.splitlines() == ["1 x :nothing", "format is csv.", "a", "2"]
+
+
+@pytest.mark.parametrize(
+    ("query", "found"), [("select 1 as a where false", "no row"), ("from t", "more than one row")]
+)
+def test_variables_come_from_one_row(warehouse: Path, query: str, found: str) -> None:
+    run = _run(warehouse, f"{query} \\gset")
+    assert run.exit_code == 1
+    assert found in run.output
+
+
+def test_a_number_is_one_unless_it_is_quoted(warehouse: Path) -> None:
+    numbers = _run(
+        warehouse, "\\set n 2", "\\set m '2'", "select typeof(:n) as n, typeof(:m) as m \\gx"
+    )
+    assert numbers.output.splitlines()[1:3] == [" n │ INTEGER", " m │ VARCHAR"]
+
+
+def test_values_run_as_statements(warehouse: Path) -> None:
+    run = _run(
+        warehouse,
+        "select 'create table u' || a || ' (x int)' from t order by a \\gexec",
+        "\\dt u*",
+    )
+    assert run.exit_code == 0
+    assert " u1 " in run.output
+    assert " u2 " in run.output
+
+
+def test_columns_of_a_query_are_described(warehouse: Path) -> None:
+    run = _run(warehouse, "select a, b as c from t \\gdesc")
+    lines = [line.split() for line in run.output.splitlines()]
+    assert ["a", "│", "INTEGER"] in lines
+    assert ["c", "│", "VARCHAR"] in lines
+
+
+def test_a_statement_is_watched(warehouse: Path) -> None:
+    run = _run(warehouse, "select count(*) as n from t \\watch 0 c=3")
+    assert run.output.count("(every 0 s)") == 3
+    assert run.output.count("(1 row)") == 3
+    assert "\\watch takes seconds" in _run(warehouse, "select 1 \\watch soon").output
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [("\\di", "by_b"), ("\\ds", "ids"), ("\\df add*", "add_two"), ("\\dT", "mood"), ("\\d+", "t")],
+)
+def test_what_there_is_is_listed(warehouse: Path, command: str, name: str) -> None:
+    run = _run(warehouse, command)
+    assert run.exit_code == 0
+    assert f" {name} " in run.output
+
+
+def test_the_buffer_is_written_and_forgotten(warehouse: Path, tmp_path: Path) -> None:
+    file = tmp_path / "typed.sql"
+    run = _run(warehouse, f"select nonsense\n\\w {file}\n\\r\nselect 1 as one;")
+    assert run.exit_code == 0
+    assert file.read_text() == "select nonsense\n"
+    assert "forgotten" in run.output
+
+
+def test_a_file_is_edited_and_run(
+    warehouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = tmp_path / "editor"
+    editor.write_text("#!/bin/sh\necho 'select 40 + 2 as edited;' > \"$1\"\n")
+    editor.chmod(0o700)
+    monkeypatch.setenv("VISUAL", str(editor))
+    run = _run(warehouse, "select 1\n\\e")
+    assert "42" in run.output
+    assert "edited" in run.output
+
+
+def test_a_program_of_the_system_runs(warehouse: Path) -> None:
+    run = _run(warehouse, "\\! exit 3\n\\echo :SHELL_EXIT_CODE")
+    assert run.output.splitlines() == ["3"]
+
+
+def test_a_wrong_command_names_the_near_one(warehouse: Path) -> None:
+    assert "did you mean \\timing?" in _run(warehouse, "\\tming").output
+
+
+def test_errors_of_commands_show_the_place_in_the_statement(warehouse: Path) -> None:
+    run = _run(warehouse, "select 1;\nselect bad from t \\gx")
+    assert " 2 │ select bad from t" in run.output
+    assert "   │        ^" in run.output
+
+
+@pytest.mark.parametrize(
+    ("statement", "asks"),
+    [
+        ("delete from t", True),
+        ("update t set b = 'y'", True),
+        ("delete from t where a = 1", False),
+        ("update t set b = s.b from s where s.a = t.a", False),
+        ("delete from t using s", False),
+        ("truncate t", False),
+        ("delete from", False),
+    ],
+)
+def test_a_question_comes_before_every_row_is_changed(statement: str, asks: bool) -> None:
+    assert (question_about(statement, "duckdb") is not None) is asks
