@@ -116,7 +116,8 @@ class QueryReader:
         for _ in range(_ROUNDS_MAX):
             again = self.read(union.expression, parent, {**around, name: found})
             cells = [united(pair) for pair in zip(found.cells, again.cells, strict=False)]
-            grown = Relation(found.names, cells, found.influences | again.influences)
+            influences = found.influences | again.influences | _compared(union, found, again)
+            grown = Relation(found.names, cells, influences)
             if grown == found:
                 break
             found = grown
@@ -140,10 +141,10 @@ class QueryReader:
         influences = left.influences | right.influences
         if left.open or right.open:
             return Relation(influences=influences, open=(*left.open, *right.open))
+        influences |= _compared(query, left, right)
         if not isinstance(query, exp.Union):
-            # The right side only says which rows of the left side stay.
-            kept = deciding((s for cell in right.cells for s in cell.sources), FILTER)
-            return Relation(left.names, left.cells, influences | kept)
+            # No row comes from the right side: it only says which rows of the left side stay.
+            return Relation(left.names, left.cells, influences)
         if query.args.get("by_name"):
             names = list(dict.fromkeys([*left.names, *right.names]))
             cells = [
@@ -206,6 +207,8 @@ class QueryReader:
         distinct = query.args.get("distinct")
         if distinct is not None and distinct.args.get("on") is not None:
             found |= reader.deciding([distinct.args["on"]], GROUP_BY)
+        elif distinct is not None:
+            found |= _deciding_cells(cells, GROUP_BY)
         for name in ("order", "sort", "cluster", "distribute"):
             clause = query.args.get(name)
             if clause is not None:
@@ -230,6 +233,22 @@ class QueryReader:
             else:
                 found |= reader.deciding([part], subtype)
         return found
+
+
+def _compared(query: exp.SetOperation, left: Relation, right: Relation) -> Sources:
+    """What a set operation decides its rows with: whole rows of both sides, unless it keeps all."""
+    if not isinstance(query, exp.Union):
+        subtype = FILTER
+    elif query.args.get("distinct"):
+        subtype = GROUP_BY
+    else:
+        return NONE
+    return _deciding_cells([*left.cells, *right.cells], subtype)
+
+
+def _deciding_cells(cells: Sequence[Cell], subtype: str) -> Sources:
+    """What rows decide with that are compared in all their columns."""
+    return deciding((source for cell in cells for source in cell.sources), subtype)
 
 
 def _star_of(node: exp.Expr) -> exp.Star | None:

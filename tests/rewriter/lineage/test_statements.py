@@ -195,10 +195,21 @@ CASES = {
         ),
         ["dest.k <- j.id src.key", "dest.v <- j.a src.value"],
     ),
-    "except and intersect": (
+    "EXCEPT, which compares whole rows": (
         "duckdb",
         "INSERT INTO dest SELECT key, value FROM src EXCEPT SELECT id, 'x' FROM j",
-        ["dest.k <- filter:j.id src.key", "dest.v <- filter:j.id src.value"],
+        [
+            "dest.k <- filter:j.id filter:src.key filter:src.value src.key",
+            "dest.v <- filter:j.id filter:src.key filter:src.value src.value",
+        ],
+    ),
+    "UNION and DISTINCT, which compare whole rows": (
+        "hive",
+        (
+            "INSERT INTO dest (k) SELECT key FROM (SELECT key, value FROM src UNION"
+            " SELECT DISTINCT a, 'x' FROM j) u"
+        ),
+        ["dest.k <- group:j.a group:src.key group:src.value j.a src.key"],
     ),
     "recursion": (
         "duckdb",
