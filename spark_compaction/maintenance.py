@@ -31,6 +31,7 @@ class AdoptionRequest:
 
     ``folder`` holds its Parquet files, where no table of that name is there yet. ``stale_writes``:
     ``refuse`` or ``allow`` what others write to a classic journal and nobody could see.
+    ``replace_view`` lets a view of a classic journal's table give way.
     """
 
     name: TableName
@@ -40,6 +41,7 @@ class AdoptionRequest:
     run: bool
     folder: str | None = None
     stale_writes: str = "refuse"
+    replace_view: bool = False
 
 
 def _no_worker(_workers: Workers) -> AbstractContextManager[Engine | None]:

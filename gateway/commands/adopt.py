@@ -44,6 +44,11 @@ from journal.model.places import local_folder
     show_default=True,
     help="Rows that other tools write to a classic journal at or below their key's version.",
 )
+@click.option(
+    "--replace-view",
+    is_flag=True,
+    help="Let a view called TABLE give way to that of a classic journal; eject brings it back.",
+)
 @click.option("--dry-run", is_flag=True, help="Report what the command would do, and do nothing.")
 @JSON_OPTION
 @upkeep_options
@@ -55,6 +60,7 @@ def command(
     version_column: str,
     subsequent_column: str,
     stale_writes: str,
+    replace_view: bool,
     dry_run: bool,
     as_json: bool,
     access: Access,
@@ -67,13 +73,15 @@ def command(
     If a database has a journal of the classic convention for the table (TABLE_journal), the journal
     stays as it is, and classic tools go on reading and writing it: a trigger refuses rows of
     theirs that nobody could see (--stale-writes allow leaves it out). A plain table becomes the
-    journal's first rows, and a view takes its place.
+    journal's first rows, and a view takes its place. A view of somebody else's that is called TABLE
+    gives way only with --replace-view.
 
     \b
     Examples:
       palimpsest adopt hr.depts -w palimpsest+postgresql://localhost/company --dry-run
       palimpsest adopt hr.depts --key deptno -w palimpsest+postgresql://localhost/company
       palimpsest adopt hr.depts --key deptno -w palimpsest+hive://localhost:10000/default
+      palimpsest adopt hr.depts --replace-view -w palimpsest+postgresql://localhost/company
       palimpsest adopt hr.depts --key deptno --from lake/depts
     """
     names = (suffix, version_column, subsequent_column)
@@ -91,6 +99,7 @@ def command(
                     run=not dry_run,
                     folder=source,
                     stale_writes=stale_writes,
+                    replace_view=replace_view,
                 )
     write_steps(steps, dry_run=dry_run, as_json=as_json)
 

@@ -20,16 +20,20 @@ def adopt(
     run: bool,
     folder: str | None = None,
     stale_writes: str = "refuse",
+    replace_view: bool = False,
 ) -> list[str]:
     """Adopt a table, or only say what that would do; ``names``: suffix and version columns.
 
     ``folder`` holds its Parquet files, where the metastore has no such table yet. ``stale_writes``:
     ``refuse`` or ``allow`` what others write to a classic journal and nobody could see.
+    ``replace_view`` lets a view that has the name give way until the table is ejected; without it
+    DUPLICATE_TABLE is raised.
     """
     asked = AdoptionRequest(
         *(_name(session, table), key, JournalFormat(*names), _author(session), run),
         folder=folder,
         stale_writes=stale_writes,
+        replace_view=replace_view,
     )
     take_over = session.executor.maintenance.adopt
     steps = required(take_over, "adoption", session.journal.place, _NOT_HERE)(asked)

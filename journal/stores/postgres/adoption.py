@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import sqlglot
 from sqlglot import exp
@@ -33,7 +34,7 @@ from journal.model.schema import (
 from journal.model.version import Version, VersionType
 from journal.sql import bytea
 from journal.sql.relations_flat import FLAT, REFUSE, STALE_WRITES
-from journal.stores.postgres import classic_writers
+from journal.stores.postgres import classic_writers, replaced_view
 from journal.stores.postgres.adopt_ddl import TAKEN
 from journal.stores.postgres.dependent_objects import secured, ties, unique_indexes
 from journal.stores.postgres.flat import index_of
@@ -77,6 +78,7 @@ class PostgresAdoption:
     key: tuple[str, ...] = ()
     format: JournalFormat = field(default_factory=JournalFormat)
     stale_writes: str = REFUSE  # Whether rows of others that nobody could see are refused.
+    replace_view: bool = False  # Whether a view that has the name may give way.
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +151,13 @@ def _journal(
             advice="ALTER TABLE .. ALTER COLUMN .. TYPE timestamp, which knows microseconds",
         )
     key = asked.key or tuple(k for k in found.primary_key if fold(k) != fold(start.name))
-    business = [c for c in found.columns if c not in (start, end)]
+    numbered = [c.name for c in found.columns if c.generated]
+    # Only the database draws numbers of its sequences: two that count would meet.
+    business = [
+        replace(c, default=None) if c.generated else c
+        for c in found.columns
+        if c not in (start, end)
+    ]
     stamp = VersionType.BIGINT if kind == "bigint" else VersionType.TIMESTAMP
     table = Table(
         id=0,
@@ -157,7 +165,11 @@ def _journal(
         columns=tuple(_column(c, name) for c in business),
         key=_key(key, business, name),
         format=JournalFormat(form.suffix, start.name, end.name, stamp),
-        properties=((FLAT, kind), (STALE_WRITES, asked.stale_writes)),
+        properties=(
+            (FLAT, kind),
+            (STALE_WRITES, asked.stale_writes),
+            *replaced_view.view_property(session, asked.name, asked.replace_view),
+        ),
         physical_names=tuple(c.name for c in business),
     )
     _check_names(found, f"{schema}.{name}")
@@ -165,6 +177,11 @@ def _journal(
     steps = [
         f"{schema}.{name} stays as it is: {kind} versions, key {', '.join(table.key)}",
         f"the view {asked.name} shows its current rows",
+        *replaced_view.adoption_notes(table),
+        *(
+            f"{n} is numbered by a sequence that classic tools draw from: name it in each INSERT"
+            for n in numbered
+        ),
         *classic_writers.told_at_adoption(session, table, journal.clock),
     ]
     if not is_there(session, _place(schema, name), table):
@@ -187,6 +204,7 @@ def _plain(
 ) -> PostgresAdoptionPlan:
     schema, name = spelling(session, found.oid)
     _check_free(session, found, f"{schema}.{name}")
+    replaced_view.check_journal_name(session, asked.name, asked.format.suffix)
     key = _key(asked.key or found.primary_key, list(found.columns), name)
     _check_names(found, f"{schema}.{name}", asked.format)
     declared = next((c.name for c in found.constraints if c.kind == "p" and c.columns == key), None)
@@ -395,7 +413,10 @@ def adopt(
     if fold(asked.name.schema) not in journal.state.catalog.schemas:
         changes.append(PutSchema(asked.name.schema))
     changes.append(PutRelation(table))
-    commit(journal, changes, author, f"adopt {asked.name}")
+    alongside = None
+    if replaced_view.view_before(table):
+        alongside = partial(replaced_view.giving_way, name=table.name, aside=f"replaced_{table.id}")
+    commit(journal, changes, author, f"adopt {asked.name}", alongside)
     return plan
 
 

@@ -16,7 +16,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import STORE_SCHEMA
 from journal.model.schema import CatalogSnapshot, Column, Identity, Table, TableName, fold
 from journal.sql.public_views import logical
-from journal.sql.relations import Reader, business_outputs, ident, union_all
+from journal.sql.relations import Reader, business_outputs, union_all
 from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import rows_in_layout
 from journal.stores.postgres import layout, privileges, readers
@@ -24,8 +24,14 @@ from journal.stores.postgres.enums import creation, enums_in, place_of
 from journal.stores.postgres.flat import moved
 from journal.stores.postgres.in_place import kept_going
 from journal.stores.postgres.original_definition import owner_before
-from journal.stores.postgres.plain import Lost, PlainTable, TableClause, clauses
+from journal.stores.postgres.plain import Lost, PlainTable, TableClause, clauses, lost_to_view
 from journal.stores.postgres.public import create_schema
+from journal.stores.postgres.replaced_view import (
+    made_again,
+    refuse_materialized,
+    set_aside,
+    view_before,
+)
 from journal.stores.postgres.server import distributed_by
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import rendered
@@ -37,12 +43,6 @@ _WITHOUT_OURS = (
     " regexp_replace(current_setting('search_path'), '(, |)_palimpsest$', ''), true)"
 )
 """So that nothing calls functions of ours, which the table would need for ever."""
-_MATERIALIZED = (
-    "SELECT DISTINCT v.oid::regclass::text FROM pg_depend d"
-    " JOIN pg_rewrite r ON r.oid = d.objid JOIN pg_class v ON v.oid = r.ev_class"
-    " WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = to_regclass(?)"
-    " AND d.classid = 'pg_rewrite'::regclass AND v.relkind = 'm' ORDER BY 1"
-)
 _NEXT = "SELECT value FROM _palimpsest.counters WHERE table_id = ? AND column_name = ?"
 
 
@@ -62,22 +62,16 @@ class Leaving:
         """Raise what stands in its way: another's table of that name, a materialized view."""
         shown = f"{self.table.name}{HISTORY_SUFFIX}"
         history = TableName(self.table.name.schema, self.table.name.name + HISTORY_SUFFIX)
-        places = [rendered(logical(n)).sql for n in (history, self.table.name)]
+        place = rendered(logical(history)).sql
         has_history = not is_flat(self.table) or bool(moved(self.state.manifest))
-        ((taken,),) = session.text("SELECT to_regclass(?)::text", [places[0]])
+        ((taken,),) = session.text("SELECT to_regclass(?)::text", [place])
         if has_history and taken is not None:
             raise PalimpsestError(
                 Code.DUPLICATE_TABLE,
                 f"the database has a relation {shown}, the name of the history",
                 advice="rename that one first",
             )
-        found = session.text(_MATERIALIZED, [places[1]])
-        if found:
-            raise PalimpsestError(
-                Code.DEPENDENT_OBJECTS,
-                f"the materialized view {found[0][0]} reads {self.table.name}, and cannot follow",
-                advice="drop it first, and make it again afterwards",
-            )
+        refuse_materialized(session, self.table.name)
 
     @contextmanager
     def out_of_care(self, session: PostgresSession) -> Iterator[None]:
@@ -86,7 +80,7 @@ class Leaving:
         place = rendered(logical(self.table.name)).sql
         ((oid,),) = session.text("SELECT ?::regclass::oid::bigint", [place])
         with readers.following(session, [int(oid)]):
-            _set_aside(session, self.table)
+            set_aside(session, self.table.name, f"leaving_{self.table.id}")
             yield
             self._leave(session, held)
         session.text(f"DROP VIEW IF EXISTS {_aside(self.table)}")
@@ -95,21 +89,23 @@ class Leaving:
         table = self.table
         create_schema(session, table.name.schema)
         reader = Reader(table, self.state.tiers)
-        plain = as_plain(session, table)
-        names = {c.physical: c.name for c in table.columns}
-        ending = distributed_by(names[name] for name in plain.by) if plain.by else ""
-        current = reader.current(business_outputs(table.columns))
-        _table_as(session, logical(table.name), current, ending)
+        plain, is_view = as_plain(session, table), self._is_view_again(session)
+        if not is_view:
+            names = {c.physical: c.name for c in table.columns}
+            ending = distributed_by(names[name] for name in plain.by) if plain.by else ""
+            current = reader.current(business_outputs(table.columns))
+            _table_as(session, logical(table.name), current, ending)
         history = TableName(table.name.schema, table.name.name + HISTORY_SUFFIX)
         rows = moved_rows(table, self.state) if is_flat(table) else reader.journal()
         if rows is not None:
             _table_as(session, logical(history), rows)
         enums = plain_enums(table)
-        places = [plain.place] if rows is None else [plain.place, rendered(logical(history)).sql]
+        places = [] if is_view else [plain.place]
+        places += [] if rows is None else [rendered(logical(history)).sql]
         for clause in enum_clauses(table, enums, places):
             self._give(session, clause)
         session.text(_WITHOUT_OURS)
-        for kept in kept_and_lost(session, plain, self.catalog):
+        for kept in [] if is_view else kept_and_lost(session, plain, self.catalog):
             self._give(session, kept if isinstance(kept, Lost) else _with_enums(kept, enums))
         journal = privileges.known_as(table.journal_name)
         privileges.grant_again(session, held, {journal: privileges.known_as(history)})
@@ -117,6 +113,19 @@ class Leaving:
         if owner is not None and not is_flat(table):
             sql = f"ALTER TABLE {plain.place} OWNER TO {privileges.quoted(owner)}"
             self._give(session, TableClause(f"its owner {owner}", sql))
+
+    def _is_view_again(self, session: PostgresSession) -> bool:
+        """Bring back the view that the adoption replaced; False if there was none, or it cannot."""
+        statements = view_before(self.table)
+        if not statements:
+            return False
+        against = made_again(session, statements)
+        if against is not None:
+            self.tell(str(Lost(f"the view that it was, since {against}: {statements[0]}")))
+            return False
+        for lost in lost_to_view(self.table):
+            self.tell(str(lost))
+        return True
 
     def _give(self, session: PostgresSession, clause: TableClause | Lost) -> None:
         """Give the plain table one thing more; what the server refuses is told."""
@@ -186,13 +195,6 @@ def kept_and_lost(
 
 def _aside(table: Table) -> str:
     return f"{STORE_SCHEMA}.leaving_{table.id}"
-
-
-def _set_aside(session: PostgresSession, table: Table) -> None:
-    """Take its name from a current view, which others may read until they read the plain table."""
-    schema, place = (rendered(n).sql for n in (ident(table.name.schema), logical(table.name)))
-    session.text(f"ALTER VIEW {place} RENAME TO leaving_{table.id}")
-    session.text(f"ALTER VIEW {schema}.leaving_{table.id} SET SCHEMA {STORE_SCHEMA}")
 
 
 def moved_rows(table: Table, state: TableState) -> exp.Query | None:

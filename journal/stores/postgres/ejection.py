@@ -15,7 +15,9 @@ from journal.stores.postgres.adoption import commit
 from journal.stores.postgres.eject_ddl import HISTORY_SUFFIX, Leaving, as_plain, kept_and_lost
 from journal.stores.postgres.flat import moved
 from journal.stores.postgres.journal import DatabaseJournal
-from journal.stores.postgres.plain import Lost
+from journal.stores.postgres.plain import Lost, lost_to_view
+from journal.stores.postgres.replaced_view import view_before
+from journal.stores.postgres.store import PostgresSession
 from journal.transactions.transaction_rows import Author
 
 
@@ -26,6 +28,8 @@ def eject(journal: DatabaseJournal, name: TableName, author: Author, *, run: boo
         catalog = transaction.catalog
         table = _found(catalog, name)
         steps = [f"{name} becomes a plain table of its current rows"]
+        if view_before(table):
+            steps = [f"{name} becomes the view again that its adoption replaced"]
         steps += _of_others(journal, table)
         steps += _history(journal, table)
         steps += [str(Lost(f"view {v}, which reads it")) for v in _views_of(catalog, table)]
@@ -35,9 +39,8 @@ def eject(journal: DatabaseJournal, name: TableName, author: Author, *, run: boo
         with journal.reading_session() as session:
             leaving.check(session)
             if not run:
-                plain = as_plain(session, table)
-                found = kept_and_lost(session, plain, catalog)
-                return [*steps, *(str(f) for f in found if isinstance(f, Lost)), back]
+                found = _foreseen(session, table, catalog)
+                return [*steps, *map(str, found), back]
     finally:
         transaction.rollback()
     commit(journal, [DropRelation(name)], author, f"eject {name}", leaving.out_of_care)
@@ -63,6 +66,14 @@ def _found(catalog: CatalogSnapshot, name: TableName) -> Table:
                 f" {child.name} first",
             )
     return found
+
+
+def _foreseen(session: PostgresSession, table: Table, catalog: CatalogSnapshot) -> list[Lost]:
+    """What is lost when a table leaves, as far as it can be said beforehand."""
+    if view_before(table):
+        return list(lost_to_view(table))
+    found = kept_and_lost(session, as_plain(session, table), catalog)
+    return [lost for lost in found if isinstance(lost, Lost)]
 
 
 def _of_others(journal: DatabaseJournal, table: Table) -> list[str]:

@@ -104,6 +104,17 @@ def clauses(
     yield from map(Lost, not_kept_from_before(table))
 
 
+def lost_to_view(table: Table) -> Iterator[Lost]:
+    """What a table promised that the view which takes its place again does not."""
+    names = [c.name for c in table.uniques]
+    names += [c.name for c in table.checks] + [c.name for c in table.foreign_keys]
+    for what in [
+        *(f'constraint "{n}"' for n in names),
+        *(f"index {i.name}" for i in table.indexes),
+    ]:
+        yield Lost(f"{what}, since {table.name} is a view again")
+
+
 def _texts(plain: PlainTable, texts: Mapping[str, TextColumn]) -> Iterator[TableClause]:
     """Types of texts as they were, unless their length has been given up, or their type."""
     checks = {check.name for check in plain.table.checks}

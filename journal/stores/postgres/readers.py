@@ -32,10 +32,10 @@ def following(session: PostgresSession, oids: Sequence[int]) -> Iterator[None]:
     if not oids:
         yield
         return
-    with _nameless(session):
+    with schemas_written_out(session):
         readers = session.text(_READERS, [list(oids)])
     yield
-    with _nameless(session):
+    with schemas_written_out(session):
         for view, body, options in readers:
             _point(session, view, body, f" WITH ({options})" if options else "")
 
@@ -52,7 +52,7 @@ def _point(session: PostgresSession, view: str, body: str, options: str) -> None
 
 
 @contextmanager
-def _nameless(session: PostgresSession) -> Iterator[None]:
+def schemas_written_out(session: PostgresSession) -> Iterator[None]:
     """Names are written with their schemas, whatever the search path is."""
     ((path,),) = session.text("SELECT current_setting('search_path')")
     session.text("SET LOCAL search_path = pg_catalog, pg_temp")

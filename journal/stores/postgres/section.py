@@ -31,6 +31,7 @@ from journal.stores.postgres.adopt_ddl import TAKEN, bare, take_over
 from journal.stores.postgres.catalog import record_inline
 from journal.stores.postgres.jobs import replaced, was_erased
 from journal.stores.postgres.native_indexes import follow_indexes
+from journal.stores.postgres.replaced_view import check_free
 from journal.stores.postgres.rows import show_rows, staged_table
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions import conflicts, references
@@ -91,6 +92,7 @@ def write(
         tables = _append(session, committed, plan)
         if changed_catalog:
             _fence_changed(session, committed, catalog)
+            check_free(session, committed.catalog, catalog)
             public.drop_changed(session, committed.catalog, catalog)
         _refresh(session, committed, catalog, tables)
     if changed_catalog:

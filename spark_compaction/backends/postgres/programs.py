@@ -47,7 +47,9 @@ def _purge_engine(workers: Workers) -> Iterator[Engine | None]:
 
 
 def _adopt(journal: DatabaseJournal, asked: AdoptionRequest) -> list[str]:
-    wanted = adoption.PostgresAdoption(asked.name, asked.key, asked.format, asked.stale_writes)
+    wanted = adoption.PostgresAdoption(
+        *(asked.name, asked.key, asked.format, asked.stale_writes, asked.replace_view)
+    )
     if not asked.run:
         return list(adoption.planned(journal, wanted).steps)
     return list(adoption.adopt(journal, wanted, asked.author).steps)
