@@ -3,8 +3,9 @@
     like      an empty copy in our schema
     exchange  the copy takes the name, the journal goes to our schema; views of others follow
 
-What hangs on a table by its identity (foreign keys, triggers, materialized views, sequences) cannot
-follow, and is refused. Runs in the session it is given; commits nothing.
+The sequence behind a SERIAL column goes on under its name, and belongs to the copy. What hangs on a
+table by its identity (foreign keys, triggers, materialized views, identity columns) cannot follow,
+and is refused. Runs in the session it is given; commits nothing.
 """
 
 from __future__ import annotations
@@ -40,13 +41,24 @@ _GRANTS = (
     " FROM pg_class WHERE oid = ?::bigint AND relowner <> current_user::regrole"
 )
 
+_OWNED = (
+    "SELECT format('%I.%I', n.nspname, s.relname), quote_ident(a.attname) FROM pg_depend d"
+    " JOIN pg_class s ON s.oid = d.objid AND s.relkind = 'S'"
+    " JOIN pg_namespace n ON n.oid = s.relnamespace"
+    " JOIN pg_attribute a ON a.attrelid = d.refobjid AND a.attnum = d.refobjsubid"
+    " WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass"
+    " AND d.refobjid = ?::bigint AND d.deptype = 'a' ORDER BY s.relname"
+)
+
 
 def refuse_ties(session: PostgresSession, table: Table) -> None:
     """Raise DEPENDENT_OBJECTS if something hangs on the journal that cannot follow."""
     found = find(session, table.journal_name.schema, table.journal_name.name)
     assert found is not None
     ties = [*found.hanging, *(f"the key {c.name}" for c in found.constraints if c.kind == "f")]
-    ties += [f"the sequence of {c.name}" for c in found.columns if c.generated]
+    ties += [
+        f"the identity column {c.name}" for c in found.columns if c.generated and c.default is None
+    ]
     ties += [text for (text,) in session.text(_BLOCKING, [found.oid] * 4)]
     if ties:
         raise PalimpsestError(
@@ -79,10 +91,17 @@ def _exchange(
     grants = session.text(_GRANTS, [place, oid, place, oid])
     new, old = exact(name.name).sql("postgres"), exact(retired).sql("postgres")
     moved, given = f"{STORE_SCHEMA}.{new}", f"{STORE_SCHEMA}.{old}"
+    owned = session.text(_OWNED, [oid])
+    for sequence, _ in owned:
+        # What belongs to a table moves to another schema with it.
+        session.text(f"ALTER SEQUENCE {sequence} OWNED BY NONE")
     session.text(f"ALTER TABLE {place} SET SCHEMA {STORE_SCHEMA}")
     session.text(f"ALTER TABLE {moved} RENAME TO {old}")
     session.text(f"ALTER TABLE {copy} RENAME TO {new}")
     session.text(f"ALTER TABLE {moved} SET SCHEMA {exact(name.schema).sql('postgres')}")
     for (grant,) in grants:
         session.text(grant)
+    for sequence, column in owned:
+        session.text(f"ALTER TABLE {given} ALTER COLUMN {column} DROP DEFAULT")
+        session.text(f"ALTER SEQUENCE {sequence} OWNED BY {place}.{column}")
     session.text(f"REVOKE ALL ON {given} FROM PUBLIC")
