@@ -176,6 +176,11 @@ class FromReader:
                 return self._queries.read(query, self.scope, self._around)
             case exp.Lateral() | exp.Unnest():
                 return self._function(node.this if isinstance(node, exp.Lateral) else node)
+            case exp.Subquery() if node.args.get("joins"):
+                # ``add`` sees what is joined to it, as in Hive's FROM (..) a JOIN b .. SELECT.
+                alone = node.copy()
+                alone.set("joins", None)
+                return self._queries.read(alone, self.scope.parent, self._around)
             case exp.Subquery() | exp.Query():
                 return self._queries.read(node, self.scope.parent, self._around)
         return self._function(node)

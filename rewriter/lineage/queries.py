@@ -76,6 +76,8 @@ class QueryReader:
         reader = self._expressions(scope, {})
         rows = [row.expressions or [row] for row in node.expressions]
         width = len(rows[0]) if rows else 0
+        if any(len(row) != width for row in rows):
+            raise Untraceable("the rows of VALUES differ in their number of values")
         cells = [united(reader.cell(row[place]) for row in rows) for place in range(width)]
         names = [f"col{place + 1}" for place in range(width)]
         alias = node.args.get("alias")
@@ -167,7 +169,10 @@ class QueryReader:
         opens: tuple[str, ...] = ()
         for place, node in enumerate(query.expressions):
             if isinstance(node, exp.QueryTransform):
-                return _script(node, reader, influences)
+                found = _script(node, from_reader, reader)
+                scope.aliases |= found.by_name
+                decided = self._decided(query, reader, found.cells)
+                return Relation(found.names, found.cells, influences | decided)
             star = _star_of(node)
             if star is not None:
                 found = from_reader.star(node, star, reader)
@@ -268,10 +273,20 @@ def _renamed(found: Relation, columns: Sequence[str]) -> Relation:
     return found.named(columns) if columns else found
 
 
-def _script(node: exp.QueryTransform, reader: ExpressionReader, influences: Sources) -> Relation:
+def _script(
+    node: exp.QueryTransform, from_reader: FromReader, reader: ExpressionReader
+) -> Relation:
     """SELECT TRANSFORM: a program makes each output of all inputs."""
-    made = united(reader.cell(part) for part in node.expressions)
+    inputs: list[Cell] = []
+    for part in node.expressions:
+        star = _star_of(part)
+        if star is None:
+            inputs.append(reader.cell(part))
+            continue
+        found = from_reader.star(part, star, reader)
+        inputs += found.named(["*"]).cells if found.open else found.cells
+    made = united(inputs)
     cell = Cell(passed(made.sources, TRANSFORMATION), made.unknown)
     schema = node.args.get("schema")
     names = [fold(part) for part in schema.expressions] if schema is not None else ["key", "value"]
-    return Relation(names, [cell] * len(names), influences)
+    return Relation(names, [cell] * len(names))

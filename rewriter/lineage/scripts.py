@@ -15,6 +15,10 @@ from rewriter.lineage.statements import lineage_of
 from rewriter.lineage.tables import KnownTables
 from rewriter.lineage.targets import ColumnTarget
 
+_AFTER_SCRIPT = frozenset(
+    {"FROM", "WHERE", "DISTRIBUTE", "CLUSTER", "SORT", "ORDER", "GROUP", "LATERAL", "LIMIT"}
+    | {"INSERT", "SELECT", "UNION", "ROW", "RECORDREADER", ")"}
+)
 _WRITES = frozenset({"INSERT", "CREATE", "UPDATE", "DELETE", "MERGE", "FROM", "WITH", "REPLACE"})
 
 
@@ -77,6 +81,7 @@ def _parts(tokens: list[Token]) -> Iterator[list[Token]]:
 
 def _parsed(dialect: Dialect, part: list[Token], text: str) -> exp.Expr | None:
     """The tree of a statement, without clauses of storage that the parser does not take."""
+    part = with_plain_scripts(part)
     try:
         node = dialect.parser().parse(part, text)[0]
     except SqlglotError:
@@ -119,6 +124,67 @@ def without_storage(part: list[Token]) -> list[Token] | None:
             return [*kept, *part[place : place + 4]]
         place = end
     return kept
+
+
+def with_plain_scripts(part: list[Token]) -> list[Token]:
+    """Scripts of Hive in the one form that the parser takes: SELECT TRANSFORM .. AS (names).
+
+    MAP and REDUCE mean the same, and the parentheses around the names may be left out.
+    """
+    scripts = [place for place in range(len(part)) if _uses_script(part, place)]
+    if not scripts:
+        return part
+    words = [token.text.upper() for token in part]
+    before: dict[int, list[tuple[TokenType, str]]] = {}
+    replaced: dict[int, list[tuple[TokenType, str]]] = {}
+    for using in scripts:
+        start = _start_of_inputs(part, using)
+        if start is not None:
+            select, transform = (TokenType.SELECT, "SELECT"), (TokenType.VAR, "TRANSFORM")
+            replaced[start] = [select, transform, (TokenType.L_PAREN, "(")]
+            before[using] = [(TokenType.R_PAREN, ")")]
+        names = using + 2
+        while names < len(part) and words[names] != "AS" and words[names] not in {")", "FROM"}:
+            names += 1
+        if names + 1 < len(part) and words[names] == "AS" and words[names + 1] != "(":
+            end = names + 1
+            while end < len(part) and words[end] not in _AFTER_SCRIPT:
+                end = _end_of_group(part, end)
+            before[names + 1] = [(TokenType.L_PAREN, "(")]
+            before.setdefault(end, []).append((TokenType.R_PAREN, ")"))
+    found: list[Token] = []
+    for place, token in enumerate(part):
+        found += [_token_at(token, *one) for one in before.get(place, ())]
+        found += [_token_at(token, *one) for one in replaced.get(place, ())] or [token]
+    return found + [_token_at(part[-1], *one) for one in before.get(len(part), ())]
+
+
+def _uses_script(part: list[Token], place: int) -> bool:
+    """Whether USING and a string stand here, which only a script has."""
+    return (
+        part[place].token_type is TokenType.USING
+        and place + 1 < len(part)
+        and part[place + 1].token_type is TokenType.STRING
+    )
+
+
+def _start_of_inputs(part: list[Token], using: int) -> int | None:
+    """The place of the MAP or REDUCE that a USING belongs to; None for a TRANSFORM."""
+    depth = 0
+    for place in range(using - 1, -1, -1):
+        kind, word = part[place].token_type, part[place].text.upper()
+        depth += (kind is TokenType.R_PAREN) - (kind is TokenType.L_PAREN)
+        if depth < 0 or (depth == 0 and word in {"SELECT", "TRANSFORM", "FROM", "AS"}):
+            # The AS of a CAST stands deeper.
+            return None
+        is_call = part[place + 1].token_type is TokenType.L_PAREN
+        if depth == 0 and word in {"MAP", "REDUCE"} and not is_call:
+            return place
+    return None
+
+
+def _token_at(place: Token, kind: TokenType, text: str) -> Token:
+    return Token(kind, text, place.line, place.col, place.start, place.end)
 
 
 def _end_of_group(part: list[Token], place: int) -> int:

@@ -261,9 +261,16 @@ class _StatementReader:
         yield from ()
 
     def alter(self, node: exp.Alter) -> Iterator[ColumnTarget]:
-        """ALTER TABLE."""
+        """ALTER TABLE, and ALTER VIEW .. AS, which gives a view another query."""
         self._tables.alter(node)
-        yield from ()
+        query = next(iter(node.args.get("actions") or []), None)
+        table = _table_of(node.this)
+        if table is None or not isinstance(query, exp.Query):
+            return
+        found = self._relation(query, Scope())
+        name = self._tables.name(table)
+        self._tables.declare_view(name, found)
+        yield from rows_into(name, None, found)
 
     def select_into(self, node: exp.Query) -> Iterator[ColumnTarget]:
         """SELECT .. INTO a new table, or one whose WITH changes tables."""

@@ -110,6 +110,58 @@ CASES = {
         "CREATE TABLE n AS SELECT COLUMNS('k.*') FROM src",
         ["n.columns('k.*') <- ?COLUMNS('k.*') means columns by a pattern"],
     ),
+    "a script with its names in no parentheses": (
+        "hive",
+        (
+            "INSERT OVERWRITE TABLE dest SELECT TRANSFORM(*) USING 'cat' AS k INT, v STRING"
+            " FROM src WHERE key > 1"
+        ),
+        [
+            "dest.k <- !src.key !src.value filter:src.key",
+            "dest.v <- !src.key !src.value filter:src.key",
+        ],
+    ),
+    "MAP and REDUCE": (
+        "hive",
+        (
+            "FROM (FROM src MAP key, CAST(key AS STRING) USING 'cat' DISTRIBUTE BY key) m"
+            " INSERT OVERWRITE TABLE dest REDUCE m.key USING 'tac' AS k, v"
+            " INSERT OVERWRITE TABLE dest SELECT MAP(m.key, 1), m.value"
+        ),
+        [
+            "dest.k <- !src.key sort:src.key",
+            "dest.v <- !src.key sort:src.key",
+            "dest.k <- !src.key sort:src.key",
+            "dest.v <- !src.key sort:src.key",
+        ],
+    ),
+    "joined queries that begin with FROM": (
+        "hive",
+        (
+            "FROM (FROM (FROM src SELECT key AS c1) a JOIN (FROM j SELECT id AS c2) b"
+            " ON a.c1 = b.c2 SELECT a.c1, b.c2) c INSERT OVERWRITE TABLE dest SELECT c.c1, c.c2"
+        ),
+        [
+            "dest.k <- join:j.id join:src.key src.key",
+            "dest.v <- j.id join:j.id join:src.key",
+        ],
+    ),
+    "another query for a view": (
+        "hive",
+        (
+            "CREATE VIEW w AS SELECT key FROM src; ALTER VIEW w AS SELECT a FROM j;"
+            " CREATE TABLE n AS SELECT * FROM w"
+        ),
+        ["w.key <- src.key", "w.a <- j.a", "n.a <- w.a"],
+    ),
+    "rows of several widths": (
+        "hive",
+        "INSERT INTO dest VALUES (1, 'x'), (2)",
+        [
+            "dest.k <- ?the rows of VALUES differ in their number of values",
+            "dest.v <- ?the rows of VALUES differ in their number of values",
+        ],
+    ),
     "star": (
         "hive",
         "INSERT INTO dest SELECT * FROM src",
