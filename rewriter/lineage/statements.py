@@ -255,9 +255,13 @@ class _StatementReader:
         yield from ()
 
     def drop(self, node: exp.Drop) -> Iterator[ColumnTarget]:
-        """DROP TABLE or VIEW."""
-        if isinstance(node.this, exp.Table):
-            self._tables.forget(self._tables.name(node.this))
+        """DROP TABLE, VIEW or SCHEMA, also of several."""
+        kind = (node.args.get("kind") or "").upper()
+        for dropped in node.args.get("tables") or [node.this]:
+            if kind in {"SCHEMA", "DATABASE"}:
+                self._tables.forget_schema(fold(dropped))
+            elif kind in {"TABLE", "VIEW"} and isinstance(dropped, exp.Table):
+                self._tables.forget(self._tables.name(dropped))
         yield from ()
 
     def alter(self, node: exp.Alter) -> Iterator[ColumnTarget]:

@@ -81,6 +81,12 @@ class KnownTables:
         self.partitions.pop(name, None)
         self.views.pop(name, None)
 
+    def forget_schema(self, schema: str) -> None:
+        """Know nothing of the tables and views of a schema that was dropped."""
+        for name in [*self.columns, *self.views]:
+            if name.rpartition(".")[0] == schema:
+                self.forget(name)
+
     def rename(self, name: str, new: str) -> None:
         """Know a table under another name."""
         if name in self.columns:
@@ -95,20 +101,41 @@ class KnownTables:
         if not isinstance(node.this, exp.Table):
             return
         name = self.name(node.this)
+        options = node.args.get("options") or []
         for action in node.args.get("actions") or []:
-            known = list(self.columns.get(name, ()))
             match action:
+                case exp.AlterRename(this=exp.Table() as old) if options:
+                    # ``RENAME a TO b``: a column, since the table would have one name only.
+                    self._rename_column(name, old, options[0].this)
                 case exp.AlterRename(this=exp.Table() as target):
                     db = target if target.db else exp.table_(target.name, db=node.this.db or None)
                     self.rename(name, self.name(db))
-                case exp.ColumnDef() if name in self.columns:
-                    self.columns[name] = (*known, fold(action))
-                case exp.Schema() if name in self.columns:
-                    added = [fold(c) for c in action.expressions]
-                    self.columns[name] = (*known, *added)
+                case exp.ColumnDef():
+                    self._add_columns(name, [fold(action)])
+                case exp.Schema():
+                    self._add_columns(name, [fold(column) for column in action.expressions])
+                case exp.ReplaceColumns():
+                    given = [fold(column) for column in action.expressions]
+                    self.declare(name, given, self.partitions.get(name, ()))
                 case exp.RenameColumn():
-                    old, new = fold(action.this), fold(action.args["to"])
-                    self.columns[name] = tuple(new if c == old else c for c in known)
-                case exp.Drop(kind="COLUMN"):
+                    self._rename_column(name, action.this, action.args["to"])
+                case exp.AlterColumn() if action.args.get("rename_to") is not None:
+                    self._rename_column(name, action.this, action.args["rename_to"])
+                case exp.ModifyColumn() if action.args.get("rename_from") is not None:
+                    self._rename_column(name, action.args["rename_from"], action.this)
+                case exp.Drop(kind="COLUMN") if name in self.columns:
                     gone = {fold(column) for column in action.args.get("tables") or [action.this]}
-                    self.columns[name] = tuple(c for c in known if c not in gone)
+                    self.columns[name] = tuple(c for c in self.columns[name] if c not in gone)
+
+    def _add_columns(self, name: str, added: Sequence[str]) -> None:
+        """Know more columns of a table; those that partition it stay the last."""
+        if name in self.columns:
+            last = self.partitions.get(name, ())
+            kept = [column for column in self.columns[name] if column not in last]
+            self.declare(name, [*kept, *added], last)
+
+    def _rename_column(self, name: str, old: exp.Expr, new: exp.Expr) -> None:
+        """Know a column of a table under another name."""
+        if name in self.columns:
+            known = self.columns[name]
+            self.columns[name] = tuple(fold(new) if c == fold(old) else c for c in known)

@@ -146,6 +146,53 @@ CASES = {
             "dest.v <- j.id join:j.id join:src.key",
         ],
     ),
+    "tables that are dropped": (
+        "mysql",
+        "DROP TABLE dest, src; CREATE TABLE n AS SELECT * FROM src",
+        ["n.* <- src.* ?the columns of src are not known"],
+    ),
+    "a schema that is dropped": (
+        "hive",
+        (
+            "CREATE TABLE src.t (a INT); CREATE TABLE n AS SELECT * FROM src.t;"
+            " DROP DATABASE src CASCADE; CREATE TABLE n AS SELECT * FROM src.t;"
+            " INSERT INTO dest SELECT * FROM src"
+        ),
+        [
+            "n.a <- src.t.a",
+            "n.* <- src.t.* ?the columns of src.t are not known",
+            "dest.k <- src.key",
+            "dest.v <- src.value",
+        ],
+    ),
+    "columns that are replaced, renamed and added": (
+        "hive",
+        (
+            "ALTER TABLE dest REPLACE COLUMNS (a INT, b INT); ALTER TABLE dest CHANGE b c INT;"
+            " ALTER TABLE part ADD COLUMNS (more INT);"
+            " INSERT INTO dest SELECT key, more FROM part;"
+            " CREATE TABLE n AS SELECT * FROM part"
+        ),
+        [
+            "dest.a <- part.key",
+            "dest.c <- part.more",
+            "n.key <- part.key",
+            "n.value <- part.value",
+            "n.more <- part.more",
+            "n.ds <- part.ds",
+            "n.hr <- part.hr",
+        ],
+    ),
+    "a column that is renamed without the word COLUMN": (
+        "postgres",
+        "ALTER TABLE dest RENAME k TO x; CREATE TABLE n AS SELECT * FROM dest",
+        ["n.x <- dest.x", "n.v <- dest.v"],
+    ),
+    "a column that CHANGE renames": (
+        "mysql",
+        "ALTER TABLE dest CHANGE k x INT; CREATE TABLE n AS SELECT * FROM dest",
+        ["n.x <- dest.x", "n.v <- dest.v"],
+    ),
     "another query for a view": (
         "hive",
         (
