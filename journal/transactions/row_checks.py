@@ -15,6 +15,7 @@ from journal.model.segment import Tier
 from journal.model.store_session import StoreSession
 from journal.model.version import Version
 from journal.sql.relations import Reader, column, ident, union_all, version_value
+from journal.sql.sql import expression
 from journal.sql.unique_keys import UniqueKey, further_keys
 from journal.transactions.state import TableState
 
@@ -48,9 +49,39 @@ def row_checks(
     for kind, what, query in queries:
         for key in _found_values(session, query, _LISTED if kind == "ahead" else _SHOWN):
             yield kind, f"key {key} {what}"
+    for unique, values in shared_values(session, table, state.tiers):
+        yield "unique", f"values {values} violate {unique.name}"
+    if ahead is not None:
+        for what, key in refused_rows(session, table, state.tiers):
+            yield "check", f"key {key} violates {what}"
+
+
+def shared_values(
+    session: StoreSession, table: Table, tiers: frozenset[Tier]
+) -> Iterator[tuple[UniqueKey, str]]:
+    """Constraints and unique indexes that current rows break, each with a few of the values."""
+    checks = _Rows(table, tiers)
     for unique in further_keys(table):
         for values in _found_values(session, checks.current_twice(unique)):
-            yield "unique", f"values {values} violate {unique.name}"
+            yield unique, values
+
+
+def refused_rows(
+    session: StoreSession, table: Table, tiers: frozenset[Tier]
+) -> Iterator[tuple[str, str]]:
+    """NOT NULL and CHECK constraints that current rows break, each with the keys of a few."""
+    checks, broken = _Rows(table, tiers), dict[str, exp.Expr]()
+    for name in dict.fromkeys((*table.key, *(c.physical for c in table.columns if c.not_null))):
+        missing = exp.Is(this=column(name), expression=exp.Null())
+        broken[f"NOT NULL of {table.by_physical(name).name}"] = missing
+    for check in table.checks:
+        held = exp.Paren(this=expression(check.expression))
+        broken[f'constraint "{check.name}"'] = exp.Not(this=held)
+    # One look at the rows, and one more for each constraint only if there are such rows.
+    if _found_values(session, checks.current_where(exp.or_(*broken.values())), 1):
+        for what, condition in broken.items():
+            for key in _found_values(session, checks.current_where(condition)):
+                yield what, key
 
 
 def _found_values(session: StoreSession, query: exp.Query | None, most: int = _SHOWN) -> list[str]:
@@ -99,6 +130,12 @@ class _Rows:
         filled = [exp.Not(this=exp.Is(this=column(c), expression=exp.Null())) for c in names]
         rows = exp.select("*").from_(current.subquery("c")).where(*filled)
         return self._doubled(rows, names)
+
+    def current_where(self, condition: exp.Expr) -> exp.Query:
+        """Keys of the current rows that meet a condition on physical columns."""
+        rows = self._reader.current([(column(c.physical), c.physical) for c in self._table.columns])
+        keys = [column(name) for name in self._table.key]
+        return exp.select(*keys).from_(rows.subquery("c")).where(condition)
 
     def beyond(self, highest: Version) -> exp.Query | None:
         """Rows written after the last commit."""

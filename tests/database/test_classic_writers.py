@@ -349,3 +349,39 @@ def _step(con: Connection, admin: Any, what: str, key: int, ahead: int, explicit
         assert set(rows.values()) <= {"ours"}
     elif count and what != "insert":
         assert rows[key] == "ours"
+
+
+def test_what_others_write_past_constraints_is_told(
+    con: Connection, admin: psycopg.Connection[Any]
+) -> None:
+    admin.execute(
+        "CREATE TABLE t_journal (k INTEGER, v TEXT, n INTEGER, version_number BIGINT,"
+        " subsequent_version_number BIGINT, PRIMARY KEY (k, version_number))"
+    )
+    steps = adopt(con.session, "t", ("k",), CLASSIC, run=True)
+    assert any("UNIQUE, CHECK and NOT NULL that are added" in step for step in steps)
+    con.execute("ALTER TABLE t ADD CONSTRAINT one_v UNIQUE (v)")
+    con.execute("ALTER TABLE t ADD CONSTRAINT some_n CHECK (n > 0)")
+    con.execute("ALTER TABLE t ALTER COLUMN n SET NOT NULL")
+    con.execute("CREATE UNIQUE INDEX small_v ON t (lower(v))")
+    con.execute("INSERT INTO t VALUES (1, 'a', 1)")
+    assert not any("not kept" in step for step in eject(con.session, "t", run=False))
+    admin.execute(
+        "INSERT INTO t_journal VALUES (2, 'a', 1, 1), (3, 'b', -1, 1), (4, 'c', NULL, 1),"
+        " (5, 'd', -1, 1), (5, 'd', 1, 2)"
+    )
+    lost = []
+    for run in (False, True):
+        steps = eject(con.session, "t", run=run)
+        lost.append(sorted(s.partition(", since")[0] for s in steps if "not kept" in s))
+        if not run:
+            assert any("values a stand in several rows" in step for step in steps)
+            found = con.session.executor.upkeep.verify().problems
+            assert {p.kind for p in found} == {"unique", "check"}
+    assert lost[0] == lost[1]
+    assert lost[0] == [
+        "not kept: NOT NULL of n",
+        'not kept: constraint "one_v"',
+        'not kept: constraint "some_n"',
+        "not kept: index small_v",
+    ]

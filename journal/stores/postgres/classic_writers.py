@@ -81,6 +81,10 @@ def told_at_adoption(session: PostgresSession, table: Table, clock: HybridClock)
         "others that read a row in one statement and write it in a later one, or in a REPEATABLE"
         " READ transaction, can undo changes that come in between"
     )
+    steps.append(
+        "UNIQUE, CHECK and NOT NULL that are added here bind the gateways alone: others write past"
+        " them, which palimpsest verify and eject --dry-run find"
+    )
     ahead = flat.number_ahead(session, table, clock.latest_passed)
     if ahead:
         steps.append(

@@ -18,6 +18,7 @@ from journal.stores.postgres.journal import DatabaseJournal
 from journal.stores.postgres.plain import Lost, lost_to_view
 from journal.stores.postgres.replaced_view import view_before
 from journal.stores.postgres.store import PostgresSession
+from journal.transactions.row_checks import refused_rows, shared_values
 from journal.transactions.transaction_rows import Author
 
 
@@ -39,7 +40,7 @@ def eject(journal: DatabaseJournal, name: TableName, author: Author, *, run: boo
         with journal.reading_session() as session:
             leaving.check(session)
             if not run:
-                found = _foreseen(session, table, catalog)
+                found = _foreseen(session, leaving)
                 return [*steps, *map(str, found), back]
     finally:
         transaction.rollback()
@@ -68,12 +69,22 @@ def _found(catalog: CatalogSnapshot, name: TableName) -> Table:
     return found
 
 
-def _foreseen(session: PostgresSession, table: Table, catalog: CatalogSnapshot) -> list[Lost]:
-    """What is lost when a table leaves, as far as it can be said beforehand."""
+def _foreseen(session: PostgresSession, leaving: Leaving) -> list[Lost]:
+    """What is lost when a table leaves: what cannot be kept, and what rows of others break."""
+    table = leaving.table
     if view_before(table):
         return list(lost_to_view(table))
-    found = kept_and_lost(session, as_plain(session, table), catalog)
-    return [lost for lost in found if isinstance(lost, Lost)]
+    found = kept_and_lost(session, as_plain(session, table), leaving.catalog)
+    lost = [each for each in found if isinstance(each, Lost)]
+    if not is_flat(table):
+        return lost
+    broken: dict[str, str] = {}
+    for unique, values in shared_values(session, table, leaving.state.tiers):
+        what = f'constraint "{unique.name}"' if unique.index is None else f"index {unique.name}"
+        broken.setdefault(what, f"values {values} stand in several rows")
+    for what, key in refused_rows(session, table, leaving.state.tiers):
+        broken.setdefault(what, f"the row of key {key} breaks it")
+    return [*lost, *(Lost(f"{what}, since {why}") for what, why in broken.items())]
 
 
 def _of_others(journal: DatabaseJournal, table: Table) -> list[str]:
