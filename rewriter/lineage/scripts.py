@@ -81,7 +81,7 @@ def _parts(tokens: list[Token]) -> Iterator[list[Token]]:
 
 def _parsed(dialect: Dialect, part: list[Token], text: str) -> exp.Expr | None:
     """The tree of a statement, without clauses of storage that the parser does not take."""
-    part = with_plain_scripts(part)
+    part = with_plain_scripts(_without_condition(part))
     try:
         node = dialect.parser().parse(part, text)[0]
     except SqlglotError:
@@ -124,6 +124,19 @@ def without_storage(part: list[Token]) -> list[Token] | None:
             return [*kept, *part[place : place + 4]]
         place = end
     return kept
+
+
+def _without_condition(part: list[Token]) -> list[Token]:
+    """INSERT .. PARTITION (..) without the IF NOT EXISTS that Hive may have after it."""
+    words = [token.text.upper() for token in part]
+    if "PARTITION" not in words or "INSERT" not in words:
+        return part
+    for place in range(len(part)):
+        if words[place : place + 2] == ["PARTITION", "("]:
+            end = _end_of_group(part, place + 1)
+            if words[end : end + 3] == ["IF", "NOT", "EXISTS"]:
+                return [*part[:end], *_without_condition(part[end + 3 :])]
+    return part
 
 
 def with_plain_scripts(part: list[Token]) -> list[Token]:

@@ -151,6 +151,14 @@ CASES = {
         "DROP TABLE dest, src; CREATE TABLE n AS SELECT * FROM src",
         ["n.* <- src.* ?the columns of src are not known"],
     ),
+    "a partition that is written if it is not there": (
+        "hive",
+        (
+            "INSERT OVERWRITE TABLE part PARTITION (ds = 'x', hr = '1') IF NOT EXISTS"
+            " SELECT * FROM src"
+        ),
+        ["part.key <- src.key", "part.value <- src.value"],
+    ),
     "a schema that is dropped": (
         "hive",
         (
