@@ -43,6 +43,14 @@ class RowCounts:
         """All rows."""
         return self.open + self.closing + self.tombstone
 
+    @property
+    def changed(self) -> int:
+        """Rows of the table that a change wrote: those it begins or deletes.
+
+        A change of a key counts twice, as the row of the old one goes and one of the new comes.
+        """
+        return self.open + self.tombstone
+
     def times(self, factor: int) -> RowCounts:
         """So many times these counts."""
         return RowCounts(self.open * factor, self.closing * factor, self.tombstone * factor)

@@ -83,7 +83,7 @@ def transaction_row(
         digest=writes[-1].digest,
         message=message,
         tables=tuple(named),
-        rows=rows.total,
+        rows=rows.changed,
         transaction_id=author.transaction_id,
     )
 
@@ -98,7 +98,7 @@ def inline_row(
 ) -> TransactionRow:
     """The transaction row of a statement that ran inside the commit section."""
     named = [str(t.name) for t in (catalog.by_id(i) for i in appended) if t is not None]
-    rows = sum(counts.total for counts in appended.values())
+    rows = sum(counts.changed for counts in appended.values())
     return TransactionRow(
         version,
         version,
