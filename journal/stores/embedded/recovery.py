@@ -37,10 +37,12 @@ def recover(journal: Journal) -> Recovered:
     # Executors of an owner that was killed may be at work: first nobody writes any more.
     sweep(journal)
     orphans = unlisted_files(journal)
-    for path in orphans:
-        file = journal.root / path
+    files = [journal.root / path for path in orphans]
+    for file in files:
         file.unlink(missing_ok=True)
-        _remove_if_empty(file.parent)
+    # Once for each: a load that was killed may leave thousands of files in one.
+    for folder in dict.fromkeys(file.parent for file in files):
+        _remove_if_empty(folder)
     _remove_remains_of_erasures(journal)
     for folder in journal.root.glob("*/*/*"):
         if folder.is_dir():
