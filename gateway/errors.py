@@ -115,11 +115,13 @@ TOO_DEEP = PalimpsestError(
 
 @contextmanager
 def mapping() -> Iterator[None]:
-    """Turn errors of the lower layers into PEP 249 exceptions."""
+    """Turn errors of the lower layers into PEP 249 exceptions, and Ctrl-C into Python's own."""
     try:
         with failures():
             yield
     except PalimpsestError as error:
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            raise KeyboardInterrupt from mapped(error)
         raise mapped(error) from error
     except RecursionError:
         raise mapped(TOO_DEEP) from None

@@ -163,4 +163,7 @@ class Executor:
                 return None
             if opened is None:
                 raise
-            raise with_position(error, call.request, opened.transaction.catalog) from error
+            placed = with_position(error, call.request, opened.transaction.catalog)
+            if placed is error:
+                raise
+            raise placed from error

@@ -19,6 +19,8 @@ from journal.model.failures import translates
 
 _WRAPPING = re.compile(r"^(?:[A-Z][A-Za-z ]*? Error: )+")
 _PACKED = re.compile(r'"exception_message":"((?:[^"\\]|\\.)*)"')
+_SIGNALLED = "Query interrupted"
+"""What DuckDB's driver says when Python was sent a signal meanwhile."""
 _ADVICE = {
     Code.UNKNOWN_TYPE: "use NOCASE, NOACCENT, or a language of ICU such as de",
     Code.CONVERSION: "check the value, or convert it with TRY_CAST, which gives NULL instead",
@@ -109,11 +111,21 @@ translates(duckdb.Error, translate)
 
 @contextmanager
 def mapped() -> Iterator[None]:
-    """DuckDB's exceptions leave the block as errors of the project."""
+    """DuckDB's exceptions leave the block as errors of the project.
+
+    DuckDB ends a statement on Ctrl-C by an exception of its own: it leaves as CANCELLED, whose
+    cause is the KeyboardInterrupt that the front door raises again.
+    """
     try:
         yield
     except duckdb.Error as error:
         raise translate(error) from error
+    except RuntimeError as error:
+        if str(error) != _SIGNALLED:
+            raise
+        raise PalimpsestError(
+            Code.CANCELLED, "Ctrl-C stopped the statement"
+        ) from KeyboardInterrupt()
 
 
 def open_error(file: Path, error: Exception) -> PalimpsestError:
