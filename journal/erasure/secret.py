@@ -60,12 +60,18 @@ def has_secret(root: Path) -> bool:
 
 
 def read_secret(root: Path) -> str:
-    """The secret; raises WAREHOUSE_FORMAT if it is gone."""
+    """The secret; raises WAREHOUSE_FORMAT if it is gone, FILE_ACCESS if all is."""
     path = root / PRIVATE / _FILE
     try:
         data = path.read_bytes()
     except OSError:
         data = b""
+    if not root.exists():
+        raise PalimpsestError(
+            Code.FILE_ACCESS,
+            f"the folder {root} of the warehouse is gone",
+            advice="put it back, or mount it again; then open the warehouse once more",
+        )
     if len(data) != _BYTES:
         raise PalimpsestError(
             Code.WAREHOUSE_FORMAT,
