@@ -247,7 +247,7 @@ def test_a_folder_that_is_there(open_place: Path) -> None:
 def test_rows_put_aside(open_place: Path) -> None:
     aside = open_place / "aside"
     aside.mkdir(mode=0o755)
-    url = f"palimpsest:///{open_place / 'w'}?temp_directory={aside}&memory_limit=60MB"
+    url = f"palimpsest:///{open_place / 'w'}?temp_directory={aside}&memory_limit=80MB"
     with gateway.connect(url) as connection:
         (folder,) = aside.iterdir()
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700

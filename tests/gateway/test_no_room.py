@@ -70,7 +70,7 @@ def _without_room(disk: Path, name: str, free: int, options: str) -> None:
     (disk / "ballast").unlink()
     found = run(disk, "verify")
     assert found.exit_code == 0, f"{case}: {found.stderr}"
-    if name not in {"import", "retain", "scheduler", "shell", "erase submit"}:
+    if name not in {"import", "retain", "scheduler", "shell", "erase submit", "hold"}:
         assert _count(disk) == ROWS - ERASED, case
     if code != 0:
         code, said = outcome(run(disk, *COMMANDS[name]))

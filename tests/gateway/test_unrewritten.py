@@ -33,7 +33,9 @@ PLACES = [
 ]
 REACHING = [
     "SELECT * FROM query('SELECT 1')",
-    "SELECT * FROM query_table('t')",
+    "SELECT * FROM query_table('t.csv')",
+    "SELECT * FROM query_table('main.t_journal')",
+    "SELECT * FROM query_table(lower('T'))",
     "SELECT * FROM duckdb_secrets()",
     "SELECT * FROM duckdb_logs()",
     "SELECT * FROM pragma_storage_info('t')",

@@ -103,7 +103,7 @@ def test_timestamp_versions_are_the_default(run: Client) -> None:
         ("CREATE VIEW x AS SELECT nothing FROM t", "PAL-202", "42703"),
         ("DROP TABLE t_journal", "PAL-111", "42501"),
         ("COMMENT ON COLUMN t.nothing IS 'x'", "PAL-202", "42703"),
-        ("COMMENT ON SCHEMA main IS 'x'", "PAL-110", "0A000"),
+        ("COMMENT ON DATABASE main IS 'x'", "PAL-110", "0A000"),
     ],
 )
 def test_refusals(run: Client, statement: str, code: str, sqlstate: str) -> None:

@@ -184,7 +184,8 @@ def test_conditions_of_a_client_find_what_it_sees(con: Connection) -> None:
 @pytest.mark.also_on("hive", "postgres")
 def test_policies_are_definitions(con: Connection, store: Store) -> None:
     entries = con.client_session.perform(audit_entries)
-    policies = [json.loads(e.detail)["policies"] for e in entries if "policies" in e.detail]
+    details = [json.loads(e.detail) for e in entries if "policies" in e.detail]
+    policies = [detail["policies"] for detail in details if "policies" in detail]
     assert policies[0][0].startswith("rows: \"region\" = 'north' OR IS_ROLE(")
     assert con.client_session.perform(audit_check, None).problems == ()
     con.execute("SET ROLE ann")
