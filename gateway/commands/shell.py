@@ -15,8 +15,8 @@ from gateway.commands.failure import exit_on_error
 from gateway.dbapi.connection import Connection
 from gateway.network.urls import is_server_url
 from gateway.opening.url_secrets import without_password
+from gateway.shell.command_context import ExitShell
 from gateway.shell.formats import FORMATS
-from gateway.shell.seat import ExitShell
 from gateway.shell.shell import Shell
 from gateway.wording import counted
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from gateway.opening.url_secrets import without_password
 from gateway.shell import buffer_commands, describing, outside
 from gateway.shell.command_arguments import WrongCommand, split_words
+from gateway.shell.command_context import CommandContext, ExitShell
 from gateway.shell.copying import copy_command
 from gateway.shell.options import parse_switch, variable_value
-from gateway.shell.seat import ExitShell, Seat
 from gateway.shell.syntax import statement_help
 from gateway.shell.values import display_text
 from rewriter.definitions.new_relations import kind_of_relation
@@ -33,10 +33,10 @@ class Backslash:
 
     usage: str
     about: str
-    run: Callable[[Seat, str], None]
+    run: Callable[[CommandContext, str], None]
 
 
-def run_backslash(shell: Seat, line: str) -> None:
+def run_backslash(shell: CommandContext, line: str) -> None:
     """Run the command of a line that begins with a backslash."""
     name, plus, rest = _NAME.fullmatch(line).groups()  # type: ignore[union-attr]
     found = COMMANDS.get(name)
@@ -53,7 +53,7 @@ def _first_word(text: str) -> str | None:
     return found[0] if found else None
 
 
-def _describe(shell: Seat, text: str) -> None:
+def _describe(shell: CommandContext, text: str) -> None:
     if not text:
         shell.show_facts(describing.relations(shell.connection, "all", None))
         return
@@ -74,47 +74,47 @@ def _describe(shell: Seat, text: str) -> None:
         shell.write_message(fact)
 
 
-def _tables(shell: Seat, text: str) -> None:
+def _tables(shell: CommandContext, text: str) -> None:
     shell.show_facts(describing.relations(shell.connection, "table", text or None))
 
 
-def _views(shell: Seat, text: str) -> None:
+def _views(shell: CommandContext, text: str) -> None:
     shell.show_facts(describing.relations(shell.connection, "view", text or None))
 
 
-def _materialized_views(shell: Seat, text: str) -> None:
+def _materialized_views(shell: CommandContext, text: str) -> None:
     shell.show_facts(describing.relations(shell.connection, "materialized view", text or None))
 
 
-def _indexes(shell: Seat, text: str) -> None:
+def _indexes(shell: CommandContext, text: str) -> None:
     shell.show_facts(describing.indexes(shell.connection, text or None))
 
 
-def _sequences(shell: Seat, text: str) -> None:
+def _sequences(shell: CommandContext, text: str) -> None:
     shell.show_facts(describing.sequences(shell.connection, text or None))
 
 
-def _macros(shell: Seat, text: str) -> None:
+def _macros(shell: CommandContext, text: str) -> None:
     shell.show_facts(describing.macros(shell.connection, text or None))
 
 
-def _types(shell: Seat, text: str) -> None:
+def _types(shell: CommandContext, text: str) -> None:
     shell.show_facts(describing.types(shell.connection, text or None))
 
 
-def _schemas(shell: Seat, text: str) -> None:
+def _schemas(shell: CommandContext, text: str) -> None:
     shell.show_facts(describing.schemas(shell.connection))
 
 
-def _roles(shell: Seat, text: str) -> None:
+def _roles(shell: CommandContext, text: str) -> None:
     shell.show_facts(describing.roles(shell.connection))
 
 
-def _privileges(shell: Seat, text: str) -> None:
+def _privileges(shell: CommandContext, text: str) -> None:
     shell.show_facts(describing.privileges(shell.connection, text or None))
 
 
-def _warehouse(shell: Seat, text: str) -> None:
+def _warehouse(shell: CommandContext, text: str) -> None:
     session = shell.connection.client_session
     shell.write_message(f"Warehouse: {session.place}")
     shell.write_message(f"Dialect: {session.dialect}; user: {session.user or 'nobody'}")
@@ -123,7 +123,7 @@ def _warehouse(shell: Seat, text: str) -> None:
     shell.show_facts(describing.schemas(shell.connection))
 
 
-def _connection(shell: Seat, text: str) -> None:
+def _connection(shell: CommandContext, text: str) -> None:
     session = shell.connection.client_session
     shell.write_message(
         f"You are connected to {without_password(session.place)} as"
@@ -131,17 +131,17 @@ def _connection(shell: Seat, text: str) -> None:
     )
 
 
-def _timing(shell: Seat, text: str) -> None:
+def _timing(shell: CommandContext, text: str) -> None:
     shell.options.timing = parse_switch(shell.options.timing, text or None)
     shell.write_message(f"Timing is {'on' if shell.options.timing else 'off'}.")
 
 
-def _expanded(shell: Seat, text: str) -> None:
+def _expanded(shell: CommandContext, text: str) -> None:
     shell.options.set_print_option("expanded", text or None)
     shell.write_message(f"Expanded display is {shell.options.expanded}.")
 
 
-def _pset(shell: Seat, text: str) -> None:
+def _pset(shell: CommandContext, text: str) -> None:
     name, _, value = text.partition(" ")
     if not name:
         for option, current in shell.options.print_options().items():
@@ -152,7 +152,7 @@ def _pset(shell: Seat, text: str) -> None:
     shell.write_message(f"{name} is {shell.options.print_options().get(name, given)}.")
 
 
-def _set(shell: Seat, text: str) -> None:
+def _set(shell: CommandContext, text: str) -> None:
     name, _, value = text.partition(" ")
     options = shell.options
     if not name:
@@ -173,11 +173,11 @@ def _set(shell: Seat, text: str) -> None:
         options.variables[name] = variable_value(value.strip())
 
 
-def _unset(shell: Seat, text: str) -> None:
+def _unset(shell: CommandContext, text: str) -> None:
     shell.options.variables.pop(text, None)
 
 
-def _include(shell: Seat, text: str) -> None:
+def _include(shell: CommandContext, text: str) -> None:
     path = _first_word(text)
     if path is None:
         raise WrongCommand("\\i takes a file")
@@ -191,19 +191,19 @@ def _include(shell: Seat, text: str) -> None:
         shell.depth -= 1
 
 
-def _output(shell: Seat, text: str) -> None:
+def _output(shell: CommandContext, text: str) -> None:
     path = _first_word(text)
     shell.redirect(path)
     shell.write_message(f"Results go to {path}." if path else "Results go to the screen.")
 
 
-def _copy(shell: Seat, text: str) -> None:
+def _copy(shell: CommandContext, text: str) -> None:
     said = copy_command(shell.connection, text, shell.data, shell.out)
     if said:
         shell.write_message(said)
 
 
-def _preview(shell: Seat, text: str) -> None:
+def _preview(shell: CommandContext, text: str) -> None:
     from gateway.shell.previewing import show_preview
 
     if not text:
@@ -211,18 +211,18 @@ def _preview(shell: Seat, text: str) -> None:
     show_preview(shell, text.rstrip(";"))
 
 
-def _statement_help(shell: Seat, text: str) -> None:
+def _statement_help(shell: CommandContext, text: str) -> None:
     shell.write_message(statement_help(text))
 
 
-def _help(shell: Seat, text: str) -> None:
+def _help(shell: CommandContext, text: str) -> None:
     width = max(len(c.usage) for c in COMMANDS.values())
     lines = [f"  {known.usage:{width}}  {known.about}" for known in COMMANDS.values()]
     lines += ["", "Statements end with a semicolon. Ctrl-C stops a statement, Ctrl-D leaves."]
     shell.show_text("\n".join(lines))
 
 
-def _quit(shell: Seat, text: str) -> None:
+def _quit(shell: CommandContext, text: str) -> None:
     raise ExitShell
 
 

@@ -14,20 +14,20 @@ from typing import TextIO, cast
 import click
 
 from gateway.shell.command_arguments import WrongCommand
+from gateway.shell.command_context import CommandContext
 from gateway.shell.result import Row, ShownResult
-from gateway.shell.seat import Seat
 from gateway.shell.splitting import SplitStatement
 
 _WATCH_S = 2.0
 
 
-def run_again(shell: Seat, text: str) -> None:
+def run_again(shell: CommandContext, text: str) -> None:
     r"""``\g [FILE|\|COMMAND]``: run the statement, its rows to a file or a program."""
     with _sent_to(shell, text):
         shell.run_statement(_statement(shell, "\\g"))
 
 
-def run_expanded(shell: Seat, text: str) -> None:
+def run_expanded(shell: CommandContext, text: str) -> None:
     r"""``\gx``: as ``\g``, one line per column."""
     options = shell.options
     shell.options = replace(options, expanded="on")
@@ -37,7 +37,7 @@ def run_expanded(shell: Seat, text: str) -> None:
         shell.options = options
 
 
-def keep_values(shell: Seat, text: str) -> None:
+def keep_values(shell: CommandContext, text: str) -> None:
     r"""``\gset [PREFIX]``: keep the values of the only row under the names of its columns."""
     with shell.executed(_statement(shell, "\\gset")) as result:
         rows = _first_rows(result, 2)
@@ -56,7 +56,7 @@ def keep_values(shell: Seat, text: str) -> None:
                 shell.options.variables[name] = value
 
 
-def run_cells(shell: Seat, text: str) -> None:
+def run_cells(shell: CommandContext, text: str) -> None:
     r"""``\gexec``: run each value of the result as a statement, row by row."""
     with shell.executed(_statement(shell, "\\gexec")) as result:
         cells = [str(cell) for row in result.rows for cell in row if cell is not None]
@@ -64,7 +64,7 @@ def run_cells(shell: Seat, text: str) -> None:
         shell.run_script(cell)
 
 
-def describe_result(shell: Seat, text: str) -> None:
+def describe_result(shell: CommandContext, text: str) -> None:
     r"""``\gdesc``: names and types of the columns that the statement would give."""
     piece = _statement(shell, "\\gdesc")
     with shell.executed(replace(piece, text=f"DESCRIBE {piece.text}")) as result:
@@ -72,7 +72,7 @@ def describe_result(shell: Seat, text: str) -> None:
         shell.show_facts(ShownResult("SHOW", len(rows), result.columns[:2], iter(rows)))
 
 
-def watch(shell: Seat, text: str) -> None:
+def watch(shell: CommandContext, text: str) -> None:
     r"""``\watch [SECONDS] [c=TIMES]``: run the statement again and again, until Ctrl-C."""
     seconds, times = _interval(text)
     piece = _statement(shell, "\\watch")
@@ -107,7 +107,7 @@ def _interval(text: str) -> tuple[float, int | None]:
     return seconds, times
 
 
-def edit(shell: Seat, text: str) -> None:
+def edit(shell: CommandContext, text: str) -> None:
     r"""``\e [FILE]``: edit the statement, the last one or a file; run it if a semicolon ends it."""
     if text:
         path = Path(text).expanduser()
@@ -121,7 +121,7 @@ def edit(shell: Seat, text: str) -> None:
         shell.replace_buffer(edited)
 
 
-def show_buffer(shell: Seat, text: str) -> None:
+def show_buffer(shell: CommandContext, text: str) -> None:
     r"""``\p``: write the statement that is typed, else the last one."""
     typed = shell.buffer.text.strip()
     if typed or shell.last is not None:
@@ -130,13 +130,13 @@ def show_buffer(shell: Seat, text: str) -> None:
         shell.write_message("Nothing is typed.")
 
 
-def reset_buffer(shell: Seat, text: str) -> None:
+def reset_buffer(shell: CommandContext, text: str) -> None:
     r"""``\r``: forget the statement that is typed."""
     shell.buffer.take()
     shell.write_message("What was typed is forgotten.")
 
 
-def write_buffer(shell: Seat, text: str) -> None:
+def write_buffer(shell: CommandContext, text: str) -> None:
     r"""``\w FILE``: write the statement that is typed, else the last one, to a file."""
     if not text:
         raise WrongCommand("\\w takes a file")
@@ -144,7 +144,7 @@ def write_buffer(shell: Seat, text: str) -> None:
     Path(text).expanduser().write_text(typed + "\n", encoding="utf-8")
 
 
-def show_history(shell: Seat, text: str) -> None:
+def show_history(shell: CommandContext, text: str) -> None:
     r"""``\s [FILE]``: write what was typed before, oldest first."""
     lines = "\n".join(shell.history())
     if text:
@@ -153,7 +153,7 @@ def show_history(shell: Seat, text: str) -> None:
         shell.show_text(lines)
 
 
-def _statement(shell: Seat, command: str) -> SplitStatement:
+def _statement(shell: CommandContext, command: str) -> SplitStatement:
     piece = shell.buffer.take() or shell.last
     if piece is None:
         raise WrongCommand(
@@ -167,7 +167,7 @@ def _first_rows(result: ShownResult, most: int) -> list[Row]:
 
 
 @contextmanager
-def _sent_to(shell: Seat, text: str) -> Iterator[None]:
+def _sent_to(shell: CommandContext, text: str) -> Iterator[None]:
     """Send results to a file or a program while one statement runs."""
     outer = shell.out
     if not text:

@@ -6,13 +6,13 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from gateway.shell.seat import Seat
+from gateway.shell.command_context import CommandContext
 from rewriter.dialect_semantics import DIALECTS
 
 _YES = {"y", "yes"}
 
 
-def confirmed(shell: Seat, text: str) -> bool:
+def confirmed(shell: CommandContext, text: str) -> bool:
     """True unless the statement changes every row of a table, and the person says no."""
     question = question_about(text, shell.connection.client_session.dialect)
     if question is None:

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from gateway.shell.command_arguments import WrongCommand, split_words
-from gateway.shell.seat import Seat
+from gateway.shell.command_context import CommandContext
 from gateway.shell.values import display_text
 
 _VARIABLE = re.compile(r"(?<![:\w]):([A-Za-z_]\w*)")
 
 
-def run_program(shell: Seat, text: str) -> None:
+def run_program(shell: CommandContext, text: str) -> None:
     r"""``\! [COMMAND]``: run a command of the system, or its shell."""
     shell.screen.flush()
     command = text or os.environ.get("SHELL") or "sh"
@@ -24,29 +24,29 @@ def run_program(shell: Seat, text: str) -> None:
     shell.options.variables["SHELL_EXIT_CODE"] = code
 
 
-def change_folder(shell: Seat, text: str) -> None:
+def change_folder(shell: CommandContext, text: str) -> None:
     r"""``\cd [FOLDER]``: go to a folder, else home."""
     os.chdir(Path(text).expanduser() if text else Path.home())
     shell.write_message(f"Now in {Path.cwd()}.")
 
 
-def echo(shell: Seat, text: str) -> None:
+def echo(shell: CommandContext, text: str) -> None:
     r"""``\echo TEXT``: write a text to the screen; ``:NAME`` stands for a variable."""
     shell.write_message(_filled(shell, text))
 
 
-def echo_to_output(shell: Seat, text: str) -> None:
+def echo_to_output(shell: CommandContext, text: str) -> None:
     r"""``\qecho TEXT``: write a text where results go."""
     shell.out.write(_filled(shell, text) + "\n")
     shell.out.flush()
 
 
-def warn(shell: Seat, text: str) -> None:
+def warn(shell: CommandContext, text: str) -> None:
     r"""``\warn TEXT``: write a text to standard error."""
     shell.write_message(_filled(shell, text), error=True)
 
 
-def ask(shell: Seat, text: str) -> None:
+def ask(shell: CommandContext, text: str) -> None:
     r"""``\prompt [TEXT] NAME``: ask for a value, and keep it under a name."""
     *question, name = split_words(text) or [""]
     if not name.isidentifier():
@@ -57,7 +57,7 @@ def ask(shell: Seat, text: str) -> None:
         raise WrongCommand("\\prompt was not answered: the input has ended") from None
 
 
-def _filled(shell: Seat, text: str) -> str:
+def _filled(shell: CommandContext, text: str) -> str:
     known = shell.options.variables
     words = split_words(text)
     return " ".join(_VARIABLE.sub(lambda m: _text_of(known, m), word) for word in words)

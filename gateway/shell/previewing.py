@@ -11,7 +11,7 @@ from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
 from gateway.session.operations import Advance, operation
 from gateway.session.request import StatementRequest
-from gateway.shell.seat import Seat
+from gateway.shell.command_context import CommandContext
 from rewriter.preview.preview import Preview, PreviewStep, parse_one, preview_plan
 from rewriter.statement import SessionStatement
 
@@ -45,7 +45,7 @@ def preview_in(session: Session, _advance: Advance, sql: str, dialect: str) -> P
             transaction.rollback()
 
 
-def show_preview(shell: Seat, sql: str) -> None:
+def show_preview(shell: CommandContext, sql: str) -> None:
     """Write a preview to the shell's output."""
     write_sql("\n".join(preview_lines(preview_on(shell.connection, sql))), shell.out)
 

@@ -25,9 +25,9 @@ from pygments.lexers.sql import PostgresLexer
 
 from gateway.shell import completion
 from gateway.shell.backslash import COMMANDS
+from gateway.shell.command_context import ExitShell
 from gateway.shell.describing import catalog_of
 from gateway.shell.input_buffer import is_ready
-from gateway.shell.seat import ExitShell
 from gateway.shell.shell import Shell
 
 _STYLE = Style.from_dict(

@@ -19,6 +19,7 @@ from gateway import errors
 from gateway.dbapi.connection import Connection
 from gateway.shell import backslash
 from gateway.shell.command_arguments import WrongCommand
+from gateway.shell.command_context import ExitShell
 from gateway.shell.confirming import confirmed
 from gateway.shell.copy_streams import copies_in, copies_out, copy_in, copy_out
 from gateway.shell.formats import write_result
@@ -28,7 +29,6 @@ from gateway.shell.paging import paged
 from gateway.shell.render_error import render_error
 from gateway.shell.result import ShownResult
 from gateway.shell.running import run_cancellable
-from gateway.shell.seat import ExitShell
 from gateway.shell.splitting import SplitStatement
 from gateway.shell.table import screen_width, style_for
 from journal.model.failures import file_error

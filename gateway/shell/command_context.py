@@ -1,4 +1,4 @@
-"""What a shell offers to its commands: where they sit, what they may ask of it and tell it."""
+"""What a shell offers to its commands: what they may read of it, change in it and ask it for."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class ExitShell(Exception):
         self.code = code
 
 
-class Seat(Protocol):
-    """A shell as its commands see it; ``gateway.shell.shell.Shell`` says what each part is."""
+class CommandContext(Protocol):
+    """A shell as its commands see it: ``gateway.shell.shell.Shell`` says what each part is."""
 
     connection: Connection
     options: Options
