@@ -169,8 +169,10 @@ class RemoteOwner:
             return self._answer(link, advance, batches)
         except wire.PeerGone:
             raise
-        except BaseException:
+        except BaseException as error:
             # The answer is still to come, and nobody waits for it any more.
+            if isinstance(error, KeyboardInterrupt):
+                self.signal("cancel")
             self._is_lost = self.state.is_pinned
             self._hang_up()
             raise

@@ -162,6 +162,29 @@ except gateway.Error as error:
         assert other.rows("SELECT 1") == [[1]]
 
 
+def test_ctrl_c_in_a_program_ends_its_statement_at_the_owner(root: Path, owner: Connection) -> None:
+    code = """
+import os, signal, threading, time
+threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+began = time.monotonic()
+try:
+    connection.execute(LONG).fetchall()
+except KeyboardInterrupt:
+    found["value"] = time.monotonic() - began < 20
+"""
+    with Program(root) as other:
+        assert other.ask("python", f"LONG = {LONG!r}\n{code}") is True
+        query = "SELECT state FROM system.statements WHERE statement LIKE '%range(%'"
+        deadline = time.monotonic() + 20
+        states = owner.execute(query).fetchall()
+        assert states, "it did not reach the owner"
+        while ("running",) in states:
+            assert time.monotonic() < deadline, "it goes on"
+            time.sleep(0.05)
+            states = owner.execute(query).fetchall()
+        assert other.rows("SELECT 1") == [[1]]
+
+
 def test_relative_paths_are_those_of_the_program(
     root: Path, owner: Connection, tmp_path: Path
 ) -> None:
