@@ -124,7 +124,9 @@ def mapped() -> Iterator[None]:
         if str(error) != _SIGNALLED:
             raise
         raise PalimpsestError(
-            Code.CANCELLED, "Ctrl-C stopped the statement"
+            Code.CANCELLED,
+            "Ctrl-C stopped the statement",
+            advice="run it again if it was stopped by mistake",
         ) from KeyboardInterrupt()
 
 

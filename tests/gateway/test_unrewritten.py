@@ -34,7 +34,6 @@ PLACES = [
 REACHING = [
     "SELECT * FROM query('SELECT 1')",
     "SELECT * FROM query_table('t.csv')",
-    "SELECT * FROM query_table('main.t_journal')",
     "SELECT * FROM query_table(lower('T'))",
     "SELECT * FROM duckdb_secrets()",
     "SELECT * FROM duckdb_logs()",
