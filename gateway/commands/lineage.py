@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import click
 
-from rewriter.lineage.graph import dot_lines
-from rewriter.lineage.scripts import TracedStatement, trace_script
-from rewriter.lineage.sources import DIRECT, ColumnSource
+from gateway.commands.failure import exit_on_error
+from gateway.commands.lineage_forms import (
+    GRAPHS,
+    ScriptStatement,
+    graph_of,
+    json_lines,
+    openlineage_lines,
+    plain_lines,
+)
+from rewriter.lineage.scripts import trace_script
 from rewriter.lineage.tables import KnownTables
-from rewriter.lineage.targets import ColumnTarget
 
 _FILES = click.Path(exists=True, allow_dash=True, path_type=Path)
 
@@ -58,6 +62,22 @@ def command() -> None:
 )
 @click.option("--json", "form", flag_value="json", help="Write one JSON object per column.")
 @click.option("--dot", "form", flag_value="dot", help="Write a graph that Graphviz draws.")
+@click.option("--svg", "form", flag_value="svg", help="Draw a graph that a browser shows.")
+@click.option("--graphml", "form", flag_value="graphml", help="Write a graph as GraphML.")
+@click.option("--cypher", "form", flag_value="cypher", help="Write statements for Neo4j.")
+@click.option(
+    "--openlineage",
+    "form",
+    flag_value="openlineage",
+    help="Write one run event of OpenLineage per statement, as a line of JSON.",
+)
+@click.option(
+    "--namespace",
+    default="palimpsest",
+    show_default=True,
+    metavar="NAME",
+    help="The namespace of tables and jobs in --openlineage.",
+)
 def analyze(
     scripts: tuple[Path, ...],
     dialect: str,
@@ -65,6 +85,7 @@ def analyze(
     default_schema: str,
     expand_views: bool,
     form: str | None,
+    namespace: str,
 ) -> None:
     """Read SCRIPTS, files of SQL or folders of *.sql and *.hql, and show what writes what.
 
@@ -77,11 +98,15 @@ def analyze(
     Types and subtypes are those of OpenLineage: DIRECT sources give the value, INDIRECT ones decide
     about it (JOIN, FILTER, GROUP_BY, SORT, WINDOW, CONDITIONAL).
 
+    --dot, --svg, --graphml and --cypher show all statements as one graph. Edges of the drawing lead
+    to their statements below it.
+
     \b
     Examples:
       palimpsest lineage analyze nightly.sql --schema tables.sql
       palimpsest lineage analyze etl/ --dialect hive --schema ddl.sql --json
-      palimpsest lineage analyze report.sql --expand-views --dot | dot -Tsvg > report.svg
+      palimpsest lineage analyze report.sql --expand-views --svg > report.svg
+      palimpsest lineage analyze etl/ --dialect spark --openlineage --namespace hive://lake:9083
     """
     logging.getLogger("sqlglot").setLevel(logging.CRITICAL)
     _check_dialect(dialect)
@@ -89,19 +114,31 @@ def analyze(
     for schema in schemas:
         for _ in trace_script(_text(schema), known):
             pass
-    traced = _traced(scripts, known)
-    if form == "dot":
-        found = list(traced)
-        click.echo("\n".join(dot_lines([t for _, one in found for t in one.targets])))
-        has_unknown = any(_is_unknown(one) for _, one in found)
-    else:
-        has_unknown = False
-        write = _json_lines if form == "json" else _plain_lines
-        for file, one in traced:
-            has_unknown = has_unknown or _is_unknown(one)
-            for line in write(file, one):
-                click.echo(line)
+    has_unknown = False
+
+    def statements() -> Iterator[ScriptStatement]:
+        nonlocal has_unknown
+        for statement in _traced(scripts, known):
+            has_unknown = has_unknown or statement.is_unknown
+            yield statement
+
+    with exit_on_error():
+        if form in GRAPHS:
+            click.echo(GRAPHS[form](graph_of(statements())), nl=False)
+        else:
+            lines = _line_writer(form, dialect, namespace)
+            for statement in statements():
+                for line in lines(statement):
+                    click.echo(line)
     sys.exit(1 if has_unknown else 0)
+
+
+def _line_writer(
+    form: str | None, dialect: str, namespace: str
+) -> Callable[[ScriptStatement], Iterator[str]]:
+    if form == "openlineage":
+        return openlineage_lines(dialect, namespace)
+    return json_lines if form == "json" else plain_lines
 
 
 def _check_dialect(dialect: str) -> None:
@@ -112,75 +149,17 @@ def _check_dialect(dialect: str) -> None:
         raise click.BadParameter(f"{dialect} is no dialect; use one of {names}")
 
 
-def _traced(scripts: Sequence[Path], known: KnownTables) -> Iterator[tuple[str, TracedStatement]]:
+def _traced(scripts: Sequence[Path], known: KnownTables) -> Iterator[ScriptStatement]:
     for script in scripts:
         files = [script]
         if script.is_dir():
             files = sorted(p for p in script.rglob("*") if p.suffix in {".sql", ".hql", ".q"})
         for file in files:
             for traced in trace_script(_text(file), known.copy()):
-                yield str(file), traced
+                yield ScriptStatement(str(file), traced)
 
 
 def _text(file: Path) -> str:
     if str(file) == "-":
         return sys.stdin.read()
     return file.read_text(encoding="utf-8", errors="replace")
-
-
-def _is_unknown(traced: TracedStatement) -> bool:
-    return traced.unknown is not None or any(t.unknown is not None for t in traced.targets)
-
-
-def _json_lines(file: str, traced: TracedStatement) -> Iterator[str]:
-    place: dict[str, Any] = {"file": file, "statement": traced.number, "line": traced.line}
-    if traced.unknown is not None:
-        yield json.dumps({**place, "unknown": traced.unknown}, ensure_ascii=False)
-    for target in traced.targets:
-        line = {
-            **place,
-            "target": {"table": target.table, "column": target.column},
-            "sources": [_source(source) for source in target.sources],
-        }
-        if target.unknown is not None:
-            line["unknown"] = target.unknown
-        yield json.dumps(line, ensure_ascii=False)
-
-
-def _source(source: ColumnSource) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "table": source.table,
-        "column": source.column,
-        "type": source.kind,
-        "subtype": source.subtype,
-    }
-    if source.masking:
-        found["masking"] = True
-    return found
-
-
-def _plain_lines(file: str, traced: TracedStatement) -> Iterator[str]:
-    """The values first; what decides about every column of a statement is said once."""
-    if traced.unknown is not None:
-        yield f"{file}:{traced.line}: unknown: {traced.unknown}"
-    shared = _shared(traced.targets)
-    for place, target in enumerate(traced.targets):
-        if place == 0:
-            yield f"{file}:{traced.line}: writes {target.table}"
-        own = [s for s in target.sources if s not in shared]
-        said = ", ".join(_word(source) for source in own) or "no column"
-        unknown = f" (unknown: {target.unknown})" if target.unknown is not None else ""
-        yield f"    {target.column} <- {said}{unknown}"
-    if shared:
-        yield "    rows decided by " + ", ".join(_word(source) for source in sorted(shared))
-
-
-def _shared(targets: Sequence[ColumnTarget]) -> set[ColumnSource]:
-    indirect = [{s for s in t.sources if s.kind != DIRECT} for t in targets]
-    return set.intersection(*indirect) if indirect else set()
-
-
-def _word(source: ColumnSource) -> str:
-    how = source.subtype.lower().replace("_", " ")
-    masked = ", masked" if source.masking else ""
-    return f"{source.table}.{source.column} ({how}{masked})"

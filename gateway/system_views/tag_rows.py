@@ -9,7 +9,8 @@ from gateway.system_views.source import SystemViewSource, relations_of
 from journal.model.access import TableTag
 from journal.model.schema import CatalogSnapshot, Relation, Table, fold, relation_key
 from rewriter.context import RewriteContext, TableScanInfo
-from rewriter.lineage.inherited_tags import WHOLE, TagReader
+from rewriter.lineage.inherited_tags import TagReader
+from rewriter.lineage.sources import WHOLE
 
 COLUMNS = "schema table column tag kind origin path"
 Row = tuple[Any, ...]

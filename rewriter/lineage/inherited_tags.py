@@ -22,12 +22,10 @@ from journal.sql.dialects import stored
 from rewriter.context import RewriteContext
 from rewriter.lineage.scope import Scope
 from rewriter.lineage.session_tables import SessionTables, full_name, without_history_calls
-from rewriter.lineage.sources import DIRECT, ColumnSource, Untraceable
+from rewriter.lineage.sources import DIRECT, WHOLE, ColumnSource, Untraceable
 from rewriter.lineage.statements import lineage_of
 from rewriter.lineage.targets import ColumnTarget
 
-WHOLE = "*"
-"""The column that stands for whole rows."""
 _FILLING = (exp.Insert, exp.Update, exp.Merge, exp.MultitableInserts, exp.Create, exp.Copy)
 """Statements that put values into columns."""
 _UNTRACEABLE = (

@@ -24,7 +24,7 @@ _WRITES = frozenset({"INSERT", "CREATE", "UPDATE", "DELETE", "MERGE", "FROM", "W
 
 @dataclass(frozen=True, slots=True)
 class TracedStatement:
-    """A statement of a script: its number and line, from 1, and the columns that it writes.
+    """A statement of a script: its number and line, from 1, its text, the columns that it writes.
 
     ``unknown`` says why nothing of it could be followed, for one that may write.
     """
@@ -33,6 +33,7 @@ class TracedStatement:
     line: int
     targets: tuple[ColumnTarget, ...] = ()
     unknown: str | None = None
+    text: str = ""
 
 
 def trace_script(text: str, tables: KnownTables) -> Iterator[TracedStatement]:
@@ -52,18 +53,19 @@ def trace_script(text: str, tables: KnownTables) -> Iterator[TracedStatement]:
         yield TracedStatement(1, 1, unknown=_first_line(error))
         return
     for number, part in enumerate(_parts(tokens), 1):
-        line = part[0].line
+        line, said = part[0].line, text[part[0].start : part[-1].end + 1]
         try:
             node = _parsed(dialect, part, text)
             targets = tuple(lineage_of(node, tables)) if node is not None else ()
         except (SqlglotError, RecursionError, Untraceable) as error:
             why = _first_line(error) if _may_write(part) else None
-            yield TracedStatement(number, line, unknown=why)
+            yield TracedStatement(number, line, unknown=why, text=said)
             continue
         if isinstance(node, exp.Command) and _may_write(part):
-            yield TracedStatement(number, line, unknown="the statement could not be parsed")
+            why = "the statement could not be parsed"
+            yield TracedStatement(number, line, unknown=why, text=said)
         else:
-            yield TracedStatement(number, line, targets)
+            yield TracedStatement(number, line, targets, text=said)
 
 
 def _parts(tokens: list[Token]) -> Iterator[list[Token]]:

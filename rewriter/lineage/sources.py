@@ -14,6 +14,8 @@ DIRECT, INDIRECT = "DIRECT", "INDIRECT"
 IDENTITY, TRANSFORMATION, AGGREGATION = "IDENTITY", "TRANSFORMATION", "AGGREGATION"
 JOIN, FILTER, GROUP_BY, SORT = "JOIN", "FILTER", "GROUP_BY", "SORT"
 WINDOW, CONDITIONAL = "WINDOW", "CONDITIONAL"
+WHOLE = "*"
+"""The column that stands for whole rows."""
 _STRENGTH = {IDENTITY: 0, TRANSFORMATION: 1, AGGREGATION: 2}
 
 
@@ -108,7 +110,7 @@ class Relation:
         if not names:
             return self
         if self.open:
-            whole = frozenset(ColumnSource(table, "*") for table in self.open)
+            whole = frozenset(ColumnSource(table, WHOLE) for table in self.open)
             why = f"the columns of {', '.join(self.open)} are not known"
             return Relation(names, [Cell(whole, why)] * len(names), self.influences, self.open)
         if self.other is not None and not self.names:

@@ -13,6 +13,7 @@ from rewriter.lineage.sources import (
     FILTER,
     JOIN,
     NONE,
+    WHOLE,
     Cell,
     Relation,
     Sources,
@@ -176,7 +177,7 @@ class _StatementReader:
         for source in node.args.get("using") or []:
             influences |= reader.add(source)
         influences |= _where(node, reader)
-        yield target_of(self._tables.name(target), "*", Cell(influences))
+        yield target_of(self._tables.name(target), WHOLE, Cell(influences))
 
     def merge(self, node: exp.Merge) -> Iterator[ColumnTarget]:
         """MERGE: what each WHEN sets or inserts; ON and its conditions decide."""

@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rewriter.lineage.sources import Cell, ColumnSource, Relation, united
+from rewriter.lineage.sources import (
+    FILTER,
+    GROUP_BY,
+    JOIN,
+    SORT,
+    WHOLE,
+    Cell,
+    ColumnSource,
+    Relation,
+    united,
+)
+
+_OF_ROWS = {JOIN, FILTER, GROUP_BY, SORT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +55,9 @@ def _unknown_rows(
     """A star over a table whose columns nobody has declared: the whole row from the whole row."""
     why = found.other.unknown if found.other is not None else None
     why = why or f"the columns of {', '.join(found.open)} are not known"
-    whole = frozenset(ColumnSource(name, "*") for name in found.open)
+    whole = frozenset(ColumnSource(name, WHOLE) for name in found.open)
     sources = whole | found.influences | frozenset(s for c in found.cells for s in c.sources)
-    for name in columns or ["*"]:
+    for name in columns or [WHOLE]:
         yield target_of(table, name, Cell(sources, why))
 
 
@@ -62,3 +74,17 @@ def merged(made: Sequence[ColumnTarget]) -> Iterator[ColumnTarget]:
 def target_of(table: str, column: str, cell: Cell) -> ColumnTarget:
     """A column and the sources of a cell, in order."""
     return ColumnTarget(table, column, tuple(sorted(cell.sources)), cell.unknown)
+
+
+def targets_by_table(targets: Sequence[ColumnTarget]) -> dict[str, list[ColumnTarget]]:
+    """What a statement writes, table by table."""
+    found: dict[str, list[ColumnTarget]] = {}
+    for target in targets:
+        found.setdefault(target.table, []).append(target)
+    return found
+
+
+def row_sources(targets: Sequence[ColumnTarget]) -> frozenset[ColumnSource]:
+    """What decides which rows a table gets, and so stands at each of the targets."""
+    deciding = [{s for s in t.sources if s.subtype in _OF_ROWS} for t in targets]
+    return frozenset(set.intersection(*deciding)) if deciding else frozenset()

@@ -12,7 +12,12 @@ from pathlib import Path
 
 import pytest
 
-_MODULES = {"psycopg[binary]": "psycopg", "pure-sasl": "puresasl", "python-stdnum": "stdnum"}
+_MODULES = {
+    "openlineage-python": "openlineage",
+    "psycopg[binary]": "psycopg",
+    "pure-sasl": "puresasl",
+    "python-stdnum": "stdnum",
+}
 _RUN = (
     "import json, sys\n"
     "missing, commands = json.loads(sys.argv[1])\n"

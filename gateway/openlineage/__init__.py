@@ -1,0 +1,1 @@
+"""OpenLineage: events of statements, made with the classes of its official client."""
