@@ -28,8 +28,9 @@ def command(warehouse: Path, as_json: bool) -> None:
     The demonstration loads the flights out of New York in 2013 as scheduled. Then it updates each
     day's delays and deletes its cancellations, and merges planes and airports each month, in one
     transaction a day. An ordinary DuckDB runs the same statements: if any row differs, the exit
-    code is 1. Then jobs compact the journals, forget one plane, let half a year expire, and bring
-    it back. In the end a server lets other programs read.
+    code is 1. It tells where the columns of a report come from, and draws that in the warehouse
+    as airline-report.svg, for a browser. Then jobs compact the journals, forget one plane, let half
+    a year expire, and bring it back. In the end a server lets other programs read.
 
     \b
     Examples:

@@ -16,7 +16,7 @@ from gateway.commands.lineage_forms import (
     graph_of,
     json_lines,
     openlineage_lines,
-    plain_lines,
+    text_lines,
 )
 from rewriter.lineage.scripts import trace_script
 from rewriter.lineage.tables import KnownTables
@@ -138,7 +138,7 @@ def _line_writer(
 ) -> Callable[[ScriptStatement], Iterator[str]]:
     if form == "openlineage":
         return openlineage_lines(dialect, namespace)
-    return json_lines if form == "json" else plain_lines
+    return json_lines if form == "json" else text_lines
 
 
 def _check_dialect(dialect: str) -> None:

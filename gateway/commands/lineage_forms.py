@@ -12,11 +12,11 @@ from journal.model.errors import Code, PalimpsestError
 from rewriter.lineage.formats.cypher import cypher_lines
 from rewriter.lineage.formats.dot import dot_lines
 from rewriter.lineage.formats.graphml import graphml_text
+from rewriter.lineage.formats.plain import plain_lines
 from rewriter.lineage.formats.svg import svg_text
 from rewriter.lineage.graph import GraphStatement, LineageGraph
 from rewriter.lineage.scripts import TracedStatement
 from rewriter.lineage.sources import ColumnSource
-from rewriter.lineage.targets import row_sources, targets_by_table
 
 
 class ScriptStatement(NamedTuple):
@@ -55,27 +55,9 @@ def graph_of(statements: Iterable[ScriptStatement]) -> LineageGraph:
     return graph
 
 
-def plain_lines(statement: ScriptStatement) -> Iterator[str]:
-    """For people: the values first; what decides about all rows of a table is said once."""
-    traced = statement.traced
-    if traced.unknown is not None:
-        yield f"{statement.place}: unknown: {traced.unknown}"
-    for table, written in targets_by_table(traced.targets).items():
-        yield f"{statement.place}: writes {table}"
-        shared = row_sources(written)
-        for target in written:
-            own = [s for s in target.sources if s not in shared]
-            said = ", ".join(_word(source) for source in own) or "no column"
-            unknown = f" (unknown: {target.unknown})" if target.unknown is not None else ""
-            yield f"    {target.column} <- {said}{unknown}"
-        if shared:
-            yield "    rows decided by " + ", ".join(_word(source) for source in sorted(shared))
-
-
-def _word(source: ColumnSource) -> str:
-    how = source.subtype.lower().replace("_", " ")
-    masked = ", masked" if source.masking else ""
-    return f"{source.table}.{source.column} ({how}{masked})"
+def text_lines(statement: ScriptStatement) -> Iterator[str]:
+    """For people."""
+    return plain_lines(statement.place, statement.traced)
 
 
 def json_lines(statement: ScriptStatement) -> Iterator[str]:

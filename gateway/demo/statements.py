@@ -82,6 +82,8 @@ NOW = """SELECT a.name AS airline, count(*) AS flights, round(avg(f.dep_delay), 
 FROM flights AS f JOIN airlines AS a ON a.carrier = f.carrier
 GROUP BY a.name ORDER BY flights DESC LIMIT 5"""
 
+REPORT = f"CREATE VIEW airline_report AS\n{NOW}"
+
 BLIZZARD = """SELECT day, count(*) AS flights, count(*) FILTER (WHERE status = 'flown') AS flown,
   round(avg(dep_delay), 1) AS mean_delay
 FROM flights{past}

@@ -14,6 +14,7 @@ from gateway.dbapi.connection import Connection
 from gateway.demo import demo_queries, statements, upkeep
 from gateway.demo.comparison import Comparison, PlainRun, compare, plain_run
 from gateway.demo.demo_queries import DemoQuery, TierSize
+from gateway.demo.lineage import show_report_lineage
 from gateway.demo.replay import Load, Replay, load, replay
 from gateway.demo.serving import read_through_server
 from gateway.demo.source import SourceFiles, find_files
@@ -67,6 +68,7 @@ def _run(root: Path, files: SourceFiles, teller: Teller, started: float) -> dict
             replayed = replay(connection, advance)
         _show_replay(teller, replayed)
         _run_queries(connection, teller)
+        show_report_lineage(connection, teller, root)
         with teller.progress("sealing the heads"):
             connection.cursor().callproc("system.flush")
         sizes = demo_queries.tier_sizes(connection)
@@ -247,6 +249,7 @@ def _show_next_steps(teller: Teller, root: Path, summary: dict[str, Any], eve: i
 
 
 TRY_NEXT = (
+    "SELECT * FROM airline_report;",
     "\\d flights",
     "SELECT * FROM flights WHERE carrier = 'HA' AND dep_delay > 120;",
     "SELECT status, count(*) FROM flights FOR SYSTEM_VERSION AS OF {eve} GROUP BY status;",

@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import gateway
 from gateway.cli import main
+from gateway.demo import statements
+from gateway.demo.lineage import DRAWING, show_report_lineage
+from gateway.demo.teller import Teller
 
 
 def demo(*args: str) -> tuple[int, str, str]:
@@ -36,11 +40,27 @@ def test_without_the_data_it_says_what_to_install(
     assert not (tmp_path / "w").exists()
 
 
+def test_the_lineage_of_the_report_is_told_and_drawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with gateway.connect(f"palimpsest:///{tmp_path / 'w'}") as connection:
+        for definition in statements.TABLES.values():
+            connection.execute(definition)
+        drawing = show_report_lineage(connection, Teller(), tmp_path)
+    told = capsys.readouterr().out
+    assert "mean_delay <- flights.dep_delay (aggregation)" in told
+    assert "airline <- airlines.name (identity)" in told
+    text = drawing.read_text()
+    assert "operations.dep_delay -&gt; flights.dep_delay: identity" in text
+    assert "flights.dep_delay -&gt; airline_report.mean_delay: aggregation" in text
+
+
 @pytest.mark.slow
 def test_the_year_comes_out_equal(tmp_path: Path) -> None:
     code, output, complaint = demo("--json", "--warehouse", str(tmp_path / "w"))
     assert code == 0, complaint
     summary = json.loads(output)
+    assert (tmp_path / "w" / DRAWING).is_file()
     assert summary["equal"] is True
     assert summary["loaded"]["flights"] == 336_776
     assert summary["replay"]["commits"] == 365
