@@ -95,6 +95,15 @@ DIALECT_OPTION = click.option(
 JSON_OPTION = click.option(
     "--json", "as_json", is_flag=True, help="Write JSON for scripts; errors too, on stderr."
 )
+ENGINE_OPTION = click.option(
+    "--engine",
+    type=click.Choice(["auto", "spark", "local"]),
+    help="Where files are rewritten: on Spark; local, in this process, without Java; auto, where"
+    " it is done sooner. Default: as SET job_engine says, else auto.",
+)
+MASTER_OPTION = click.option(
+    "--master", metavar="MASTER", help="Spark master. Default: as SET spark_master says, local[*]."
+)
 AS_OF_OPTION = click.option(
     "--as-of",
     metavar="TIME|VERSION",
@@ -144,6 +153,14 @@ def open_connection(
         fail_to_connect(error, as_json=as_json)
     with connection:
         yield connection
+
+
+def set_workers(connection: Connection, engine: str | None, master: str | None) -> None:
+    """Have jobs of a connection run where ``--engine`` and ``--master`` say."""
+    session = connection.client_session
+    for setting, wanted in (("job_engine", engine), ("spark_master", master)):
+        if wanted is not None:
+            session.settings = session.settings.with_setting(setting, wanted)
 
 
 def fail_to_connect(error: errors.Error, *, as_json: bool) -> None:

@@ -8,7 +8,15 @@ from collections.abc import Sequence
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
+from gateway.commands.connecting import (
+    ENGINE_OPTION,
+    JSON_OPTION,
+    MASTER_OPTION,
+    Access,
+    open_connection,
+    set_workers,
+    upkeep_options,
+)
 from gateway.commands.failure import STATEMENT, exit_on_error
 from gateway.commands.progress import show_progress
 from gateway.errors import mapping
@@ -49,12 +57,8 @@ from journal.records.report import JobReport
     help="How many tables to work on at once.",
 )
 @click.option("--units", type=click.IntRange(min=1), help="With --all: at most this many tables.")
-@click.option(
-    "--engine",
-    type=click.Choice(["auto", "spark", "local"]),
-    help="Where it runs; auto: on Spark if the table is large.",
-)
-@click.option("--master", metavar="MASTER", help="Spark master. Default: local[*].")
+@ENGINE_OPTION
+@MASTER_OPTION
 @JSON_OPTION
 @upkeep_options
 def command(
@@ -99,10 +103,7 @@ def command(
         open_connection(access, "job", as_json=as_json) as connection,
         exit_on_error(as_json=as_json),
     ):
-        for setting, wanted in (("job_engine", engine), ("spark_master", master)):
-            if wanted is not None:
-                session = connection.client_session
-                session.settings = session.settings.with_setting(setting, wanted)
+        set_workers(connection, engine, master)
         with show_progress(f"{kind}", quiet=as_json) as advance:
             with mapping():
                 runs = connection.client_session.perform_watched(

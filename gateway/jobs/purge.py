@@ -1,8 +1,8 @@
 """The kind ``purge``: what was erased goes from every file of its tables, and requests complete.
 
 One run serves every accepted request that touches the table, and those about tables that were
-dropped; a request is purged in all its tables, or in none. The report names the tables that a run
-takes along. What a legal hold keeps back waits for its release.
+dropped, or the requests that it is given; a request is purged in all its tables, or in none. The
+report names the tables that a run takes along. What a legal hold keeps back waits for its release.
 """
 
 from __future__ import annotations
@@ -56,18 +56,24 @@ def _run(context: JobContext) -> JobReport:
 
 
 def _waiting_requests(context: JobContext) -> list[ErasureRequest]:
-    """The requests that wait for this table, or for one that was dropped: these wait for any."""
-    from gateway.procedures.erasure_program import erasure_of
-    from journal.erasure.erasure_spec import requests
-    from journal.erasure.requests import State
+    """The requests that wait for this table, or for one that was dropped: these wait for any.
 
-    waiting = {State.ACCEPTED, State.ON_HOLD, State.PURGED}
+    If the run is given requests, those of them that wait.
+    """
+    from gateway.procedures.erasure_program import erasure_of
+    from journal.erasure.erasure_spec import find_request, requests
+    from journal.erasure.requests import WAITING
+
+    journal = erasure_of(context.session).journal
+    if given := context.text("requests"):
+        named = [find_request(journal, name.strip()) for name in given.split(",")]
+        return [r for r in named if r.state in WAITING]
     there = {t.id for t in committed_state(context.session.journal).catalog.tables()}
     found = []
-    for request in requests(erasure_of(context.session).journal):
+    for request in requests(journal):
         tables = {t.table_id for t in request.targets}
         dropped = {t.table_id for t in request.targets if t.lists} - there
-        if request.state in waiting and (context.table.id in tables or dropped):
+        if request.state in WAITING and (context.table.id in tables or dropped):
             found.append(request)
     return found
 
@@ -102,4 +108,4 @@ def _dry_run_report(
     )
 
 
-KIND = JobKind("purge", "remove what was erased from every file", _run)
+KIND = JobKind("purge", "remove what was erased from every file", _run, options=("requests",))

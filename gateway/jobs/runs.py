@@ -326,7 +326,7 @@ def _record_begin(
         "attempt": attempt,
         "dry_run": request.dry_run,
         "cause": request.cause,
-        "user_name": session.user,
+        "user_name": session.user or system_user(),
         "options": json.dumps({k: _recorded_option(k, v) for k, v in request.options.items()}),
         "started_at": to_datetime(journal.clock.now()),
         "log": [],

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from gateway.jobs.runs import JobRun, run_all
+from gateway.jobs.runs import Request as JobRequest
 from gateway.procedures.erasing import names_of
 from gateway.procedures.erasure_program import erasure_backend, erasure_of
 from gateway.procedures.returned_rows import returned_rows_spec
 from gateway.session.operations import Advance, operation, single_operation
 from journal.erasure import audit, erasure_spec
 from journal.erasure import audit_check as checks
-from journal.erasure.erased import Erased
+from journal.erasure.duplicates import check_duplicate
 from journal.erasure.erasure_spec import ErasureSpec, find_request
-from journal.erasure.requests import ErasureRequest
+from journal.erasure.requests import WAITING, ErasureRequest
 from journal.erasure.scope import ErasureScope, load_scope, matches_nothing, put_scope, spelled_out
 from journal.model.dependents import Dependents
+from journal.model.schema import Table
 from journal.model.suppression import Suppression
 from journal.model.system_user import system_user
 from journal.records.erasure_rows import AuditRow, load_audit
-from spark_compaction.contract import Engine, silent
-from spark_compaction.engines.client import SparkEngine
-from spark_compaction.engines.local import LocalEngine
+from journal.transactions.reading import committed_state
 from spark_compaction.erasure import readmission
 from spark_compaction.erasure.access import Found, collect
+from spark_compaction.erasure.legal_holds import definition
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
@@ -47,7 +48,10 @@ def submit(
     suppression: Suppression,
     dry_run: bool,
 ) -> ErasureRequest:
-    """Accept a request for people, in some tables or in all; or only count what it would reach."""
+    """Accept a request for people, in some tables or in all; or only count what it would reach.
+
+    Raises DUPLICATE_ERASURE where a request that waits does all of it already.
+    """
     wanted = ErasureSpec(
         subjects={kind: list(found) for kind, found in subjects.items()},
         tables=names_of(session, list(tables)),
@@ -56,6 +60,7 @@ def submit(
         dependents=dependents,
         suppression=suppression,
     )
+    check_duplicate(erasure_of(session).journal, wanted)
     return _accepted(session, wanted, dry_run=dry_run)
 
 
@@ -99,17 +104,34 @@ def cancel(session: Session, advance: Advance, name: str) -> ErasureRequest:
 
 
 @operation
-def purge(session: Session, _advance: Advance, names: Sequence[str], engine: str) -> Erased:
-    """Purge accepted requests, all of them if none is named; ``engine`` is spark or local."""
-    erasure = erasure_of(session)
-    only = [find_request(erasure.journal, name).id for name in names] or None
+def purge(
+    session: Session, advance: Advance, names: Sequence[str]
+) -> tuple[list[ErasureRequest], JobRun | None]:
+    """Purge requests, all that wait if none is named, as one run of the job ``purge``.
 
-    def open_engine() -> AbstractContextManager[Engine]:
-        if session.engine is not None:
-            return nullcontext(session.engine(0))
-        return nullcontext(LocalEngine()) if engine == "local" else closing(SparkEngine())
+    The requests as they are then, and the run; None if nothing waited.
+    """
+    journal = erasure_of(session).journal
+    found = [find_request(journal, name) for name in names] or erasure_spec.requests(journal)
+    waiting = [r for r in found if r.state in WAITING]
+    run = None
+    if waiting:
+        given = {"requests": ",".join(r.id for r in waiting)}
+        (run,) = run_all(
+            session, JobRequest("purge", given, progress=advance), [_first_table(session, waiting)]
+        )
+    after = {r.id: r for r in erasure_spec.requests(journal)}
+    return [after[r.id] for r in (found if names else waiting)], run
 
-    return erasure.purge(open_engine, actor(session), only, silent)
+
+def _first_table(session: Session, waiting: Sequence[ErasureRequest]) -> Table:
+    """The table under which a run is on record: the largest of those with rows that go."""
+    state = committed_state(session.journal)
+    targets = [t for r in waiting for t in r.targets if t.table_id in state.tables]
+    chosen = [t for t in targets if t.lists] or targets
+    sizes = {t.table_id: state.tables[t.table_id].manifest for t in chosen}
+    first = max(sizes, key=lambda i: sum(s.bytes for s in sizes[i].segments))
+    return definition(state, first)
 
 
 @single_operation

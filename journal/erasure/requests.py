@@ -44,6 +44,8 @@ _NEXT = {
 
 OPEN = frozenset({State.ACCEPTED, State.ON_HOLD})
 """The states of requests whose rows are not purged everywhere."""
+WAITING = OPEN | {State.PURGED}
+"""The states of requests with which a purge has something to do."""
 
 
 class Outcome(StrEnum):
@@ -66,6 +68,7 @@ class Target:
     backup elsewhere that this is the receipt of: it could not be searched with the others.
     ``reject_file`` is the id of a reject file that the purge searches, or removes as a whole.
     ``dangling`` counts by foreign key the current rows that stay and refer to rows that go.
+    A table that was not searched ``holds_copies`` where rows or values of one that was are in it.
     ``mask`` is the list of the keys that nobody sees, ``spared`` of those under a legal hold.
     """
 
@@ -100,6 +103,7 @@ class Target:
     spared: str | None = None
     reject_file: str | None = None
     is_whole_file: bool = False
+    holds_copies: bool = False
 
     @property
     def is_deferred(self) -> bool:

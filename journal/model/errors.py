@@ -125,6 +125,7 @@ class Code(Enum):
     NO_CURSOR = CodeInfo("PAL-610", "34000", "unknown portal or cursor")
     CURSOR_DIRECTION = CodeInfo("PAL-619", "55000", "cursor can only scan forward")
     ERASURE = CodeInfo("PAL-510", "55000", "erasure cannot be done as asked")
+    DUPLICATE_ERASURE = CodeInfo("PAL-512", "42710", "a request that waits erases the same people")
     PACKAGE = CodeInfo("PAL-511", "58030", "access package cannot be opened")
     JOB_FAILED = CodeInfo("PAL-701", "58000", "job failed")
     JOB_VERIFICATION = CodeInfo("PAL-702", "XX001", "a job's result did not verify")

@@ -38,6 +38,7 @@ _NEWEST = maximum(SUPPRESSIONS, "since")
 _BY_REQUEST, _BY_HASH = by("request"), by("hash")
 _OF_REQUEST, _DROP_REQUEST = count(SUPPRESSIONS, _BY_REQUEST), delete(SUPPRESSIONS, _BY_REQUEST)
 _OF_HASH, _DROP_HASH = count(SUPPRESSIONS, _BY_HASH), delete(SUPPRESSIONS, _BY_HASH)
+_HASHES = select(SUPPRESSIONS, ["hash"], by("request", "kind"))
 _DROP_KIND = delete(SUPPRESSIONS, by("request", "kind"))
 _DROP_EXPIRED = delete(SUPPRESSIONS, {"expires": exp.LTE})
 _ENTRY_BY_HASH = select(AUDIT, ["seq"], by("hash"))
@@ -87,6 +88,11 @@ def load_fences(session: RecordSession) -> list[tuple[str, int | None]]:
 def newest_fence(session: RecordSession) -> Version:
     """When the last entry was made; 0 if there is none."""
     return int(execute(session, _NEWEST)[0][0] or 0)
+
+
+def suppressed_hashes(session: RecordSession, request: str, kind: str) -> set[str]:
+    """What a request suppresses of a kind, as hashes."""
+    return {row[0] for row in execute(session, _HASHES, [request, kind])}
 
 
 def drop_suppressions(session: RecordSession, request: str) -> int:
