@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
-from gateway.commands.failure import STATEMENT, exit_on_error, fail
+from gateway.commands.connecting import (
+    ENGINE_OPTION,
+    JSON_OPTION,
+    MASTER_OPTION,
+    Access,
+    open_connection,
+    set_workers,
+    upkeep_options,
+)
+from gateway.commands.failure import COPIES_LEFT, STATEMENT, exit_on_error, fail
 from gateway.commands.progress import show_progress
 from gateway.errors import mapped, mapping
-from gateway.sharing.remote_session import RemoteSession
 from gateway.wording import counted
 
 if TYPE_CHECKING:
     from journal.erasure.requests import ErasureRequest
 
 _DAY_US = 24 * 3600 * 1_000_000
-ENGINE_OPTION = click.option(
-    "--engine",
-    type=click.Choice(["spark", "local"]),
-    default="spark",
-    show_default=True,
-    help="Where to rewrite files; local needs no Java, and uses one core.",
-)
 
 
 @click.group("erase")
@@ -206,10 +206,20 @@ def cancel(request: str, as_json: bool, access: Access) -> None:
 @command.command("run")
 @click.argument("named", nargs=-1, metavar="[REQUESTS]...")
 @ENGINE_OPTION
+@MASTER_OPTION
 @JSON_OPTION
 @upkeep_options
-def run(named: tuple[str, ...], engine: str, as_json: bool, access: Access) -> None:
+def run(
+    named: tuple[str, ...],
+    engine: str | None,
+    master: str | None,
+    as_json: bool,
+    access: Access,
+) -> None:
     """Purge accepted requests (all of them, if none is named) in one scan, and complete them.
+
+    The run is a row of system.jobs. The exit code is 1 if a request could not be completed, and 5
+    if all were and tables that nobody searched were made from rows of those that were searched.
 
     \b
     Examples:
@@ -220,16 +230,25 @@ def run(named: tuple[str, ...], engine: str, as_json: bool, access: Access) -> N
 
     with open_connection(access, "erase", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping(), show_progress("purging", quiet=as_json):
-            session = connection.client_session
-            if isinstance(session, RemoteSession):
-                # What rewrites files works here, and reads the setting.
-                session.settings = session.settings.with_setting("job_engine", engine)
-            done = session.perform(requests.purge, named, engine)
-    _write_requests(done.requests, as_json=as_json)
-    for error in list(done.failures.values())[:1]:
-        fail(mapped(error), as_json=as_json)
-    if any(r.state.value not in {"COMPLETED", "CANCELLED"} for r in done.requests):
+            set_workers(connection, engine, master)
+            found, job = connection.client_session.perform(requests.purge, named)
+    _write_requests(found, as_json=as_json)
+    if job is None and not found and not as_json:
+        click.echo("No request waits.")
+    if job is not None and job.error is not None:
+        fail(mapped(job.error), as_json=as_json)
+    if any(r.state.value not in {"COMPLETED", "CANCELLED"} for r in found):
         sys.exit(STATEMENT)
+    left = sorted({t.table for r in found if r.state == "COMPLETED" for t in r.targets
+                   if t.holds_copies})  # fmt: skip
+    if left:
+        click.echo(
+            f"WARNING: {', '.join(left)} may hold copies, and nobody searched there: palimpsest"
+            f" erase returned {left[0]} --descriptor '..' hides who was erased; if nobody is in it,"
+            f" ALTER TABLE {left[0]} UNSET TBLPROPERTIES ('copied_from')",
+            err=True,
+        )
+        sys.exit(COPIES_LEFT)
 
 
 @command.command("readmit")

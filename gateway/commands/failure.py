@@ -20,7 +20,7 @@ from gateway.shell.splitting import SplitStatement
 from gateway.shell.table import screen_width
 from journal.model.failures import file_error
 
-STATEMENT, USAGE, CONNECTION, CONFLICT, INTERRUPTED = 1, 2, 3, 4, 130
+STATEMENT, USAGE, CONNECTION, CONFLICT, COPIES_LEFT, INTERRUPTED = 1, 2, 3, 4, 5, 130
 _BY_STATE = {"40001": CONFLICT, "57014": INTERRUPTED}
 _CONNECTING = frozenset({"PAL-501", "PAL-502", "PAL-530", "PAL-532", "PAL-603", "PAL-604"})
 

@@ -97,11 +97,15 @@ def _is_text(value: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class TargetTable:
-    """A table a request may be about; ``why_not`` says why it is not searched."""
+    """A table a request may be about; ``why_not`` says why it is not searched.
+
+    One that is not searched ``holds_copies`` if rows or values of one that is came into it.
+    """
 
     table: Table
     identities: tuple[DescriptorEntry, ...]
     why_not: str | None = None
+    holds_copies: bool = False
 
     @property
     def is_whole(self) -> bool:
@@ -149,7 +153,9 @@ def _with_copies(aim: TargetTable, sought: Sought, state: JournalState) -> Targe
     if aim.why_not is None or aim.table.materialized is not None:
         return aim
     copies = told_copies(aim.table, sought, state.catalog)
-    return replace(aim, why_not=f"{aim.why_not}; {copies}") if copies else aim
+    if not copies:
+        return aim
+    return replace(aim, why_not=f"{aim.why_not}; {copies}", holds_copies=True)
 
 
 def _with_children(state: JournalState, table_ids: Iterable[int]) -> set[int]:

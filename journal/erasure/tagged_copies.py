@@ -1,8 +1,9 @@
-"""Columns that hold copies of what a request looks for, in tables that it does not search.
+"""Copies of what a request looks for, in tables that it does not search.
 
 Tags are inherited with the values of columns, so an inherited tag leads back to the column that the
-values came from. What is found is told with the request, for a person to decide on: nothing is
-erased that nobody asked for. Pure.
+values came from; and a table knows the tables that CREATE TABLE AS has filled it from. What is
+found is told with the request, for a person to decide on: nothing is erased that nobody asked for.
+Pure.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from journal.model.access import TableTag
+from journal.model.copied_rows import copied_from
 from journal.model.schema import CatalogSnapshot, Table, fold, relation_key
 
 Sought = Mapping[int, frozenset[str] | None]
@@ -28,10 +30,15 @@ def told_copies(table: Table, sought: Sought, catalog: CatalogSnapshot) -> str:
             if wanted is None or not column or column in wanted:
                 place = f"{source.name}.{_name(source, column)}" if column else str(source.name)
                 found.setdefault(_name(table, one.column), place)
-    return "; ".join(
+    told = [
         f"{f'column {name}' if name else 'it'} holds values of {place}"
         for name, place in found.items()
-    )
+    ]
+    if not told:
+        ids = sorted(copied_from(table) & sought.keys() - {table.id})
+        names = [str(source.name) for i in ids if (source := catalog.by_id(i)) is not None]
+        told = [f"it was made from rows of {', '.join(names)}"] if names else []
+    return "; ".join(told)
 
 
 def _sources(tag: TableTag, catalog: CatalogSnapshot) -> Iterator[tuple[int, str]]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from journal.identity.descriptor import with_descriptors
+from journal.model.copied_rows import with_sources
 from journal.model.distribution import with_distribution
 from journal.model.errors import Code, PalimpsestError
 from journal.model.partitioning import with_partitioning
@@ -174,6 +175,8 @@ def _as_query(
     with reads.at_session():
         _keep_types(draft, [fold(name) for name, _ in described], written, reads.context)
     table = _finish_table(draft, options, context)
+    if options.with_data:
+        table = with_sources(table, reads.tables, context.catalog)
     check_journal_name(table, ast.find(exp.Table), _context_without(replaced, context))
     steps: list[Step] = [*before, validation_guard(table)]
     if options.with_data:

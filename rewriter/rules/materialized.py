@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from journal.model.copied_rows import held_sources
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import (
     Append,
@@ -23,7 +24,6 @@ from journal.model.plan import (
 )
 from journal.model.policy import PREFIX, SCHEDULE
 from journal.model.schema import (
-    CatalogSnapshot,
     JournalFormat,
     Materialized,
     Table,
@@ -233,7 +233,7 @@ def _filled(
         exp.Subquery(this=query, alias=alias)
     )
     plan = _rows_replaced(table, rows, context, is_new=is_new)
-    sources = _sources(plan.tables - {table.id}, context.catalog)
+    sources = held_sources(plan.tables - {table.id}, context.catalog)
     _check_unrestricted(table, sources, asked)
     _check_spared(table, sources, context)
     refreshed = Materialized(
@@ -280,16 +280,6 @@ def _rows_replaced(
 def _without_policies(context: RewriteContext) -> RewriteContext:
     """For rows that a view holds: whom policies apply to reads it through its query instead."""
     return replace(context, role=None)
-
-
-def _sources(tables: frozenset[int], catalog: CatalogSnapshot) -> set[int]:
-    """The ids of tables that are read, and of those whose rows they hold in turn."""
-    found = set(tables)
-    for table_id in tables:
-        made = catalog.by_id(table_id)
-        if made is not None and made.materialized is not None:
-            found |= set(made.materialized.sources)
-    return found
 
 
 def _check_unrestricted(table: Table, sources: set[int], asked: RewriteContext) -> None:

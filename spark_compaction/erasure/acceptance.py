@@ -103,7 +103,8 @@ class _TableSearch:
         """The receipt so far."""
         table, name = self.table, str(self.table.name)
         if self.aim.why_not is not None and not self.depends:
-            return Target(table.id, name, Outcome.NOT_SEARCHED, self.aim.why_not)
+            aim, left = self.aim, Outcome.NOT_SEARCHED
+            return Target(table.id, name, left, aim.why_not, holds_copies=aim.holds_copies)
         live, kept, copied = self.search.live, self.search.kept, self.search.copies
         return Target(
             table.id,

@@ -30,7 +30,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 _PROGRAMS = frozenset(
-    {"test_backups", "test_compaction", "test_dry_runs", "test_erasure", "test_holds"}
+    {"test_backups", "test_compaction", "test_dry_runs", "test_erase_runs", "test_erasure"}
+    | {"test_holds"}
     | {"test_materialized_views", "test_redefined", "test_reject_files", "test_retention"}
     | {"test_schedulers", "test_suppression"}
 )
