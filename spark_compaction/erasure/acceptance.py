@@ -102,9 +102,9 @@ class _TableSearch:
     def target(self, keys: pa.Table | None) -> Target:
         """The receipt so far."""
         table, name = self.table, str(self.table.name)
-        if self.aim.why_not is not None and not self.depends:
-            aim, left = self.aim, Outcome.NOT_SEARCHED
-            return Target(table.id, name, left, aim.why_not, holds_copies=aim.holds_copies)
+        why_not, left = self.aim.why_not, Outcome.NOT_SEARCHED
+        if why_not is not None and not self.depends:
+            return Target(table.id, name, left, why_not, holds_copies=self.aim.holds_copies)
         live, kept, copied = self.search.live, self.search.kept, self.search.copies
         return Target(
             table.id,
