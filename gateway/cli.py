@@ -2,7 +2,7 @@
 
 Exit codes: 0 done; 1 the statement failed or a check found something wrong; 2 wrong use of the
 command line; 3 no connection to the warehouse; 4 another transaction came first (40001), the
-same command may succeed when run again; 130 interrupted.
+same command may succeed when run again; 5 an erasure that left copies unsearched; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -154,6 +154,7 @@ def main() -> None:
       2    wrong use of the command line
       3    no connection to the warehouse
       4    another transaction came first (40001): the same command may now succeed
+      5    an erasure is done, but tables that may hold copies were not searched
       130  interrupted
     """
 

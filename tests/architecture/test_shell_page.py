@@ -31,7 +31,7 @@ def test_exit_codes_are_the_same_everywhere(root: Path) -> None:
     plain = {code: text.replace("`", "") for code, text in written.items()}
     assert plain == helped
     codes = (failure.STATEMENT, failure.USAGE, failure.CONNECTION, failure.CONFLICT)
-    assert {int(code) for code in written} == {0, *codes, failure.INTERRUPTED}
+    assert {int(code) for code in written} == {0, *codes, failure.COPIES_LEFT, failure.INTERRUPTED}
 
 
 def test_the_page_names_every_format(root: Path) -> None:
