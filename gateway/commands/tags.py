@@ -19,7 +19,7 @@ from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
 from gateway.procedures.personal_values import recognisers
 from gateway.procedures.tag_proposals import TagProposal, propose_tags
-from gateway.shell.files import table_name
+from gateway.shell.files import named_table, table_name
 from gateway.shell.result import ShownColumn, ShownResult
 from gateway.shell.table import style_for, write_table
 from journal.model.errors import Code, PalimpsestError
@@ -174,14 +174,7 @@ def _proposals(
 ) -> list[TagProposal]:
     """The proposals for a table, by what some of its rows hold as the user sees them."""
     looks_like = recognisers(region, countries)
-    name = table_name(connection, table)
-    found = connection.client_session.catalog.get(name)
-    if not isinstance(found, Table):
-        raise PalimpsestError(
-            Code.UNKNOWN_TABLE,
-            f"table {name} does not exist",
-            advice="tags are set on tables; SHOW TABLES lists them",
-        )
+    found = named_table(connection, table)
     names = [c.name for c in found.columns]
     source = exp.table_(found.name.name, db=found.name.schema, quoted=True)
     query = exp.select(*[exp.column(n, quoted=True) for n in names]).from_(source)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import sqlglot
+import re
+
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from gateway.shell.command_context import CommandContext
+from journal.model.errors import PalimpsestError
 from rewriter.dialect_semantics import DIALECTS
+from rewriter.limits import Limits
+from rewriter.syntax.parsing import parse
 
 _YES = {"y", "yes"}
+# Most statements need no second reading.
+_MAY_CHANGE = re.compile(r"\b(update|delete)\b", re.IGNORECASE)
 
 
 def confirmed(shell: CommandContext, text: str) -> bool:
@@ -31,16 +36,17 @@ def question_about(text: str, dialect: str) -> str | None:
     >>> question_about("DELETE FROM depts WHERE deptno = 10", "duckdb") is None
     True
     """
-    if text.lstrip()[:6].lower() not in {"update", "delete"}:
+    if not _MAY_CHANGE.search(text):
         return None
     try:
-        statement = sqlglot.parse_one(text, dialect=DIALECTS[dialect])
-    except SqlglotError:
+        ast = getattr(parse(text, dialect, Limits())[0].statement, "ast", None)
+    except PalimpsestError:
         return None
-    narrowed = any(statement.args.get(part) for part in ("where", "using", "from_", "limit"))
-    if narrowed or not isinstance(statement, exp.Update | exp.Delete):
+    if not isinstance(ast, exp.Update | exp.Delete):
         return None
-    table = statement.this.sql(dialect=DIALECTS[dialect]) if statement.this else "the table"
-    if isinstance(statement, exp.Delete):
+    if any(ast.args.get(part) for part in ("where", "using", "from_", "limit")):
+        return None
+    table = ast.this.sql(dialect=DIALECTS[dialect]) if ast.this else "the table"
+    if isinstance(ast, exp.Delete):
         return f"This DELETE has no WHERE: it ends every row of {table}."
     return f"This UPDATE has no WHERE: it changes every row of {table}."

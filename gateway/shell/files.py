@@ -17,6 +17,7 @@ from sqlglot import exp, parse_one
 
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
+from gateway.procedures.procedures import no_table
 from gateway.session import typed_names
 from gateway.session.file_loads import failing, load_rows
 from gateway.session.operations import Advance as Told
@@ -331,6 +332,15 @@ def table_name(connection: Connection, name: str) -> TableName:
         if catalog.get(own) is not None:
             return own
     return typed_names.table_name(name, catalog, connection.client_session.settings.schema)
+
+
+def named_table(connection: Connection, name: str) -> Table:
+    """The table of a name as typed on the command line; raises UNKNOWN_TABLE or WRONG_OBJECT."""
+    known = table_name(connection, name)
+    found = connection.client_session.catalog.get(known)
+    if not isinstance(found, Table):
+        raise no_table(known, is_view=found is not None)
+    return found
 
 
 def table_node(name: TableName) -> exp.Table:

@@ -17,7 +17,7 @@ from gateway.procedures.procedures import embedded
 from gateway.session.operations import Advance, operation, single_operation
 from gateway.session.session import Session
 from gateway.shell.exports import export_rows
-from gateway.shell.files import import_file, run_ast, table_name
+from gateway.shell.files import import_file, named_table, run_ast, table_name
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table, TableName
 from journal.sql.relations import ident
@@ -56,14 +56,8 @@ def adopt_files(
 def eject_files(connection: Connection, table: str, folder: Path, *, run: bool) -> list[str]:
     """Leave a table's rows and its journal as Parquet files, or only say what that would do."""
     connection.client_session.perform(check_embedded, "ejecting to files")
-    name = table_name(connection, table)
-    found = connection.client_session.catalog.get(name)
-    if not isinstance(found, Table):
-        raise PalimpsestError(
-            Code.UNKNOWN_TABLE,
-            f"table {name} does not exist",
-            advice="SHOW TABLES lists the tables",
-        )
+    found = named_table(connection, table)
+    name = found.name
     current = folder / f"{name.name}.parquet"
     history = folder / f"{name.name}{HISTORY_SUFFIX}.parquet"
     steps = [

@@ -156,6 +156,8 @@ def test_errors_of_commands_show_the_place_in_the_statement(warehouse: Path) -> 
     [
         ("delete from t", True),
         ("update t set b = 'y'", True),
+        ("-- all of it\ndelete from t", True),
+        ("with s as (select 1) delete from t", True),
         ("delete from t where a = 1", False),
         ("update t set b = s.b from s where s.a = t.a", False),
         ("delete from t using s", False),
