@@ -6,12 +6,13 @@ Each has a default, a type and one line that says what it is; ``system.settings`
 from __future__ import annotations
 
 import re
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import Field, field, fields, replace
 from difflib import get_close_matches
 from typing import Any
 
 from gateway.session.taken_settings import taken_settings
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import DEFAULT_SCHEMA
 from rewriter.dialect_semantics import (
     NULLS_FIRST,

@@ -6,7 +6,7 @@ A frozen value; with the same context the same AST gives the same plan.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Protocol
 
@@ -15,6 +15,7 @@ from sqlglot import exp
 from journal.model.access import Rights
 from journal.model.capabilities import Capabilities
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import PointRequest
 from journal.model.schema import DEFAULT_SCHEMA, CatalogSnapshot, Reference, Table, TableName, fold
 from journal.model.segment import Tier

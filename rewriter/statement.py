@@ -5,11 +5,10 @@ Plain values; the parser makes them, the session and the rewriter consume them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlglot import exp
 
 from journal.model.dependents import Dependents
+from journal.model.lazy_dataclass import dataclass
 from journal.model.segment import Tier
 from journal.model.suppression import Suppression
 from rewriter.statements.access import OfAccess

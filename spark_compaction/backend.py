@@ -15,12 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 from sqlglot import exp
 
 from journal.erasure.seam import SecretJournal
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import Fields, Manifest, RowCounts, Segment, Tier
 from journal.model.store_session import StoreSession

@@ -13,9 +13,10 @@ A job may be killed at any step and run again. All values here are frozen and be
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.segment import Segment, SegmentFile
 from journal.model.version import Version
 from journal.records.report import NO_VOLUME, ReplacedSegment, Skipped, Volume, volume_of

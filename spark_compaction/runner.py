@@ -10,10 +10,11 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeVar
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.records.report import UNKNOWN, JobReport, Work
 from journal.stores.embedded.journal import Journal
 from spark_compaction.backend import MaintenanceBackend, Program, Replan

@@ -13,7 +13,6 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from gateway.access.external import ExternalLogin
@@ -21,6 +20,7 @@ from gateway.access.login_log import LoginLog
 from gateway.access.scram import ITERATIONS, SALT_BYTES, Verifier, is_password, parsed_verifier
 from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import CatalogSnapshot
 
 _LOG = logging.getLogger("palimpsest.login")

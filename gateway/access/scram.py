@@ -15,9 +15,9 @@ import hmac
 import re
 import stringprep
 import unicodedata
-from dataclasses import dataclass
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 ITERATIONS = 4096
 SALT_BYTES = 16

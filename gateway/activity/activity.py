@@ -16,13 +16,14 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 from gateway.activity.statement_text import READ_MAX, shape_digest, without_literals
 from gateway.config import Settings
 from gateway.session.outcome import StatementOutcome
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 _SLOW = logging.getLogger("palimpsest.slow")
 RECENT_MAX = 500

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -17,6 +16,7 @@ from gateway.config import Settings
 from gateway.dbapi.connection import Connection
 from gateway.opening.folder_urls import check_exists
 from gateway.opening.schemes import PREFIX, is_database
+from journal.model.lazy_dataclass import dataclass
 from journal.model.system_user import system_user
 from rewriter.dialect_semantics import DIALECTS
 

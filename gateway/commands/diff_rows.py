@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from enum import StrEnum
 
@@ -12,6 +12,7 @@ from sqlglot import exp
 from gateway.dbapi.connection import Connection
 from gateway.shell.files import table_name
 from gateway.shell.result import Row, ShownColumn, ShownResult
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from rewriter.reading.time_travel import point_expression
 

@@ -6,7 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -19,6 +19,7 @@ from gateway.commands.connecting import JSON_OPTION, Access, open_connection, up
 from gateway.commands.failure import exit_on_error
 from gateway.dbapi.connection import Connection
 from gateway.wording import counted
+from journal.model.lazy_dataclass import dataclass
 
 _SESSIONS = (
     'SELECT id, s."user", application, client, state, statement FROM system.sessions AS s'

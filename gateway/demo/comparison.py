@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from gateway.dbapi.connection import Connection
 from gateway.demo import statements
 from gateway.demo.replay import days, ends_month
 from gateway.demo.source import SourceFiles
+from journal.model.lazy_dataclass import dataclass
 from journal.stores.embedded.plain_database import PlainDatabase
 
 

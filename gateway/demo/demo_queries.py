@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
@@ -10,6 +9,7 @@ from gateway.dbapi.connection import Connection
 from gateway.demo import statements
 from gateway.demo.replay import message_of
 from gateway.shell.result import ShownColumn
+from journal.model.lazy_dataclass import dataclass
 from journal.model.segment import Tier
 
 EVE = date(2013, 2, 7)

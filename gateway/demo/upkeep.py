@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from gateway.dbapi.connection import Connection
@@ -18,6 +17,7 @@ from gateway.demo.erasure import erase_plane
 from gateway.demo.teller import Teller
 from gateway.shell.result import ShownColumn
 from journal.model.errors import PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.segment import Tier
 
 TODAY = "2014-01-01"

@@ -7,12 +7,12 @@ that is missing. A kind of job reads all its arguments before the job runs and b
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from journal.model.duration import Duration
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 _ON = frozenset({"true", "1", "yes", "on"})
 _OFF = frozenset({"false", "0", "no", "off"})

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from gateway.jobs.arguments import Arguments
 from gateway.jobs.engines import workers_of
 from gateway.procedures.procedures import embedded
+from journal.model.lazy_dataclass import dataclass
 from journal.model.policy import Policy, policy_of
 from journal.model.schema import Table
 from journal.model.version import from_datetime, to_datetime

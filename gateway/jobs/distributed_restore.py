@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from gateway.session.time_points import TimePoints
 from journal.local_engine.layout import fields_of, segment_rows
 from journal.model.catalog import change_to_json
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import (
     P_SNAPSHOT,
     P_VERSION,

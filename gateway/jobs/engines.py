@@ -11,13 +11,13 @@ import importlib.util
 import os
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gateway.config import Settings
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from spark_compaction.contract import Engine
 
 if TYPE_CHECKING:

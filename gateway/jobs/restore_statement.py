@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from gateway.jobs.context import JobContext
 from gateway.session.request import StatementRequest
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import Manifest
 from journal.records.backups import Backup

@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
@@ -31,6 +31,7 @@ from journal.erasure import audit
 from journal.erasure.seam import SecretJournal
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import coded
+from journal.model.lazy_dataclass import dataclass
 from journal.model.places import shown_place
 from journal.model.policy import policy_of
 from journal.model.schema import Table

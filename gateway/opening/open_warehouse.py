@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from gateway.config import Settings
@@ -17,6 +17,7 @@ from gateway.sharing.messages import Hello
 from gateway.sharing.owner import OwnerServer, process_name
 from gateway.sharing.time_zone import process_zone
 from journal.files.scratch import Scratch
+from journal.model.lazy_dataclass import dataclass
 from journal.transactions.protocol import OpenJournal
 
 

@@ -7,13 +7,13 @@ scheme, and it leads to a ``StoreScheme``. Modules are imported when the first s
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gateway.network.urls import is_server_url
 from gateway.packages import entry_points
+from journal.model.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from journal.files.scratch import Scratch

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from gateway.config import Settings
@@ -24,6 +24,7 @@ from gateway.sharing.time_zone import process_zone
 from gateway.sharing.wire import PeerGone
 from gateway.version import VERSION
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.system_user import system_user
 
 

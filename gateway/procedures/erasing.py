@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import csv
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from gateway.session.request import StatementRequest
 from gateway.session.typed_names import table_name
 from journal.model.catalog import change_to_json
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import PutRelation
 from journal.model.schema import OWN_SCHEMA, Table, TableName, fold
 from journal.model.segment import Manifest, Segment

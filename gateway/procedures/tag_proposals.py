@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gateway.procedures.personal_values import Recogniser
+from journal.model.lazy_dataclass import dataclass
 
 PERSONAL = "PII"
 """Proposed besides the kind of data, for masks that hold for all of them."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
@@ -20,6 +19,7 @@ from gateway.servers.tls import ServerTls, TlsFiles
 from journal.erasure.login_chain import write_digest, write_logins
 from journal.erasure.seam import SecretJournal
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import CatalogSnapshot
 from journal.records.login_rows import LoginRow
 from journal.transactions.protocol import OpenJournal

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol
 
 from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 DEFAULT_CONNECTIONS = 500
 DEFAULT_MESSAGE_BYTES = 256 << 20

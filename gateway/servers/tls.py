@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import ssl
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 _HASHES = {
     "2a864886f70d01010b": "sha256", "2a864886f70d01010c": "sha384", "2a864886f70d01010d": "sha512",

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -24,6 +23,7 @@ from gateway.session.request import StatementRequest, digest
 from gateway.session.results import BufferedRows
 from gateway.session.steps import record_writes, run_steps
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import AllocateIdentity, PointInsert, StatementPlan
 from journal.model.point_rows import PointChange, PointRead
 from journal.model.result_column import ResultColumn

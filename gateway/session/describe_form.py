@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 from gateway.session.forms import Planned, StatementCall
 from gateway.session.outcome import StatementOutcome
 from gateway.session.planner import Planner
 from gateway.session.scan_info import supply_system_rows
 from journal.model.errors import PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import (
     P_CURRENT,
     P_SNAPSHOT,

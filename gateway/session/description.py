@@ -5,7 +5,7 @@ Network protocols tell clients both before a statement runs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
@@ -13,6 +13,7 @@ from sqlglot import exp
 from gateway.session.request import StatementRequest
 from gateway.session.roles import acting_user
 from gateway.session.session import Session
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import P_USER, USER_PARAMETER
 from journal.model.result_column import ResultColumn
 from journal.model.schema import CatalogSnapshot

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -18,6 +17,7 @@ from gateway.session.planner import Planner
 from gateway.session.results import table_outcome
 from gateway.session.scan_info import supply_system_rows
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import (
     P_CURRENT,
     P_SNAPSHOT,

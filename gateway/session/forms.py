@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from gateway.session.cancellation import Cancellation
@@ -25,6 +24,7 @@ from gateway.session.scan_info import supply_system_rows
 from gateway.session.steps import record_writes, run_steps
 from gateway.session.time_points import TimePoints, check_kept_history
 from journal.model.errors import PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.number_source import CounterPosition
 from journal.model.plan import BATCH, P_CURRENT, P_SNAPSHOT, P_VERSION, StatementKind, StatementPlan
 from journal.transactions.protocol import InlineStatement, OpenJournal, OpenStatement

@@ -10,9 +10,9 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Hashable
-from dataclasses import dataclass
 
 from gateway.session.request import StatementRequest
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import KeyLookup, StatementPlan
 from journal.model.schema import CatalogSnapshot
 from rewriter.context import ScanInfos, SettingValues, TableScanInfo, Times, no_settings

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +26,7 @@ from journal.files.csv_rejects import CsvDialect, divide_csv
 from journal.files.rejected_rows import RejectedRow
 from journal.local_engine.file_session import file_session
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.places import is_elsewhere, local_path
 from journal.model.plan import P_USER
 from journal.model.schema import Column, Table

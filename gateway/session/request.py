@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from gateway.activity.statement_text import READ_MAX, shape_digest, without_literals
 from gateway.config import Settings
+from journal.model.lazy_dataclass import dataclass
 from rewriter.context import PlanForm
 from rewriter.statement import Explain
 from rewriter.syntax.parsing import Parsed

@@ -5,8 +5,9 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
+
+from journal.model.lazy_dataclass import dataclass
 
 _FIRST_S = 0.002
 

@@ -6,9 +6,8 @@ refused, so what a program believes of its session is true. Pure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

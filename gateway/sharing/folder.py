@@ -18,10 +18,11 @@ import pwd
 import socket
 import struct
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 LOCK_FILE = "palimpsest.lock"
 WAITING_FILE = "palimpsest.waiting"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from sqlglot import exp
 
 from journal.model.errors import PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from rewriter.limits import Limits
 from rewriter.statement import Call, Commit, Erase, SqlStatement
 from rewriter.syntax.parsing import parse

@@ -9,11 +9,11 @@ client: Signal    on a connection of its own, instead of Hello: cancel, or how f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from gateway.config import Settings
 from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.lazy_dataclass import dataclass
 from journal.model.result_column import ResultColumn
 
 PROTOCOL = 4

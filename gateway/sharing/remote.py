@@ -16,7 +16,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -35,6 +35,7 @@ from gateway.sharing.messages import (
 )
 from gateway.sharing.next_owner import start
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from gateway.sharing.session_link import SessionLink

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from gateway.shell.copying import copy_command
 from gateway.shell.options import parse_switch, variable_value
 from gateway.shell.syntax import statement_help
 from gateway.shell.values import display_text
+from journal.model.lazy_dataclass import dataclass
 from rewriter.definitions.new_relations import kind_of_relation
 
 _INCLUDES_MAX = 16

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.session.typed_names import table_name
 from gateway.shell.options import Options
 from gateway.shell.syntax import FORMS
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import CatalogSnapshot, Relation, Table, View, fold
 
 STATEMENTS = (

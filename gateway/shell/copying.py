@@ -12,7 +12,7 @@ from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
 from gateway.shell.copy_streams import copies_in, copies_out, copy_in, copy_out
 from gateway.shell.exports import export_rows
-from gateway.shell.files import FileOptions, import_file
+from gateway.shell.files import import_file
 from gateway.wording import counted
 from journal.files.object_storage import local_copy_of, local_file_for
 from journal.model.errors import Code, PalimpsestError
@@ -68,7 +68,6 @@ def copy_command(
             found["source"],
             create=created is not None,
             key=[k for k in keys if k],
-            options=FileOptions(),
         )
     return f"{'Made' if done.created else 'Appended to'} {done.table}: {counted(done.rows, 'row')}."
 

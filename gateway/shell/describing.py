@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateway.dbapi.connection import Connection
@@ -12,6 +11,7 @@ from gateway.session.operations import Advance, operation
 from gateway.session.typed_names import table_name
 from gateway.shell.result import Row, ShownColumn, ShownResult
 from gateway.wording import counted
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import CatalogSnapshot, Relation, Table, TableName, View, fold
 from journal.model.schema import Column as TableColumn
 from rewriter.definitions.descriptions import create_index

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from sqlglot import exp, parse_one
@@ -28,6 +27,7 @@ from gateway.shell.own_files import accesses_files, as_parquet, reads_files, rea
 from gateway.shell.running import Advance, run_cancellable
 from journal.local_engine.file_session import file_session
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.places import local_path
 from journal.model.plan import P_USER, Query
 from journal.model.schema import Table, TableName, fold
@@ -50,6 +50,10 @@ class FileOptions:
     delimiter: str | None = None
     header: bool | None = None
     null: str | None = None
+
+
+FOUND_OUT = FileOptions()
+"""Nothing is said about the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +90,7 @@ def import_file(
     *,
     create: bool = False,
     key: Sequence[str] = (),
-    options: FileOptions = FileOptions(),
+    options: FileOptions = FOUND_OUT,
     advance: Advance | None = None,
     shown: str = "",
 ) -> Imported:

@@ -7,9 +7,9 @@ between its lines, and then finds what was typed of it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gateway.shell.splitting import SplitStatement, next_end, piece_of
+from journal.model.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,13 +3,14 @@ r"""What ``\pset``, ``\x``, ``\timing`` and ``\set`` change: how the shell shows
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import Any
 
 from gateway.shell.command_arguments import split_words
 from gateway.shell.formats import FORMATS
 from gateway.shell.table import Style
+from journal.model.lazy_dataclass import dataclass
 
 _ON = {"on": True, "true": True, "1": True, "yes": True}
 _OFF = {"off": False, "false": False, "0": False, "no": False}

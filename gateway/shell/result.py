@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from gateway.dbapi.connection import Connection
 from gateway.dbapi.cursor import Cursor
 from gateway.shell.running import run_cancellable
 from gateway.wording import counted
+from journal.model.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

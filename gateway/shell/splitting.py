@@ -7,7 +7,8 @@ is a statement, and the parser alone says whether it is right.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from journal.model.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import TextIO
 
@@ -25,6 +24,7 @@ from gateway.shell.table_layout import (
 )
 from gateway.shell.values import display_text
 from gateway.wording import counted
+from journal.model.lazy_dataclass import dataclass
 
 _MEASURED_ROWS = 5000
 _UNFOLDED_ROWS = 20

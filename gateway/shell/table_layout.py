@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +17,7 @@ from rich.cells import cell_len, set_cell_size
 
 from gateway.shell.result import Row, ShownColumn
 from gateway.wording import counted
+from journal.model.lazy_dataclass import dataclass
 
 _NARROW = 10
 _NAMED_MAX = 5

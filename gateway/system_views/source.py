@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gateway.activity.activity import Activity, ActivityReader
 from gateway.config import Settings
 from journal.model.access import Rights
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import CatalogSnapshot, Column, Table, View, fold
 from journal.transactions.state import JournalState
 from rewriter.definitions.descriptions import shown_type

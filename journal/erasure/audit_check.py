@@ -9,7 +9,6 @@ from __future__ import annotations
 import hmac
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from journal.erasure import audit
 from journal.erasure.audit_marks import (
@@ -23,6 +22,7 @@ from journal.erasure.audit_marks import (
 from journal.erasure.login_chain import login_problems
 from journal.erasure.requests import ErasureRequest, State
 from journal.erasure.seam import ErasureJournal
+from journal.model.lazy_dataclass import dataclass
 from journal.records import erasure_rows as rows_of
 from journal.records.erasure_rows import AuditRow
 from journal.records.login_rows import load_logins

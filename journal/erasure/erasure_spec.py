@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -14,6 +14,7 @@ from journal.erasure.tagged_copies import Sought, told_copies
 from journal.identity.descriptor import EVERY_ROW, DescriptorEntry, ever_described
 from journal.model.dependents import Dependents
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import Segment
 from journal.model.store_session import StoreSession

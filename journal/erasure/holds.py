@@ -10,7 +10,6 @@ the hold is released.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -24,6 +23,7 @@ from journal.identity.identifiers import normal, texts_of
 from journal.identity.paths import values_sql
 from journal.identity.suppression_list import P_SECRET, digest, digest_of
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table, fold
 from journal.model.store_session import StoreSession
 from journal.records import maintenance as rows_of

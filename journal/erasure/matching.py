@@ -7,7 +7,7 @@ also in a column that was dropped since. Works in every store; changes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import pyarrow as pa
 from sqlglot import exp
@@ -17,6 +17,7 @@ from journal.identity.descriptor import EVERY_ROW, DescriptorEntry, is_in
 from journal.identity.identifiers import normal, numbers_of, texts_of
 from journal.identity.paths import leaf_type, values_sql
 from journal.local_engine import layout
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.segment import Fields

@@ -13,13 +13,13 @@ import json
 import os
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from io import BytesIO
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 _MAGIC = b"PALACCESS1\n"
 _LENGTH = struct.Struct("<I")

@@ -13,11 +13,12 @@ and names of tables, never an identifier. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from enum import StrEnum
 from typing import Any
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.version import Version, to_datetime
 from journal.records.erasure_rows import ErasureRow
 from journal.transactions.orphaned_rows import told

@@ -7,7 +7,7 @@ Runs in the session it is given; commits nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import pyarrow as pa
 from sqlglot import exp
@@ -24,6 +24,7 @@ from journal.identity.suppression_list import (
     kind_of_type,
     suppressed_rows,
 )
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.store_session import StoreSession
 from journal.model.version import Version

@@ -6,10 +6,10 @@ Pure.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from journal.erasure.requests import Outcome, Target
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.records.backups import Backup
 

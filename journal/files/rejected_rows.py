@@ -13,12 +13,12 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from journal.local_engine.file_modes import write_private
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 _HEADER = ("line", "column", "value", "reason", "row")
 

@@ -12,10 +12,10 @@ Pure: no I/O, no Arrow.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.sql.relations import column, ident
 
 EACH, VALUES, KEYS = "[]", "{}", "{keys}"

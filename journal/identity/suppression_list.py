@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from journal.identity.descriptor import DescriptorEntry, descriptor_of
 from journal.identity.identifiers import normal
 from journal.identity.paths import leaf_type, values_sql
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import Table
 from journal.model.version import Version

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import duckdb
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.sql.relations import column
 
 _FOUND = "SELECT line, column_name, error_message FROM reject_errors ORDER BY line LIMIT 1"

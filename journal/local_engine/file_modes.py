@@ -15,10 +15,10 @@ import os
 import stat
 import uuid
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 MODE_SETTING = "warehouse_mode"
 MODE_VARIABLE = "PALIMPSEST_WAREHOUSE_MODE"

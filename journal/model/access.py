@@ -8,10 +8,11 @@ no owner belongs to those who hold ADMIN.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from types import MappingProxyType
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.table_name import fold
 
 PUBLIC = 0

@@ -37,7 +37,6 @@ from journal.model.schema import (
     Column,
     Identity,
     Index,
-    IndexTerm,
     JournalFormat,
     Materialized,
     Relation,
@@ -49,6 +48,7 @@ from journal.model.schema import (
     relation_key,
 )
 from journal.model.sequence_changes import DropSequence, PutSequence
+from journal.model.table_index import IndexTerm
 from journal.model.version import VersionType
 
 

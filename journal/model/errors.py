@@ -7,8 +7,9 @@ these to their own trees (``gateway.errors``); nothing here knows any of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
+
+from journal.model.lazy_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

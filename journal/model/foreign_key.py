@@ -5,8 +5,9 @@ Pure; knows neither tables nor statements.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from journal.model.lazy_dataclass import dataclass
 
 
 class ReferenceAction(StrEnum):

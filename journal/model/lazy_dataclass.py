@@ -70,8 +70,10 @@ def _first_init(cls: type[Any], *, frozen: bool) -> Callable[..., None]:
     def init(self: Any, *args: Any, **kwargs: Any) -> None:
         fields = [(f.name, f.type, f) for f in dataclasses.fields(cls)]
         after = {"__post_init__": cls.__post_init__} if hasattr(cls, "__post_init__") else {}
-        options = {"frozen": frozen, "slots": True, "repr": False, "eq": False}
-        usual = dataclasses.make_dataclass(cls.__name__, fields, namespace=after, **options)
+        name = cls.__name__
+        usual = dataclasses.make_dataclass(
+            name, fields, namespace=after, frozen=frozen, slots=True, repr=False, eq=False
+        )
         compiled = vars(usual)["__init__"]
         compiled.__qualname__ = f"{cls.__qualname__}.__init__"
         cls.__init__ = compiled

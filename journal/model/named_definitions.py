@@ -6,9 +6,10 @@ of their names. As plain JSON they stand in the catalog's log. Nothing here does
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.table_name import TableName
 
 ENUM, STRUCT, ALIAS, DOMAIN = "enum", "composite", "alias", "domain"

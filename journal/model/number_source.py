@@ -5,7 +5,7 @@ Values only; counters are kept by ``counters``, or in a database.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from journal.model.lazy_dataclass import dataclass
 
 CounterKey = tuple[int, str]
 """A table's id and a column, or a sequence's id and the name of its counter."""

@@ -11,7 +11,7 @@ the transaction that runs the plan.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -19,6 +19,7 @@ from sqlglot import exp
 
 from journal.model.access import AccessChange
 from journal.model.errors import Code, Position
+from journal.model.lazy_dataclass import dataclass
 from journal.model.named_definitions import DropDefinition, PutDefinition
 from journal.model.number_source import CounterPosition, NumberSource
 from journal.model.point_rows import PointChange, PointRead

@@ -16,7 +16,7 @@ the clock comes in as an argument.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -24,6 +24,7 @@ from journal.model.cron import check_cron
 from journal.model.dependents import Dependents
 from journal.model.duration import Duration
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.places import is_elsewhere, local_path, shown_place, why_no_place
 from journal.model.schema import Column, Table, fold
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 _BEGIN, _END = "_palimpsest refuses a row", "] _palimpsest"
 _SAID = re.compile(rf"{_BEGIN} \((\d+)\) \[(.*){_END}\Z", re.DOTALL)

@@ -7,14 +7,16 @@ compare without regard to case, as in the embedded store. Nothing here does I/O.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 
 from journal.model.access import AccessControl, ObjectKey, ObjectKind, Rights
 from journal.model.foreign_key import ForeignKey
+from journal.model.lazy_dataclass import dataclass
 from journal.model.materialized import Materialized as Materialized
 from journal.model.named_definitions import Definition, UserType, definition_key
 from journal.model.sequence import Sequence as Sequence
+from journal.model.table_index import Index as Index
 from journal.model.table_name import TableName as TableName
 from journal.model.table_name import fold as fold
 from journal.model.version import VersionType
@@ -83,37 +85,6 @@ class Check:
 
     name: str
     expression: str
-
-
-@dataclass(frozen=True, slots=True)
-class IndexTerm:
-    """One of the values an index is over.
-
-    ``text`` is the physical name of a column, or else an expression over such names.
-    """
-
-    text: str
-    is_column: bool = True
-    descending: bool = False
-    nulls_first: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Index:
-    """An index: what CREATE INDEX said of it. Its schema is that of its table.
-
-    ``columns`` are the physical columns that its terms and its predicate read; ``included`` those
-    it only carries. The predicate is an expression over physical columns.
-    """
-
-    name: str
-    terms: tuple[IndexTerm, ...]
-    columns: tuple[str, ...]
-    unique: bool = False
-    predicate: str | None = None
-    included: tuple[str, ...] = ()
-    method: str = ""
-    comment: str | None = None
 
 
 Constraint = Unique | Check | ForeignKey

@@ -6,10 +6,11 @@ A manifest is replaced, never edited; every function returns a new one. Nothing 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from enum import StrEnum
 from typing import Any
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.version import Version
 
 SIDECAR = "filters.bloom"

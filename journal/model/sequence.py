@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from journal.model.lazy_dataclass import dataclass
 from journal.model.number_source import NumberSource
 from journal.model.table_name import TableName
 

@@ -7,12 +7,13 @@ not versions, conflicts or catalogs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, Protocol
 
 import pyarrow as pa
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
 from journal.model.result_column import ResultColumn
 from journal.model.schema import Table

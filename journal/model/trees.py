@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from sqlglot import exp
+
+from journal.model.lazy_dataclass import dataclass
 
 _Tree = TypeVar("_Tree", bound=exp.Expr)
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.segment import Segment, SegmentFile
 from journal.model.store_session import RecordSession
 from journal.model.version import Version

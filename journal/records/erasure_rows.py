@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from typing import Any
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
 from journal.model.store_session import Parameters, RecordSession, StoreSession
 from journal.model.version import Version

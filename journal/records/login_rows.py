@@ -6,11 +6,12 @@ Logins and refusals are bounded apart, so that a flood of refusals drives no log
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from datetime import datetime
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import RecordSession
 from journal.records.schema import LOGINS
 from journal.records.statements import by, count, delete, execute, insert, maximum, select

@@ -5,9 +5,10 @@ So an erasure knows every one of them. What lies in a file is ``journal.files.re
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from datetime import datetime
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import RecordSession
 from journal.records.schema import REJECT_FILES
 from journal.records.statements import by, delete, execute, insert, select, update

@@ -16,10 +16,12 @@ dry run says the same numbers as the run that follows at once, but those that ``
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from functools import reduce
 from operator import getitem
 from typing import Any
+
+from journal.model.lazy_dataclass import dataclass
 
 ESTIMATED = "estimated"
 """Nobody knows it before it is written; what is said is about right."""

@@ -7,8 +7,10 @@ database beside it, as ``palimpsest_<name>``. Each table and column names the fo
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
+
+from journal.model.lazy_dataclass import dataclass
 
 FORMAT = 12
 """The format this version reads and writes. Databases had 1 to 7, the other stores 1, before it."""

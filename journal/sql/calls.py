@@ -6,12 +6,12 @@ Which calls those are is each store's own list. Pure: knows no function and no d
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import sqlglot
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 Change = Callable[[exp.Expr], exp.Expr | None]
 """What stands for a call; None where the call stays as it is, changed in place or not."""

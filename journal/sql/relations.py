@@ -10,11 +10,12 @@ do no I/O.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import ROW_THERE, ROW_VERSION, physical, placed, row_parameter
 from journal.model.schema import Column, Table
 from journal.model.segment import Tier

@@ -8,10 +8,10 @@ whoever enforces a key asks it for values, and need not know what it is. Pure.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Index, Table
 from journal.sql.sql import expression
 

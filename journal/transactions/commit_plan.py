@@ -8,9 +8,10 @@ The commit sections of all stores go by it. Pure: no I/O, no locks; numbers come
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from journal.model.catalog import apply
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import CatalogChange, PutRelation
 from journal.model.schema import CatalogSnapshot, Table
 from journal.model.segment import Manifest, RowCounts

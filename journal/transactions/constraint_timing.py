@@ -7,9 +7,9 @@ SET CONSTRAINTS a, b IMMEDIATE      these are checked now, and by each statement
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from journal.model.foreign_key import Deferral
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import CatalogSnapshot
 
 ConstraintKey = tuple[int, str]

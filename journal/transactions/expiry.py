@@ -10,12 +10,13 @@ A closing row and a tombstone carry the values of the row they end, so they go w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.policy import TEXT, Policy, RetentionAction
 from journal.model.schema import Table
 from journal.model.segment import Tier

@@ -8,11 +8,12 @@ What a table is, and how rows come into it, is the store's: ``HeadTables``. Comm
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Generic, TypeVar
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import Head, Tier
 from journal.model.store_session import RowSet, StoreSession

@@ -7,7 +7,6 @@ equal in Python if they are equal in SQL. Versions are numbers here. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
@@ -17,6 +16,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.local_engine.layout import fields_of
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import Fields, RowCounts
 from journal.model.store_session import MemoryRows

@@ -11,11 +11,11 @@ Only for tables of plain types (``plain_rows``).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from sys import getsizeof
 from typing import Any
 
 from journal.local_engine.layout import fields_of
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import KeyLookup
 from journal.model.schema import CatalogSnapshot, Table
 from journal.model.segment import Manifest

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.segment import Fields, Tier
 from journal.sql.sql import relation
 

@@ -6,10 +6,11 @@ Sessions read the present through it; nobody changes it in place. Pure: no I/O, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from journal.identity.suppression_list import OPEN_FENCE, SuppressionList
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import CatalogSnapshot, Table, fold
 from journal.model.segment import Fields, Manifest, RowCounts, Tier
 from journal.model.store_session import RowSet

@@ -8,11 +8,12 @@ Results (``Fetch``) are the gateway's business.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from journal.model.counters import Numbers
 from journal.model.errors import PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import (
     AllocateIdentity,
     Append,

@@ -15,7 +15,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Iterable, Mapping
 from collections.abc import Sequence as Values
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ from sqlglot import exp
 from journal.local_engine.rows import together
 from journal.model.catalog import touched
 from journal.model.errors import PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.named_definitions import Definition
 from journal.model.plan import Append, CatalogChange, PutRelation, Query
 from journal.model.schema import (

@@ -6,9 +6,9 @@ Every store records the same; each catalog has its own columns for it. Pure.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import CatalogSnapshot
 from journal.model.segment import RowCounts
 from journal.model.version import Version, to_datetime

@@ -8,12 +8,13 @@ some other privilege on. Pure.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from sqlglot import exp
 
 from journal.model.access import DATABASE_KEY, ObjectKey, ObjectKind, Privilege, Rights
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import PointRequest
 from journal.model.schema import (
     CatalogSnapshot,

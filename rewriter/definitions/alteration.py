@@ -7,12 +7,13 @@ their values from an expression over the old ones, and which must be checked in 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.foreign_key import Deferral, ForeignKey
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Column, Table, Unique, fold
 from journal.sql import bytea, dialects
 from journal.sql.relations import column

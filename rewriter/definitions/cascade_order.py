@@ -7,9 +7,9 @@ that a row whose parents are deleted and changed at once is deleted. Pure; knows
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from journal.model.foreign_key import ReferenceAction
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Reference, References, Table
 
 Written = Mapping[int, frozenset[str]]

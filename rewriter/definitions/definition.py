@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.foreign_key import ForeignKey
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import (
     ROW_ID,
     Check,

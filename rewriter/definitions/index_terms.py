@@ -12,7 +12,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.schema import Index, IndexTerm, Table, fold
+from journal.model.schema import Index, Table, fold
+from journal.model.table_index import IndexTerm
 from journal.sql.sql import expression
 from rewriter.definitions.definition import canonical_text
 from rewriter.definitions.generated_checks import check_same_value

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.foreign_key import Deferral, ReferenceAction
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from rewriter.definitions.definition import WantedKey
 from rewriter.name_resolution import position_of

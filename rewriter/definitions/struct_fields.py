@@ -7,11 +7,11 @@ A path leads from a column through fields of structs, ``element`` of lists, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import fold
 from journal.sql.relations import ident
 from journal.sql.sql import cast

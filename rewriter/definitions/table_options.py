@@ -6,11 +6,12 @@ Journal options are ordinary table properties, in whatever spelling the dialect 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import DELETE_ROWS, ON_COMMIT, JournalFormat, fold
 from journal.model.version import VersionType
 from rewriter.name_resolution import position_of

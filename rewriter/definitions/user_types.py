@@ -7,12 +7,12 @@ changes the columns declared with it. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.named_definitions import DOMAIN, UserType
 from journal.model.schema import Column, Table, TableName, fold
 from journal.model.trees import copy_tree

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from rewriter.lineage.sources import Cell, Relation, Untraceable, united
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from journal.model.lazy_dataclass import dataclass
 from rewriter.lineage.sources import Untraceable
 from rewriter.lineage.statements import lineage_of
 from rewriter.lineage.tables import KnownTables

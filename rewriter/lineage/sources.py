@@ -7,8 +7,10 @@ Kinds and subtypes are those of OpenLineage's column lineage facet: a DIRECT sou
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
+
+from journal.model.lazy_dataclass import dataclass
 
 DIRECT, INDIRECT = "DIRECT", "INDIRECT"
 IDENTITY, TRANSFORMATION, AGGREGATION = "IDENTITY", "TRANSFORMATION", "AGGREGATION"

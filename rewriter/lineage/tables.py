@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from rewriter.lineage.queries import ChangeReader, QueryReader
 from rewriter.lineage.scope import fold, table_name
 from rewriter.lineage.sources import Relation, of_table

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from journal.model.lazy_dataclass import dataclass
 from rewriter.lineage.sources import (
     FILTER,
     GROUP_BY,

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
 from journal.model import plan as planned
 from journal.model.capabilities import Capabilities
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.named_definitions import DropDefinition, PutDefinition, kind_of
 from journal.model.plan import (
     P_SNAPSHOT,

@@ -7,10 +7,10 @@ twice. A row's own uncommitted changes are never part of its history. Pure: AST 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import STORE_SCHEMA
 from journal.model.schema import Column, Table, fold
 from journal.model.segment import Tier

@@ -6,10 +6,11 @@ not exact, and whatever is not understood in full is not linear. Changes no quer
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Column, Table, fold
 from journal.model.segment import Tier
 from journal.sql.relations import Reader

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import (
     P_FILES,
     P_SNAPSHOT,
@@ -31,7 +32,7 @@ from journal.model.segment import Tier
 from journal.model.trees import Nodes
 from journal.sql import dialects
 from journal.sql.relations import Output, Reader, business_outputs, ident, version_value
-from rewriter.context import RewriteContext, TimePoint
+from rewriter.context import RewriteContext
 from rewriter.definitions.sequences import sequence_relation
 from rewriter.definitions.user_types import expand_types
 from rewriter.dialect_semantics import DIALECTS
@@ -52,6 +53,7 @@ from rewriter.reading.sources import check_shape, file_function, refusal, source
 from rewriter.reading.system import system_relation
 from rewriter.reading.time_travel import (
     HISTORY_FUNCTIONS,
+    Moment,
     Span,
     TimeTravelClause,
     check_versioned,
@@ -64,19 +66,6 @@ from rewriter.users import name_schema, name_settings, name_users
 SETTLED = "settled"
 """Mark on table nodes that are physical or staged already, so that no rewrite touches them."""
 _VIEW_DEPTH_MAX = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """A point in time of the statement, and the parameter that holds its version."""
-
-    point: TimePoint
-    parameter: str
-
-    @property
-    def version(self) -> exp.Placeholder:
-        """The version, a BIGINT."""
-        return exp.Placeholder(this=self.parameter)
 
 
 @dataclass(slots=True)

@@ -12,12 +12,12 @@ by who asks, through views as well, are those of Snowflake and Unity Catalog. Pu
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from journal.model.access import VALUE, ObjectKey, ObjectKind, Rights
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Column, Table, fold, relation_key
 from journal.sql.relations import column, ident
 from journal.sql.sql import cast, named

@@ -7,11 +7,12 @@ alias of ``a.t``. Works on the query before its tables are replaced. Pure.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table, fold
 from journal.model.trees import Nodes
 from journal.sql.relations import ident

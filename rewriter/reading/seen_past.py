@@ -7,10 +7,9 @@ are compared as they are stored. Pure: AST in, AST out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.sql.relations import Output, column
 from rewriter.reading.history import END, START, Past, aliased

@@ -10,7 +10,6 @@ and says what to evaluate; it evaluates nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 
@@ -19,10 +18,25 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import PointRequest, Query, TransactionBoundary
 from journal.model.schema import CatalogSnapshot, Relation, Table, View
+from rewriter.context import TimePoint
 from rewriter.functions import check_functions
 from rewriter.name_resolution import position_of
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A point in time of the statement, and the parameter that holds its version."""
+
+    point: TimePoint
+    parameter: str
+
+    @property
+    def version(self) -> exp.Placeholder:
+        """The version, a BIGINT."""
+        return exp.Placeholder(this=self.parameter)
 
 
 class Span(Enum):

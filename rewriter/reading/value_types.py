@@ -7,10 +7,10 @@ these are still logical. What cannot be told is unknown. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.named_definitions import ENUM, UserType
 from journal.model.schema import Column, Table, View, fold
 from journal.sql import dialects

@@ -8,11 +8,12 @@ by another RESTORE.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import (
     P_SNAPSHOT,
     Count,
@@ -28,9 +29,9 @@ from journal.sql.relations import Reader, column, ident
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import VERSION, find_table, position_of
 from rewriter.reading.history import Past, comparable
-from rewriter.reading.read_rewriter import Moment, Reads
+from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.row_security import RowSecurity, refuse_restricted
-from rewriter.reading.time_travel import check_versioned, point_request
+from rewriter.reading.time_travel import Moment, check_versioned, point_request
 from rewriter.statement import Restore, Source
 from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, new_name, old_name
 from rewriter.writing.guards import guard_steps

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sqlglot import exp
+
+from journal.model.lazy_dataclass import dataclass
 
 RoleOptions = tuple[tuple[str, bool | int | str | None], ...]
 """Attributes of a role by their names there, with their values."""

@@ -6,7 +6,7 @@ says what comes of it, refusals too. Values only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from journal.model.lazy_dataclass import dataclass
 
 TABLES = (
     "CREATE SCHEMA hr",

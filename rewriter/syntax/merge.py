@@ -7,10 +7,11 @@ clauses afterwards. A join gets brackets. Pure.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
+
+from journal.model.lazy_dataclass import dataclass
 
 BY_NAME, ERROR = "by_name", "error"
 """Arguments of a WHEN clause: whether columns go by name, and the text of the error it raises."""

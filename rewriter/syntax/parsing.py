@@ -8,7 +8,6 @@ stay those of the client's text and literals are never touched. Unknown syntax i
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 from sqlglot import exp
@@ -16,6 +15,7 @@ from sqlglot.errors import ParseError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import USER_PARAMETER
 from journal.sql import bytea, dialects
 from rewriter.checks.allowed import check_some

@@ -8,12 +8,12 @@ DEALLOCATE [PREPARE] name | ALL
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.lazy_dataclass import dataclass
 from rewriter.statement import Deallocate, Execute
 
 Parse = Callable[..., exp.Expr]

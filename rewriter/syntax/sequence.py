@@ -9,12 +9,13 @@ options: AS type, START [WITH] n, INCREMENT [BY] n, [NO] MINVALUE [n], [NO] MAXV
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
+from journal.model.lazy_dataclass import dataclass
 from rewriter.statement import (
     AlterSequence,
     CreateSequence,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.lazy_dataclass import dataclass
 
 Parse = Callable[..., exp.Expr]
 """Parses part of a statement with sqlglot."""

@@ -6,11 +6,11 @@ Columns ``v0..`` are the values that rows may refer to, ``w0..`` those that repl
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from journal.model.foreign_key import ForeignKey, ReferenceAction
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.sql.relations import column
 from journal.sql.sql import all_of, any_of, named, named_table, relation, select

@@ -8,12 +8,13 @@ change set that holds all of it: a row ends once and begins at most once. Pure.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sqlglot import exp
 
 from journal.model.errors import Code
 from journal.model.foreign_key import ReferenceAction
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Guard, Query, Stage, Step
 from journal.model.schema import Table
 from journal.sql.relations import Output, column, union_all, version_type

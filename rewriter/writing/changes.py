@@ -11,10 +11,11 @@ client can use their names: a store may take an alias for a column that is not t
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import P_VERSION, Append, Query
 from journal.model.refusal import RefusedRows, refusal_check
 from journal.model.schema import Column, Table

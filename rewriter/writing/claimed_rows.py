@@ -7,11 +7,12 @@ Pure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import P_SNAPSHOT, Fetch, Query, Stage, StatementKind, StatementPlan, Step
 from journal.model.schema import Table, View, fold
 from journal.model.trees import copy_tree

@@ -6,11 +6,10 @@ can be updated. Pure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table, View
 from journal.sql import dialects
 from journal.sql.relations import column, ident

@@ -8,10 +8,11 @@ change under hidden names, which stars leave out.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
 from journal.model.schema import Column, Table, fold
 from journal.sql.relations import column, ident

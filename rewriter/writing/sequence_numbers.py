@@ -10,10 +10,11 @@ a call is made, so it is refused. Works on plans, so whatever rule has made one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.number_source import CounterPosition, NumberSource
 from journal.model.plan import (
     P_CURRENT,

@@ -5,10 +5,11 @@ In between the kept rows can be counted. Pure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query, Stage
 from journal.sql.relations import column
 from journal.sql.sql import named, named_table, relation, select

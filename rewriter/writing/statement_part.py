@@ -7,11 +7,12 @@ multi-table insert. Each part has staged relations of its own. Pure values.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Append, Count, Fetch, Query, StatementKind, StatementPlan, Step
 from journal.model.refusal import Refusal
 from journal.model.schema import Table

@@ -7,11 +7,11 @@ client column has; ``old_values`` turns that into the staged columns of a change
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import ROW_ID, Column, Table, fold
 from journal.sql import bytea
 from journal.sql.relations import Output, business_outputs, column, ident

@@ -7,12 +7,12 @@ in ``upserting``. Pure.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table, fold
 from journal.sql.unique_keys import UniqueKey, logical_text, unique_keys
 from rewriter.definitions.index_terms import same_conditions, term_of

@@ -20,12 +20,13 @@ import threading
 import uuid
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import IO, Any
 
 from journal.files.scratch import Scratch
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from spark_compaction.contract import Json, Progress
 
 _START_LIMIT_S = 120.0

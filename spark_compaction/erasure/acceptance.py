@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 import pyarrow as pa
@@ -27,6 +27,7 @@ from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.unreachable_copies import check_searched, receipts
 from journal.model.dependents import Dependents, dependents_of
+from journal.model.lazy_dataclass import dataclass
 from journal.model.policy import PREFIX
 from journal.model.schema import Table
 from journal.model.store_session import StoreSession

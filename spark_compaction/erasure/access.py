@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from io import BytesIO
 
@@ -27,6 +27,7 @@ from journal.erasure.seam import ErasureJournal
 from journal.identity.descriptor import ever_described
 from journal.identity.suppression_list import KEY_KIND, SPARED_KIND
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.version import VersionType

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import pyarrow as pa
@@ -24,6 +23,7 @@ from journal.erasure.holds import Hold
 from journal.erasure.requests import ErasureRequest
 from journal.erasure.seam import ErasureJournal
 from journal.model.errors import PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import Manifest, Segment
 from journal.model.store_session import StoreSession

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 import pyarrow as pa
@@ -24,6 +24,7 @@ from journal.erasure.scope import ErasureScope
 from journal.erasure.unreachable_copies import check_searched
 from journal.model.dependents import Dependents, dependents_of
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
 from journal.model.schema import Reference, Table
 from journal.model.store_session import StoreSession

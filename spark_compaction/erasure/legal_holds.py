@@ -12,7 +12,7 @@ written, and whether rows of a key are covered, is the store's: ``KeyLists``.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
@@ -27,6 +27,7 @@ from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.identity.suppression_list import KEY_KIND, P_SECRET, SPARED_KIND, digest, key_text
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import Table
 from journal.model.segment import Manifest

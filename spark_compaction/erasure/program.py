@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 
 from journal.erasure.erased import Erased
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.erasure.requests import ErasureRequest
 from journal.erasure.seam import ErasureJournal
+from journal.model.lazy_dataclass import dataclass
 from journal.records.report import Work
 from spark_compaction.contract import Engine, Progress, silent
 from spark_compaction.erasure import acceptance, legal_holds, purging

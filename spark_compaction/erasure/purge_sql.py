@@ -11,10 +11,11 @@ keys of the mask are all there are. Masks stay; who calls takes them off.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import Manifest, Segment
 from journal.model.store_session import StoreSession

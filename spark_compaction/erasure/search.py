@@ -7,11 +7,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import pyarrow as pa
 
 from journal.erasure.unreachable_copies import Unsearched
+from journal.model.lazy_dataclass import dataclass
 from journal.model.segment import Segment
 from journal.model.version import Version
 

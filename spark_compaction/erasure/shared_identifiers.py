@@ -9,7 +9,7 @@ What counts are current rows: nobody writes the past again. The same in every st
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -22,6 +22,7 @@ from journal.identity.descriptor import DescriptorEntry, descriptor_of
 from journal.identity.identifiers import normal
 from journal.identity.paths import values_sql
 from journal.identity.suppression_list import kind_of_leaf
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.store_session import StoreSession

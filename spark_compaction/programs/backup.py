@@ -7,10 +7,11 @@ written, so that writers go on.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.records import backups
 from journal.records.backups import Backup, BackupKind, Naming
 from journal.records.report import ESTIMATED, UNKNOWN, JobReport, Volume

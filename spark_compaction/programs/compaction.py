@@ -11,10 +11,11 @@ store has no user partitions; a range of keys is what is compacted at a time.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from journal.local_engine.layout import fields_of
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.limits import Slo
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment, SegmentFile, Tier

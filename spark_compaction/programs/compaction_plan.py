@@ -8,7 +8,7 @@ them is an estimate until they are written. Writes nothing; what to do when is t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ from journal.identity.descriptor import filtered_of
 from journal.local_engine.layout import fields_of
 from journal.local_engine.session import DuckDBSession
 from journal.model.catalog import change_to_json
+from journal.model.lazy_dataclass import dataclass
 from journal.model.limits import Slo
 from journal.model.plan import PutRelation, Query
 from journal.model.schema import Table

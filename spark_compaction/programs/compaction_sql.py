@@ -10,9 +10,10 @@ readers see through the old pieces and through the new ones is compared before a
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.limits import Slo
 from journal.model.segment import RowCounts, Segment, Tier
 from journal.records.report import ESTIMATED, ReplacedSegment, Skipped, Volume, volume_of

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from journal.local_engine.hash import row_hash
 from journal.local_engine.session import DuckDBSession
 from journal.model.catalog import change_from_json
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import PutRelation, Query
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, SegmentFile, Tier

@@ -8,7 +8,7 @@ a large table joins the rows that differ, not the table. Changes nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from journal.files.staging import attempt, attempt_id
 from journal.local_engine.layout import refresh_tiers
 from journal.local_engine.session import DuckDBSession
 from journal.model.catalog import change_from_json, change_to_json
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import STORE_SCHEMA, PutRelation, Query
 from journal.model.schema import Table
 from journal.model.segment import Manifest

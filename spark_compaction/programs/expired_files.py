@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ from journal.local_engine import layout
 from journal.local_engine.database_file import DuckDBStore
 from journal.local_engine.session import DuckDBSession
 from journal.model.catalog import change_from_json
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import PutRelation, Query
 from journal.model.schema import Table
 from journal.model.segment import Fields, RowCounts, Segment

@@ -10,7 +10,6 @@ casts to the column's type. Runs queries in the session it is given; decides not
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
@@ -18,6 +17,7 @@ from sqlglot import exp
 
 from journal.local_engine.layout import parquet_type
 from journal.local_engine.session import DuckDBSession
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
 from journal.model.schema import Column, Table
 from journal.model.segment import SegmentFile

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from journal.erasure.requests import OPEN, ErasureRequest
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.records import backups, erasure_rows
 from journal.records.backups import Backup, BackupKind

@@ -10,7 +10,7 @@ the executors filter by.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 
 from sqlglot import exp
@@ -20,6 +20,7 @@ from journal.files.parquet_files import checksum
 from journal.local_engine.session import DuckDBSession
 from journal.model.dependents import Dependents
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
 from journal.model.segment import RowCounts, Segment, SegmentFile
 from journal.model.version import Version, to_datetime

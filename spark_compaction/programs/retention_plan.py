@@ -7,7 +7,7 @@ are counted as the segments they would become. Writes nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from typing import Any
 
 from sqlglot import exp
@@ -15,6 +15,7 @@ from sqlglot import exp
 from journal.local_engine import layout
 from journal.local_engine.session import DuckDBSession
 from journal.model.catalog import change_to_json
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import PutRelation, Query
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment, SegmentFile

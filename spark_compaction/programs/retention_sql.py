@@ -13,13 +13,14 @@ row that it ends may be gone. Versions stay for an hour after they ended, for th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 
 from sqlglot import exp
 
 from journal.erasure.holds import are_as_judged
 from journal.model.dependents import Dependents
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import Manifest, RowCounts, Segment, Tier
 from journal.model.store_session import StoreSession

@@ -10,11 +10,12 @@ Only segments that hold a row that goes are written anew. Lists nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.segment import RowCounts, Segment, Tier
 from journal.records.report import ReplacedSegment, Skipped, Volume, volume_of
 from spark_compaction.backend import JoinedRows, Piece, SetBasedBackend, TableAt

@@ -7,12 +7,12 @@ estimated. Changes nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from journal.local_engine import layout
 from journal.local_engine.session import DuckDBSession
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.segment import Head, RowCounts, Segment, SegmentFile

@@ -8,10 +8,10 @@ any case. Copies past their time are removed where they lie, and so are reject f
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from journal.erasure.reject_files import drop_expired
 from journal.model.errors import PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.version import Version
 from journal.records import backups
 from journal.records.report import UNKNOWN, JobReport, Volume

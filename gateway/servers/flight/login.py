@@ -13,7 +13,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pyarrow import flight
 
@@ -21,6 +21,7 @@ from gateway.access.logins import Logins
 from gateway.servers.flight.failures import answering
 from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 _HEADERS_MAX_BYTES = 8_192
 _SETTINGS = ("as_of", "schema", "search_path", "timezone", "application_name")

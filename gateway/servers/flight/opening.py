@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gateway.servers.addresses import Address, parse_address, tcp_listener
@@ -18,6 +17,7 @@ from gateway.servers.limits import ServerLimits
 from gateway.servers.pgwire.admission import Admission
 from gateway.servers.tls import TlsFiles
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
     from gateway.servers.flight.clients import FlightClients

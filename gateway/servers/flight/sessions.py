@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import pyarrow as pa
 
@@ -21,6 +21,7 @@ from gateway.servers.flight.results import FlightResult
 from gateway.session.session import Session
 from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from rewriter.syntax.parsing import Parsed
 
 HANDLE_BYTES = 16

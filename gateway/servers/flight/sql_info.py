@@ -6,11 +6,11 @@ Numbers and shapes are those of the specification of Flight SQL.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import pyarrow as pa
 
 from gateway.version import VERSION
+from journal.model.lazy_dataclass import dataclass
 
 _MAP = pa.map_(pa.int32(), pa.list_(pa.int32()))
 _KINDS = (

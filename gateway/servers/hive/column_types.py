@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import sqlglot
 from sqlglot import exp
 
 from gateway.servers.hive.wire import ttypes
+from journal.model.lazy_dataclass import dataclass
 from journal.model.result_column import ResultColumn
 
 _DECIMAL = re.compile(r"DECIMAL\((\d+), ?(\d+)\)")

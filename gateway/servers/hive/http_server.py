@@ -16,7 +16,6 @@ import ssl
 import threading
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler
 from typing import Any
@@ -34,6 +33,7 @@ from gateway.servers.limits import ServerLimits
 from gateway.servers.pgwire.admission import Admission
 from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 _LOG = logging.getLogger("palimpsest.hive")
 PATH, KIND = "/cliservice", "application/x-thrift"

@@ -12,7 +12,6 @@ from __future__ import annotations
 import io
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
@@ -21,6 +20,7 @@ from thrift.Thrift import TType
 from thrift.transport.TTransport import CReadableTransport, TMemoryBuffer, TTransportBase
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 CALL, REPLY, EXCEPTION = 1, 2, 3
 UNKNOWN_METHOD, INTERNAL_ERROR, PROTOCOL_ERROR = 1, 6, 7

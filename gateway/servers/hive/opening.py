@@ -6,7 +6,6 @@ import importlib.util
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 
 from gateway.servers.addresses import Address, parse_address, tcp_listener
 from gateway.servers.admitting import check_place
@@ -16,6 +15,7 @@ from gateway.servers.limits import ServerLimits
 from gateway.servers.pgwire.admission import Admission
 from gateway.servers.tls import TlsFiles
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 PORT, HTTP_PORT = 10_000, 10_001
 

@@ -12,10 +12,10 @@ import socket
 import ssl
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gateway.servers.tls import ServerTls
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 _START, _OK, _BAD, _ERROR, _COMPLETE = 1, 2, 3, 4, 5
 _HEAD = struct.Struct("!BI")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import socket
 import time
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
 from gateway.servers.addresses import address_of, host_of
@@ -25,6 +25,7 @@ from gateway.servers.pgwire.admission import Admission
 from gateway.servers.sockets import SocketServer, hang_up, has_left
 from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 _LOG = logging.getLogger("palimpsest.hive")
 _SESSIONS_MAX = 100

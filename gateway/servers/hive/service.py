@@ -11,7 +11,6 @@ import re
 import struct
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -28,6 +27,7 @@ from gateway.servers.hive.wire import ttypes
 from gateway.version import VERSION
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
+from journal.model.lazy_dataclass import dataclass
 
 _LOG = logging.getLogger("palimpsest.hive")
 V6, NEWEST = ttypes.TProtocolVersion.V6, ttypes.TProtocolVersion.V11

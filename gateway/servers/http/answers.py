@@ -12,7 +12,8 @@ from __future__ import annotations
 import ipaddress
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+
+from journal.model.lazy_dataclass import dataclass
 
 _TEXT = "text/plain; charset=utf-8"
 Exposition = Callable[[str], tuple[bytes, str]]

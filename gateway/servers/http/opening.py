@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.opening.open_warehouse import OpenWarehouse
@@ -14,6 +13,7 @@ from gateway.servers.http.answers import Exposition, OperatorPages
 from gateway.servers.http.operator_server import OperatorServer
 from gateway.servers.http.readiness import Readiness
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.transactions.reading import committed_state
 
 PORT = 8080

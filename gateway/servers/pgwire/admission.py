@@ -6,7 +6,6 @@ import ipaddress
 import socket
 import ssl
 import struct
-from dataclasses import dataclass
 
 from gateway.access.logins import Logins, passwords_need_tls
 from gateway.servers.pgwire.login import log_in
@@ -15,6 +14,7 @@ from gateway.servers.pgwire.stream import MessageStream
 from gateway.servers.tls import ServerTls
 from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 _PEER = struct.Struct("3i")
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from sqlglot.tokenizer_core import TokenType
 
 from gateway.servers.pgwire.scrolling import EVERY, FetchWay
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from rewriter.syntax.tokens import tokenize
 
 _NAME = r'(?P<name>"(?:[^"]|"")+"|\w+)'

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 _INT16, _INT32 = struct.Struct("!h"), struct.Struct("!i")
 _FIELD = struct.Struct("!ihihih")

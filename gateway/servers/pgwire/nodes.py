@@ -10,11 +10,12 @@ import socket
 import struct
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gateway.servers.addresses import Address, parse_address
 from gateway.servers.pgwire.startup import FORWARDED_CANCEL, CancelRequest
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 NODES = 1_024
 _SESSION_BITS = 20

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +15,7 @@ from gateway.servers.pgwire.scrolling import ScrolledRows
 from gateway.servers.pgwire.types import field_of
 from gateway.session.outcome import StatementOutcome
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.result_column import ResultColumn
 from rewriter.syntax.parsing import Parsed
 

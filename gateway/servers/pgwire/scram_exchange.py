@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gateway.access.scram import Verifier, is_proof, server_signature
 from gateway.servers.pgwire.messages import protocol_error
+from journal.model.lazy_dataclass import dataclass
 
 PLAIN, BOUND = "SCRAM-SHA-256", "SCRAM-SHA-256-PLUS"
 _END_POINT = "tls-server-end-point"

@@ -10,7 +10,6 @@ import secrets
 import socket
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -32,6 +31,7 @@ from gateway.session.session import Session
 from gateway.version import VERSION
 from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 SERVER_VERSION = "15.0"
 """The version of PostgreSQL whose dialect is spoken; drivers look at it."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 
 from gateway.servers.pgwire import messages
 from gateway.servers.pgwire.messages import BodyReader, protocol_error
 from gateway.servers.pgwire.stream import MessageStream
 from gateway.servers.tls import ServerTls
+from journal.model.lazy_dataclass import dataclass
 
 _CANCEL, _SSL, _GSSENC = 80_877_102, 80_877_103, 80_877_104
 ALPN = "postgresql"

@@ -6,9 +6,9 @@ Numbers, lengths and modifiers are those of PostgreSQL's ``pg_type`` and ``attty
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from gateway.servers.pgwire.messages import Field
+from journal.model.lazy_dataclass import dataclass
 from journal.model.result_column import ResultColumn
 
 

@@ -7,11 +7,11 @@ block. It never says no of a value it has seen. Pure: hashes in (see ``hashing``
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from journal.files.filters.hashing import Hashes
+from journal.model.lazy_dataclass import dataclass
 
 BLOCK_BITS = 512
 _BLOCKS_MAX = 1 << 26

@@ -14,7 +14,7 @@ import os
 import struct
 import zlib
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path as FilePath
 from typing import BinaryIO, TypeAlias
 
@@ -26,6 +26,7 @@ from journal.files.filters.hashing import Hashes, can_hash, combine, folded, has
 from journal.identity.descriptor import FPP_DEFAULT, DescriptorEntry, filtered_of
 from journal.identity.values import values_at
 from journal.local_engine.file_modes import follow_modes
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import SIDECAR, SegmentFile
 

@@ -9,11 +9,11 @@ What stands for them is each store's own. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import fold
 
 TRANSFORMS = ("list_transform", "list_apply", "array_apply", "array_transform")

@@ -9,12 +9,13 @@ everything or nothing. It decides nothing about SQL.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from journal.local_engine import layout
 from journal.local_engine.rows import show_rows
 from journal.local_engine.session import DuckDBSession
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import CatalogChange, PutRelation
 from journal.model.schema import CatalogSnapshot, Table
 from journal.model.segment import Head, Manifest, RowCounts, Segment

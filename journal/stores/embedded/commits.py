@@ -9,7 +9,7 @@ that is refused fails alone. Transactions that change the catalog, or whose rows
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from journal.erasure import guard
@@ -19,6 +19,7 @@ from journal.local_engine.rows import show_rows
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import CatalogChange
 from journal.model.schema import CatalogSnapshot, Table
 from journal.model.segment import RowCounts

@@ -10,13 +10,13 @@ whether they may be used.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import pyarrow as pa
 from sqlglot import exp
 
 from journal.local_engine.session import DuckDBSession
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query, physical, placed
 from journal.model.schema import Table
 from journal.model.segment import SegmentFile, Tier

@@ -15,12 +15,12 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from journal.model.errors import PalimpsestError
 from journal.model.failures import failures
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table, fold
 from journal.model.segment import Segment, Tier
 from journal.model.version import Version

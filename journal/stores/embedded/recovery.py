@@ -8,11 +8,11 @@ interrupted seal are still listed: they are read as before and sealed the next t
 from __future__ import annotations
 
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
 
 from journal.erasure.deferred_subjects import forget_stale
 from journal.erasure.secret import PRIVATE
+from journal.model.lazy_dataclass import dataclass
 from journal.model.segment import SIDECAR
 from journal.model.version import to_datetime
 from journal.records import maintenance as duckdb_maintenance

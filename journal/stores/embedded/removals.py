@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from journal.local_engine.rows import show_rows
 from journal.local_engine.session import DuckDBSession
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.sql.relations import column

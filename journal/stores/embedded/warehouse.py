@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from journal.files.parquet_files import copy_parquet
@@ -20,6 +20,7 @@ from journal.files.staging import OPEN, attempt, attempt_id
 from journal.local_engine.file_modes import FileModes, make_folders, modes_of
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.places import safe_name
 from journal.model.plan import Query
 from journal.model.schema import Table

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import CatalogChange, PutRelation, PutSchema
 from journal.model.schema import Column, JournalFormat, Table, TableName, fold
 from journal.model.segment import RowCounts

@@ -15,10 +15,10 @@ refused. Pure; changes the select that it is given.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import fold
 from journal.sql.builders import fill, or_false, sources_of
 from journal.sql.relations import column, ident

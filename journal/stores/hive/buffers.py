@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from journal.local_engine.rows import together
+from journal.model.lazy_dataclass import dataclass
 from journal.model.segment import RowCounts
 from journal.model.store_session import MemoryRows, RowSet
 from journal.transactions.transaction import Transaction

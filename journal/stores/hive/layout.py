@@ -13,12 +13,12 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.partitioning import partitioning_of
 from journal.model.schema import DEFAULT_SCHEMA, Table, TableName, fold
 from journal.model.segment import Fields, Segment, SegmentFile

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from thrift.transport import TSocket, TSSLSocket, TTransport
 
 from journal.files.tcp_keepalive import SILENCE_S
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.stores.hive.errors import no_ticket
 
 KERBEROS = "KERBEROS"

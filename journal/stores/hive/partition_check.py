@@ -16,10 +16,11 @@ import threading
 import time
 import weakref
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.records import backups
 from journal.records import retired as retired_rows
 from journal.stores.hive import layout

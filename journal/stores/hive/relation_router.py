@@ -10,11 +10,11 @@ What Spark runs is a query over its own tables and literals only. Decides nothin
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from journal.local_engine.session import DuckDBSession
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import Table, fold
 from journal.model.segment import Manifest

@@ -13,11 +13,11 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from journal.model.errors import PalimpsestError
 from journal.model.failures import failures
+from journal.model.lazy_dataclass import dataclass
 from journal.stores.hive.connection import HiveConnection, Row
 from journal.stores.hive.sizes import Group, Size, count, question, read_sizes
 

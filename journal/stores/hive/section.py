@@ -11,12 +11,13 @@ once more, and then nobody else may go first.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from journal.erasure import guard
 from journal.erasure.access_log import record_access_changes
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import DropRelation, PutRelation
 from journal.model.schema import Table
 from journal.model.segment import Segment

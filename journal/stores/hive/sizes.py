@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.sql.relations import column, union_all
 from journal.stores.hive import layout
 from journal.stores.hive.partition_pruning import Needed

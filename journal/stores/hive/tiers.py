@@ -5,10 +5,9 @@ Pure, over what is committed and the transaction's own definitions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import Manifest, Segment
 from journal.stores.hive import layout

@@ -10,7 +10,6 @@ import datetime
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -19,6 +18,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.sql.type_map import TypeMap
 
 DIALECT = "spark"

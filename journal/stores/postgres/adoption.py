@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 import sqlglot
@@ -19,6 +19,7 @@ from sqlglot.errors import SqlglotError
 from journal.model.distribution import PROPERTY as DISTRIBUTED
 from journal.model.distribution import spelt
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.partitioning import PROPERTY as PARTITIONS
 from journal.model.plan import CatalogChange, PutRelation, PutSchema
 from journal.model.schema import (

@@ -6,10 +6,9 @@ where the server can do that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.sql.relations_flat import is_flat
 from journal.stores.postgres.flat import index_of, journal_table

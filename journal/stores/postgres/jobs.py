@@ -6,10 +6,10 @@ Runs in the session it is given; commits nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.segment import Manifest, RowCounts
 from journal.model.version import Version, to_datetime
 from journal.model.wall_clock import wall_clock_us

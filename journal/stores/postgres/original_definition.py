@@ -11,10 +11,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Check, Table, fold
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.survey import FoundTable

@@ -9,12 +9,12 @@ The names of columns are those that DuckDB gives. Pure; what is given is left as
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
 from journal.model.schema import fold
 from journal.sql.lowering.select import Known, source_columns

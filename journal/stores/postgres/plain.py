@@ -7,12 +7,12 @@ or a statement of its own, which nothing of the gateway's must be left in. Pure.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from journal.model.errors import PalimpsestError
 from journal.model.foreign_key import ForeignKey
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import STORE_SCHEMA
 from journal.model.schema import CatalogSnapshot, Column, Identity, Index, Table, fold
 from journal.sql import dialects

@@ -8,8 +8,9 @@ has to be made anew. Runs in the session it is given; commits nothing, and reads
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import TableName
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import quoted_text, shortened

@@ -7,10 +7,10 @@ by which the adapter chooses. Says SQL and runs none.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.records.catalog_format import OLDEST_SERVER
 from journal.sql.relations import ident
 from journal.stores.postgres.text import shortened

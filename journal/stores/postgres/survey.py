@@ -6,9 +6,9 @@ Reads the server's own catalog in the session it is given; changes nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Identity
 from journal.stores.postgres.privileges import quoted
 from journal.stores.postgres.store import PostgresSession

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from sqlglot import ErrorLevel, exp
 from sqlglot.errors import UnsupportedError
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import fold
 from journal.sql import dialects

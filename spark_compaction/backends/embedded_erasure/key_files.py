@@ -9,7 +9,7 @@ read, and rows of their keys are held against a hold.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from journal.erasure.requests import ErasureRequest
 from journal.erasure.secret import PRIVATE
 from journal.local_engine import layout
 from journal.local_engine.session import DuckDBSession
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.segment import Manifest, Segment

@@ -7,7 +7,6 @@ stand in files of keys (masks). Changes nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path as FilePath
 
@@ -19,6 +18,7 @@ from journal.files.filters.hashing import Hashes
 from journal.files.filters.sidecar import KEY, FileFilters, hash_keys, read_sidecar
 from journal.local_engine import layout
 from journal.local_engine.session import DuckDBSession
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.segment import Fields, Head, RowCounts, Segment, SegmentFile

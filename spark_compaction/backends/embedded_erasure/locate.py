@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 from pathlib import Path as FilePath
 
@@ -22,6 +22,7 @@ from journal.files.filters.sidecar import FileFilters, identifier_hashes, read_s
 from journal.identity.descriptor import DescriptorEntry
 from journal.local_engine import layout
 from journal.local_engine.session import DuckDBSession
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import Fields, Head, Segment, SegmentFile
 from journal.stores.embedded.integrity import SegmentChecker

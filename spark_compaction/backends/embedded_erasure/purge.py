@@ -8,13 +8,14 @@ nor written. Owner's side; loads no pyspark.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
 from journal.identity.descriptor import filtered_of
 from journal.local_engine import layout
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment, SegmentFile
 from journal.model.version import Version

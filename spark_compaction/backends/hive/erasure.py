@@ -10,7 +10,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -22,6 +22,7 @@ from journal.erasure.holds import Hold
 from journal.erasure.requests import ErasureRequest, looked_for
 from journal.files.scratch import sweep_scratch
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import Segment
 from journal.model.store_session import StoreSession

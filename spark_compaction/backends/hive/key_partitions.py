@@ -8,7 +8,7 @@ their keys are held against a hold.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -16,6 +16,7 @@ from sqlglot import exp
 from journal.erasure import holds
 from journal.erasure.holds import Hold
 from journal.erasure.requests import ErasureRequest
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import RowCounts
 from journal.model.store_session import StoreSession

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ from sqlglot import exp
 
 from journal.files.filters.sidecar import FileFilters
 from journal.files.scratch import scratch
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import Table
 from journal.model.segment import Fields, Segment, SegmentFile

@@ -9,7 +9,6 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import pyarrow as pa
 from sqlglot import exp
@@ -20,6 +19,7 @@ from journal.erasure.guard import load_fence
 from journal.erasure.matching import Matcher, shown_keys
 from journal.erasure.requests import ErasureRequest, looked_for
 from journal.files.scratch import sweep_scratch
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import Fields, Segment
 from journal.model.store_session import StoreSession

@@ -7,11 +7,12 @@ AS OF answer stays. Rows of the journal are not counted, so mode ``auto`` never 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import Segment, Tier
 from journal.records.report import ReplacedSegment, Volume, volume_of

@@ -7,7 +7,7 @@ and read, named in manifests and taken off them, and rows of their keys are held
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -15,6 +15,7 @@ from sqlglot import exp
 from journal.erasure.holds import Hold
 from journal.erasure.matching import shown_keys
 from journal.erasure.requests import ErasureRequest
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.sql.relations import ident, union_all

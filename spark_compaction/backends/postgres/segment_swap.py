@@ -12,12 +12,13 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
 from journal.identity.suppression_list import SuppressionList
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import STORE_SCHEMA
 from journal.model.schema import Table
 from journal.model.version import Version
