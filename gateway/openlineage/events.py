@@ -7,7 +7,6 @@ sources of a column stand in its field. What cannot be told is an extraction err
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import urlsplit
 
@@ -17,6 +16,7 @@ from openlineage.client.generated.base import DatasetFacet, RunFacet
 from openlineage.client.serde import Serde
 
 from gateway.version import VERSION
+from journal.model.lazy_dataclass import dataclass
 from rewriter.lineage.sources import WHOLE, ColumnSource
 from rewriter.lineage.targets import ColumnTarget, row_sources, targets_by_table
 

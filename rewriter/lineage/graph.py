@@ -6,9 +6,10 @@ Everything that draws or exports lineage takes a ``LineageGraph``; the writers a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from journal.model.lazy_dataclass import dataclass
 from rewriter.lineage.sources import DIRECT, WHOLE
 from rewriter.lineage.targets import ColumnTarget, row_sources, targets_by_table
 

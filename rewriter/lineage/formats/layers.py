@@ -9,8 +9,10 @@ layers gets a lane in each layer between. Pure; the same boxes always get the sa
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
+
+from journal.model.lazy_dataclass import dataclass
 
 _SWEEPS = 8
 _LANE_HEIGHT = 14.0

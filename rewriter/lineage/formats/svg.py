@@ -7,10 +7,10 @@ statement below the drawing. What decides about the rows of a table leads to the
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from textwrap import wrap
 from xml.etree.ElementTree import Element, SubElement
 
+from journal.model.lazy_dataclass import dataclass
 from rewriter.lineage.formats.layers import BoxLayout, BoxPlace, BoxSize, layout_of
 from rewriter.lineage.formats.xml_document import xml_document
 from rewriter.lineage.graph import LineageEdge, LineageGraph
