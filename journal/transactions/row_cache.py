@@ -1,9 +1,10 @@
 """Rows that were written lately, by key, in memory: what is looked up here asks no store.
 
 Per key the newest versions that commits wrote, newest last, each with the version of its commit. A
-look-up at a snapshot takes the last one at or below it. A key that is not here may be anywhere; one
-that was deleted is here as such. Whatever might change rows in another way than by a commit forgets
-the table. Bounded: keys written longest ago go first.
+look-up at a snapshot takes the last one at or below it; a key that was deleted is here as such. A
+key that is not here was not written after the version since which the table is known. Whatever
+might change rows in another way than by a commit forgets the table. Bounded: keys written longest
+ago go first.
 
 Only for tables of plain types (``plain_rows``).
 """
@@ -57,6 +58,8 @@ class RowCache:
 
     def __init__(self, bytes_max: int = _BYTES_MAX) -> None:
         self._bytes_max = bytes_max
+        self._since: Version = 0
+        self._gaps: dict[int, Version] = {}
         self._bytes = 0
         self._rows: dict[tuple[int, Key], _Rows] = {}
         self._held: dict[int, set[Key]] = {}
@@ -79,6 +82,14 @@ class RowCache:
             return None
         return own.get(key) or self.find(table, key, transaction.snapshot.version)
 
+    def holds(self, table: Table, key: Key) -> bool:
+        """True if anything is known of a key."""
+        return (table.id, key) in self._rows
+
+    def known_since(self, table_id: int) -> Version:
+        """What was written to a table after this version is here; ask after looking for a key."""
+        return max(self._since, self._gaps.get(table_id, 0))
+
     def is_overtaken(self, table: Table, row: Row, snapshot: Version) -> bool:
         """True if it is known that somebody committed to a row's key after a snapshot."""
         if row.values is None:
@@ -92,20 +103,23 @@ class RowCache:
         for table_id, rows in written.items():
             table = catalog.by_id(table_id)
             if table is None or rows is None:
-                self.forget(table_id)
+                self.forget(table_id, version)
                 continue
             for key, row in rows.items():
                 self._put(table, key, _Kept(version, row))
         while self._bytes > self._bytes_max and self._rows:
             self._drop(next(iter(self._rows)))
 
-    def forget(self, table_id: int) -> None:
-        """Know nothing of a table any more."""
+    def forget(self, table_id: int, version: Version) -> None:
+        """Know nothing any more of what was written to a table up to a version."""
+        self._gaps[table_id] = max(version, self._gaps.get(table_id, 0))
         for key in self._held.pop(table_id, set()):
             self._bytes -= self._rows.pop((table_id, key)).bytes
 
-    def clear(self) -> None:
-        """Know nothing any more."""
+    def clear(self, version: Version) -> None:
+        """Know nothing any more of what was written up to a version."""
+        self._since = max(version, self._since)
+        self._gaps.clear()
         self._rows.clear()
         self._held.clear()
         self._bytes = 0
@@ -124,6 +138,9 @@ class RowCache:
         self._held.setdefault(table.id, set()).add(key)
 
     def _drop(self, place: tuple[int, Key]) -> None:
+        # Those who miss the key must see that it may have been here.
+        written = self._rows[place].kept[-1].since
+        self._gaps[place[0]] = max(written, self._gaps.get(place[0], 0))
         self._bytes -= self._rows.pop(place).bytes
         self._held[place[0]].discard(place[1])
 

@@ -13,7 +13,6 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 from journal.erasure.audit_marks import check_known_secret, note_head
 from journal.erasure.guard import load_fence
@@ -27,8 +26,6 @@ from journal.model.capabilities import Capabilities
 from journal.model.counters import Counters
 from journal.model.errors import PalimpsestError
 from journal.model.number_source import CounterKey
-from journal.model.plan import KeyLookup
-from journal.model.schema import Table
 from journal.model.segment import Head, SegmentFile
 from journal.model.version import HybridClock, Version
 from journal.model.wall_clock import wall_clock_us
@@ -42,13 +39,12 @@ from journal.stores.embedded.loading import load_journals
 from journal.stores.embedded.positions import PositionKeeper
 from journal.stores.embedded.public import refresh_views
 from journal.stores.embedded.removals import Removals
+from journal.stores.embedded.rows_at_hand import RowsAtHand
 from journal.stores.embedded.statement import Statement
 from journal.stores.embedded.warehouse import Warehouse
-from journal.transactions.conflicts import conflict
 from journal.transactions.group_commit import UNWATCHED, CancelToken, acquired
 from journal.transactions.named_locks import NamedLocks
-from journal.transactions.plain_rows import Key, Row
-from journal.transactions.row_cache import RowCache, Written, find_rows, only_moved
+from journal.transactions.row_cache import Written
 from journal.transactions.state import JournalState, TableState
 from journal.transactions.transaction import Transaction
 from journal.transactions.transaction_rows import Author
@@ -87,7 +83,7 @@ class Journal:
         self._jobs: dict[int, threading.Lock] = {}
         self.exclusive = NamedLocks().trying
         self.staged: set[str] = set()
-        self.pins, self.removals, self.recent = Pins(), Removals(), RowCache()
+        self.pins, self.removals, self.in_memory = Pins(), Removals(), RowsAtHand(self)
         self.positions = PositionKeeper(self)
         self.filters = KeyFilters()
         try:
@@ -96,6 +92,7 @@ class Journal:
         except BaseException:
             self.store.close()
             raise
+        self.in_memory.clear(self.state.version)
         self.clock = HybridClock(wall_us, self.state.version)
 
     def _load(self, new_id: Callable[[], str]) -> tuple[JournalState, Counters]:
@@ -159,31 +156,6 @@ class Journal:
             self.store.release(session)
             raise
 
-    @property
-    def in_memory(self) -> Journal:
-        """The rows that were written lately."""
-        return self
-
-    @property
-    def is_complete(self) -> bool:
-        """No: only what was written lately is in memory."""
-        return False
-
-    def seen_by(self, transaction: Transaction, table: Table, key: Key) -> Row | None:
-        """What a key shows to a transaction; None if that is not in memory."""
-        return self.recent.seen_by(transaction, table, key)
-
-    def rows(
-        self, transaction: Transaction, keyed: Iterable[KeyLookup], parameters: Mapping[str, Any]
-    ) -> list[tuple[Table, Row]] | None:
-        """Looked-up rows as a transaction sees them, if all are in memory."""
-        return find_rows(self.recent.seen_by, transaction, keyed, parameters)
-
-    def check_latest(self, transaction: Transaction, table: Table, row: Row) -> None:
-        """Raise SERIALIZATION if it is known already that a change of this row comes second."""
-        if self.recent.is_overtaken(table, row, transaction.snapshot.version):
-            raise conflict(table)
-
     def detached_statement(self, transaction: Transaction) -> Statement:
         """A statement that reads nothing of the store; close what is returned."""
         return Statement(self, self.store.acquire(), self.state, transaction)
@@ -193,8 +165,9 @@ class Journal:
         with self.commit_lock, self._publish_lock:
             if self.store.is_broken():
                 self.store.reopen()
-                self.recent.clear()
-                self.state, _ = self._load(self.warehouse.new_id)
+                state, _ = self._load(self.warehouse.new_id)
+                self.in_memory.clear(state.version)
+                self.state = state
 
     def new_segment_id(self) -> str:
         """A name for a new segment's folder."""
@@ -231,10 +204,7 @@ class Journal:
         try:
             with self._publish_lock:
                 session.commit()
-                if state.catalog is self.state.catalog:
-                    self.recent.take(state.version, written, state.catalog)
-                else:
-                    self.recent.clear()
+                self.in_memory.take(self.state, state, written)
                 self.state = state
                 self.clock.settle(state.version)
         except PalimpsestError:
@@ -291,9 +261,7 @@ class Journal:
             section.drop_head(session, table_id, head)
         with self._publish_lock:
             session.commit()
-            for table_id, state in states.items():
-                if not only_moved(committed.tables[table_id].manifest, state.manifest):
-                    self.recent.forget(table_id)
+            self.in_memory.follow(committed, states)
             self.state = committed.with_tables(states, fenced)
         return states
 
