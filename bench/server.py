@@ -1,7 +1,7 @@
 """What do the protocols cost: many rows, rows by key, connections, idle ones?
 
-Rows go to psycopg, over Flight and to PyHive. Peers are PostgreSQL with the same rows. Aims in
-milliseconds are shown beside what was measured.
+Rows go to psycopg, over Flight, to PyHive and to Hive's JDBC driver. Peers are PostgreSQL and
+Spark's Thrift Server with the same rows. Aims are shown beside what was measured.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import psycopg
 from pyhive import hive
 
 import gateway
+from bench.hive_jdbc import measure_hive_jdbc
 from bench.measure import OURS, Promise, Report
 from bench.options import Options, read_options
 from tests.support.postgres import running
@@ -61,6 +62,10 @@ def measure(options: Options) -> Report:
                 _measure_flight(report, flight_url, rows, options.repeats)
                 _measure_points(report, ours)
                 _measure_hive(report, hive_url, rows)
+                if options.peers and shutil.which("java") is not None:
+                    made = _made(rows, "range({0}) AS r(i)").replace(" precision", "")
+                    args = (hive_url, server.pid, folder, made, min(options.repeats, 5))
+                    measure_hive_jdbc(report, *args)
                 _measure_idle(report, ours, dsn, server)
     for case, aim in _AIMS_MS.items():
         report.facts[f"{case}: aim, ms"] = aim
