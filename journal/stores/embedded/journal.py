@@ -83,7 +83,8 @@ class Journal:
         self._jobs: dict[int, threading.Lock] = {}
         self.exclusive = NamedLocks().trying
         self.staged: set[str] = set()
-        self.pins, self.removals, self.in_memory = Pins(), Removals(), RowsAtHand(self)
+        self.pins, self.removals = Pins(), Removals()
+        self.in_memory = RowsAtHand(root, self.checker.check_files, self._detached)
         self.positions = PositionKeeper(self)
         self.filters = KeyFilters()
         try:
@@ -156,7 +157,7 @@ class Journal:
             self.store.release(session)
             raise
 
-    def detached_statement(self, transaction: Transaction) -> Statement:
+    def _detached(self, transaction: Transaction) -> Statement:
         """A statement that reads nothing of the store; close what is returned."""
         return Statement(self, self.store.acquire(), self.state, transaction)
 

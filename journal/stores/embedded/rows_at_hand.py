@@ -9,8 +9,9 @@ the key is not. So it is kept since when each head takes rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
 from weakref import ref
 
 from journal.model.plan import KeyLookup
@@ -18,27 +19,30 @@ from journal.model.schema import Table
 from journal.model.segment import Manifest
 from journal.model.version import Version
 from journal.sql.relations_flat import is_flat
-from journal.stores.embedded.sealed_rows import SealedRows
+from journal.stores.embedded.sealed_rows import Check, SealedRows
 from journal.transactions.conflicts import conflict
 from journal.transactions.plain_rows import Key, Row
+from journal.transactions.protocol import OpenStatement
 from journal.transactions.row_cache import RowCache, Written, find_rows, only_moved
 from journal.transactions.state import JournalState, TableState
 from journal.transactions.transaction import Transaction
 
-if TYPE_CHECKING:
-    from journal.stores.embedded.journal import Journal
-    from journal.stores.embedded.statement import Statement
+Detached = Callable[[Transaction], OpenStatement]
 
 
 class RowsAtHand:
-    """Rows by key of one warehouse; what changes them is told inside commit sections."""
+    """Rows by key of one warehouse; what changes them is told inside commit sections.
+
+    ``check`` raises for a file that is missing or was altered; ``detached`` makes a statement that
+    reads nothing of the store.
+    """
 
     is_complete = False
 
-    def __init__(self, journal: Journal) -> None:
-        self._journal = journal
+    def __init__(self, root: Path, check: Check, detached: Detached) -> None:
+        self._detached = detached
         self.recent = RowCache()
-        self.sealed = SealedRows(journal.root, journal.checker.check_files)
+        self.sealed = SealedRows(root, check)
         self._heads: dict[int, dict[int, Version]] = {}
         """By table and generation of a head: after which version its rows were written."""
         self._found: tuple[ref[Transaction], Table, Key, Row] | None = None
@@ -73,9 +77,9 @@ class RowsAtHand:
         if self.recent.is_overtaken(table, row, transaction.snapshot.version):
             raise conflict(table)
 
-    def detached_statement(self, transaction: Transaction) -> Statement:
+    def detached_statement(self, transaction: Transaction) -> OpenStatement:
         """A statement that reads nothing of the store; close what is returned."""
-        return self._journal.detached_statement(transaction)
+        return self._detached(transaction)
 
     def clear(self, version: Version) -> None:
         """Know nothing any more of what was written up to a version."""
