@@ -15,6 +15,8 @@ from psycopg.pq import TransactionStatus
 from tests.support.control import Control, parse_control
 from tests.support.outcome import Count, Done, Failure, Outcome, Rows
 
+UNREADABLE = "XX000"
+"""The state of what the server did and the driver cannot read, such as a date before year 1."""
 _COUNTED = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE"})
 
 
@@ -34,6 +36,24 @@ class PlainSession:
         control = parse_control(sql)
         outcome = None if control is None else self._stricter(control)
         return outcome or self._executed(sql)
+
+    def copy_in(self, sql: str, rows: str) -> Outcome:
+        """Run a COPY FROM STDIN with the rows that it reads."""
+        try:
+            with self._connection.cursor() as cursor, cursor.copy(sql.encode()) as copy:
+                copy.write(rows)
+        except psycopg.Error as error:
+            return Failure(error.sqlstate or "XX000", str(error))
+        return Done()
+
+    def copy_out(self, sql: str) -> Outcome:
+        """Run a COPY TO STDOUT; its text is the one value of the one row."""
+        try:
+            with self._connection.cursor() as cursor, cursor.copy(sql.encode()) as copy:
+                text = b"".join(bytes(piece) for piece in copy).decode()
+        except psycopg.Error as error:
+            return Failure(error.sqlstate or "XX000", str(error))
+        return Rows(("copy",), ((text,),))
 
     def refuse(self) -> None:
         """Fail the open transaction, if there is one."""
@@ -62,11 +82,11 @@ class PlainSession:
     def _executed(self, sql: str) -> Outcome:
         try:
             done = self._connection.execute(sql.encode())
+            rows = () if done.description is None else tuple(done.fetchall())
         except psycopg.Error as error:
-            return Failure(error.sqlstate or "XX000", str(error))
+            return Failure(error.sqlstate or UNREADABLE, str(error))
         if done.description is not None:
-            columns = tuple(column.name for column in done.description)
-            return Rows(columns, tuple(done.fetchall()))
+            return Rows(tuple(column.name for column in done.description), rows)
         if (done.statusmessage or "").split(" ")[0] in _COUNTED:
             return Count(done.rowcount)
         return Done()

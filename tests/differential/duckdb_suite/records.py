@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from tests.differential.suites.differences import Unsuitable
+
 EXTENSIONS = frozenset({"core_functions", "parquet", "json", "icu", "skip_reload", "64bit"})
 """What `require` may ask for; the first four are in the wheel of DuckDB."""
 HARMLESS = frozenset({"vector_size", "block_size", "noforcestorage", "no_alternative_verify"})
@@ -22,10 +24,6 @@ _FOREACH = {
     "<compression>": "uncompressed rle bitpacking dictionary fsst alp",
 }
 _IGNORED = frozenset({"hash-threshold", "tags", "sleep", "set", "unskip", "test-env", "template"})
-
-
-class Unsuitable(Exception):
-    """A file that cannot be run; its text says why."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Compares the gateway with a plain PostgreSQL over scripts of psql."""

@@ -1,0 +1,137 @@
+"""Runs one script on a plain PostgreSQL and on the gateway; says what differs.
+
+A statement that fails on both, on PostgreSQL because a thing that it names is missing there, does
+not count. Both fail otherwise: alike. Rows are compared in order where the query orders them.
+"""
+
+import re
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import gateway
+from gateway.dbapi.connection import Connection
+from tests.differential.postgres_suite.scripts import ScriptStatement, read_script
+from tests.differential.suites.differences import FileTally, without_quotes
+from tests.support.gateway_engine import GatewaySession
+from tests.support.outcome import (
+    Count,
+    Done,
+    Failure,
+    Outcome,
+    Rows,
+    comparable,
+    describe,
+    difference,
+)
+from tests.support.postgres_oracle import UNREADABLE, PlainSession
+
+INTERNAL = {
+    "EXPLAIN": r"^\s*EXPLAIN\b",
+    "functions and triggers": r"^\s*(CREATE|DROP|ALTER)\s+(OR\s+REPLACE\s+)?(CONSTRAINT\s+)?"
+    r"(FUNCTION|PROCEDURE|ROUTINE|TRIGGER|EVENT|AGGREGATE)\b|^\s*(DO|CALL)\b|"
+    r"\b(ENABLE|DISABLE)\s+(REPLICA\s+|ALWAYS\s+)?TRIGGER\b",
+    "rules": r"^\s*(CREATE|DROP|ALTER)\s+(OR\s+REPLACE\s+)?RULE\b|\b(ENABLE|DISABLE)\s+RULE\b",
+    "operators, casts, access methods": r"^\s*(CREATE|DROP|ALTER)\s+(DEFAULT\s+)?(OPERATOR|CAST|"
+    r"ACCESS|COLLATION|CONVERSION|LANGUAGE|TEXT|TRANSFORM|STATISTICS|FOREIGN|SERVER|EXTENSION|"
+    r"PUBLICATION|SUBSCRIPTION|TABLESPACE|DATABASE|LARGE)\b",
+    "inheritance and partitions": r"\bINHERITS?\s*\(|\bPARTITION\s+(BY|OF)\b|\bPARTITION\s+\w+\s+"
+    r"FOR\b|(ATTACH|DETACH)\s+PARTITION|^\s*(SELECT|UPDATE|DELETE).*\bONLY\b|\b(NO\s+)?INHERIT\b",
+    "system columns": r"\b(tableoid|ctid|xmin|xmax|cmin|cmax)\b",
+    "the server's own catalog": r"\bpg_\w+|::\s*reg\w+|\binformation_schema\b|\bobj_description\b",
+    "cursors": r"^\s*(DECLARE|FETCH|MOVE|CLOSE)\b|\bCURRENT\s+OF\b",
+    "storage": r"^\s*(CLUSTER|REINDEX|VACUUM|ANALYZE|LOCK|NOTIFY|LISTEN|UNLISTEN|SECURITY)\b|"
+    r"\bUNLOGGED\b|\bSET\s+(STATISTICS|STORAGE|COMPRESSION|LOGGED|UNLOGGED|TABLESPACE)\b|"
+    r"\bfillfactor\b|\bautovacuum\w*|\bSET\s+\(\s*n_distinct",
+    "settings of the server": r"^\s*(SET|RESET|SHOW)\b(?!\s+CONSTRAINTS)|\bcurrent_setting\(",
+    "two phases": r"^\s*PREPARE\s+TRANSACTION\b|\b(COMMIT|ROLLBACK)\s+PREPARED\b",
+    "roles": r"\bROLE\b|^\s*(GRANT|REVOKE)\b|^\s*(CREATE|DROP|ALTER)\s+(USER|GROUP)\b|"
+    r"\bSESSION\s+AUTHORIZATION\b|\bOWNER\s+TO\b|\bROW\s+LEVEL\s+SECURITY\b",
+    "types that PostgreSQL alone has": r"\b(box|point|polygon|circle|path|lseg|inet|cidr|macaddr|"
+    r"tsvector|tsquery|hstore|xml|\w*range|money|bit|varbit|jsonpath|oid|name|line|xid|txid\w*)\b"
+    r"(?!\s*=)",
+    "indexes of other kinds": r"\bUSING\s+(gist|gin|brin|spgist|hash)\b|_ops\b|\bEXCLUDE\b",
+    "whole rows and composites": r"\bROW\s*\(|\)\.\*|\)\.\w+|^\s*CREATE\s+TYPE\s+\w+\s+AS\s*\(|"
+    r"\bOF\s+\w+type\b",
+}
+"""What is PostgreSQL's own machinery, by the text of a statement."""
+
+_TO_STDOUT = re.compile(r"^\s*copy\b.*\bto\s+stdout\b", re.I | re.S)
+_MISSING = frozenset({"42P01", "42883", "42704", "3F000", "26000", "0A000", "42P02", "58P01"})
+
+
+def compare_script(path: str, conninfo: str, url: str | None) -> dict[str, object]:
+    """How many statements were run, and the differences, as values of JSON."""
+    tally = FileTally(path, INTERNAL)
+    text = Path(path).read_text(encoding="utf-8", errors="replace")
+    with tempfile.TemporaryDirectory() as folder:
+        where = url or f"palimpsest:///{folder}/warehouse"
+        with (
+            closing(PlainSession(conninfo)) as plain,
+            closing(gateway.connect(where, dialect="postgres", autocommit=True)) as ours,
+        ):
+            for statement in read_script(text):
+                _compare(statement, plain, ours, tally)
+    return tally.values()
+
+
+def _compare(
+    statement: ScriptStatement, plain: PlainSession, ours: Connection, tally: FileTally
+) -> None:
+    expected = _plain_outcome(plain, statement)
+    got = _our_outcome(ours, statement)
+    both = isinstance(expected, Failure) and isinstance(got, Failure)
+    if isinstance(expected, Failure) and (
+        expected.sqlstate == UNREADABLE or (both and expected.sqlstate in _MISSING)
+    ):
+        return
+    why = cause = None
+    if isinstance(got, Failure) and (got.sqlstate == "RAW" or not both):
+        why, cause = got.message, without_quotes(got.message)
+    elif isinstance(expected, Failure) and not both:
+        why, cause = (
+            f"accepted\n{expected.message}",
+            f"accepted: {without_quotes(expected.message)}",
+        )
+    elif not both and not isinstance(got, Failure):
+        found = _result_difference(statement.text, expected, got)
+        if found is not None:
+            cause = re.sub(r"\d+|\[.*", "..", found)
+            why = f"{found}\n{describe(expected)[:250]}\n--\n{describe(got)[:250]}"
+    tally.add(statement.line, statement.text, why, cause or "")
+
+
+def _result_difference(sql: str, expected: Outcome, got: Outcome) -> str | None:
+    expected, got = comparable(expected), comparable(got)
+    if isinstance(expected, Done) or (isinstance(expected, Count) and isinstance(got, Done)):
+        return None
+    if isinstance(expected, Rows) and isinstance(got, Rows):
+        if len(expected.columns) != len(got.columns):
+            return f"columns {list(expected.columns)} != {list(got.columns)}"
+        expected, got = Rows((), expected.rows), Rows((), got.rows)
+    ordered = re.search(r"\border\s+by\b", sql, re.I) is not None
+    return difference(expected, got, ordered=ordered)
+
+
+def _plain_outcome(plain: PlainSession, statement: ScriptStatement) -> Outcome:
+    if _TO_STDOUT.match(statement.text):
+        return plain.copy_out(statement.text)
+    if statement.rows is None:
+        return plain.run(statement.text)
+    return plain.copy_in(statement.text, statement.rows)
+
+
+def _our_outcome(ours: Connection, statement: ScriptStatement) -> Outcome:
+    try:
+        if _TO_STDOUT.match(statement.text):
+            with ours.cursor() as cursor, cursor.copy(statement.text) as copy:
+                return Rows(("copy",), ((b"".join(map(bytes, copy)).decode(),),))
+        if statement.rows is None:
+            return GatewaySession(ours).run(statement.text)
+        with ours.cursor() as cursor, cursor.copy(statement.text) as copy:
+            copy.write(statement.rows)
+    except gateway.Error as error:
+        return Failure(error.sqlstate, str(error))
+    except Exception as error:  # noqa: BLE001 - what gets out raw is what we look for
+        return Failure("RAW", f"RAW {type(error).__name__}: {error}")
+    return Done()
