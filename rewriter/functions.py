@@ -19,6 +19,13 @@ TABLE_FUNCTIONS = (
     "read_csv_auto",
     "read_parquet",
     "parquet_scan",
+    "parquet_schema",
+    "parquet_metadata",
+    "parquet_file_metadata",
+    "parquet_kv_metadata",
+    "parquet_full_metadata",
+    "parquet_bloom_probe",
+    "sniff_csv",
     "read_json",
     "read_json_auto",
     "read_ndjson",
@@ -28,10 +35,16 @@ TABLE_FUNCTIONS = (
     "repeat_row",
     "json_each",
     "json_tree",
+    "histogram",
+    "histogram_values",
+    "pg_timezone_names",
+    "icu_calendar_names",
+    "test_all_types",
+    "test_vector_types",
 )
 FILE_FUNCTIONS = frozenset(
     name.replace("_", "") for name in TABLE_FUNCTIONS if name.startswith(("read_", "parquet_"))
-) | {"glob"}
+) | {"glob", "sniffcsv"}
 """Functions whose first argument names files, in lower case and without underscores."""
 _KNOWN = frozenset(name.replace("_", "") for name in TABLE_FUNCTIONS)
 CATALOG_FUNCTIONS = {

@@ -111,7 +111,7 @@ def check_database(node: exp.Expr, catalog: CatalogSnapshot) -> None:
         raise PalimpsestError(
             Code.UNKNOWN_TABLE,
             f"there is no database {node.catalog}",
-            advice=f"leave it out: every schema is in {catalog.database}",
+            advice=f"leave it out: every schema is in {catalog.database}, and none in another one",
             position=position_of(node),
         )
 

@@ -47,7 +47,8 @@ _PLACE = "text database_name; bigint database_oid; text schema_name; bigint sche
 
 
 def _place(seen: SystemViewSource, name: TableName) -> Row:
-    return (seen.catalog.database, None, name.schema, None)
+    own = seen.catalog.is_own(name)
+    return ("temp" if own else seen.catalog.database, None, name.schema, None)
 
 
 def _tables(seen: SystemViewSource) -> Iterator[Row]:

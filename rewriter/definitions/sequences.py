@@ -37,6 +37,9 @@ def whole_call(call: exp.Anonymous) -> exp.Expr:
     """A call with the schema before it, as in ``pg_catalog.nextval('s')``."""
     return call.parent if isinstance(call.parent, exp.Dot) else call
 
+_ARGUMENTS = {"nextval": (1,), "currval": (1,), "setval": (2, 3)}
+"""How many arguments each takes."""
+
 
 def source_of(call: exp.Anonymous, context: RewriteContext) -> NumberSource:
     """Where the numbers of a call come from.
@@ -216,11 +219,20 @@ def _may_call(text: str) -> bool:
 
 
 def _name_in(call: exp.Anonymous) -> exp.Table:
+    name = function_name(call)
     given = call.expressions[0] if call.expressions else None
+    if name in _ARGUMENTS and len(call.expressions) not in _ARGUMENTS[name]:
+        raise PalimpsestError(
+            Code.UNKNOWN_FUNCTION,
+            f"{name} takes {' or '.join(map(str, _ARGUMENTS[name]))} arguments,"
+            f" not {len(call.expressions)}",
+            advice="write nextval('s'), currval('s'), setval('s', 5) or setval('s', 5, false)",
+            position=position_of(call),
+        )
     if isinstance(given, exp.Cast):
         given = given.this
     if not (isinstance(given, exp.Literal) and given.is_string):
-        raise _constant_error(function_name(call), call)
+        raise _constant_error(name, call)
     return exp.to_table(given.name, dialect="duckdb")
 
 

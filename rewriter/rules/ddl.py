@@ -22,12 +22,18 @@ from rewriter.definitions.foreign_keys import check_unreferenced
 from rewriter.definitions.new_relations import check_schema_name, ddl_plan, kind_of_relation
 from rewriter.definitions.sequences import owned_by
 from rewriter.definitions.type_changes import without_types
-from rewriter.name_resolution import check_database, position_of, table_name, unknown_table
+from rewriter.name_resolution import (
+    check_database,
+    is_database,
+    position_of,
+    table_name,
+    unknown_table,
+)
 
 
 def rewrite_create_schema(ast: exp.Create, context: RewriteContext) -> StatementPlan:
     """CREATE SCHEMA."""
-    check_database(ast.this, context.catalog)
+    _check_outermost(ast.this, context)
     name = ast.this.db or ast.this.name
     properties = ast.args.get("properties")
     if properties is not None and properties.expressions:
@@ -51,6 +57,20 @@ def rewrite_create_schema(ast: exp.Create, context: RewriteContext) -> Statement
         )
     check_schema_name(name, ast.this)
     return ddl_plan([Change(PutSchema(name))], "CREATE SCHEMA")
+
+
+def _check_outermost(node: exp.Expr, context: RewriteContext) -> None:
+    """Raise NOT_SUPPORTED for a schema that would lie in another one."""
+    outer = node.args.get("catalog")
+    inner = node.args.get("db")
+    if outer is not None and inner is not None and not is_database(outer.name, context.catalog):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"a schema inside of a schema is not supported: {outer.name}.{inner.name}",
+            advice=f"give it a name of its own, such as {outer.name}_{inner.name}",
+            position=position_of(node),
+        )
+    check_database(node, context.catalog)
 
 
 def rewrite_drop_table(ast: exp.Drop, context: RewriteContext) -> StatementPlan:

@@ -4,6 +4,7 @@ SHOW [FULL] TABLES | VIEWS [FROM|IN schema]     SHOW ALL TABLES | DESCRIBE
 SHOW COLUMNS FROM|IN t     SHOW CREATE TABLE|VIEW t     SHOW SCHEMAS | DATABASES
 SHOW INDEXES [FROM|IN t]
 SHOW POLICIES     SHOW POLICY [FOR] t     DESCRIBE POLICY t     SHOW TBLPROPERTIES t
+SHOW query     which describes it, as DuckDB's does
 EXPLAIN [PLAN FOR | ANALYZE | (ANALYZE, ..)] statement
 """
 
@@ -15,7 +16,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from journal.model.errors import Code, PalimpsestError, Position
-from rewriter.statement import Show, ShowSetting
+from rewriter.statement import Show, ShowSetting, SqlStatement
 
 Parse = Callable[..., exp.Expr]
 _FROM = frozenset({"FROM", "IN"})
@@ -28,7 +29,7 @@ _SPELLED_OUT = {
 """Settings that SHOW names in several words."""
 
 
-def show(tokens: list[Token], parse: Parse) -> Show | ShowSetting:
+def show(tokens: list[Token], parse: Parse) -> Show | ShowSetting | SqlStatement:
     """The parsed SHOW; any other word is the name of a setting."""
     words = [t.text.upper() for t in tokens]
     rest, named = words[1:], tokens[1:]
@@ -66,6 +67,8 @@ def show(tokens: list[Token], parse: Parse) -> Show | ShowSetting:
                 advice="query information_schema or the system schema, with WHERE as you like",
                 position=_position(tokens[0]),
             )
+        case ["SELECT" | "WITH" | "FROM" | "VALUES", _, *_]:
+            return SqlStatement(exp.Describe(this=parse(named)))
         case _:
             spelled = _SPELLED_OUT.get(" ".join(words[1:]))
             return ShowSetting(spelled or "".join(t.text for t in tokens[1:]))

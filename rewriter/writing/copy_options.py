@@ -40,6 +40,20 @@ _PARQUET_WRITTEN = {
     "row_group_size": "row_group_size",
     "row_group_size_bytes": "row_group_size_bytes",
     "parquet_version": "parquet_version",
+    **{
+        name: name
+        for name in (
+            "data_page_size_limit",
+            "dictionary_compression_ratio_threshold",
+            "dictionary_size_limit",
+            "field_ids",
+            "kv_metadata",
+            "row_groups_per_file",
+            "string_dictionary_page_size_limit",
+            "timestamp_is_adjusted_to_utc",
+            "write_bloom_filter",
+        )
+    },
 }
 _JSON_WRITTEN = {"array": "array", "compression": "compression", **_DATES}
 _FOLDERS = {
@@ -51,6 +65,8 @@ _FOLDERS = {
     "overwrite": "overwrite",
     "overwrite_or_ignore": "overwrite_or_ignore",
     "append": "append",
+    "order_by": "order_by",
+    "write_empty_file": "write_empty_file",
 }
 OF_REJECTS = frozenset({"on_error", "ignore_errors", "log_verbosity", "reject_limit", "rejects"})
 """Options about rows that no column takes."""
@@ -178,12 +194,16 @@ def _constant(name: str, value: exp.Expr, ast: exp.Copy) -> exp.Expr:
     if isinstance(value, exp.Literal | exp.Boolean | exp.Star):
         return value.copy()
     if isinstance(value, exp.Var | exp.Column | exp.Identifier):
-        listed = name in {"partition_by", "force_quote"}
+        listed = name in {"partition_by", "force_quote", "order_by"}
         return _columns([value]) if listed else exp.Literal.string(value.name)
     if isinstance(value, exp.Tuple | exp.Paren):
         items = value.expressions or [value.this]
-        if all(isinstance(i, exp.Column | exp.Identifier) for i in items):
+        if name == "order_by":
+            items = [_ordered(item) for item in items]
+        if all(isinstance(i, exp.Column | exp.Identifier | exp.Ordered) for i in items):
             return _columns(items)
+    if isinstance(value, exp.Struct | exp.Cast | exp.Neg) and _is_constant(value):
+        return value.copy()
     raise _option_error(
         f"the COPY option {name.upper()} takes a constant",
         "give a literal, or names of columns in parentheses",
@@ -191,10 +211,31 @@ def _constant(name: str, value: exp.Expr, ast: exp.Copy) -> exp.Expr:
     )
 
 
-def _columns(nodes: list[exp.Expr]) -> exp.Expr:
-    return exp.Tuple(
-        expressions=[exp.column(exp.to_identifier(n.name, quoted=True)) for n in nodes]
+def _is_constant(value: exp.Expr) -> bool:
+    """True for literals, also inside of structs, whose fields may have names without quotes."""
+    named = {id(pair.this) for pair in value.find_all(exp.PropertyEQ)}
+    parts = (exp.Literal, exp.Boolean, exp.Struct, exp.PropertyEQ, exp.Cast, exp.DataType, exp.Neg)
+    return all(
+        isinstance(node, parts) or id(node) in named or id(node.parent) in named
+        for node in value.walk()
     )
+
+
+def _ordered(item: exp.Expr) -> exp.Expr:
+    """A column with its direction, which the parser takes for a name that it is given."""
+    if isinstance(item, exp.Alias) and item.alias.upper() in {"ASC", "DESC"}:
+        return exp.Ordered(this=item.this, desc=item.alias.upper() == "DESC")
+    return item
+
+
+def _columns(nodes: list[exp.Expr]) -> exp.Expr:
+    """Names of columns in parentheses, with their directions where they have one."""
+    columns: list[exp.Expr] = []
+    for node in nodes:
+        column = exp.column(exp.to_identifier(node.name, quoted=True))
+        desc = node.args.get("desc") if isinstance(node, exp.Ordered) else None
+        columns.append(column if desc is None else exp.Ordered(this=column, desc=desc))
+    return exp.Tuple(expressions=columns)
 
 
 def _option_error(message: str, advice: str, node: exp.Expr) -> PalimpsestError:

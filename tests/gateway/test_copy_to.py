@@ -85,6 +85,22 @@ def test_the_past_and_parameters(cursor: Any, tmp_path: Path) -> None:
         cursor.execute(f"COPY t TO '{path}'")
 
 
+def test_options_of_parquet_and_what_tells_of_files(cursor: Any, tmp_path: Path) -> None:
+    path, text = tmp_path / "rows.parquet", tmp_path / "rows.csv"
+    options = "ORDER_BY (id DESC), FIELD_IDS {id: 7}, KV_METADATA {by: 'me'}, WRITE_BLOOM_FILTER"
+    cursor.execute(f"COPY (SELECT id FROM t) TO '{path}' ({options} false, ROW_GROUP_SIZE 2048)")
+    assert cursor.rowcount == 4
+    cursor.execute(f"SELECT field_id FROM parquet_schema('{path}') WHERE name = 'id'")
+    assert cursor.fetchall() == [(7,)]
+    cursor.execute(f"SELECT key, value FROM parquet_kv_metadata('{path}')")
+    assert cursor.fetchall() == [(b"by", b"me")]
+    cursor.execute(f"SELECT id FROM '{path}' LIMIT 1")
+    assert cursor.fetchall() == [(4,)]
+    cursor.execute(f"COPY (SELECT id FROM t) TO '{text}' (HEADER)")
+    cursor.execute(f"SELECT Delimiter, HasHeader FROM sniff_csv('{text}')")
+    assert cursor.fetchall() == [(",", True)]
+
+
 def test_own_rows_and_read_only_transactions(cursor: Any, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     cursor.execute("BEGIN")
@@ -129,6 +145,7 @@ def test_the_spellings_of_postgresql(tmp_path: Path) -> None:
         ("COPY t TO '{w}.parquet' (HEADER)", "0A000", "HEADER"),
         ("COPY t TO '{w}.csv' (HEADER, HEADER false)", "0A000", "twice"),
         ("COPY t TO '{w}.csv' (NULL (SELECT 1))", "0A000", "constant"),
+        ("COPY t TO '{w}.parquet' (KV_METADATA {{a: random()}})", "0A000", "constant"),
         ("COPY nope TO '{w}.csv'", "42P01", "nope"),
         ("COPY t (nope) TO '{w}.csv'", "42703", "nope"),
         ("COPY (WITH d AS (DELETE FROM t RETURNING *) SELECT * FROM d) TO '{w}.csv'", "0A000", ""),
