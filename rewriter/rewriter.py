@@ -27,6 +27,7 @@ from rewriter.name_resolution import position_of
 from rewriter.point_plans import point_insert, point_plan
 from rewriter.query_settings import apply_settings
 from rewriter.reading.enum_values import type_enum_values
+from rewriter.reading.user_words import read_user_words
 from rewriter.rules import (
     alter,
     comment,
@@ -237,7 +238,7 @@ def rewrite(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     ``ast`` is used up: rules may take it apart.
     """
     expand_macros(ast, context)
-    check_allowed(ast, context.limits)
+    read_user_words(check_allowed(ast, context.limits), context)
     apply_settings(ast, context.query_settings)
     name_owned(ast, context)
     kind = str(ast.args.get("kind") or "").upper() if isinstance(ast, _WITH_KIND) else ""

@@ -64,8 +64,8 @@ _OF_QUERIES = (exp.Exists, exp.Array)
 _TARGET = frozenset({"this", "db", "catalog", "alias", "joins"})
 
 
-def check_allowed(statement: exp.Expr, limits: Limits) -> None:
-    """Raise TOO_MANY_ITEMS or NOT_SUPPORTED for any node that no rule takes."""
+def check_allowed(statement: exp.Expr, limits: Limits) -> Nodes:
+    """The nodes of a statement; raises TOO_MANY_ITEMS or NOT_SUPPORTED for any no rule takes."""
     nodes = Nodes.of(statement)
     _check_lengths(nodes, limits)
     for kind in nodes.by_type.keys() & _CLAUSES.keys():
@@ -86,6 +86,7 @@ def check_allowed(statement: exp.Expr, limits: Limits) -> None:
                 position=position_of(cast),
             )
     _check_ctes(nodes, statement.args.get("with_"))
+    return nodes
 
 
 def _check_clauses(node: exp.Expr, known: frozenset[str]) -> None:

@@ -37,6 +37,7 @@ def whole_call(call: exp.Anonymous) -> exp.Expr:
     """A call with the schema before it, as in ``pg_catalog.nextval('s')``."""
     return call.parent if isinstance(call.parent, exp.Dot) else call
 
+
 _ARGUMENTS = {"nextval": (1,), "currval": (1,), "setval": (2, 3)}
 """How many arguments each takes."""
 

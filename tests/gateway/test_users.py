@@ -50,6 +50,38 @@ def test_stored_expressions_ask_who_runs_them(tmp_path: Path) -> None:
         assert login.execute("SELECT current_user").fetchone() == (getpass.getuser(),)
 
 
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "mysql", "spark"])
+def test_bare_words_name_the_user(tmp_path: Path, dialect: str) -> None:
+    url = f"palimpsest:///{tmp_path}/w"
+    with gateway.connect(url, autocommit=True, user="ann", dialect=dialect) as ann:
+        ann.execute("CREATE TABLE t (i INTEGER PRIMARY KEY, who VARCHAR(9) DEFAULT user)")
+        ann.execute("INSERT INTO t (i) VALUES (1)")
+        ann.execute("INSERT INTO t VALUES (2, user)")
+        ann.execute("UPDATE t SET who = user WHERE who = user")
+        cursor = ann.execute("SELECT user, current_role, user() FROM t WHERE who = session_user")
+        assert [column[0] for column in cursor.description or ()] == [
+            *("user", "current_role", "user")
+        ]
+        assert cursor.fetchall() == [("ann", "ann", "ann")] * 2
+        ann.execute("CREATE VIEW mine AS SELECT user AS me")
+        assert ann.execute("SELECT me FROM mine").fetchall() == [("ann",)]
+
+
+@pytest.mark.parametrize(("dialect", "found"), [("duckdb", "bob"), ("postgres", "ann")])
+def test_a_column_is_meant_where_the_word_is_not_reserved(
+    tmp_path: Path, dialect: str, found: str
+) -> None:
+    url = f"palimpsest:///{tmp_path}/w"
+    with gateway.connect(url, autocommit=True, user="ann", dialect=dialect) as ann:
+        ann.execute("CREATE TABLE t (i INTEGER PRIMARY KEY, user VARCHAR)")
+        ann.execute("INSERT INTO t VALUES (1, 'x')")
+        ann.execute("UPDATE t SET user = 'bob' WHERE i = 1")
+        assert ann.execute("SELECT user FROM t").fetchall() == [(found,)]
+        assert ann.execute('SELECT "user", t.user FROM t').fetchall() == [("bob", "bob")]
+        ann.execute("CREATE INDEX by_user ON t (user)")
+        ann.execute("SELECT who.user FROM (SELECT user FROM t) AS who")
+
+
 @pytest.mark.parametrize(
     ("sql", "advice"),
     [

@@ -1,0 +1,73 @@
+"""USER, CURRENT_ROLE and SESSION_USER as bare words, which the parser takes for columns.
+
+They name the user where no table of the statement has a column of that name, as in DuckDB; in the
+postgres dialect they always do, as they are reserved there. Pure.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.model.schema import Table, fold
+from journal.model.trees import Nodes
+from rewriter.context import RewriteContext
+from rewriter.name_resolution import is_cte, table_name
+
+_WORDS = {"user": exp.CurrentUser, "current_role": exp.CurrentUser, "session_user": exp.SessionUser}
+
+
+def read_user_words(nodes: Nodes, context: RewriteContext) -> None:
+    """Put the call that names the user in the place of each such word of a statement."""
+    for call in nodes.all(exp.CurrentRole):
+        _replace(call, exp.CurrentUser(), "current_role")
+    for call in nodes.all(exp.Anonymous):
+        if fold(call.name) == "user" and not call.expressions:
+            _replace(call, exp.CurrentUser(), "user")
+    words = [column for column in nodes.all(exp.Column) if _is_word(column)]
+    if not words:
+        return
+    is_reserved = context.dialect in {"postgres", "postgresql"} and not nodes.all(exp.Index)
+    columns = _own_columns(nodes) if is_reserved else _possible_columns(nodes, context)
+    for word in words:
+        if columns is not None and fold(word.name) not in columns:
+            _replace(word, _WORDS[fold(word.name)](), fold(word.name))
+
+
+def _is_word(column: exp.Column) -> bool:
+    name = column.this
+    if not isinstance(name, exp.Identifier) or name.args.get("quoted") or column.table:
+        return False
+    return fold(name.name) in _WORDS and not _is_assigned(column)
+
+
+def _is_assigned(column: exp.Column) -> bool:
+    pair = column.parent
+    assigns = isinstance(pair, exp.EQ) and isinstance(pair.parent, exp.Update | exp.OnConflict)
+    return assigns and pair.arg_key == "expressions" and column.arg_key == "this"
+
+
+def _own_columns(nodes: Nodes) -> set[str]:
+    """Names of columns that the statement makes."""
+    return {fold(made.name) for made in nodes.all(exp.ColumnDef)}
+
+
+def _replace(node: exp.Expr, call: exp.Expr, shown: str) -> None:
+    """A call that a query lists is named by the word."""
+    listed = isinstance(node.parent, exp.Select) and node.arg_key == "expressions"
+    node.replace(exp.alias_(call, exp.to_identifier(shown, quoted=True)) if listed else call)
+
+
+def _possible_columns(nodes: Nodes, context: RewriteContext) -> set[str] | None:
+    """Names of columns in a statement, its own and those of its tables; None if any may be."""
+    names = _own_columns(nodes) | {fold(alias.alias) for alias in nodes.all(exp.Alias)}
+    for alias in nodes.all(exp.TableAlias):
+        names |= {fold(column.name) for column in alias.columns}
+    for table in nodes.all(exp.Table):
+        if not isinstance(table.this, exp.Identifier):
+            return None
+        found = context.catalog.get(table_name(table, context))
+        if isinstance(found, Table):
+            names |= {fold(column.name) for column in found.columns}
+        elif not is_cte(table) and not isinstance(table.find_ancestor(exp.Create), exp.Create):
+            return None
+    return names
