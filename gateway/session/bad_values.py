@@ -8,13 +8,14 @@ from pathlib import Path
 
 from sqlglot import exp
 
-from gateway.session.copy_targets import target_columns, target_table
+from gateway.session.copy_targets import target_table
 from journal.local_engine.csv_errors import first_bad_value
 from journal.model.errors import Code, PalimpsestError
 from journal.model.places import local_path
 from journal.model.schema import CatalogSnapshot
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
+from rewriter.writing.copy_files import target_columns
 from rewriter.writing.copy_options import OF_REJECTS, READ, format_of, given_options, known_options
 
 STREAM_PREFIX = "palimpsest-copy-"

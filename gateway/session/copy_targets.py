@@ -1,4 +1,4 @@
-"""The table and the columns that a COPY .. FROM fills, as its session finds them. Pure."""
+"""The table that a COPY .. FROM fills, as its session finds it. Pure."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from journal.model.schema import CatalogSnapshot, Column, Table, TableName
-from rewriter.definitions.generated_values import writable_columns
+from journal.model.schema import CatalogSnapshot, Table, TableName
 
 
 def target_table(ast: exp.Copy, catalog: CatalogSnapshot, path: Sequence[str]) -> Table | None:
@@ -21,10 +20,3 @@ def target_table(ast: exp.Copy, catalog: CatalogSnapshot, path: Sequence[str]) -
         if found is not None:
             return found if isinstance(found, Table) else None
     return None
-
-
-def target_columns(ast: exp.Copy, table: Table) -> list[Column]:
-    """The columns that it names, or all that can be given values; unknown ones are left out."""
-    if not isinstance(ast.this, exp.Schema):
-        return writable_columns(table.columns)
-    return [c for c in (table.find(n.name) for n in ast.this.expressions) if c is not None]

@@ -17,7 +17,7 @@ from sqlglot import exp
 from gateway.config import Settings
 from gateway.session.bulk_loads import SKIP
 from gateway.session.cancellation import Cancellation
-from gateway.session.copy_targets import target_columns, target_table
+from gateway.session.copy_targets import target_table
 from gateway.session.diagnosis import file_error
 from gateway.session.outcome import StatementOutcome
 from journal.local_engine.file_session import file_session
@@ -32,7 +32,7 @@ from journal.transactions.protocol import OpenJournal
 from journal.transactions.transaction import Transaction
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
-from rewriter.writing.copy_files import file_rows, skips_suppressed
+from rewriter.writing.copy_files import file_rows, skips_suppressed, target_columns
 from rewriter.writing.copy_options import given_options
 
 BATCH_ROWS = 50_000
@@ -87,14 +87,14 @@ def load_copy(session: LoadSession, parsed: Parsed, bound: Mapping[str, Any]) ->
     assert isinstance(ast, exp.Copy)
     options = given_options(ast)
     skips = skips_suppressed(options, ast)
-    source = file_rows(ast, options)
     seen = visible_to(session.catalog, session.catalog.rights_of(session.settings.role))
     table = target_table(ast, seen, session.settings.search_path)
     if table is None:
         # What is wrong with it, the rewriter says best.
         return session.run_bound(parsed, bound)
-    rows = select_star(exp.Table(this=source))
-    return load_rows(session, parsed, ast.this, rows, target_columns(ast, table), bound, skips)
+    columns = target_columns(ast, table)
+    rows = select_star(exp.Table(this=file_rows(ast, options, columns)))
+    return load_rows(session, parsed, ast.this, rows, columns, bound, skips)
 
 
 def load_rows(

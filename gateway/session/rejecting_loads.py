@@ -16,7 +16,7 @@ from typing import Any
 from sqlglot import exp
 
 from gateway.session.bad_values import STREAM_PREFIX
-from gateway.session.copy_targets import target_columns, target_table
+from gateway.session.copy_targets import target_table
 from gateway.session.diagnosis import file_error
 from gateway.session.file_loads import LoadSession, load_rows
 from gateway.session.outcome import StatementOutcome
@@ -34,7 +34,7 @@ from journal.model.visibility import visible_to
 from journal.sql.sql import select_star
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
-from rewriter.writing.copy_files import file_of, skips_suppressed
+from rewriter.writing.copy_files import file_of, skips_suppressed, target_columns
 from rewriter.writing.copy_options import (
     OF_REJECTS,
     READ,

@@ -35,7 +35,9 @@ _REASONS = {
 _READ = (
     *exp.DataType.NUMERIC_TYPES,
     *exp.DataType.TEMPORAL_TYPES,
+    *exp.DataType.NESTED_TYPES,
     *(exp.DType.BOOLEAN, exp.DType.TIME, exp.DType.UUID, exp.DType.INTERVAL),
+    *(exp.DType.ENUM, exp.DType.JSON),
 )
 """Types that a value is read as; what is of another type is read as text, and fails later."""
 

@@ -13,10 +13,11 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Export, Query, Stage, StatementKind, StatementPlan
+from journal.model.schema import Table
 from rewriter.context import RewriteContext
-from rewriter.name_resolution import position_of
+from rewriter.name_resolution import position_of, table_name
 from rewriter.reading.read_rewriter import Reads
-from rewriter.writing.copy_files import file_of, file_rows, skips_suppressed
+from rewriter.writing.copy_files import file_of, file_rows, skips_suppressed, target_columns
 from rewriter.writing.copy_options import (
     WRITTEN,
     Options,
@@ -40,7 +41,10 @@ def rewrite_copy(ast: exp.Copy, context: RewriteContext) -> StatementPlan:
     if not isinstance(ast.this, exp.Table | exp.Schema):
         raise _refusal("COPY .. FROM fills a table", "write COPY t FROM 'file'", ast)
     skips = skips_suppressed(options, ast)
-    rows = exp.select("*").from_(exp.Table(this=file_rows(ast, options)))
+    node = ast.this.this if isinstance(ast.this, exp.Schema) else ast.this
+    table = context.catalog.get(table_name(node, context))
+    columns = target_columns(ast, table) if isinstance(table, Table) else []
+    rows = exp.select("*").from_(exp.Table(this=file_rows(ast, options, columns)))
     insert = exp.Insert(this=ast.this, expression=rows)
     plan = rewrite_parts(insert, context)
     if skips is None:

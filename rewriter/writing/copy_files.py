@@ -1,10 +1,17 @@
-"""The file of a COPY: which it is, and the call that reads it as its options say. Pure."""
+"""The file of a COPY: which it is, what it fills, and the call that reads it as its options say.
+
+Columns are filled by their places, but from JSON by their names, as in DuckDB. Pure.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Column, Table
+from rewriter.definitions.generated_values import writable_columns
 from rewriter.name_resolution import position_of
 from rewriter.writing.copy_options import READ, Options, format_of, known_options
 
@@ -26,8 +33,18 @@ def file_of(ast: exp.Copy) -> exp.Literal:
     raise _refusal("COPY needs one named file", "write COPY t FROM 'file' or COPY t TO 'file'", ast)
 
 
-def file_rows(ast: exp.Copy, options: Options) -> exp.Func:
-    """The call that reads the file of a COPY .. FROM; all values of a CSV file are texts."""
+def target_columns(ast: exp.Copy, table: Table) -> list[Column]:
+    """The columns that it names, or all that can be given values; unknown ones are left out."""
+    if not isinstance(ast.this, exp.Schema):
+        return writable_columns(table.columns)
+    return [c for c in (table.find(n.name) for n in ast.this.expressions) if c is not None]
+
+
+def file_rows(ast: exp.Copy, options: Options, columns: Sequence[Column]) -> exp.Func:
+    """The call that reads the file of a COPY .. FROM into ``columns``.
+
+    All values of a CSV file are texts, as are those of JSON but for nested ones.
+    """
     file = file_of(ast)
     form = format_of(file.name, options, ast)
     given = known_options(options, READ[form], form, ast)
@@ -37,7 +54,21 @@ def file_rows(ast: exp.Copy, options: Options) -> exp.Func:
         arguments.append(_named_argument("all_varchar", exp.true()))
         arguments.append(_named_argument("allow_quoted_nulls", exp.false()))
         arguments += [_named_argument(name, value) for name, value in given.items()]
+    if form == "json" and columns:
+        pairs = [
+            exp.PropertyEQ(
+                this=exp.Literal.string(c.name), expression=exp.Literal.string(_json_type(c))
+            )
+            for c in columns
+        ]
+        arguments.append(_named_argument("columns", exp.Struct(expressions=pairs)))
     return exp.Anonymous(this=_FUNCTIONS[form], expressions=arguments)
+
+
+def _json_type(column: Column) -> str:
+    """The type in which a value of JSON is read; the INSERT converts texts, as those of CSV."""
+    found = exp.DataType.build(column.type, dialect="duckdb", udt=True)
+    return column.type if found.is_type(*exp.DataType.NESTED_TYPES, exp.DType.JSON) else "VARCHAR"
 
 
 def skips_suppressed(options: Options, ast: exp.Copy) -> bool | None:

@@ -45,6 +45,31 @@ def test_parquet_file(tmp_path: Path) -> None:
     assert cursor.execute("SELECT sum(id), count(x) FROM t").fetchall() == [(3, 1)]
 
 
+def test_json_fills_columns_by_name_and_keeps_its_values(tmp_path: Path) -> None:
+    file = tmp_path / "rows.jsonl"
+    file.write_text(
+        '{"doc": {"a": 1}, "id": 1, "felt": "ok", "tags": [1, null], "late": true}\n'
+        '{"id": 2, "doc": {"b": [1.5, {"c": null}]}, "unknown": 1}\n{"id": 3, "doc": "x"}\n'
+    )
+    cursor = gateway.connect("palimpsest://", autocommit=True).cursor()
+    cursor.execute("CREATE TYPE mood AS ENUM ('sad', 'ok')")
+    cursor.execute(
+        "CREATE TABLE notes (id INTEGER PRIMARY KEY, felt mood, doc JSON, tags INTEGER[],"
+        " late BOOLEAN DEFAULT false)"
+    )
+    cursor.execute(f"COPY notes FROM '{file}'")
+    assert cursor.execute("SELECT * FROM notes ORDER BY id").fetchall() == [
+        (1, "ok", '{"a":1}', [1, None], True),
+        (2, None, '{"b":[1.5,{"c":null}]}', None, None),
+        (3, None, '"x"', None, None),
+    ]
+    cursor.execute("DELETE FROM notes")
+    cursor.execute(f"COPY notes (doc, id) FROM '{file}'")
+    assert cursor.execute("SELECT id, felt FROM notes ORDER BY id").fetchall() == [
+        *((1, None), (2, None), (3, None))
+    ]
+
+
 @pytest.mark.parametrize(
     ("sql", "state"),
     [

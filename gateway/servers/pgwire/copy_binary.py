@@ -24,7 +24,7 @@ from gateway.servers.pgwire.messages import BINARY
 from gateway.servers.pgwire.parameters import value_of
 from gateway.servers.pgwire.types import element_type, field_of
 from gateway.session.bad_values import STREAM_PREFIX
-from gateway.session.copy_targets import target_columns, target_table
+from gateway.session.copy_targets import target_table
 from gateway.session.outcome import StatementOutcome
 from gateway.session.session import Session
 from gateway.session.stream_copies import no_rows
@@ -32,6 +32,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.result_column import ResultColumn
 from journal.model.schema import Column
 from journal.model.visibility import visible_to
+from rewriter.writing.copy_files import target_columns
 from rewriter.writing.copy_options import given_options
 
 SIGNATURE = b"PGCOPY\n\xff\r\n\0"

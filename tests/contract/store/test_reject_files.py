@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import json
 import stat
 from dataclasses import replace
@@ -85,6 +86,25 @@ def test_rows_that_no_column_takes_are_left_out_and_kept(
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     listed = "SELECT path, rows, expires_at > made_at FROM system.reject_files"
     assert rows(people, listed) == [(str(path), 3, True)]
+
+
+@pytest.mark.parametrize(("ending", "header"), [(".csv", True), (".csv.gz", True), (".csv", False)])
+def test_enums_and_json_of_any_file(
+    store: Store, tmp_path: Path, ending: str, header: bool
+) -> None:
+    con, path = store.connect(), tmp_path / f"notes{ending}"
+    kind = "JSON" if Capability.ALL_TYPES in store.capabilities else "INTEGER"
+    text = "1,ok,1\n2,glad,2\n3,sad,{x\n4,,\n"
+    data = ("id,felt,doc\n" * header + text).encode()
+    path.write_bytes(gzip.compress(data) if ending.endswith(".gz") else data)
+    con.execute("CREATE TYPE mood AS ENUM ('sad', 'ok')")
+    con.execute(f"CREATE TABLE notes (id INTEGER PRIMARY KEY, felt mood, doc {kind})")
+    rejects = tmp_path / "wrong.csv"
+    options = "HEADER, " * header + f"ON_ERROR ignore, REJECTS '{rejects}'"
+    assert con.execute(f"COPY notes FROM '{path}' ({options})").rejected == 2
+    assert rows(con, "SELECT id, felt FROM notes ORDER BY id") == [(1, "ok"), (4, None)]
+    found = [(int(row[0]), *row[1:3]) for row in _read(rejects)]
+    assert found == [(2 + header, "felt", "glad"), (3 + header, "doc", "{x")]
 
 
 def test_a_load_that_fails_leaves_no_file(people: Connection, tmp_path: Path) -> None:
