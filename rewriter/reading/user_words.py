@@ -1,7 +1,7 @@
-"""USER, CURRENT_ROLE and SESSION_USER as bare words, which the parser takes for columns.
+"""USER, CURRENT_ROLE, CURRENT_SCHEMA as bare words, which the parser takes for columns.
 
-They name the user where no table of the statement has a column of that name, as in DuckDB; in the
-postgres dialect they always do, as they are reserved there. Pure.
+They tell of the session where no table of the statement has a column of that name, as in DuckDB; in
+the postgres dialect they always do, as they are reserved there. Pure.
 """
 
 from __future__ import annotations
@@ -13,7 +13,12 @@ from journal.model.trees import Nodes
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import is_cte, table_name
 
-_WORDS = {"user": exp.CurrentUser, "current_role": exp.CurrentUser, "session_user": exp.SessionUser}
+_WORDS = {
+    "user": exp.CurrentUser,
+    "current_role": exp.CurrentUser,
+    "session_user": exp.SessionUser,
+    "current_schema": exp.CurrentSchema,
+}
 
 
 def read_user_words(nodes: Nodes, context: RewriteContext) -> None:
