@@ -23,8 +23,8 @@ _WORDS = {
 
 def read_user_words(nodes: Nodes, context: RewriteContext) -> None:
     """Put the call that names the user in the place of each such word of a statement."""
-    for call in nodes.all(exp.CurrentRole):
-        _replace(call, exp.CurrentUser(), "current_role")
+    for role in nodes.all(exp.CurrentRole):
+        _replace(role, exp.CurrentUser(), "current_role")
     for call in nodes.all(exp.Anonymous):
         if fold(call.name) == "user" and not call.expressions:
             _replace(call, exp.CurrentUser(), "user")
@@ -47,8 +47,9 @@ def _is_word(column: exp.Column) -> bool:
 
 def _is_assigned(column: exp.Column) -> bool:
     pair = column.parent
-    assigns = isinstance(pair, exp.EQ) and isinstance(pair.parent, exp.Update | exp.OnConflict)
-    return assigns and pair.arg_key == "expressions" and column.arg_key == "this"
+    if not isinstance(pair, exp.EQ) or not isinstance(pair.parent, exp.Update | exp.OnConflict):
+        return False
+    return pair.arg_key == "expressions" and column.arg_key == "this"
 
 
 def _own_columns(nodes: Nodes) -> set[str]:
