@@ -14,6 +14,7 @@ from gateway.procedures.returned_rows import returned_rows_spec
 from gateway.session.operations import Advance, operation, single_operation
 from journal.erasure import audit, erasure_spec
 from journal.erasure import audit_check as checks
+from journal.erasure.audit_anchor import Anchor
 from journal.erasure.duplicates import check_duplicate
 from journal.erasure.erasure_spec import ErasureSpec, find_request
 from journal.erasure.requests import WAITING, ErasureRequest
@@ -176,9 +177,14 @@ def change_scope(
 
 
 @operation
-def audit_check(session: Session, _advance: Advance, head: str | None) -> checks.AuditCheck:
-    """Whether the audit log is whole, and contains a hash noted earlier."""
-    return checks.verify(erasure_of(session).journal, head)
+def audit_check(
+    session: Session,
+    _advance: Advance,
+    head: str | None,
+    anchors: Sequence[Anchor] = (),
+) -> checks.AuditCheck:
+    """Whether the audit log is whole, and contains a hash and entries noted earlier."""
+    return checks.verify(erasure_of(session).journal, head, anchors)
 
 
 @operation

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from journal.erasure import audit
+from journal.erasure.audit_anchor import Anchor, anchor_problems, newest_anchor
 from journal.erasure.audit_marks import (
     LISTS,
     has_marks,
@@ -23,6 +24,7 @@ from journal.erasure.login_chain import login_problems
 from journal.erasure.requests import ErasureRequest, State
 from journal.erasure.seam import ErasureJournal
 from journal.model.lazy_dataclass import dataclass
+from journal.model.version import to_datetime
 from journal.records import erasure_rows as rows_of
 from journal.records.erasure_rows import AuditRow
 from journal.records.login_rows import load_logins
@@ -30,17 +32,31 @@ from journal.records.login_rows import load_logins
 
 @dataclass(frozen=True, slots=True)
 class AuditCheck:
-    """What a check of the log found; ``head`` is the newest hash, to be kept elsewhere."""
+    """What a check of the log found; ``newest`` is to be kept elsewhere."""
 
-    entries: int
-    head: str
+    newest: Anchor
     problems: tuple[str, ...]
 
+    @property
+    def entries(self) -> int:
+        """How many entries the log has."""
+        return self.newest.entry
 
-def verify(journal: ErasureJournal, expected_head: str | None = None) -> AuditCheck:
+    @property
+    def head(self) -> str:
+        """The hash of the newest."""
+        return self.newest.hash
+
+
+def verify(
+    journal: ErasureJournal,
+    expected_head: str | None = None,
+    anchors: Sequence[Anchor] = (),
+) -> AuditCheck:
     """Follow the chain, and hold requests, lists and the login log against it.
 
-    ``expected_head`` is a hash noted earlier that must be part of it.
+    ``expected_head`` is a hash noted earlier that must be part of it, and so must each of the
+    ``anchors`` that are of this store.
     """
     with journal.reading_session() as session:
         rows = rows_of.load_audit(session)
@@ -53,20 +69,20 @@ def verify(journal: ErasureJournal, expected_head: str | None = None) -> AuditCh
         secret = journal.read_secret() if rows or has_marks(session) else ""
         marked = list(head_problems(session, secret, rows, journal.capabilities.folder))
         is_known = not secret or is_known_secret(session, secret)
+        now = to_datetime(journal.clock.now())
+        newest = newest_anchor(session, rows, audit.FIRST, now)
     if not is_known:
-        head = rows[-1].hash if rows else audit.FIRST
-        return AuditCheck(len(rows), head, ("the secret is not the one that made the entries",))
-    if not rows:
-        lost = () if expected_head in {None, audit.FIRST} else ("the log is empty",)
-        return AuditCheck(0, audit.FIRST, (*lost, *marked, *_unrecorded(rows, requests)))
+        return AuditCheck(newest, ("the secret is not the one that made the entries",))
     problems = list(_chain_problems(rows, secret))
-    if expected_head is not None and expected_head not in {r.hash for r in rows} | {audit.FIRST}:
+    if expected_head not in {r.hash for r in rows} | {audit.FIRST, None}:
         problems.append("the noted hash is not in the log: entries at its end were removed")
+    problems += anchor_problems(anchors, newest.store, rows)
     problems += marked
     problems += _unrecorded(rows, requests)
-    problems += lists_problems(rows, lists)
-    problems += login_problems(rows, logins)
-    return AuditCheck(len(rows), rows[-1].hash, tuple(problems))
+    if rows:
+        problems += lists_problems(rows, lists)
+        problems += login_problems(rows, logins)
+    return AuditCheck(newest, tuple(problems))
 
 
 def _chain_problems(rows: Sequence[AuditRow], secret: str) -> Iterator[str]:
