@@ -100,6 +100,11 @@ def no_times(request: PointRequest) -> TimePoint:
     )
 
 
+def no_scan_info(table_id: int) -> TableScanInfo:
+    """For those who read definitions alone, and no rows."""
+    raise AssertionError(table_id)
+
+
 class Describe(Protocol):
     """Finds the columns of a query that has been rewritten; ``tables`` are the ids it reads."""
 

@@ -22,6 +22,8 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.macros import expand_macros
 from rewriter.definitions.sequences import name_owned
 from rewriter.definitions.user_types import expand_types
+from rewriter.lineage.executed.statements import rows_refreshed, rows_restored
+from rewriter.lineage.executed.trace import StatementTrace
 from rewriter.lineage.inherited_tags import trace_writes, with_inherited_tags
 from rewriter.name_resolution import position_of
 from rewriter.point_plans import point_insert, point_plan
@@ -148,12 +150,14 @@ def rewrite_statement(statement: Statement, context: RewriteContext) -> Statemen
 def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
     match statement:
         case SqlStatement(ast):
+            trace = StatementTrace(ast, context)
             plain = point_insert(ast, context) if context.from_cache else None
             if plain is not None:
-                return plain
-            plan = rewrite(copy_tree(ast), context)
+                return replace(plain, trace=trace.planned(plain))
+            plan = rewrite(copy_tree(ast), context, trace)
             is_short = context.from_cache and not any(isinstance(s, Change) for s in plan.steps)
-            return replace(plan, plain=point_plan(ast, context)) if is_short else plan
+            point = point_plan(ast, context) if is_short else plan.plain
+            return replace(plan, plain=point, trace=trace.planned(plan))
         case Explain(inner):
             explained = _plan_of(inner, context)
             return replace(explained, tag="EXPLAIN", bounded=False)
@@ -161,8 +165,10 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
             plan = show.rewrite_show(statement, context)
         case RefreshView():
             plan = _finished(materialized.rewrite_refresh(statement, context), context)
+            plan = replace(plan, trace=rows_refreshed(statement, context, plan))
         case Restore():
             plan = restore.rewrite_restore(statement, context)
+            plan = replace(plan, trace=rows_restored(statement, context, plan))
         case StoreUpkeep():
             plan = store_upkeep.rewrite_store_upkeep(statement, context)
         case Undrop():
@@ -232,10 +238,12 @@ def _finished(plan: StatementPlan, context: RewriteContext) -> StatementPlan:
     return without_collations(with_numbers(plan, context), context)
 
 
-def rewrite(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
+def rewrite(
+    ast: exp.Expr, context: RewriteContext, trace: StatementTrace | None = None
+) -> StatementPlan:
     """The plan of a statement; raises NOT_SUPPORTED for what no rule takes.
 
-    ``ast`` is used up: rules may take it apart.
+    ``ast`` is used up: rules may take it apart. ``trace`` is told what tags have made read of it.
     """
     expand_macros(ast, context)
     read_user_words(check_allowed(ast, context.limits), context)
@@ -245,7 +253,9 @@ def rewrite(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     type_enum_values(ast, context)
     if kind not in {"VIEW", "MATERIALIZED VIEW"}:
         expand_types(ast, context)
-    traced = trace_writes(ast, context)
+    traced, named = trace_writes(ast, context)
+    if trace is not None and traced:
+        trace.targets = (traced, named)
     if has_modifying_ctes(ast):
         plan = _finished(rewrite_parts(ast, context), context)
         check_plan(plan, context)

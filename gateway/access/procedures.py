@@ -9,7 +9,7 @@ from journal.model.access import DATABASE_KEY, Privilege, Rights
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot, fold, relation_key
 from journal.model.visibility import visible_to
-from rewriter.context import RewriteContext, TableScanInfo
+from rewriter.context import RewriteContext, no_scan_info
 from rewriter.name_resolution import table_name, unknown_table
 from rewriter.statement import Call, Erase, SqlStatement
 from rewriter.syntax.parsing import Parsed
@@ -89,17 +89,13 @@ def _check_table(
     settings: Settings,
     catalog: CatalogSnapshot,
 ) -> None:
-    context = RewriteContext(catalog, _no_scan_info, path=settings.search_path)
+    context = RewriteContext(catalog, no_scan_info, path=settings.search_path)
     name = table_name(node, context)
     found = catalog.get(name)
     if found is None or not rights.sees(relation_key(found)):
         raise unknown_table(name, visible_to(catalog, rights), node)
     if privilege is not None and not rights.may(relation_key(found), privilege):
         raise _denied(f"for table {fold(name.name)}", f"it takes {privilege} on the table")
-
-
-def _no_scan_info(table_id: int) -> TableScanInfo:
-    raise AssertionError(f"nothing of table {table_id} is read")
 
 
 def _require(rights: Rights, privilege: Privilege, what: str) -> None:

@@ -104,7 +104,7 @@ class CachedForm:
         with call.cancellation.watching(statement.session):
             run = start_run(journal, statement, plan, parameters, request)
             outcome = run_steps(journal, statement, plan, run, request)
-        record_writes(statement, run, request)
+        record_writes(statement, plan, run, request)
         return outcome
 
     def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
@@ -168,7 +168,8 @@ class CachedForm:
         if not table.hidden_key and not self._is_free(transaction, table, found):
             return None
         version = self.cached.journal.clock.next()
-        _record_rows(transaction, table, version, [(tuple(found), version, None)], request)
+        added: list[plain_rows.JournalRow] = [(tuple(found), version, None)]
+        _record_rows(transaction, table, version, added, plan, request)
         return StatementOutcome(plan.tag, 1)
 
     def _is_free(self, transaction: Transaction, table: Table, values: Sequence[Any]) -> bool:
@@ -199,7 +200,7 @@ class CachedForm:
             if values is None:
                 return None
             rows = [ends, (values, version, None)]
-        _record_rows(transaction, table, version, rows, request)
+        _record_rows(transaction, table, version, rows, plan, request)
         return StatementOutcome(plan.tag, 1)
 
 
@@ -219,11 +220,13 @@ def _record_rows(
     table: Table,
     version: Version,
     rows: Sequence[plain_rows.JournalRow],
+    plan: StatementPlan,
     request: StatementRequest,
 ) -> None:
     held = plain_rows.in_memory(table, rows)
     text = digest(request.parsed, request.dialect)
-    transaction.record(StatementWrites(version, ((table.id, held),), (), text))
+    writes = StatementWrites(version, ((table.id, held),), (), text, request.origin(plan))
+    transaction.record(writes)
 
 
 def _assigned_values(

@@ -53,8 +53,7 @@ class DescribeForm:
         parameters |= {f"{P_CURRENT}{place}": 0 for place in range(len(plan.currents))}
         parameters |= call.times.bind(statement, plan)
         parameters |= statement.prepare(plan, parameters)
-        activity = self.planner.activity
-        supply_system_rows(statement, plan, request.settings, call.times, activity)
+        supply_system_rows(statement, plan, request.settings, call.times, self.planner)
         _stage(statement, plan, parameters)
         columns = statement.session.describe(query, parameters)
         return StatementOutcome(plan.tag, columns=columns)

@@ -28,7 +28,7 @@ from gateway.session.request import StatementRequest
 from gateway.session.results import StreamedRows, table_outcome
 from gateway.session.time_points import TimePoints, check_present
 from journal.model.errors import PalimpsestError
-from journal.model.plan import StatementKind, StatementPlan
+from journal.model.plan import P_USER, Export, StatementKind, StatementPlan
 from journal.model.result_column import ResultColumn
 from journal.transactions.protocol import OpenJournal, OpenStatement, Upkeep
 from journal.transactions.temporary import Temporary
@@ -51,6 +51,7 @@ class Executor:
         self._maintained = maintained
         self.activity = Activity()
         self.planner = Planner(journal, kind_names.kind_names, self.activity)
+        self.lineage = self.planner.lineage
         able, rows = journal.capabilities, journal.in_memory
         self._usual = PlanForm.OPTIMISTIC if able.raises_in_sql else PlanForm.FULL
         self._cached = (
@@ -63,7 +64,8 @@ class Executor:
         return self._maintained()
 
     def close(self) -> None:
-        """Stop what runs in the background."""
+        """Record what is counted, and stop what runs in the background."""
+        self.lineage.close()
         self.upkeep.close()
 
     def run(
@@ -115,6 +117,17 @@ class Executor:
         """An outcome whose rows the gateway itself has made."""
         return table_outcome(self.journal, tag, table)
 
+    def _note_read(self, plan: StatementPlan, request: StatementRequest) -> None:
+        """Count a statement that commits nothing; a file that it has written is on record now."""
+        origin = request.origin(plan)
+        if origin is None:
+            return
+        if not any(isinstance(step, Export) for step in plan.steps):
+            self.lineage.count(origin)
+        else:
+            user = request.parameters.get(P_USER)
+            self.lineage.record_export(origin, (user, request.settings.application))
+
     def _call(self, request: StatementRequest, cancellation: Cancellation) -> StatementCall:
         return StatementCall(request, TimePoints(self.journal, request.parameters), cancellation)
 
@@ -155,6 +168,8 @@ class Executor:
                             check_present(call.request.settings, plan)
                         statement.transaction.check_writable(plan.tag)
                     outcome = form.run(statement, planned, call)
+                    if outcome is not None and not writes:
+                        self._note_read(plan, call.request)
                     if outcome is not None and isinstance(outcome.rows, StreamedRows):
                         stay.pop_all()
                     return outcome

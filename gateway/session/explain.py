@@ -60,8 +60,7 @@ class ExplainForm:
         parameters |= {P_VERSION: 0, P_SNAPSHOT: self.transaction.snapshot.version}
         parameters |= {f"{P_CURRENT}{place}": 0 for place in range(len(plan.currents))}
         parameters |= call.times.bind(statement, plan)
-        activity = self.planner.activity
-        supply_system_rows(statement, plan, request.settings, call.times, activity)
+        supply_system_rows(statement, plan, request.settings, call.times, self.planner)
         analyze = request.parsed.statement.analyze
         with call.cancellation.watching(statement.session):
             shown = explain_plan(statement, plan, parameters, analyze=analyze)

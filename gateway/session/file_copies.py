@@ -19,6 +19,7 @@ from gateway.session.rejecting_loads import copy_rejecting
 from journal.files.object_storage import local_copy_of, local_file_for
 from journal.local_engine.file_session import file_session, write_batches
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lineage import FILE_META
 from journal.model.places import is_elsewhere, local_path
 from journal.model.plan import Export
 from journal.model.visibility import visible_to
@@ -72,7 +73,9 @@ def _with_local_file(parsed: Parsed) -> Iterator[Parsed]:
     ast = parsed.statement.ast.copy()
     (file,) = ast.args["files"]
     with local_copy_of(file.name) as path:
-        file.replace(exp.Literal.string(str(path)))
+        here = exp.Literal.string(str(path))
+        here.meta[FILE_META] = file.name
+        file.replace(here)
         # The text names the plan in the cache, and the next file here has another name.
         text = f"{parsed.text} -- from {path}"
         yield replace(parsed, statement=SqlStatement(ast), text=text)

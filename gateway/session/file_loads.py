@@ -23,6 +23,7 @@ from gateway.session.outcome import StatementOutcome
 from journal.local_engine.file_session import file_session
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import PalimpsestError
+from journal.model.lineage import FILE_META
 from journal.model.plan import USER_PARAMETER, Query
 from journal.model.schema import CatalogSnapshot, Column
 from journal.model.visibility import visible_to
@@ -175,9 +176,22 @@ def _insert(parsed: Parsed, target: exp.Expr, width: int) -> Parsed:
     cells = [exp.Placeholder(this=f"{USER_PARAMETER}{place}") for place in range(width)]
     row = exp.Values(expressions=[exp.Tuple(expressions=cells)])
     ast = exp.Insert(this=target.copy(), expression=row)
+    file = _file_of(parsed)
+    if file is not None:
+        ast.meta[FILE_META] = file
     # The text names the plan in the cache, where the same COPY of a wider file may stand.
     text = f"{parsed.text} -- {width} columns"
     return replace(parsed, statement=SqlStatement(ast), text=text, parameters=())
+
+
+def _file_of(parsed: Parsed) -> str | None:
+    """The file whose rows a statement loads, as the client named it."""
+    if not isinstance(parsed.statement, SqlStatement):
+        return None
+    ast = parsed.statement.ast
+    named = ast.args.get("files") or [ast.find(exp.Literal)]
+    file = next((node for node in named if isinstance(node, exp.Literal) and node.is_string), None)
+    return None if file is None else file.meta.get(FILE_META, file.name)
 
 
 def _batches(

@@ -118,8 +118,7 @@ class StoreForm:
         """Run the steps; the transaction takes what they write."""
         (plan, parameters), request = planned, call.request
         parameters |= statement.prepare(plan, parameters)
-        activity = self.planner.activity
-        supply_system_rows(statement, plan, request.settings, call.times, activity)
+        supply_system_rows(statement, plan, request.settings, call.times, self.planner)
         if request.batch is not None:
             statement.session.show_arrow(BATCH, request.batch)
         with call.cancellation.watching(statement.session):
@@ -127,7 +126,7 @@ class StoreForm:
             check_kept_history(request.settings, statement, plan, parameters)
             run = start_run(self.journal, statement, plan, parameters, request)
             outcome = run_steps(self.journal, statement, plan, run, request)
-        record_writes(statement, run, request)
+        record_writes(statement, plan, run, request)
         return outcome
 
     def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
@@ -177,7 +176,9 @@ class InlineForm:
             found = plan, dict(request.parameters)
         plan = found[0]
         is_own = self.temporary.concerns(plan.reads | plan.writes)
-        return found if plan.bounded and not is_own else None
+        # What has lineage to record goes the long way, once.
+        is_known = self.planner.lineage.is_on_record(plan.trace)
+        return found if plan.bounded and not is_own and is_known else None
 
     def run(
         self, statement: InlineStatement, planned: Planned, call: StatementCall
@@ -190,6 +191,9 @@ class InlineForm:
             outcome = run_steps(self.journal, statement, plan, run, request)
         if run.appended:
             statement.commit(run, digest(request.parsed, request.dialect), self.author)
+            origin = request.origin(plan)
+            if origin is not None:
+                self.planner.lineage.count_inline(origin)
         return outcome
 
     def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:

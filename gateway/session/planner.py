@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gateway.activity.activity import Activity
+from gateway.lineage.ledger import LineageLedger
 from gateway.session.definitions import describer, dropped_tables
 from gateway.session.plan_cache import CachedPlan, PlanCache, has_locks, may_create_ids, plan_key
 from gateway.session.request import StatementRequest
@@ -36,6 +37,7 @@ class Planner:
         self._journal = journal
         self._job_kinds = job_kinds
         self.cache = PlanCache()
+        self.lineage = LineageLedger(journal)
 
     def plan(
         self, statement: OpenStatement, request: StatementRequest, times: TimePoints

@@ -12,6 +12,8 @@ import pyarrow as pa
 from gateway.activity.statement_text import READ_MAX, shape_digest, without_literals
 from gateway.config import Settings
 from journal.model.lazy_dataclass import dataclass
+from journal.model.lineage import StatementOrigin
+from journal.model.plan import StatementPlan
 from rewriter.context import PlanForm
 from rewriter.statement import Explain
 from rewriter.syntax.parsing import Parsed
@@ -38,6 +40,13 @@ class StatementRequest:
     def explains(self) -> bool:
         """True for EXPLAIN, which changes nothing."""
         return isinstance(self.parsed.statement, Explain)
+
+    def origin(self, plan: StatementPlan) -> StatementOrigin | None:
+        """The statement as its lineage is noted; None for one that has none."""
+        if plan.trace is None or self.explains:
+            return None
+        text = self.parsed.text
+        return StatementOrigin(plan.trace, plan.tag, text, self.dialect, self.stream_file)
 
     def in_form(self, form: PlanForm) -> StatementRequest:
         """The same, planned otherwise."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from gateway.activity.activity import Activity, ActivityReader
 from gateway.config import Settings
+from gateway.lineage.ledger import LineageLedger
 from gateway.session.definitions import view_columns
 from gateway.session.time_points import TimePoints
+from gateway.system_views.lineage_rows import LINEAGE_RELATIONS
 from gateway.system_views.source import SystemViewSource
 from gateway.system_views.system import system_rows
 from journal.model.plan import StatementPlan
@@ -48,12 +52,19 @@ def _is_redefined(statement: OpenStatement, table_id: int) -> bool:
     return made and before != after
 
 
+class Supplier(Protocol):
+    """What the gateway knows besides the catalog."""
+
+    activity: Activity
+    lineage: LineageLedger
+
+
 def supply_system_rows(
     statement: OpenStatement,
     plan: StatementPlan,
     settings: Settings,
     times: TimePoints,
-    activity: Activity,
+    supplied: Supplier,
 ) -> None:
     """Make the system relations of a plan readable."""
     if not plan.system:
@@ -67,6 +78,11 @@ def supply_system_rows(
     rights = statement.transaction.catalog.rights_of(settings.role)
     shown = visible_to(catalog, rights)
     reader = ActivityReader(rights.is_admin, settings.login_role)
-    seen = SystemViewSource(shown, statement.committed, settings, columns, activity, reader, rights)
+    seen = SystemViewSource(
+        *(shown, statement.committed, settings, columns, supplied.activity, reader, rights),
+        supplied.lineage.journal.reading_session,
+    )
+    if plan.system & LINEAGE_RELATIONS.keys():
+        supplied.lineage.record()
     for name in sorted(plan.system):
         statement.session.show_arrow(name, system_rows(name, seen))

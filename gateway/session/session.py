@@ -22,6 +22,7 @@ import pyarrow as pa
 from gateway.access.passwords import has_password, without_password
 from gateway.access.procedures import check_file
 from gateway.config import Settings
+from gateway.lineage.temporary_origins import TemporaryOrigins
 from gateway.session.cancellation import Cancellation
 from gateway.session.client_folder import in_folder
 from gateway.session.commit_names import CommitNames, known_outcome
@@ -100,6 +101,7 @@ class Session:
         self.folder: str | None = None
         """The folder in which the client works; None: that of this process."""
         self._names: CommitNames | None = None
+        self._origins = TemporaryOrigins()
         self._stream_file: str | None = None
 
     def session_as(self, role: int | None) -> Session:
@@ -332,6 +334,7 @@ class Session:
         return self._names.rows_committed(author.transaction_id)
 
     def _commit(self, transaction: Transaction, author: Author) -> None:
+        prepared = self.executor.lineage.prepare(transaction, self._origins)
         own = self.temporary.take(transaction)
         written = transaction.buffered_tables()
         try:
@@ -340,6 +343,8 @@ class Session:
             if own is not None:
                 transaction.forget(own.files())
             raise
+        self._origins = prepared.origins
+        self.executor.lineage.committed(transaction, prepared)
         if own is not None:
             self.temporary.keep(own, self.settings.memory_rows)
         self._seal(written)

@@ -51,13 +51,16 @@ def run_steps(
     return returned
 
 
-def record_writes(statement: OpenStatement, run: StatementRun, request: StatementRequest) -> None:
+def record_writes(
+    statement: OpenStatement, plan: StatementPlan, run: StatementRun, request: StatementRequest
+) -> None:
     """Add the writes of a statement to its transaction."""
     if run.rows or run.changes:
         rows, text = tuple(run.rows), digest(request.parsed, request.dialect)
         catalog = statement.transaction.catalog
         changes = with_owners(run.changes, catalog, request.settings.role)
-        statement.transaction.record(StatementWrites(run.version, rows, changes, text))
+        origin = request.origin(plan)
+        statement.transaction.record(StatementWrites(run.version, rows, changes, text, origin))
 
 
 def _stream_query(

@@ -17,6 +17,7 @@ _SUPPLIED_TYPES = {
     pa.int64(): "BIGINT",
     pa.bool_(): "BOOLEAN",
     pa.float64(): "DOUBLE",
+    pa.date32(): "DATE",
     pa.timestamp("us", "UTC"): "TIMESTAMP WITH TIME ZONE",
     pa.list_(pa.string()): "VARCHAR[]",
 }

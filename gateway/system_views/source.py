@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
 from gateway.activity.activity import Activity, ActivityReader
@@ -10,6 +11,7 @@ from gateway.config import Settings
 from journal.model.access import Rights
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import CatalogSnapshot, Column, Table, View, fold
+from journal.model.store_session import RecordSession
 from journal.transactions.state import JournalState
 from rewriter.definitions.descriptions import shown_type
 
@@ -27,6 +29,8 @@ class SystemViewSource:
     activity: Activity
     reader: ActivityReader
     rights: Rights
+    records: Callable[[], AbstractContextManager[RecordSession]]
+    """Opens where the store keeps its records."""
 
 
 def relations_of(seen: SystemViewSource) -> list[Table | View]:

@@ -20,6 +20,7 @@ from gateway.system_views.definition_rows import (
     type_rows,
 )
 from gateway.system_views.duckdb_catalog import DUCKDB_RELATIONS
+from gateway.system_views.lineage_rows import LINEAGE_RELATIONS
 from gateway.system_views.own_relations import own_relations
 from gateway.system_views.source import SystemViewSource, columns_of, relations_of, tables_of
 from journal.model import policy
@@ -438,6 +439,7 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
         ),
         _info_references,
     ),
+    **LINEAGE_RELATIONS,
     **DUCKDB_RELATIONS,
 }
 _SUPPLIED_COLUMNS = {

@@ -7,10 +7,10 @@ from typing import Any
 
 from gateway.system_views.source import SystemViewSource, relations_of
 from journal.model.access import TableTag
+from journal.model.lineage import WHOLE
 from journal.model.schema import CatalogSnapshot, Relation, Table, fold, relation_key
-from rewriter.context import RewriteContext, TableScanInfo
+from rewriter.context import RewriteContext, no_scan_info
 from rewriter.lineage.inherited_tags import TagReader
-from rewriter.lineage.sources import WHOLE
 
 COLUMNS = "schema table column tag kind origin path"
 Row = tuple[Any, ...]
@@ -43,7 +43,7 @@ def _of_view(view: Relation, seen: SystemViewSource) -> Iterator[Row]:
     """A view has the tags of the columns that it shows, as of now."""
     if not any(access.tags for access in seen.rights.access.objects.values()):
         return
-    reader = TagReader(RewriteContext(seen.catalog, _no_scan_info))
+    reader = TagReader(RewriteContext(seen.catalog, no_scan_info))
     names = {fold(name): name for name in _names_of(view)}
     for folded, source in sorted(reader.tags_of_view(view)):
         name = None if folded == WHOLE else names.get(folded, folded)
@@ -60,10 +60,6 @@ def _of_view(view: Relation, seen: SystemViewSource) -> Iterator[Row]:
 
 def _names_of(view: Relation) -> list[str]:
     return [c.name for c in view.columns] if isinstance(view, Table) else list(view.columns)
-
-
-def _no_scan_info(table_id: int) -> TableScanInfo:
-    raise AssertionError(table_id)  # Reading a definition reads no rows.
 
 
 def _path_to(place: _Place, found: TableTag, catalog: CatalogSnapshot) -> list[_Place]:

@@ -20,6 +20,7 @@ from sqlglot import exp
 from journal.model.access import AccessChange
 from journal.model.errors import Code, Position
 from journal.model.lazy_dataclass import dataclass
+from journal.model.lineage import LineageTrace
 from journal.model.named_definitions import DropDefinition, PutDefinition
 from journal.model.number_source import CounterPosition, NumberSource
 from journal.model.point_rows import PointChange, PointRead
@@ -424,6 +425,8 @@ class StatementPlan:
     scans: frozenset[int] = field(default_factory=frozenset)
     currents: tuple[NumberSource | CounterPosition | None, ...] = ()
     notices: tuple[str, ...] = ()
+    trace: LineageTrace | None = field(default=None, compare=False, repr=False)
+    """Where what it writes comes from, for whoever asks."""
 
     @property
     def takes_numbers(self) -> bool:

@@ -31,6 +31,7 @@ from journal.records.catalog_format import (
     put_meta,
     stored_format,
 )
+from journal.records.lineage import add_lineage
 from journal.records.schema import (
     CATALOG_LOG,
     JOURNALS,
@@ -52,6 +53,7 @@ from journal.records.statements import (
 )
 from journal.transactions.commit_plan import CommitPlan
 from journal.transactions.state import JournalState, TableState
+from journal.transactions.transaction import Transaction
 from journal.transactions.transaction_rows import Author, TransactionRow, transaction_row
 
 _SECRET, _SECRET_BYTES = "secret", 32
@@ -164,8 +166,9 @@ def put_journal(session: RecordSession, row: JournalRow, generation: int) -> Non
 
 
 def add_transactions(session: RecordSession, rows: Sequence[TransactionRow]) -> None:
-    """Record commits."""
+    """Record commits, with the lineage that they bring."""
     execute(session, insert(TRANSACTIONS, len(rows)), [v for row in rows for v in row.values])
+    add_lineage(session, rows)
 
 
 def record_commit(
@@ -174,11 +177,11 @@ def record_commit(
     plan: CommitPlan,
     committed: JournalState,
     tables: Mapping[int, TableState],
-    by: tuple[str | None, Author],
+    by: tuple[Transaction, Author],
 ) -> StateRow:
     """Record a commit on top of ``row``: journals, definitions, transaction and state; the state.
 
-    ``tables`` are the journals it has changed, ``by`` is the transaction's message and who commits.
+    ``tables`` are the journals it has changed, ``by`` is the transaction and who commits.
     """
     is_redefined = plan.catalog is not committed.catalog
     following = replace(

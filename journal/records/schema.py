@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from journal.model.lazy_dataclass import dataclass
 
-FORMAT = 12
+FORMAT = 13
 """The format this version reads and writes. Databases had 1 to 7, the other stores 1, before it."""
 _ERASURES = 3
 """The format that brought jobs which replace pieces, and erasures."""
@@ -238,6 +238,45 @@ LEASES = RecordTable(
 """Who may write a table of a Hive store now, under which fencing token, until when."""
 SHOWN = RecordTable("shown", _columns("name text, stands_for text required"), ("name",))
 """What the views in the metastore of a Hive store stand for."""
+LINEAGE_STATEMENTS = RecordTable(
+    "lineage_statements",
+    _columns(
+        "id text, digest text, tag text, statement text, user_name text, application text, "
+        "first_version bigint, last_seen moment, runs bigint required 13"
+    ),
+    ("id",),
+    since=13,
+)
+"""Statements that made edges of lineage, each once however often it runs, without its values.
+
+``digest`` is what statements of one text have in common; of one text there are several where names
+meant other tables. ``runs`` and ``last_seen`` are noted about once a minute.
+"""
+LINEAGE = RecordTable(
+    "lineage",
+    _columns(
+        "statement text, target text, target_column text, source text, source_column text, "
+        "kind text, subtype text, masking boolean, unknown text, since bigint required 13, "
+        "until bigint required 13"
+    ),
+    since=13,
+    indexed=("statement", "target", "source"),
+)
+"""Edges from columns to columns, each once for a statement; see ``LineageEdge``.
+
+``since`` is the version that brought it, ``until`` the one that gave its view another query or
+dropped it; 0 while none has. Whether the tables are still there, the catalog says.
+"""
+USAGE = RecordTable(
+    "usage",
+    _columns(
+        "day text, node text, column_name text, reads bigint required 13, "
+        "writes bigint required 13, last_read moment, last_written moment"
+    ),
+    ("day", "node", "column_name"),
+    since=13,
+)
+"""How many statements read and wrote a column on a day of UTC; an empty column is the table."""
 
 _EVERYWHERE = (
     META,
@@ -253,6 +292,9 @@ _EVERYWHERE = (
     SUPPRESSIONS,
     AUDIT,
     LOGINS,
+    LINEAGE_STATEMENTS,
+    LINEAGE,
+    USAGE,
 )
 OF_WAREHOUSE = (*_EVERYWHERE, MANIFESTS)
 OF_DATABASE = (*_EVERYWHERE, STATE, JOURNALS, EPOCHS)

@@ -16,6 +16,7 @@ from enum import Enum
 
 from journal.model.catalog import apply
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lineage import CommittedLineage, StatementOrigin
 from journal.model.plan import CatalogChange
 from journal.model.schema import CatalogSnapshot, Table, fold
 from journal.model.segment import Manifest, SegmentFile, Tier
@@ -28,12 +29,16 @@ from journal.transactions.state import JournalState
 
 @dataclass(frozen=True, slots=True)
 class StatementWrites:
-    """What one statement wrote: rows by table id, and catalog changes, under one version."""
+    """What one statement wrote: rows by table id, and catalog changes, under one version.
+
+    ``origin`` is the statement for its lineage; None for what no client's statement has written.
+    """
 
     version: Version
     rows: tuple[tuple[int, RowSet], ...]
     changes: tuple[CatalogChange, ...]
     digest: str
+    origin: StatementOrigin | None = None
 
 
 Forget = Callable[[Iterable[SegmentFile]], None]
@@ -89,6 +94,8 @@ class Transaction:
     """Under what plans are kept that know temporary relations; None where there are none."""
     timing: ConstraintTiming | None = None
     """When deferrable foreign keys are checked; None: at the end of each statement."""
+    lineage: tuple[CommittedLineage, ...] = ()
+    """What its commit has to record of lineage, unless that is on record already."""
     _deferred: tuple[CatalogSnapshot, ConstraintTiming, frozenset[ConstraintKey]] | None = None
     _savepoints: list[_Savepoint] = field(default_factory=list)
     _buffered: dict[int, list[RowSet]] = field(default_factory=dict)

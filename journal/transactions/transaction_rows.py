@@ -9,10 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from journal.model.lazy_dataclass import dataclass
+from journal.model.lineage import CommittedLineage
 from journal.model.schema import CatalogSnapshot
 from journal.model.segment import RowCounts
 from journal.model.version import Version, to_datetime
-from journal.transactions.transaction import StatementWrites
+from journal.transactions.transaction import StatementWrites, Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class TransactionRow:
-    """One row of ``system.transactions``."""
+    """One row of ``system.transactions``, and the lineage that its commit may have to record."""
 
     version: Version
     first_version: Version
@@ -41,6 +42,7 @@ class TransactionRow:
     tables: tuple[str, ...]
     rows: int
     transaction_id: str | None = None
+    lineage: tuple[CommittedLineage, ...] = ()
 
     @property
     def values(self) -> list[Any]:
@@ -62,11 +64,11 @@ class TransactionRow:
 
 def transaction_row(
     writes: Sequence[StatementWrites],
-    message: str | None,
+    transaction: Transaction,
     author: Author,
     catalog: CatalogSnapshot,
 ) -> TransactionRow:
-    """The transaction row of buffered writes."""
+    """The row of a transaction, whose ``writes`` are about to be committed."""
     named: dict[str, None] = {}
     rows = RowCounts()
     for statement in writes:
@@ -81,10 +83,11 @@ def transaction_row(
         application=author.application,
         statements=len(writes),
         digest=writes[-1].digest,
-        message=message,
+        message=transaction.message,
         tables=tuple(named),
         rows=rows.changed,
         transaction_id=author.transaction_id,
+        lineage=transaction.lineage,
     )
 
 

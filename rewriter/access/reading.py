@@ -65,6 +65,7 @@ _VIEW_DEPTH_MAX = 32
 _OF_WHAT_IS_SEEN = frozenset(
     {"tables", "columns", "sequences", "types", "macros", "settings", "policies", "indexes"}
     | {"sessions", "statements", "roles", "privileges", "access_policies", "tags"}
+    | {"lineage", "column_lineage", "usage"}
 )
 """Relations of schema ``system`` that list what a role sees."""
 _OPERATORS = {

@@ -12,27 +12,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from journal.model.access import PutTags, TableTag
-from journal.model.errors import PalimpsestError
-from journal.model.plan import Change, PutRelation, StatementPlan
+from journal.model.lineage import WHOLE
+from journal.model.plan import Change, StatementPlan
 from journal.model.schema import Relation, Table, View, fold, relation_key
 from journal.sql.dialects import stored
 from rewriter.context import RewriteContext
+from rewriter.lineage.executed.relations_made import named_as_made, relations_made
+from rewriter.lineage.executed.targets_written import UNTRACEABLE, targets_written
 from rewriter.lineage.scope import Scope
 from rewriter.lineage.session_tables import SessionTables, full_name, without_history_calls
-from rewriter.lineage.sources import DIRECT, WHOLE, ColumnSource, Untraceable
-from rewriter.lineage.statements import lineage_of
+from rewriter.lineage.sources import DIRECT, ColumnSource
 from rewriter.lineage.targets import ColumnTarget
 
 _FILLING = (exp.Insert, exp.Update, exp.Merge, exp.MultitableInserts, exp.Create, exp.Copy)
 """Statements that put values into columns."""
-_UNTRACEABLE = (
-    *(Untraceable, SqlglotError, PalimpsestError, RecursionError),
-    *(AttributeError, LookupError, TypeError, ValueError, AssertionError),
-)
-"""A tree of a shape that nobody foresaw stops no statement: what it writes is unknown, then."""
 _VIEW_DEPTH_MAX = 32
 
 
@@ -45,36 +40,20 @@ class TagSource:
     column: str
 
 
-def trace_writes(ast: exp.Expr, context: RewriteContext) -> tuple[ColumnTarget, ...]:
+def trace_writes(
+    ast: exp.Expr, context: RewriteContext
+) -> tuple[tuple[ColumnTarget, ...], Mapping[str, Relation]]:
     """What a statement writes, by the tree that its rule takes apart; none where no table has tags.
 
-    Where the tree cannot be followed, that is unknown of all columns that it names.
+    With it come the relations that it names. Where the tree cannot be followed, that is unknown of
+    all columns that it names.
     """
     if not any(access.tags for access in context.catalog.access.objects.values()):
-        return ()
+        return (), {}
     if not isinstance(ast, _FILLING) and not (isinstance(ast, exp.Query) and ast.find(exp.DML)):
-        return ()
+        return (), {}
     tables = SessionTables(context)
-    if any(isinstance(cte.this, exp.DML) for cte in ast.find_all(exp.CTE)):
-        return tuple(_unknown_writes(ast, tables, "parts of the statement write"))
-    try:
-        return tuple(lineage_of(without_history_calls(ast), tables))
-    except _UNTRACEABLE as error:
-        return tuple(_unknown_writes(ast, tables, str(error)))
-
-
-def _unknown_writes(ast: exp.Expr, tables: SessionTables, why: str) -> Iterator[ColumnTarget]:
-    for node in ast.find_all(exp.Insert, exp.Update, exp.Merge, exp.Create):
-        table = node.this.this if isinstance(node.this, exp.Schema) else node.this
-        if not isinstance(table, exp.Table):
-            continue
-        columns = [WHOLE]
-        if isinstance(node, exp.Insert) and isinstance(node.this, exp.Schema):
-            columns = [name.name.lower() for name in node.this.expressions]
-        elif isinstance(node, exp.Update):
-            columns = [e.this.name.lower() for e in node.expressions if isinstance(e, exp.EQ)]
-        for column in columns:
-            yield ColumnTarget(tables.name(table), column, (), why)
+    return targets_written(ast, tables), tables.found
 
 
 def with_inherited_tags(
@@ -84,9 +63,9 @@ def with_inherited_tags(
     if not traced:
         return plan
     reader = TagReader(context)
-    made = _relations_made(plan)
+    made = relations_made(plan)
     added: dict[str, dict[TableTag, None]] = {}
-    for written in _named_as_made(traced, made):
+    for written in named_as_made(traced, made):
         target = made.get(written.table) or reader.relation(written.table)
         # Views have the tags of what they show, without having any themselves.
         if isinstance(target, Table) and target.materialized is None:
@@ -166,7 +145,7 @@ def _sources_of_view(
         rows = tables.reader().read(query, Scope()).named([fold(name) for name in shown])
         unknown = any(cell.unknown for cell in rows.cells) or bool(rows.open)
         pairs = list(zip(rows.names, rows.cells, strict=True))
-    except _UNTRACEABLE:
+    except UNTRACEABLE:
         unknown, pairs = True, []
     for name, cell in pairs:
         yield from ((name, source) for source in cell.sources if _shows(source))
@@ -178,19 +157,6 @@ def _sources_of_view(
 def _shows(source: ColumnSource) -> bool:
     """Whether a value shows what its source holds."""
     return source.kind == DIRECT and not source.masking
-
-
-def _named_as_made(
-    traced: Sequence[ColumnTarget], made: Mapping[str, Relation]
-) -> Iterator[ColumnTarget]:
-    """What is written, under the names that a new table has given its columns, by place."""
-    relation = next(iter(made.values())) if len(made) == 1 else None
-    columns = relation.columns if isinstance(relation, Table) else ()
-    for place, target in enumerate(traced):
-        if relation is not None and len(columns) == len(traced):
-            yield replace(target, table=full_name(relation.name), column=fold(columns[place].name))
-        else:
-            yield target
 
 
 def _missing(
@@ -215,12 +181,6 @@ def _missing(
 
 def _tables_read(plan: StatementPlan) -> set[int]:
     return set(plan.tables) | {row.table_id for row in plan.keyed}
-
-
-def _relations_made(plan: StatementPlan) -> dict[str, Relation]:
-    changes = [step.change for step in plan.steps if isinstance(step, Change)]
-    made = [change.relation for change in changes if isinstance(change, PutRelation)]
-    return {full_name(relation.name): relation for relation in made}
 
 
 def _notice(target: Table, tag: TableTag, context: RewriteContext) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.errors import PalimpsestError
-from journal.model.schema import Table, TableName
+from journal.model.schema import Relation, Table, TableName
 from journal.model.trees import copy_tree
 from rewriter.context import RewriteContext
 from rewriter.lineage.tables import KnownTables
@@ -22,6 +22,8 @@ class SessionTables(KnownTables):
     def __init__(self, context: RewriteContext) -> None:
         super().__init__("duckdb")
         self._context = context
+        self.found: dict[str, Relation] = {}
+        """The tables and views that were named, by their whole names."""
 
     def name(self, node: exp.Table) -> str:
         """The whole name of a table, as the session finds it."""
@@ -30,9 +32,12 @@ class SessionTables(KnownTables):
         except PalimpsestError:
             return super().name(node)
         known = self._context.catalog.get(found) or self._context.catalog.by_journal(found)
+        if known is None and not node.db and ("." in node.name or "/" in node.name):
+            return node.name  # A file, read as a table.
         if known is None:
             return full_name(found)
         name = full_name(known.name)
+        self.found[name] = known
         shown = [c.name for c in known.columns] if isinstance(known, Table) else known.columns
         self.columns.setdefault(name, tuple(c.lower() for c in shown))
         return name

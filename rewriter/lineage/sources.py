@@ -11,13 +11,13 @@ from dataclasses import field
 from typing import NamedTuple
 
 from journal.model.lazy_dataclass import dataclass
+from journal.model.lineage import DIRECT as DIRECT
+from journal.model.lineage import WHOLE as WHOLE
 
-DIRECT, INDIRECT = "DIRECT", "INDIRECT"
+INDIRECT = "INDIRECT"
 IDENTITY, TRANSFORMATION, AGGREGATION = "IDENTITY", "TRANSFORMATION", "AGGREGATION"
 JOIN, FILTER, GROUP_BY, SORT = "JOIN", "FILTER", "GROUP_BY", "SORT"
 WINDOW, CONDITIONAL = "WINDOW", "CONDITIONAL"
-WHOLE = "*"
-"""The column that stands for whole rows."""
 _STRENGTH = {IDENTITY: 0, TRANSFORMATION: 1, AGGREGATION: 2}
 
 

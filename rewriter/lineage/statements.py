@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from sqlglot import exp
 
+from journal.model.lineage import FILE_META
 from rewriter.lineage.expressions import ExpressionReader
 from rewriter.lineage.from_clause import FromReader
 from rewriter.lineage.scope import Scope, fold
@@ -241,7 +242,7 @@ class _StatementReader:
         files = node.args.get("files") or []
         if len(files) != 1 or not isinstance(files[0], exp.Literal):
             return
-        file = files[0].name
+        file = files[0].meta.get(FILE_META, files[0].name)
         if node.args.get("kind"):
             table, columns = self._write_target(node.this, node)
             yield from rows_into(table, columns, Relation(open=(file,)))

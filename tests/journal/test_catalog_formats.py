@@ -20,7 +20,7 @@ from tests.support import formats
 from tests.support.audit_log import append_at_once
 
 
-@pytest.fixture(params=["", "_8", "_9", "_10", "_11"], ids=["1", "8", "9", "10", "11"])
+@pytest.fixture(params=["", "_8", "_9", "_10", "_11", "_12"], ids=["1", "8", "9", "10", "11", "12"])
 def before(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A warehouse of an older format."""
     with tarfile.open(formats.FOLDER / f"embedded{request.param}.tar.gz") as packed:

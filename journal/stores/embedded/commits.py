@@ -151,7 +151,7 @@ class Commits:
             whole = commit_plan(committed, [w for _, plan in passed for w in plan.writes])
             tables = section.append(journal.warehouse, session, committed, whole)
             rows = [
-                transaction_row(plan.writes, r.transaction.message, r.author, plan.catalog)
+                transaction_row(plan.writes, r.transaction, r.author, plan.catalog)
                 for r, plan in passed
             ]
             self._finish(session, whole, tables, rows)
@@ -195,7 +195,7 @@ class Commits:
             tables = section.append(journal.warehouse, session, committed, plan)
             changes = transaction.changes()
             record_access_changes(journal, session, committed.catalog, changes, author.user)
-        row = transaction_row(plan.writes, transaction.message, author, plan.catalog)
+        row = transaction_row(plan.writes, transaction, author, plan.catalog)
         self._finish(session, plan, tables, [row])
         if plan.catalog is not committed.catalog:
             refresh_views(session, plan.catalog)

@@ -213,7 +213,7 @@ class _Attempt:
         changes, author = self._transaction.changes(), self._author
         record_access_changes(self._journal, connection, committed.catalog, changes, author.user)
         following = records.record_commit(
-            connection, row, plan, committed, tables, (self._transaction.message, self._author)
+            connection, row, plan, committed, tables, (self._transaction, self._author)
         )
         return CatalogWritten(following, plan.next_state(committed, tables))
 

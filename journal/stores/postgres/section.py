@@ -99,7 +99,7 @@ def write(
     if changed_catalog:
         public.refresh_views(session, catalog)
         public.grant_again(session, held, committed.catalog, catalog)
-    following = record_commit(session, row, plan, committed, tables, (transaction.message, author))
+    following = record_commit(session, row, plan, committed, tables, (transaction, author))
     return SectionResult(following, plan.next_state(committed, tables), plan.version)
 
 

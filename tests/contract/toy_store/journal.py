@@ -140,7 +140,7 @@ class SqliteJournal:
                 layout.HEADS.check(session, committed, transaction)
                 plan = plan_above(committed, transaction.writes, self.clock)
                 tables = layout.HEADS.states(session, committed, plan)
-                by = transaction.message, author
+                by = transaction, author
                 following = records.record_commit(session, row, plan, committed, tables, by)
             self.keep(following, plan.next_state(committed, tables))
             return plan.version

@@ -1,0 +1,267 @@
+"""Rows of lineage: edges, the statements that made them, and how often columns are used.
+
+    commit -> ``add_lineage``                in the commit's own transaction
+    about once a minute -> ``add_counts``    sums of runs, reads and writes
+
+    readers: ``load_edges``, ``edges_beside``, ``load_statements``, ``load_usage``
+
+Every store has the same. Nodes are those of ``journal.model.lineage``; what they are called now,
+the catalog says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlglot import exp
+
+from journal.model.lazy_dataclass import dataclass
+from journal.model.lineage import ColumnNode, CommittedLineage, LineageEdge
+from journal.model.store_session import RecordSession
+from journal.model.version import Version, to_datetime
+from journal.records.schema import LINEAGE, LINEAGE_STATEMENTS, USAGE, RecordTable
+from journal.records.statements import (
+    RecordStatement,
+    Where,
+    by,
+    count,
+    delete,
+    execute,
+    insert,
+    select,
+    update,
+)
+from journal.transactions.transaction_rows import TransactionRow
+
+LineageAuthor = tuple[str | None, str | None]
+"""User and application of whoever ran a statement."""
+_AT_ONCE = (64, 8, 1)
+"""Rows that are added by one statement, so that there are few such statements."""
+_ASKED = (1, 4, 16, 64, 256)
+"""Nodes that are asked for by one statement."""
+_IN_FORCE = count(LINEAGE, by("statement", "until"))
+_KNOWN = count(LINEAGE_STATEMENTS, by("id"))
+_END = update(LINEAGE, ["until"], by("target", "until"))
+_END_SOURCE = update(LINEAGE, ["until"], by("source", "until"))
+_EDGES = select(LINEAGE, order=["since", "target", "target_column", "source", "source_column"])
+_STATEMENTS = select(LINEAGE_STATEMENTS, order=["first_version", "id"])
+_STATEMENT = select(LINEAGE_STATEMENTS, where=by("id"))
+_USAGE = select(USAGE, order=["day", "node", "column_name"])
+_COUNTED = select(LINEAGE_STATEMENTS, ["runs"], by("id"))
+_COUNT = update(LINEAGE_STATEMENTS, ["runs", "last_seen"], by("id"))
+_USED = select(USAGE, where=by("day"))
+_USE = update(
+    USAGE,
+    ["reads", "writes", "last_read", "last_written"],
+    by("day", "node", "column_name"),
+)
+_OLD = select(LINEAGE_STATEMENTS, ["id"], {"last_seen": exp.LT})
+_FORGET_STATEMENT = delete(LINEAGE_STATEMENTS, by("id"))
+_FORGET_EDGES = delete(LINEAGE, by("statement"))
+_FORGET_USAGE = delete(USAGE, {"day": exp.LT})
+_RENAME = [
+    (update(table, [column], by(column)))
+    for table, column in ((LINEAGE, "target"), (LINEAGE, "source"), (USAGE, "node"))
+]
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeRow:
+    """An edge on record: whose statement made it, and from which version until which.
+
+    ``until`` is 0 while no new definition of its view has ended it.
+    """
+
+    statement: str
+    edge: LineageEdge
+    since: Version
+    until: Version
+
+
+@dataclass(frozen=True, slots=True)
+class LineageStatement:
+    """A statement on record, without its values; ``runs`` counts its commits."""
+
+    id: str
+    digest: str
+    tag: str
+    text: str
+    user: str | None
+    application: str | None
+    first_version: Version
+    last_seen: datetime
+    runs: int
+
+
+@dataclass(slots=True)
+class Uses:
+    """How often something was read and written, and when last."""
+
+    reads: int = 0
+    writes: int = 0
+    last_read: datetime | None = None
+    last_written: datetime | None = None
+
+    def add(self, more: Uses) -> None:
+        """Count further uses."""
+        self.reads += more.reads
+        self.writes += more.writes
+        self.last_read = _later(self.last_read, more.last_read)
+        self.last_written = _later(self.last_written, more.last_written)
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """The uses of a column, or of a whole node, on a day of UTC."""
+
+    day: str
+    of: ColumnNode
+    uses: Uses
+
+
+def add_lineage(session: RecordSession, rows: Iterable[TransactionRow]) -> None:
+    """Record what commits bring that may not be on record, in the session's transaction.
+
+    Nothing is asked for those that bring none.
+    """
+    for row in rows:
+        for found in row.lineage:
+            add_lineage_of(session, found, row.version, (row.user, row.application))
+
+
+def add_lineage_of(
+    session: RecordSession, found: CommittedLineage, version: Version, by: LineageAuthor
+) -> None:
+    """Record what a statement brings at a version, in the session's transaction."""
+    lineage = found.lineage
+    for rename in lineage.renames:
+        for statement in _RENAME:
+            execute(session, statement, [rename.new, rename.old])
+    for node in (*lineage.ends, *lineage.gone):
+        execute(session, _END, [version, node, 0])
+    for node in lineage.gone:
+        execute(session, _END_SOURCE, [version, node, 0])
+    if not lineage.edges:
+        return
+    if execute(session, _IN_FORCE, [found.id, 0]) == [(0,)]:
+        _insert(session, LINEAGE, [(found.id, *edge, version, 0) for edge in lineage.edges])
+    if execute(session, _KNOWN, [found.id]) == [(0,)]:
+        told = (found.id, found.digest, found.tag, found.text, *by)
+        _insert(session, LINEAGE_STATEMENTS, [(*told, version, to_datetime(version), 0)])
+
+
+def _insert(session: RecordSession, table: RecordTable, rows: Sequence[Sequence[Any]]) -> None:
+    done = 0
+    for size in _AT_ONCE:
+        while len(rows) - done >= size:
+            part = rows[done : done + size]
+            execute(session, insert(table, size), [v for row in part for v in row])
+            done += size
+
+
+def add_counts(
+    session: RecordSession,
+    runs: Mapping[str, tuple[int, datetime]],
+    day: str,
+    used: Mapping[ColumnNode, Uses],
+) -> None:
+    """Count further runs of statements by id, with the last moment, and uses of columns on a day.
+
+    Statements that are not on record, or not any more, are left out.
+    """
+    for statement, (further, last) in runs.items():
+        for (before,) in execute(session, _COUNTED, [statement]):
+            execute(session, _COUNT, [before + further, last, statement])
+    known = {row.of: row.uses for row in _usage_rows(execute(session, _USED, [day]))}
+    new: list[Sequence[Any]] = []
+    for of, uses in used.items():
+        before = known.get(of)
+        if before is None:
+            new.append((day, *of, *_values(uses)))
+        else:
+            before.add(uses)
+            execute(session, _USE, [*_values(before), day, *of])
+    _insert(session, USAGE, new)
+
+
+def _values(uses: Uses) -> tuple[Any, ...]:
+    return (uses.reads, uses.writes, uses.last_read, uses.last_written)
+
+
+def _later(one: datetime | None, other: datetime | None) -> datetime | None:
+    return max((m for m in (one, other) if m is not None), default=None)
+
+
+def load_edges(session: RecordSession) -> list[EdgeRow]:
+    """Every edge on record, the oldest first."""
+    return [_edge_row(row) for row in execute(session, _EDGES)]
+
+
+def edges_beside(
+    session: RecordSession, nodes: Iterable[str], *, downstream: bool
+) -> list[EdgeRow]:
+    """The edges in force whose source, or else whose target, is one of some nodes.
+
+    The nodes are asked for together, so that a level of a graph costs few statements.
+    """
+    found: list[EdgeRow] = []
+    rest = list(dict.fromkeys(nodes))
+    while rest:
+        size = next((s for s in _ASKED if s >= len(rest)), _ASKED[-1])
+        part, rest = rest[:size], rest[size:]
+        padded = [*part, *part[:1] * (size - len(part))]
+        found += map(_edge_row, execute(session, _BESIDE[downstream, size], [0, *padded]))
+    return found
+
+
+def _edge_row(row: Sequence[Any]) -> EdgeRow:
+    statement, *edge, since, until = row
+    return EdgeRow(statement, LineageEdge(*edge), since, until)
+
+
+def _beside(place: str, size: int) -> RecordStatement:
+    where: Where = by("until")
+    whole = select(LINEAGE, where=where)
+    assert isinstance(whole.ast, exp.Select)
+    names: list[exp.Expr] = [exp.Placeholder() for _ in range(size)]
+    chosen = exp.In(this=exp.column(place), expressions=names)
+    return RecordStatement(whole.ast.where(chosen), whole.gives)
+
+
+_BESIDE = {
+    (downstream, size): _beside("source" if downstream else "target", size)
+    for downstream in (False, True)
+    for size in _ASKED
+}
+
+
+def load_statements(session: RecordSession, ids: Iterable[str] = ()) -> list[LineageStatement]:
+    """The statements that made edges, the oldest first; or those of some ids."""
+    wanted = list(dict.fromkeys(ids))
+    if not wanted:
+        return [LineageStatement(*row) for row in execute(session, _STATEMENTS)]
+    return [LineageStatement(*row) for one in wanted for row in execute(session, _STATEMENT, [one])]
+
+
+def load_usage(session: RecordSession) -> list[UsageRow]:
+    """How columns and nodes were used, by day."""
+    return _usage_rows(execute(session, _USAGE))
+
+
+def _usage_rows(rows: Iterable[Sequence[Any]]) -> list[UsageRow]:
+    return [UsageRow(day, ColumnNode(node, name), Uses(*uses)) for day, node, name, *uses in rows]
+
+
+def forget_before(session: RecordSession, moment: datetime) -> int:
+    """Forget statements that have not run since a moment, with their edges, and older usage.
+
+    Returns how many statements were forgotten.
+    """
+    old = [statement for (statement,) in execute(session, _OLD, [moment])]
+    for statement in old:
+        execute(session, _FORGET_EDGES, [statement])
+        execute(session, _FORGET_STATEMENT, [statement])
+    execute(session, _FORGET_USAGE, [moment.date().isoformat()])
+    return len(old)
