@@ -173,10 +173,14 @@ def test_files_are_nodes(con: Connection, tmp_path: Path) -> None:  # L14
 
 
 @pytest.mark.needs(Capability.ALL_TYPES)
-def test_materialized_views_and_restores(con: Connection) -> None:
+def test_materialized_views(con: Connection) -> None:
     con.execute("CREATE MATERIALIZED VIEW kept AS SELECT b, sum(a) AS total FROM s GROUP BY b")
     con.execute("REFRESH MATERIALIZED VIEW kept")
     assert {"s.a -> total (aggregation)", "s.b -> b (identity)"} <= _columns(con, "kept")
+
+
+@pytest.mark.drifts(hive="DuckDB says there that a result is still open")
+def test_restores(con: Connection) -> None:
     (version,) = con.execute("SELECT max(version) FROM system.transactions").fetchall()[0]
     con.execute("UPDATE s SET a = 0")
     con.execute(f"RESTORE TABLE s TO VERSION AS OF {version}")
