@@ -106,7 +106,7 @@ class LineageLedger:
         for written in transaction.writes:
             if written.origin is None:
                 continue
-            found = self._found(written.origin)
+            found = self._lineage_of(written.origin)
             if found.lineage.temporary:
                 origins = origins.with_edges(found.lineage)
                 found = _named(
@@ -150,13 +150,13 @@ class LineageLedger:
     def count_inline(self, origin: StatementOrigin) -> None:
         """A statement was committed as it ran; it had nothing to record."""
         if self.is_on:
-            self.count(origin, self._found(origin).id)
+            self.count(origin, self._lineage_of(origin).id)
 
     def record_export(self, origin: StatementOrigin, by: LineageAuthor) -> None:
         """Record the edges of a statement that has written a file: no commit comes for it."""
         if not self.is_on:
             return
-        found = self._found(origin)
+        found = self._lineage_of(origin)
         self.count(origin, found.id)
         if not self._is_news(found):
             return
@@ -200,7 +200,7 @@ class LineageLedger:
         runs: dict[str, tuple[int, datetime]] = {}
         used: dict[ColumnNode, Uses] = {}
         for one in counted:
-            found, last = self._found(one.origin), _moment(one.last)
+            found, last = self._lineage_of(one.origin), _moment(one.last)
             if one.committed:
                 further, latest = runs.get(one.committed, (0, last))
                 runs[one.committed] = (further + one.runs, max(latest, last))
@@ -220,7 +220,7 @@ class LineageLedger:
             return True
         return bool(found.lineage.edges) and found.id not in self._recorded
 
-    def _found(self, origin: StatementOrigin) -> CommittedLineage:
+    def _lineage_of(self, origin: StatementOrigin) -> CommittedLineage:
         """The lineage of a statement, kept with its plan, and under its digest and catalog."""
         trace = origin.trace
         if trace.known is not None:

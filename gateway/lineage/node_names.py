@@ -11,7 +11,7 @@ from journal.model.lineage import (
     CLIENT,
     WHOLE,
     ColumnNode,
-    LineageEdge,
+    NodeEdge,
     file_of,
     node_of,
     table_id_of,
@@ -78,7 +78,7 @@ class NodeNames:
             return next((c.name for c in found.columns if c.physical == of.column), None)
         return next((n for n in shown_names(found) if n.lower() == of.column), None)
 
-    def shows(self, edge: LineageEdge) -> bool:
+    def shows(self, edge: NodeEdge) -> bool:
         """Whether both ends of an edge are there to be seen."""
         ends = [ColumnNode(edge.target, edge.target_column)]
         if edge.source is not None and edge.source_column is not None:
@@ -96,6 +96,6 @@ class NodeNames:
         return found or ([f"file:{name}"] if "/" in name or "." in name else [])
 
 
-def all_shown(names: NodeNames, edges: Iterable[LineageEdge]) -> bool:
+def all_shown(names: NodeNames, edges: Iterable[NodeEdge]) -> bool:
     """Whether somebody sees every end of some edges, and so may see what made them."""
     return all(names.shows(edge) for edge in edges)

@@ -15,7 +15,7 @@ from journal.model.lineage import (
     UNKNOWN,
     WHOLE,
     ColumnNode,
-    LineageEdge,
+    NodeEdge,
     StatementLineage,
     unknown_edge,
 )
@@ -26,7 +26,7 @@ from rewriter.lineage.sources import DIRECT, ColumnSource, deciding, passed
 class TemporaryOrigins:
     """By column of a temporary table the edges that lead to it, none of them from another one."""
 
-    edges: Mapping[ColumnNode, frozenset[LineageEdge]] = field(
+    edges: Mapping[ColumnNode, frozenset[NodeEdge]] = field(
         default_factory=lambda: MappingProxyType({})
     )
     filled: frozenset[str] = frozenset()
@@ -39,19 +39,19 @@ class TemporaryOrigins:
             if edge.target in lineage.temporary:
                 of = ColumnNode(edge.target, edge.target_column)
                 known = found.get(of, frozenset())
-                found[of] = known | frozenset(self._behind(edge, lineage.temporary))
+                found[of] = known | frozenset(self._without_temporary(edge, lineage.temporary))
         filled = self.filled | {n.node for n in lineage.writes if n.node in lineage.temporary}
         return replace(self, edges=MappingProxyType(found), filled=filled)
 
-    def followed(self, lineage: StatementLineage) -> tuple[LineageEdge, ...]:
+    def followed(self, lineage: StatementLineage) -> tuple[NodeEdge, ...]:
         """The edges of a statement, with what temporary tables come from in their place."""
-        found: dict[LineageEdge, None] = {}
+        found: dict[NodeEdge, None] = {}
         for edge in lineage.edges:
             if edge.target not in lineage.temporary:
-                found.update(dict.fromkeys(self._behind(edge, lineage.temporary)))
+                found.update(dict.fromkeys(self._without_temporary(edge, lineage.temporary)))
         return tuple(found)
 
-    def _behind(self, edge: LineageEdge, own: frozenset[str]) -> Iterator[LineageEdge]:
+    def _without_temporary(self, edge: NodeEdge, own: frozenset[str]) -> Iterator[NodeEdge]:
         if edge.source is None or edge.source_column is None or edge.source not in own:
             yield edge
             return
@@ -62,7 +62,7 @@ class TemporaryOrigins:
         for before in sorted(self._of(ColumnNode(edge.source, edge.source_column)), key=repr):
             yield _joined(before, edge)
 
-    def _of(self, column: ColumnNode) -> frozenset[LineageEdge]:
+    def _of(self, column: ColumnNode) -> frozenset[NodeEdge]:
         rows = self.edges.get(ColumnNode(column.node, WHOLE), frozenset())
         if column.column != WHOLE:
             return rows | self.edges.get(column, frozenset())
@@ -71,7 +71,7 @@ class TemporaryOrigins:
         )
 
 
-def _joined(before: LineageEdge, edge: LineageEdge) -> LineageEdge:
+def _joined(before: NodeEdge, edge: NodeEdge) -> NodeEdge:
     """The edge from the source of one to the target of the next."""
     if before.kind == UNKNOWN or before.source is None or before.source_column is None:
         return unknown_edge(edge.target, edge.target_column, before.unknown or "")
@@ -82,4 +82,4 @@ def _joined(before: LineageEdge, edge: LineageEdge) -> LineageEdge:
         (found,) = passed([source], edge.subtype, masking=edge.masking)
     else:
         (found,) = deciding([source], edge.subtype)
-    return LineageEdge(edge.target, edge.target_column, *found)
+    return NodeEdge(edge.target, edge.target_column, *found)

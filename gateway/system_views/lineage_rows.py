@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from gateway.lineage.node_names import NodeName, NodeNames, all_shown
 from gateway.system_views.source import SystemViewSource
-from journal.model.lineage import DIRECT, ColumnNode, LineageEdge
+from journal.model.lineage import DIRECT, ColumnNode, NodeEdge
 from journal.model.version import to_datetime
 from journal.records.lineage import (
     EdgeRow,
@@ -35,7 +35,7 @@ def _load(seen: SystemViewSource, names: NodeNames) -> _Found:
     """Edges in force that are shown, statements by id, and the ids of those that are shown."""
     with seen.records() as session:
         edges, told = load_edges(session), load_statements(session)
-    of_statement: dict[str, list[LineageEdge]] = defaultdict(list)
+    of_statement: dict[str, list[NodeEdge]] = defaultdict(list)
     for row in edges:
         of_statement[row.statement].append(row.edge)
     shown = {name for name, made in of_statement.items() if all_shown(names, made)}

@@ -77,7 +77,7 @@ class ColumnNode(NamedTuple):
     column: str = ""
 
 
-class LineageEdge(NamedTuple):
+class NodeEdge(NamedTuple):
     """One column that another comes from; ``unknown`` says why that, or more, cannot be told.
 
     ``kind`` and ``subtype`` are those of OpenLineage: DIRECT with IDENTITY, TRANSFORMATION or
@@ -110,7 +110,7 @@ class StatementLineage:
     those that nothing comes from any more either.
     """
 
-    edges: tuple[LineageEdge, ...] = ()
+    edges: tuple[NodeEdge, ...] = ()
     reads: frozenset[ColumnNode] = frozenset()
     writes: frozenset[ColumnNode] = frozenset()
     ends: tuple[str, ...] = ()
@@ -166,9 +166,9 @@ class StatementOrigin(NamedTuple):
     sent_in: str | None = None
 
 
-def unknown_edge(target: str, column: str, why: str) -> LineageEdge:
+def unknown_edge(target: str, column: str, why: str) -> NodeEdge:
     """An edge that says why it cannot be told where a column comes from."""
-    return LineageEdge(target, column, None, None, UNKNOWN, UNKNOWN, unknown=why)
+    return NodeEdge(target, column, None, None, UNKNOWN, UNKNOWN, unknown=why)
 
 
 def changes_definitions(lineage: StatementLineage) -> bool:
@@ -176,6 +176,6 @@ def changes_definitions(lineage: StatementLineage) -> bool:
     return bool(lineage.ends or lineage.gone or lineage.renames)
 
 
-def nodes_of(edges: Sequence[LineageEdge]) -> dict[str, None]:
+def nodes_of(edges: Sequence[NodeEdge]) -> dict[str, None]:
     """The nodes of some edges, each once, in order."""
     return dict.fromkeys(n for e in edges for n in (e.target, e.source) if n is not None)

@@ -18,7 +18,7 @@ from typing import Any
 from sqlglot import exp
 
 from journal.model.lazy_dataclass import dataclass
-from journal.model.lineage import ColumnNode, CommittedLineage, LineageEdge
+from journal.model.lineage import ColumnNode, CommittedLineage, NodeEdge
 from journal.model.store_session import RecordSession
 from journal.model.version import Version, to_datetime
 from journal.records.schema import LINEAGE, LINEAGE_STATEMENTS, USAGE, RecordTable
@@ -75,7 +75,7 @@ class EdgeRow:
     """
 
     statement: str
-    edge: LineageEdge
+    edge: NodeEdge
     since: Version
     until: Version
 
@@ -218,7 +218,7 @@ def edges_beside(
 
 def _edge_row(row: Sequence[Any]) -> EdgeRow:
     statement, *edge, since, until = row
-    return EdgeRow(statement, LineageEdge(*edge), since, until)
+    return EdgeRow(statement, NodeEdge(*edge), since, until)
 
 
 def _beside(place: str, size: int) -> RecordStatement:

@@ -262,7 +262,7 @@ LINEAGE = RecordTable(
     since=13,
     indexed=("statement", "target", "source"),
 )
-"""Edges from columns to columns, each once for a statement; see ``LineageEdge``.
+"""Edges from columns to columns, each once for a statement; see ``NodeEdge``.
 
 ``since`` is the version that brought it, ``until`` the one that gave its view another query or
 dropped it; 0 while none has. Whether the tables are still there, the catalog says.

@@ -17,7 +17,7 @@ from journal.model.lineage import (
     WHOLE,
     ColumnNode,
     CommittedLineage,
-    LineageEdge,
+    NodeEdge,
     Rename,
     StatementLineage,
     file_node,
@@ -153,20 +153,20 @@ class _Nodes:
             return ColumnNode(node_of(found), physical.get(column, WHOLE))
         return ColumnNode(node_of(found), column if column in map(fold, found.columns) else WHOLE)
 
-    def edges_of(self, target: ColumnTarget) -> Iterator[LineageEdge]:
+    def edges_of(self, target: ColumnTarget) -> Iterator[NodeEdge]:
         """The edges of a column; of a file, whole rows are all that can be told."""
         to = self.column(target.table, target.column)
         of_file = False
         for source in target.sources:
             of = self.column(source.table, source.column)
             of_file = of_file or (source.column == WHOLE and self._relation(source.table) is None)
-            yield LineageEdge(*to, *of, source.kind, source.subtype, source.masking)
+            yield NodeEdge(*to, *of, source.kind, source.subtype, source.masking)
         if target.unknown is not None and not of_file:
             yield unknown_edge(*to, without_values(target.unknown))
 
     def whole_edges(
-        self, edges: Sequence[LineageEdge], targets: Iterable[ColumnTarget]
-    ) -> Iterator[LineageEdge]:
+        self, edges: Sequence[NodeEdge], targets: Iterable[ColumnTarget]
+    ) -> Iterator[NodeEdge]:
         """From tables that are read and of which no column counts, as in ``count(*)``."""
         written = {self.column(target.table, WHOLE).node for target in targets}
         told = {edge.source for edge in edges}
@@ -174,7 +174,7 @@ class _Nodes:
             source = node_of(found)
             if source not in told and source not in written:
                 for target in sorted(written):
-                    yield LineageEdge(target, WHOLE, source, WHOLE, INDIRECT, FILTER)
+                    yield NodeEdge(target, WHOLE, source, WHOLE, INDIRECT, FILTER)
 
     def written(self, targets: Iterable[ColumnTarget]) -> Iterator[ColumnNode]:
         """The columns that are written, and their tables."""
@@ -194,7 +194,7 @@ class _Nodes:
             found |= {ColumnNode(of.node), of}
             relation = self._relation(source.table)
             if isinstance(relation, View):
-                found |= _behind(relation, source.column, context, 0)
+                found |= _read_by_view(relation, source.column, context, 0)
         return {n for n in found if n.column != WHOLE}
 
     def temporary(self, catalog: CatalogSnapshot) -> Iterator[str]:
@@ -219,7 +219,7 @@ def _sources_of_query(ast: exp.Expr, tables: SessionTables) -> set[ColumnSource]
     return {s for cell in found.cells for s in cell.sources} | found.influences
 
 
-def _behind(view: View, column: str, context: RewriteContext, depth: int) -> set[ColumnNode]:
+def _read_by_view(view: View, column: str, context: RewriteContext, depth: int) -> set[ColumnNode]:
     """The columns of tables that a column of a view shows, or that decide about its rows."""
     if depth > _VIEW_DEPTH_MAX:
         return set()
@@ -238,7 +238,7 @@ def _behind(view: View, column: str, context: RewriteContext, depth: int) -> set
         found |= {ColumnNode(of.node), of}
         relation = tables.found.get(source.table)
         if isinstance(relation, View):
-            found |= _behind(relation, source.column, inner, depth + 1)
+            found |= _read_by_view(relation, source.column, inner, depth + 1)
     return found
 
 
