@@ -125,7 +125,7 @@ class StatementTrace:
             tuple(dict.fromkeys(edges)),
             frozenset(nodes.read(sources, context))
             | {ColumnNode(node_of(found)) for found in own if found is not None},
-            frozenset(nodes.written(targets))
+            frozenset(nodes.targets_of(targets))
             | {ColumnNode(node_of(m)) for m in self._made.values()},
             *_of_views(self._changes, self.catalog),
             frozenset(nodes.temporary(self.catalog)),
@@ -176,7 +176,7 @@ class _Nodes:
                 for target in sorted(written):
                     yield NodeEdge(target, WHOLE, source, WHOLE, INDIRECT, FILTER)
 
-    def written(self, targets: Iterable[ColumnTarget]) -> Iterator[ColumnNode]:
+    def targets_of(self, targets: Iterable[ColumnTarget]) -> Iterator[ColumnNode]:
         """The columns that are written, and their tables."""
         for target in targets:
             found = self.column(target.table, target.column)
