@@ -221,7 +221,7 @@ def _edge_row(row: Sequence[Any]) -> EdgeRow:
     return EdgeRow(statement, NodeEdge(*edge), since, until)
 
 
-def _beside(place: str, size: int) -> RecordStatement:
+def _edges_beside(place: str, size: int) -> RecordStatement:
     where: Where = by("until")
     whole = select(LINEAGE, where=where)
     assert isinstance(whole.ast, exp.Select)
@@ -231,7 +231,7 @@ def _beside(place: str, size: int) -> RecordStatement:
 
 
 _BESIDE = {
-    (downstream, size): _beside("source" if downstream else "target", size)
+    (downstream, size): _edges_beside("source" if downstream else "target", size)
     for downstream in (False, True)
     for size in _ASKED
 }
