@@ -62,6 +62,10 @@ class WatchedSession(Protocol):
         """What runs now."""
 
     @property
+    def recorded_user(self) -> str | None:
+        """Who acts, as records show it."""
+
+    @property
     def status(self) -> str:
         """``idle``, ``transaction`` or ``failed``."""
 
@@ -314,7 +318,7 @@ class Activity:
     ) -> StatementActivity:
         """A statement begins to run."""
         found = StatementActivity(
-            *(next(self._ids), of, session.user, session.settings.login_role),
+            *(next(self._ids), of, session.recorded_user, session.settings.login_role),
             session.settings.application,
             *(source, session.dialect, time.time(), time.perf_counter()),
         )

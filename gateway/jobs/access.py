@@ -40,7 +40,7 @@ def _run(context: JobContext) -> JobReport:
     target = below(_folder(context), f"{found.table}-{context.job_id}.package")
     days = context.number("days") or _DAYS
     expires = context.moment + timedelta(days=days)
-    by = context.session.user or system_user()
+    by = context.session.recorded_user or system_user()
     data, (found,) = collect(
         backend,
         subjects,

@@ -19,7 +19,7 @@ def backup_run(context: JobContext) -> BackupRun:
     return BackupRun(
         required(context.maintenance.backups, "backups", place)(context.table),
         context.job_id,
-        context.session.user,
+        context.session.recorded_user,
         context.moment,
         context.dry_run,
         context.progress,

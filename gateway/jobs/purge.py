@@ -35,7 +35,7 @@ def _run(context: JobContext) -> JobReport:
         context.log(_remark(along))
     done = erasure_of(context.session).purge(
         lambda: nullcontext(context.engine()),
-        context.session.user or system_user(),
+        context.session.recorded_user or system_user(),
         [r.id for r in concerned],
         context.progress,
     )

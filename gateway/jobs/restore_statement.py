@@ -62,7 +62,7 @@ def restore_transaction(context: JobContext, backup: Backup) -> Iterator[Transac
         if context.dry_run:
             begun.rollback()
         else:
-            journal.commit(begun, Author(session.user, session.settings.application))
+            journal.commit(begun, Author(session.recorded_user, session.settings.application))
     except BaseException:
         begun.rollback()
         raise

@@ -14,7 +14,7 @@ from spark_compaction.programs.archives import move_archive
 def _run(context: JobContext) -> JobReport:
     retain = required(context.maintenance.retain, "retention", context.session.journal.place)
     now = context.given.moment("now") or context.moment
-    return _move_archived(context, retain(context.request(), now, context.session.user))
+    return _move_archived(context, retain(context.request(), now, context.session.recorded_user))
 
 
 def _move_archived(context: JobContext, report: JobReport) -> JobReport:

@@ -327,7 +327,7 @@ def _record_begin(
         "attempt": attempt,
         "dry_run": request.dry_run,
         "cause": request.cause,
-        "user_name": session.user or system_user(),
+        "user_name": session.recorded_user or system_user(),
         "options": json.dumps({k: _recorded_option(k, v) for k, v in request.options.items()}),
         "started_at": to_datetime(journal.clock.now()),
         "log": [],
@@ -358,7 +358,7 @@ def _record_end(session: Session, run: JobRun, log: list[str], request: Request)
         if is_audited:
             removed = None if run.report is None else run.report.removed.rows
             detail = {"state": run.state, "rows_removed": removed, "cause": request.cause}
-            by = session.user or system_user()
+            by = session.recorded_user or system_user()
             secret_journal = cast("SecretJournal", journal)
             audit.record(secret_journal, store, by, f"job.{run.kind}", run.table, detail)
 

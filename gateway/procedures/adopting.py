@@ -63,4 +63,4 @@ def _name(session: Session, table: str) -> TableName:
 
 
 def _author(session: Session) -> Author:
-    return Author(session.user, session.settings.application)
+    return Author(session.recorded_user, session.settings.application)

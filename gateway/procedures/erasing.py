@@ -83,7 +83,7 @@ def erase_rows(
         return asking.find_keys(session.journal.begin(read_only=True), query)
 
     find()
-    by = session.user or system_user()
+    by = session.recorded_user or system_user()
     erasure = erasure_of(session)
     # What else the condition reads would have to be as it was when the backup was taken.
     reads_more = any(node.args.get("this") is not None for node in erase.where.find_all(exp.Table))

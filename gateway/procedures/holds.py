@@ -68,10 +68,10 @@ def place_hold(session: Session, arguments: Mapping[str, Any]) -> StatementOutco
         subject_column=named,
         subject_value=hashed,
         reason=reason,
-        placed_by=session.user,
+        placed_by=session.recorded_user,
         placed_at=to_datetime(session.journal.clock.now()),
     )
-    by = session.user or system_user()
+    by = session.recorded_user or system_user()
 
     def place(records: StoreSession) -> None:
         holds.place(records, hold)
@@ -88,10 +88,10 @@ def release_hold(session: Session, arguments: Mapping[str, Any]) -> StatementOut
     at = to_datetime(session.journal.clock.now())
     erasure = erasure_of(session)
     found = holds.find(erasure.journal, str(given.get("hold")))
-    by = session.user or system_user()
+    by = session.recorded_user or system_user()
 
     def release(records: StoreSession) -> None:
-        holds.release(records, found, session.user, at)
+        holds.release(records, found, session.recorded_user, at)
         audit.record(erasure.journal, records, by, "hold.release", found.id, {})
 
     erasure.change_holds(release, by)

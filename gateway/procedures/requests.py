@@ -208,4 +208,4 @@ def access_package(
 
 def actor(session: Session) -> str:
     """Who acts, as the audit log records it."""
-    return session.user or system_user()
+    return session.recorded_user or system_user()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from gateway.access.run_as import RUN_AS, role_to_run_as
 from gateway.config import Settings
 from gateway.opening.open_warehouse import OpenWarehouse
 from gateway.session.session import Session
@@ -30,10 +31,17 @@ def session_of_client(
 ) -> Session:
     """A session of a dialect, with the settings that its client starts with.
 
-    A ``role`` bounds what it may do; None may do everything. Raises SETTING_VALUE, UNKNOWN_SETTING.
+    A ``role`` bounds what it may do; None may do everything. ``run_as`` among the settings names
+    the user for whom it asks. Raises SETTING_VALUE, UNKNOWN_SETTING, PRIVILEGE.
     """
     session = opened.session(Settings(), dialect=dialect, autocommit=True, user=user)
     settings = session.settings
+    wanted = next((value for name, value in given.items() if name.lower() == RUN_AS), None)
+    if wanted is not None:
+        proxy = user if role is None else role.name
+        role = role_to_run_as(session.catalog, role, wanted)
+        session.proxy = None if role.name == proxy else proxy or "somebody"
+        given = {name: value for name, value in given.items() if name.lower() != RUN_AS}
     if role is not None:
         session.user = role.name
         settings = replace(settings, role=role.id, login_role=role.id)

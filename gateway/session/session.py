@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from gateway.access.passwords import has_password, without_password
 from gateway.access.procedures import check_file
+from gateway.access.run_as import recorded
 from gateway.config import Settings
 from gateway.lineage.temporary_origins import TemporaryOrigins
 from gateway.session.cancellation import Cancellation
@@ -88,6 +89,8 @@ class Session:
         self.executor = executor
         self.dialect = dialect
         self.user = user
+        self.proxy: str | None = None
+        """Who has logged in for the user, where that is another."""
         self.retries = retries
         self.settings = self.settings_at_start = replace(settings, dialect=dialect)
         self.local_settings = LocalSettings()
@@ -132,6 +135,11 @@ class Session:
     def in_transaction(self) -> bool:
         """True while a transaction is open or failed."""
         return self.transaction is not None
+
+    @property
+    def recorded_user(self) -> str | None:
+        """Who acts, as records show it: the user, and the proxy that asks for them."""
+        return recorded(self.user, self.proxy)
 
     @property
     def place(self) -> str:
@@ -325,7 +333,7 @@ class Session:
     def _author(self) -> Author:
         """Who commits next, and under which name."""
         name = None if self._names is None else self._names.next()
-        return Author(self.user, self.settings.application, name)
+        return Author(self.recorded_user, self.settings.application, name)
 
     def _rows_committed(self, author: Author) -> int | None:
         """How many rows were changed under the author's name by a call whose answer was lost."""

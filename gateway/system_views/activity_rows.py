@@ -18,7 +18,7 @@ def session_rows(activity: Activity, reader: ActivityReader) -> Iterator[Row]:
     """One row for each session of this process on the warehouse that the reader may see."""
     for found in filter(reader.sees, activity.sessions()):
         session, last = found.session(), found.last
-        user = None if session is None else session.user
+        user = None if session is None else session.recorded_user
         application = None if session is None else session.settings.application
         runs = last is not None and last.state == "running"
         yield (

@@ -176,7 +176,8 @@ def _check_may_change(role: Role, context: RewriteContext) -> None:
 
 
 def _check_name(name: str) -> None:
-    if fold(name) in _RESERVED or fold(name).startswith("pg_") or not name:
+    is_two = " (by " in name  # So records show a user and a proxy.
+    if fold(name) in _RESERVED or fold(name).startswith("pg_") or not name or is_two:
         raise PalimpsestError(
             Code.RESERVED_NAME, f'a role cannot be called "{name}"', advice="use another name"
         )

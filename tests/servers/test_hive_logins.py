@@ -82,21 +82,25 @@ def ports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ports]:
     WAREHOUSES.release(opened)
 
 
-def _binary(ports: Ports, user: str, password: str) -> Any:
+def over_binary(ports: Ports, user: str, password: str, given: dict[str, str] | None = None) -> Any:
+    """A connection of PyHive over TLS, with settings."""
     context = ssl.create_default_context(cafile=str(ports.authority))
     socket = TSSLSocket("localhost", ports.binary, ssl_context=context)
     sasl = hive.get_installed_sasl("localhost", "PLAIN", username=user, password=password)
-    return hive.connect(thrift_transport=TSaslClientTransport(lambda: sasl, "PLAIN", socket))
+    transport = TSaslClientTransport(lambda: sasl, "PLAIN", socket)
+    return hive.connect(thrift_transport=transport, configuration=given)
 
 
-def _http(ports: Ports, user: str, password: str) -> Any:
+def over_http(ports: Ports, user: str, password: str, query: str = "") -> Any:
+    """A connection of PyHive over HTTPS, to a path with a query."""
     context = ssl.create_default_context(cafile=str(ports.authority))
-    transport = THttpClient(f"https://localhost:{ports.http}/cliservice", ssl_context=context)
+    url = f"https://localhost:{ports.http}/cliservice{query}"
+    transport = THttpClient(url, ssl_context=context)
     hive.Connection._set_authorization_header(transport, user, password)
     return hive.connect(thrift_transport=transport)
 
 
-@pytest.mark.parametrize("connect", [_binary, _http])
+@pytest.mark.parametrize("connect", [over_binary, over_http])
 def test_a_login_has_the_privileges_of_its_role(ports: Ports, connect: Any) -> None:
     with connect(ports, "ann", PASSWORD) as connection:
         cursor = connection.cursor()
@@ -111,12 +115,12 @@ def test_a_login_has_the_privileges_of_its_role(ports: Ports, connect: Any) -> N
             assert caught.value.args[0].status.sqlState == state
 
 
-@pytest.mark.parametrize("connect", [_binary, _http])
+@pytest.mark.parametrize("connect", [over_binary, over_http])
 @pytest.mark.parametrize("user", ["bob", "nobody"])
 def test_a_wrong_password_lets_nobody_in(ports: Ports, connect: Any, user: str) -> None:
     with pytest.raises((TTransportException, EOFError)) as caught:
         connect(ports, user, "wrong")
-    if connect is _binary:
+    if connect is over_binary:
         assert "PAL-611" in str(caught.value)
 
 
@@ -128,9 +132,9 @@ def test_passwords_are_not_taken_without_tls(ports: Ports) -> None:
 
 
 def test_a_role_has_as_many_connections_as_it_may(ports: Ports) -> None:
-    with _binary(ports, "ann", PASSWORD), _binary(ports, "ann", PASSWORD):
+    with over_binary(ports, "ann", PASSWORD), over_binary(ports, "ann", PASSWORD):
         with pytest.raises(TTransportException, match="PAL-608"):
-            _binary(ports, "ann", PASSWORD)
+            over_binary(ports, "ann", PASSWORD)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +163,7 @@ def test_what_is_no_call_is_refused(
 
 
 def test_another_login_does_not_see_a_session(ports: Ports) -> None:
-    with _http(ports, "ann", PASSWORD) as ann, _http(ports, "bob", PASSWORD) as bob:
+    with over_http(ports, "ann", PASSWORD) as ann, over_http(ports, "bob", PASSWORD) as bob:
         bob._sessionHandle, own = ann._sessionHandle, bob._sessionHandle
         with pytest.raises(exc.OperationalError, match="no such session"):
             bob.cursor().execute("SELECT 1")

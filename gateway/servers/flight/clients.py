@@ -15,6 +15,7 @@ from functools import partial
 
 from pyarrow import flight
 
+from gateway.access.run_as import RUN_AS, check_same
 from gateway.servers.client_sessions import OpenSession
 from gateway.servers.ending import Ending
 from gateway.servers.flight.login import Caller
@@ -67,6 +68,7 @@ class FlightClients:
             raise session_ended()
         if client is None:
             client = self._add(token, caller, peer)
+        check_same(client.runs_as, caller.settings.get(RUN_AS))
         if not client.address:
             client.address = peer
             self._check(client)
@@ -139,6 +141,7 @@ class FlightClients:
     def _add(self, token: str, caller: Caller, address: str) -> FlightClient:
         user = caller.user or ""
         client = FlightClient(token, user, caller.role, address, lambda: self._open(client, caller))
+        client.runs_as = caller.settings.get(RUN_AS)
         self._make_room()
         with self._lock:
             self._limits.check_room(len(self._by_token))

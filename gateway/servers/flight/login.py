@@ -18,13 +18,14 @@ from dataclasses import field
 from pyarrow import flight
 
 from gateway.access.logins import Logins
+from gateway.access.run_as import RUN_AS
 from gateway.servers.flight.failures import answering
 from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 
 _HEADERS_MAX_BYTES = 8_192
-_SETTINGS = ("as_of", "schema", "search_path", "timezone", "application_name")
+_SETTINGS = ("as_of", "schema", "search_path", "timezone", "application_name", RUN_AS)
 """Settings that a client may give as headers, with its login or its first call."""
 _ADDRESS = "flight"
 """A call's headers do not say where it comes from; failed logins of a user count together."""

@@ -61,6 +61,8 @@ class FlightClient:
     open_worker: Callable[[], Session]
     settings: Settings | None = None
     """What session options have made of the settings that sessions begin with."""
+    runs_as: str | None = None
+    """For whom the client has asked as it began, where that is not itself."""
     used_s: float = field(default_factory=time.monotonic)
     calls: int = 0
     is_closed: bool = False

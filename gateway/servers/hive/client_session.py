@@ -19,7 +19,7 @@ from sqlglot import exp
 from gateway.activity.activity import next_session_id
 from gateway.errors import TOO_DEEP
 from gateway.servers.client_sessions import OpenSession
-from gateway.servers.hive.client_settings import ClientSettings
+from gateway.servers.hive.client_settings import ClientSettings, run_as_of
 from gateway.servers.hive.operations import (
     CANCELLED,
     RUNNING,
@@ -251,7 +251,8 @@ class SessionOpener:
         self, user: str, role: Role | None, configuration: Mapping[str, str], version: int
     ) -> ThriftSession:
         """A session that speaks a version of the protocol; raises what its settings raise."""
-        session = self._open_session(user or None, None, {}, role)
+        given = run_as_of(configuration)
+        session = self._open_session(user or None, None, given, role)
         try:
             settings = ClientSettings()
             settings.start(session, configuration)

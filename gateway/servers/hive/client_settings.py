@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from gateway.access.run_as import RUN_AS
 from gateway.servers.hive.catalog_tables import CatalogTables
 from gateway.session.outcome import StatementOutcome
 from gateway.session.session import Session
@@ -19,6 +20,7 @@ from journal.model.errors import Code, PalimpsestError
 
 Work = Callable[[], StatementOutcome]
 DIALECT = "palimpsest.dialect"
+PROXY_USER = "hive.server2.proxy.user"
 _OWN = "palimpsest."
 _FOREIGN = re.compile(
     r"(hive|spark|mapred|mapreduce|tez|dfs|fs|yarn|parquet|orc|io|hadoop|metastore|datanucleus"
@@ -49,6 +51,18 @@ _DESCRIBE = re.compile(
 )
 
 
+def run_as_of(given: Mapping[str, str]) -> dict[str, str]:
+    """For whom a client connects, as the setting of our own; nothing where it is for itself."""
+    found = [value for key, value in given.items() if _plain_name(key).lower() == PROXY_USER]
+    return {RUN_AS: found[-1]} if found else {}
+
+
+def _plain_name(key: str) -> str:
+    for prefix in _PREFIXES:
+        key = key.removeprefix(prefix)
+    return key
+
+
 class ClientSettings:
     """The settings that a client has given, and its statements that are answered here."""
 
@@ -62,9 +76,7 @@ class ClientSettings:
             if key == "use:database":
                 schema = value
                 continue
-            name = key
-            for prefix in _PREFIXES:
-                name = name.removeprefix(prefix)
+            name = _plain_name(key)
             if name.lower().startswith(_OWN) or name.lower() in _ZONES:
                 self._set(session, name, value)
             else:
@@ -110,6 +122,12 @@ class ClientSettings:
             if not (is_ours or _FOREIGN.fullmatch(name) or name in self._kept):
                 return None
             return lambda: _table(session, self._one(session, name))
+        if lower == PROXY_USER:
+            raise PalimpsestError(
+                Code.SETTING_VALUE,
+                f"{PROXY_USER} counts as a session begins, not later",
+                advice="connect anew, with the setting in the URL",
+            )
         if lower.startswith(_OWN) or lower in _ZONES:
             return lambda: self._set(session, name, value)
         if _FOREIGN.fullmatch(name):

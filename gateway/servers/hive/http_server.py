@@ -19,11 +19,13 @@ from collections import OrderedDict
 from http.cookies import CookieError, SimpleCookie
 from http.server import BaseHTTPRequestHandler
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from gateway.servers.addresses import Address
 from gateway.servers.client_sessions import OpenSession
 from gateway.servers.ending import Ending
 from gateway.servers.hive.client_session import SessionOpener, ThriftSession, session_of
+from gateway.servers.hive.client_settings import PROXY_USER
 from gateway.servers.hive.messages import Incoming
 from gateway.servers.hive.service import HiveService
 from gateway.servers.hive.wire import ttypes
@@ -39,6 +41,8 @@ _LOG = logging.getLogger("palimpsest.hive")
 PATH, KIND = "/cliservice", "application/x-thrift"
 IDLE_S = 3_600.0
 _COOKIE = "hive.server2.auth"
+_DO_AS = "doAs"
+"""Part of a call's address: for whom a trusted proxy calls, as in Hive."""
 _COOKIES_MAX = 10_000
 _CALL_S = 1_800.0
 _WATCH_S = 1.0
@@ -174,14 +178,21 @@ class HiveHttpServer:
 
 
 class _CallerSessions:
-    """The sessions of one login; see ``service.Sessions``."""
+    """The sessions of one login; see ``service.Sessions``. New ones run as ``user``, if given."""
 
-    def __init__(self, server: HiveHttpServer, login: HttpCaller) -> None:
+    def __init__(self, server: HiveHttpServer, login: HttpCaller, user: str | None) -> None:
         self._server = server
         self._login = login
+        self._user = user
+
+    def is_of(self, login: HttpCaller, user: str | None) -> bool:
+        """True if they are those of the same login, and for the same user."""
+        return _is_same(self._login, login) and self._user == user
 
     def open(self, request: ttypes.TOpenSessionReq, version: int) -> ThriftSession:
-        """A new session."""
+        """A new session; raises what the server raises, and PRIVILEGE for another's user."""
+        if self._user is not None:
+            request.configuration = {**(request.configuration or {}), PROXY_USER: self._user}
         return self._server.open_for(self._login, request, version)
 
     def find(self, handle: ttypes.TSessionHandle) -> ThriftSession:
@@ -219,7 +230,7 @@ class _Handler(BaseHTTPRequestHandler):
         if tls is not None and self.request.recv(1, socket.MSG_PEEK) == b"\x16":
             self.request = tls.context().wrap_socket(self.request, server_side=True)
         self._service: HiveService | None = None
-        self._login: HttpCaller | None = None
+        self._sessions: _CallerSessions | None = None
         super().setup()
 
     def finish(self) -> None:
@@ -253,9 +264,11 @@ class _Handler(BaseHTTPRequestHandler):
             return self._refuse(401, f"{error.message} ({error.code.value.code}): {error.advice}")
         body = self.rfile.read(int(size))
         self.request.settimeout(_CALL_S)
-        if self._service is None or self._login is None or not _is_same(self._login, login):
-            self._service = HiveService(_CallerSessions(owner, login), owner.limits.message_bytes)
-            self._login = login
+        user = parse_qs(urlsplit(self.path).query).get(_DO_AS, [None])[-1]
+        sessions = self._sessions
+        if self._service is None or sessions is None or not sessions.is_of(login, user):
+            sessions = self._sessions = _CallerSessions(owner, login, user)
+            self._service = HiveService(sessions, owner.limits.message_bytes)
         incoming = Incoming(lambda: b"", len(body))
         incoming.put(body)
         try:

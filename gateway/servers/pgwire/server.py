@@ -187,7 +187,7 @@ class PostgresServer(SocketServer[_Client]):
             "default_transaction_read_only": session.settings.default_transaction_read_only,
             "in_hot_standby": "off",
             "is_superuser": "on" if _is_admin(session) else "off",
-            "session_authorization": begun.parameters.get("user", ""),
+            "session_authorization": session.user or "",
         }
 
     def _cancel(self, request: CancelRequest) -> None:
