@@ -64,7 +64,7 @@ REVOKE .. ON t FROM r [CASCADE]""",
     "ROW POLICY": """ALTER TABLE t SET ROW POLICY (condition)     DROP ROW POLICY
 ALTER TABLE t ALTER COLUMN c SET MASKING POLICY (value) | DROP MASKING POLICY""",
     "TAG": """ALTER TABLE t [ALTER COLUMN c] SET TAG = (name, ..) | UNSET TAG [(name, ..)]
-ALTER TAG name SET MASKING POLICY (over value) | DROP MASKING POLICY
+ALTER TAG name SET MASKING POLICY (over value) [FOR type] | DROP MASKING POLICY [FOR type]
 GRANT SELECT ON TAG name TO role""",
     "CALL": """CALL system.flush(['t'])                         seals heads into segments
 CALL system.compact | retain | purge | verify('t', dry_run => true)

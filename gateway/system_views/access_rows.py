@@ -9,7 +9,7 @@ from gateway.system_views.source import SystemViewSource, tables_of
 from journal.model.access import PUBLIC, ObjectKey, ObjectKind, Rights, tag_key
 from journal.model.schema import CatalogSnapshot, Relation, Table, fold, relation_key
 from rewriter.definitions.table_policies import shown_policy, shown_text
-from rewriter.definitions.tags import tag_names
+from rewriter.definitions.tags import mask_family, tag_names
 
 Row = tuple[Any, ...]
 _Named = tuple[ObjectKey, str | None, str | None, Relation | None]
@@ -60,13 +60,12 @@ def policy_rows(seen: SystemViewSource) -> Iterator[Row]:
             shown = shown_policy(table, policy, rights.access) if rights.owns(key) else None
             yield (
                 *(table.name.schema, table.name.name, _column(table, policy.column)),
-                *("masking" if policy.column else "row", shown, None),
+                *("masking" if policy.column else "row", shown, None, None),
             )
     for name in sorted(tag_names(rights.access).values(), key=fold):
-        mask = rights.access.mask_of(name)
-        if mask is not None:
-            shown = shown_text(mask, rights.access) if rights.is_admin else None
-            yield (None, None, None, "tag", shown, name)
+        for mask in rights.access.masks_of(name):
+            shown = shown_text(mask.expression, rights.access) if rights.is_admin else None
+            yield (None, None, None, "tag", shown, name, mask_family(mask))
 
 
 def _objects(catalog: CatalogSnapshot) -> Iterator[_Named]:

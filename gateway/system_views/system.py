@@ -397,7 +397,7 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
         access_rows.privilege_rows,
     ),
     "sys_access_policies": (
-        _arrow_schema("table_schema table_name column_name kind expression tag"),
+        _arrow_schema("table_schema table_name column_name kind expression tag types"),
         access_rows.policy_rows,
     ),
     "sys_settings": (_arrow_schema("name value description"), _settings),

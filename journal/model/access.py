@@ -179,7 +179,8 @@ class TableTag:
 class ObjectAccess:
     """The owner of an object, None for ADMIN; what is granted on it, and what is seen of it.
 
-    The one policy of a tag is the mask of the columns that have it, over ``VALUE``.
+    The policies of a tag are the masks of the columns that have it, over ``VALUE``: each for a
+    family of types, which stands where the column of others does; ``VALUE`` there means text.
     """
 
     key: ObjectKey
@@ -190,16 +191,19 @@ class ObjectAccess:
 
 
 VALUE = "value"
-"""What the mask of a tag calls the value that it masks, as a text."""
+"""What the mask of a tag calls the value that it masks."""
 
 
 @dataclass(frozen=True, slots=True)
 class TagMask:
-    """The mask of a tag on a column by its physical name, or on all of a table's."""
+    """The masks of a tag on a column by its physical name, or on all of a table's.
+
+    ``masks`` are by family of types; a column of a type without one shows NULL.
+    """
 
     column: str
     tag: str
-    expression: str
+    masks: tuple[TablePolicy, ...]
 
 
 def tag_key(tag: str) -> ObjectKey:
@@ -283,16 +287,15 @@ class AccessControl:
                 kept = dict.fromkeys(t for t in (*known.tags, *added) if t not in removed)
                 return self.after(PutAccess(replace(known, tags=tuple(kept))))
 
-    def mask_of(self, tag: str) -> str | None:
-        """The mask of a tag as canonical SQL over ``VALUE``, if it has one."""
-        found = self.of(tag_key(tag)).policies
-        return found[0].expression if found else None
+    def masks_of(self, tag: str) -> tuple[TablePolicy, ...]:
+        """The masks of a tag as canonical SQL over ``VALUE``, one for each family of types."""
+        return self.of(tag_key(tag)).policies
 
     def has_masks(self, key: ObjectKey) -> bool:
         """Whether anybody sees columns of a table masked."""
         found = self.of(key)
         is_masked = any(p.column for p in found.policies)
-        return is_masked or any(self.mask_of(t.tag) is not None for t in found.tags)
+        return is_masked or any(self.masks_of(t.tag) for t in found.tags)
 
     def without(self, keys: Iterable[ObjectKey]) -> AccessControl:
         """The same where nothing is known of some objects."""
@@ -397,9 +400,9 @@ class Rights:
             return ()
         masks = {}
         for one in found:
-            expression = self.access.mask_of(one.tag)
-            if expression is not None and not self.may(tag_key(one.tag), Privilege.SELECT):
-                masks[fold(one.tag), one.column] = TagMask(one.column, one.tag, expression)
+            of_tag = self.access.masks_of(one.tag)
+            if of_tag and not self.may(tag_key(one.tag), Privilege.SELECT):
+                masks[fold(one.tag), one.column] = TagMask(one.column, one.tag, of_tag)
         return tuple(masks[place] for place in sorted(masks))
 
     def is_restricted(self, key: ObjectKey) -> bool:

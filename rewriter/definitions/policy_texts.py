@@ -18,6 +18,7 @@ from rewriter.definitions.definition import canonical_text
 from rewriter.definitions.macros import expand_macros
 from rewriter.definitions.row_columns import over_physical
 from rewriter.definitions.table_policies import IS_ROLE
+from rewriter.definitions.type_families import TEXT, type_family
 from rewriter.functions import check_functions
 from rewriter.name_resolution import unknown_column
 from rewriter.users import USERS
@@ -89,14 +90,7 @@ def _family(text: str) -> str:
     if text.strip('"').upper() in _OF_ANY_TYPE:
         return text.strip('"').upper()
     kind = exp.DataType.build(text, dialect="duckdb")
-    for name, kinds in (
-        ("number", exp.DataType.NUMERIC_TYPES),
-        ("text", {*exp.DataType.TEXT_TYPES, exp.DType.ENUM}),
-        ("time", exp.DataType.TEMPORAL_TYPES),
-    ):
-        if kind.this in kinds:
-            return name
-    return str(kind.sql(dialect="duckdb"))
+    return TEXT if kind.is_type(exp.DType.ENUM) else type_family(text)
 
 
 def invalid(message: str, advice: str) -> PalimpsestError:

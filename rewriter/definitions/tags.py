@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from journal.model.access import AccessControl, ObjectKey, ObjectKind, tag_key
+from journal.model.access import (
+    VALUE,
+    AccessControl,
+    ObjectKey,
+    ObjectKind,
+    TablePolicy,
+    tag_key,
+)
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import fold
 from rewriter.context import RewriteContext
+from rewriter.definitions.type_families import TEXT, type_family
 
 
 def tag_names(access: AccessControl) -> dict[str, str]:
@@ -14,6 +22,17 @@ def tag_names(access: AccessControl) -> dict[str, str]:
     for one in access.objects.values():
         found |= {fold(t.tag): t.tag for t in one.tags}
     return found
+
+
+def mask_place(type_text: str) -> str:
+    """Where the mask of a tag for a type stands among its masks: by the family of the type."""
+    family = type_family(type_text)
+    return VALUE if family == TEXT else family
+
+
+def mask_family(mask: TablePolicy) -> str:
+    """The family of types that a mask of a tag is for."""
+    return TEXT if mask.column == VALUE else mask.column
 
 
 def known_tag(name: str, context: RewriteContext) -> ObjectKey:

@@ -23,6 +23,7 @@ from journal.sql.relations import column, ident
 from journal.sql.sql import cast, named
 from rewriter.context import RewriteContext
 from rewriter.definitions.table_policies import IS_ROLE
+from rewriter.definitions.tags import mask_place
 from rewriter.name_resolution import INTERNAL, position_of
 from rewriter.reading.leakproof import narrowed_rows
 from rewriter.users import stored_expression
@@ -64,7 +65,10 @@ class RowSecurity:
             else:
                 seen = value
         for mask in of_tags:
-            shown = _for_role(stored_expression(mask.expression), rights)
+            shown = {
+                one.column: _for_role(stored_expression(one.expression), rights)
+                for one in mask.masks
+            }
             for stored in table.columns:
                 if mask.column in ("", stored.physical):
                     before = masks.get(stored.physical, column(stored.physical))
@@ -206,10 +210,10 @@ def _with_values(value: exp.Expr, value_of: Mapping[str, exp.Expr]) -> exp.Expr:
     return held
 
 
-def _tag_masked(stored: Column, value: exp.Expr, mask: exp.Expr) -> exp.Expr:
-    """A column's value behind the mask of a tag, which makes texts: other types have NULL."""
-    kind = exp.DataType.build(stored.type, dialect="duckdb")
-    if not kind.is_type(*exp.DataType.TEXT_TYPES):
+def _tag_masked(stored: Column, value: exp.Expr, masks: Mapping[str, exp.Expr]) -> exp.Expr:
+    """A column's value behind the mask of a tag for its type; NULL where there is none."""
+    mask = masks.get(mask_place(stored.type))
+    if mask is None:
         return cast(exp.Null(), stored.type)
     return _with_values(mask, {VALUE: exp.Paren(this=value)})
 

@@ -16,7 +16,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.access import denied, find_relation_by
 from rewriter.definitions.new_relations import ddl_plan
 from rewriter.definitions.policy_texts import checked_text
-from rewriter.definitions.tags import tag_names
+from rewriter.definitions.tags import mask_place, tag_names
 from rewriter.name_resolution import position_of, unknown_column
 from rewriter.statements.access import SetTagPolicy, SetTags
 
@@ -68,18 +68,23 @@ def rewrite_tag_policy(ast: SetTagPolicy, context: RewriteContext) -> StatementP
         raise denied(f"to change tag {ast.tag}", "it takes ADMIN ON SYSTEM")
     key = tag_key(ast.tag)
     access = context.catalog.access.of(key)
+    kind = "VARCHAR" if ast.type is None else ast.type.sql(dialect="duckdb")
+    place = mask_place(kind)
+    others = tuple(mask for mask in access.policies if mask.column != place)
     if ast.expression is None:
-        if not access.policies:
+        kept = () if ast.type is None else others
+        if len(kept) == len(access.policies):
+            of_type = "" if ast.type is None else f" for {kind}"
             raise PalimpsestError(
                 Code.INVALID_DEFINITION,
-                f"tag {ast.tag} has no masking policy",
+                f"tag {ast.tag} has no masking policy{of_type}",
                 advice="SELECT * FROM system.access_policies shows the policies that there are",
             )
-        return ddl_plan([Change(PutAccess(replace(access, policies=())))], "ALTER TAG")
-    shape = Table(0, TableName("tag", ast.tag), (Column(VALUE, VALUE, "VARCHAR"),), (VALUE,))
+        return ddl_plan([Change(PutAccess(replace(access, policies=kept)))], "ALTER TAG")
+    shape = Table(0, TableName("tag", ast.tag), (Column(VALUE, VALUE, kind),), (VALUE,))
     text = checked_text(ast.expression, shape, shape.columns[0], context)
-    changed = replace(access, policies=(TablePolicy(VALUE, text),))
-    return ddl_plan([Change(PutAccess(changed))], "ALTER TAG")
+    masks = sorted((*others, TablePolicy(place, text)), key=lambda mask: mask.column)
+    return ddl_plan([Change(PutAccess(replace(access, policies=tuple(masks))))], "ALTER TAG")
 
 
 def _column(table: Table, name: str, ast: SetTags) -> Column:

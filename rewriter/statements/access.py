@@ -131,10 +131,14 @@ class SetTags:
 
 @dataclass(frozen=True, slots=True)
 class SetTagPolicy:
-    """ALTER TAG name SET MASKING POLICY (..); without a value DROP."""
+    """ALTER TAG name SET MASKING POLICY (..) [FOR type]; without a value DROP.
+
+    Without a type SET is for text, and DROP for all types.
+    """
 
     tag: str
     expression: exp.Expr | None
+    type: exp.DataType | None = None
 
 
 OfAccess = (

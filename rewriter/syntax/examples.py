@@ -202,6 +202,8 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "ALTER TABLE t MODIFY b UNSET TAG",
         "ALTER TABLE t SET TAG PII",
         "ALTER TAG PII SET MASKING POLICY (left(value, 1))",
+        "ALTER TAG PII SET MASKING POLICY (date_trunc('year', value)) FOR DATE",
+        "ALTER TAG PII DROP MASKING POLICY FOR DATE",
         "ALTER TAG PII DROP MASKING POLICY",
         "GRANT SELECT ON TAG PII TO readers",
     ),

@@ -8,6 +8,7 @@ ALTER TABLE [IF EXISTS] t ALTER | MODIFY [COLUMN] c DROP | UNSET MASKING POLICY
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import pairwise
 
 from sqlglot import exp
@@ -40,9 +41,9 @@ def recognise_table_policy(tokens: list[Token], parse: Parse) -> SetTablePolicy 
     return SetTablePolicy(table, column, None, exists)
 
 
-def parenthesized(reader: TokenReader) -> exp.Expr:
-    """The expression in parentheses that ends a statement, without them."""
+def parenthesized(reader: TokenReader, ends: Collection[str] = ()) -> exp.Expr:
+    """The expression in parentheses up to one of some words, or to the end, without them."""
     if not reader.takes("("):
         raise reader.error("an expression in parentheses was expected")
     reader.place -= 1
-    return reader.value().unnest()
+    return reader.value(ends).unnest()

@@ -2,14 +2,15 @@
 
 ALTER TABLE [IF EXISTS] t [ALTER | MODIFY [COLUMN] c] SET TAG [=] (name, ..) | name
 ALTER TABLE [IF EXISTS] t [ALTER | MODIFY [COLUMN] c] UNSET TAG [(name, ..) | name]
-ALTER TAG name SET MASKING POLICY (expression)
-ALTER TAG name DROP | UNSET MASKING POLICY
+ALTER TAG name SET MASKING POLICY (expression) [FOR type]
+ALTER TAG name DROP | UNSET MASKING POLICY [FOR type]
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
 
+from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from rewriter.statements.access import SetTagPolicy, SetTags
@@ -57,9 +58,14 @@ def _names(reader: TokenReader, *, is_needed: bool) -> tuple[str, ...]:
 def _policy(reader: TokenReader) -> SetTagPolicy:
     tag = reader.word()
     if reader.takes("SET", "MASKING", "POLICY"):
-        return SetTagPolicy(tag, parenthesized(reader))
+        return SetTagPolicy(tag, parenthesized(reader, {"FOR"}), _type(reader))
     for verb in ("DROP", "UNSET"):
         if reader.takes(verb, "MASKING", "POLICY"):
-            reader.ends("nothing else stands behind POLICY")
-            return SetTagPolicy(tag, None)
+            return SetTagPolicy(tag, None, _type(reader))
     raise reader.error("SET MASKING POLICY (..) or DROP MASKING POLICY was expected")
+
+
+def _type(reader: TokenReader) -> exp.DataType | None:
+    found = reader.data_type() if reader.takes("FOR") else None
+    reader.ends("nothing but FOR and a type stands here")
+    return found

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from datetime import date, datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -84,6 +86,54 @@ def test_who_lacks_a_tag_sees_its_mask(con: Connection) -> None:
 
 
 @pytest.mark.also_on("hive")
+def test_a_tag_has_a_mask_for_each_family_of_types(con: Connection) -> None:
+    con.execute(
+        "CREATE TABLE typed (k INTEGER, s SMALLINT, d DECIMAL(8, 2), x DOUBLE, born DATE,"
+        " seen TIMESTAMP, flag BOOLEAN, mail VARCHAR)"
+    )
+    con.execute(
+        "INSERT INTO typed VALUES (1, 123, 456.78, 9.5, DATE '1990-05-06',"
+        " TIMESTAMP '2024-02-03 04:05:06', TRUE, 'ada@x')"
+    )
+    con.execute("GRANT SELECT ON typed TO ann")
+    for name in ("s", "d", "x", "born", "seen", "flag", "mail"):
+        con.execute(f"ALTER TABLE typed ALTER COLUMN {name} SET TAG PII")
+    query = "SELECT s, d, x, born, seen, flag, mail FROM typed"
+    (clear,) = con.execute(query).fetchall()
+
+    def seen_by_ann() -> tuple[Any, ...]:
+        con.execute("SET ROLE ann")
+        (row,) = con.execute(query).fetchall()
+        con.execute("RESET ROLE")
+        return tuple(row)
+
+    assert seen_by_ann() == clear
+    # The first mask closes the columns that it does not fit.
+    con.execute("ALTER TAG pii SET MASKING POLICY (date_trunc('year', value)) FOR DATE")
+    january = (date(1990, 1, 1), datetime(2024, 1, 1))  # noqa: DTZ001 - the column has no zone
+    assert seen_by_ann() == (None, None, None, *january, None, None)
+    con.execute("ALTER TAG pii SET MASKING POLICY (0) FOR BIGINT")
+    con.execute("ALTER TAG pii SET MASKING POLICY (value = value) FOR BOOLEAN")
+    con.execute(_MASK)
+    assert seen_by_ann() == (0, Decimal("0.00"), 0.0, *january, True, "a***")
+    # A new mask takes the place of the one for the same family.
+    con.execute("ALTER TAG pii SET MASKING POLICY (7) FOR DECIMAL(5, 1)")
+    assert seen_by_ann() == (7, Decimal("7.00"), 7.0, *january, True, "a***")
+    con.execute("ALTER TAG pii DROP MASKING POLICY FOR INTEGER")
+    assert seen_by_ann() == (None, None, None, *january, True, "a***")
+    masks = "SELECT types FROM system.access_policies WHERE tag IS NOT NULL"
+    assert _rows(con, masks) == [("BOOLEAN",), ("date",), ("text",)]
+    for sql, state in (
+        ("ALTER TAG pii SET MASKING POLICY ('x') FOR DATE", "42P16"),
+        ("ALTER TAG pii DROP MASKING POLICY FOR INTEGER", "42P16"),
+        ("ALTER TAG pii SET MASKING POLICY (0) FOR INTEGER INTEGER", "42601"),
+    ):
+        assert _state(con, sql) == state, sql
+    con.execute("ALTER TAG pii DROP MASKING POLICY")
+    assert seen_by_ann() == clear
+
+
+@pytest.mark.also_on("hive")
 def test_tags_are_set_by_owners_and_masked_by_admins(con: Connection) -> None:
     for sql, state in (
         ("ALTER TABLE people ALTER nope SET TAG a", "42703"),
@@ -122,8 +172,8 @@ def test_tags_are_shown_and_audited(con: Connection) -> None:
         ("people", "address", "contact", "set", f"{people}.address"),
         ("people", None, "staff", "set", people),
     ]
-    masks = "SELECT tag, kind, expression FROM system.access_policies"
-    assert _rows(con, masks) == [("PII", "tag", "LEFT(\"value\", 1) || '***'")]
+    masks = "SELECT tag, kind, expression, types FROM system.access_policies"
+    assert _rows(con, masks) == [("PII", "tag", "LEFT(\"value\", 1) || '***'", "text")]
     granted = "SELECT name, grantee, privilege FROM system.privileges WHERE kind = 'tag'"
     assert _rows(con, granted) == [("PII", "ann", "SELECT")]
     entries = con.client_session.perform(audit_entries)
