@@ -52,7 +52,7 @@ class Scope:
         found = self._declared_column(name)
         if found is not None:
             return found
-        found = self._open(name)
+        found = self._open(name) or self._hidden(name)
         if found is not None:
             return found
         raise Untraceable(f"there is no column {name} in what the query reads")
@@ -85,6 +85,14 @@ class Scope:
             return self.aliases[name]
         return self.parent._declared_column(name) if self.parent is not None else None
 
+    def _hidden(self, name: str) -> Cell | None:
+        """A column that a table has without showing it, here or around."""
+        for relation in self.relations.values():
+            found = relation.hidden_column(name)
+            if found is not None:
+                return found
+        return self.parent._hidden(name) if self.parent is not None else None
+
     def _open(self, name: str) -> Cell | None:
         """A column of the only relation whose columns are not known, here or around."""
         opens = [r for r in self.relations.values() if r.open]
@@ -106,9 +114,3 @@ Environment = Mapping[str, Relation]
 def fold(node: exp.Expr | str) -> str:
     """A name as it is compared and shown: in lower case."""
     return (node if isinstance(node, str) else node.name).lower()
-
-
-def table_name(node: exp.Table, schema: str) -> str:
-    """The whole name of a table in lower case, in the schema given unless it names one."""
-    parts = [fold(part) for part in node.parts]
-    return ".".join(parts if len(parts) > 1 or not schema else [schema, *parts])

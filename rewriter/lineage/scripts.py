@@ -12,6 +12,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from journal.model.lazy_dataclass import dataclass
 from rewriter.lineage.sources import Untraceable
 from rewriter.lineage.statements import lineage_of
+from rewriter.lineage.table_changes import change_by_tokens
 from rewriter.lineage.tables import KnownTables
 from rewriter.lineage.targets import ColumnTarget
 
@@ -19,6 +20,7 @@ _AFTER_SCRIPT = frozenset(
     {"FROM", "WHERE", "DISTRIBUTE", "CLUSTER", "SORT", "ORDER", "GROUP", "LATERAL", "LIMIT"}
     | {"INSERT", "SELECT", "UNION", "ROW", "RECORDREADER", ")"}
 )
+_CHANGES = frozenset({"ALTER", "RENAME", "EXCHANGE", "EXEC", "EXECUTE", "SP_RENAME"})
 _WRITES = frozenset({"INSERT", "CREATE", "UPDATE", "DELETE", "MERGE", "FROM", "WITH", "REPLACE"})
 
 
@@ -55,6 +57,9 @@ def trace_script(text: str, tables: KnownTables) -> Iterator[TracedStatement]:
     for number, part in enumerate(_parts(tokens), 1):
         line, said = part[0].line, text[part[0].start : part[-1].end + 1]
         try:
+            if part[0].text.upper() in _CHANGES and change_by_tokens(_words(dialect, part), tables):
+                yield TracedStatement(number, line, text=said)
+                continue
             node = _parsed(dialect, part, text)
             targets = tuple(lineage_of(node, tables)) if node is not None else ()
         except (SqlglotError, RecursionError, Untraceable) as error:
@@ -79,6 +84,13 @@ def _parts(tokens: list[Token]) -> Iterator[list[Token]]:
             part.append(token)
     if part:
         yield part
+
+
+def _words(dialect: Dialect, part: list[Token]) -> list[Token]:
+    """The words of a statement, also of one whose rest the tokenizer leaves as one."""
+    if part[0].text.upper() in {"RENAME", "EXCHANGE"} and len(part) == 2:
+        return [part[0], *dialect.tokenize(part[1].text)]
+    return part
 
 
 def _parsed(dialect: Dialect, part: list[Token], text: str) -> exp.Expr | None:

@@ -81,6 +81,7 @@ class Relation:
 
     ``open`` names tables whose columns nobody has declared and which are all in it; ``other`` is
     what any name means that is not among the columns, where a function makes the columns.
+    ``hidden`` is a table and what it has besides its columns, as the file that a row lies in.
     """
 
     names: Sequence[str] = ()
@@ -88,6 +89,7 @@ class Relation:
     influences: Sources = NONE
     open: tuple[str, ...] = ()
     other: Cell | None = None
+    hidden: tuple[str, frozenset[str]] = ("", frozenset())
     by_name: Mapping[str, Cell] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -105,7 +107,12 @@ class Relation:
             return Cell(frozenset([ColumnSource(self.open[0], name)]))
         if self.open:
             raise Untraceable(f"column {name} could be of {' or '.join(self.open)}")
-        return self.other
+        return self.hidden_column(name) or self.other
+
+    def hidden_column(self, name: str) -> Cell | None:
+        """The cell of a column that a star does not show."""
+        table, names = self.hidden
+        return Cell(frozenset([ColumnSource(table, name)])) if name in names else None
 
     def named(self, names: Sequence[str]) -> Relation:
         """The relation with other names for its first columns."""
@@ -121,8 +128,11 @@ class Relation:
         return Relation(kept, self.cells, self.influences)
 
 
-def of_table(table: str, columns: Sequence[str] | None) -> Relation:
+def of_table(
+    table: str, columns: Sequence[str] | None, hidden: frozenset[str] = frozenset()
+) -> Relation:
     """The relation of a table: its columns, or open where they are not known."""
     if columns is None:
         return Relation(open=(table,))
-    return Relation(columns, [Cell(frozenset([ColumnSource(table, name)])) for name in columns])
+    cells = [Cell(frozenset([ColumnSource(table, name)])) for name in columns]
+    return Relation(columns, cells, hidden=(table, hidden))

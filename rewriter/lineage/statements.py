@@ -20,6 +20,7 @@ from rewriter.lineage.sources import (
     Sources,
     Untraceable,
 )
+from rewriter.lineage.table_changes import alter_table
 from rewriter.lineage.tables import KnownTables
 from rewriter.lineage.targets import ColumnTarget, merged, rows_into, target_of
 
@@ -268,7 +269,7 @@ class _StatementReader:
 
     def alter(self, node: exp.Alter) -> Iterator[ColumnTarget]:
         """ALTER TABLE, and ALTER VIEW .. AS, which gives a view another query."""
-        self._tables.alter(node)
+        alter_table(node, self._tables)
         query = next(iter(node.args.get("actions") or []), None)
         table = _table_of(node.this)
         if table is None or not isinstance(query, exp.Query):

@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import field
 
 from sqlglot import exp
 
 from journal.model.lazy_dataclass import dataclass
 from rewriter.lineage.queries import ChangeReader, QueryReader
-from rewriter.lineage.scope import fold, table_name
+from rewriter.lineage.scope import fold
 from rewriter.lineage.sources import Relation, of_table
 
+_BARE = dict.fromkeys(("hive", "spark", "spark2", "databricks"), "default")
+_HIDDEN = {
+    "hive": frozenset(
+        "input__file__name block__offset__inside__file row__offset__inside__block row__id"
+        " row__is__deleted".split()
+    ),
+    **dict.fromkeys(("spark", "spark2", "databricks"), frozenset(["_metadata"])),
+    "postgres": frozenset(["ctid", "xmin", "xmax", "cmin", "cmax", "tableoid"]),
+    "duckdb": frozenset(["rowid"]),
+    "oracle": frozenset(["rowid"]),
+    "sqlite": frozenset(["rowid", "oid", "_rowid_"]),
+    "bigquery": frozenset(["_partitiontime", "_partitiondate", "_table_suffix", "_file_name"]),
+    "snowflake": frozenset(["metadata$filename", "metadata$file_row_number"]),
+}
+"""Columns that each table has without showing them."""
 _NUMBERED = {"hive": "_c{0}", "trino": "_col{0}", "presto": "_col{0}", "athena": "_col{0}"}
 
 
@@ -26,19 +41,33 @@ class KnownTables:
     dialect: str = ""
     schema: str = ""
     expands: bool = False
+    bare: str | None = None
+    """The schema whose tables are named without it: that of Hive's names without one."""
     columns: dict[str, tuple[str, ...]] = field(default_factory=dict)
     partitions: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """The columns that partition a table; they are the last of its columns."""
     views: dict[str, Relation] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        if self.bare is None:
+            self.bare = "" if self.schema else _BARE.get(self.dialect, "")
+
     def copy(self) -> KnownTables:
         """The same knowledge, apart: what one script defines is not there for another."""
         known = dict(self.columns), dict(self.partitions), dict(self.views)
-        return KnownTables(self.dialect, self.schema, self.expands, *known)
+        return KnownTables(self.dialect, self.schema, self.expands, self.bare, *known)
 
     def name(self, node: exp.Table) -> str:
         """The whole name of a table."""
-        return table_name(node, self.schema)
+        return self.whole_name([fold(part) for part in node.parts])
+
+    def whole_name(self, parts: Sequence[str]) -> str:
+        """The whole name of a table from the parts of its name in lower case."""
+        if len(parts) == 1 and self.schema:
+            parts = [self.schema, *parts]
+        if len(parts) == 2 and parts[0] == self.bare:
+            parts = parts[1:]
+        return ".".join(parts)
 
     def reader(self, changes: ChangeReader | None = None) -> QueryReader:
         """A reader of queries on these tables; ``changes`` reads statements in their WITH."""
@@ -49,7 +78,7 @@ class KnownTables:
         name = self.name(node)
         if self.expands and name in self.views:
             return self.views[name]
-        return of_table(name, self.columns.get(name))
+        return of_table(name, self.columns.get(name), _HIDDEN.get(self.dialect, frozenset()))
 
     def name_of_output(self, node: exp.Expr, place: int) -> str:
         """The name of an output without an alias, as the dialect gives it."""
@@ -97,46 +126,35 @@ class KnownTables:
         if name in self.views:
             self.views[new] = self.views.pop(name)
 
-    def alter(self, node: exp.Alter) -> None:
-        """Follow an ALTER TABLE that adds, drops or renames columns, or renames the table."""
-        if not isinstance(node.this, exp.Table):
-            return
-        name = self.name(node.this)
-        options = node.args.get("options") or []
-        for action in node.args.get("actions") or []:
-            match action:
-                case exp.AlterRename(this=exp.Table() as old) if options:
-                    # ``RENAME a TO b``: a column, since the table would have one name only.
-                    self._rename_column(name, old, options[0].this)
-                case exp.AlterRename(this=exp.Table() as target):
-                    db = target if target.db else exp.table_(target.name, db=node.this.db or None)
-                    self.rename(name, self.name(db))
-                case exp.ColumnDef():
-                    self._add_columns(name, [fold(action)])
-                case exp.Schema():
-                    self._add_columns(name, [fold(column) for column in action.expressions])
-                case exp.ReplaceColumns():
-                    given = [fold(column) for column in action.expressions]
-                    self.declare(name, given, self.partitions.get(name, ()))
-                case exp.RenameColumn():
-                    self._rename_column(name, action.this, action.args["to"])
-                case exp.AlterColumn() if action.args.get("rename_to") is not None:
-                    self._rename_column(name, action.this, action.args["rename_to"])
-                case exp.ModifyColumn() if action.args.get("rename_from") is not None:
-                    self._rename_column(name, action.args["rename_from"], action.this)
-                case exp.Drop(kind="COLUMN") if name in self.columns:
-                    gone = {fold(column) for column in action.args.get("tables") or [action.this]}
-                    self.columns[name] = tuple(c for c in self.columns[name] if c not in gone)
+    def swap(self, one: str, other: str) -> None:
+        """Know each of two tables under the name of the other."""
+        between = f"{one} and {other}"
+        self.rename(one, between)
+        self.rename(other, one)
+        self.rename(between, other)
 
-    def _add_columns(self, name: str, added: Sequence[str]) -> None:
+    def add_columns(self, name: str, added: Sequence[str]) -> None:
         """Know more columns of a table; those that partition it stay the last."""
         if name in self.columns:
             last = self.partitions.get(name, ())
             kept = [column for column in self.columns[name] if column not in last]
             self.declare(name, [*kept, *added], last)
 
-    def _rename_column(self, name: str, old: exp.Expr, new: exp.Expr) -> None:
-        """Know a column of a table under another name."""
+    def drop_columns(self, name: str, dropped: Collection[str]) -> None:
+        """Know a table without some columns."""
         if name in self.columns:
-            known = self.columns[name]
-            self.columns[name] = tuple(fold(new) if c == fold(old) else c for c in known)
+            self.columns[name] = tuple(c for c in self.columns[name] if c not in dropped)
+
+    def rename_column(self, name: str, old: str, new: str) -> None:
+        """Know a column of a table under another name."""
+        for known in (self.columns, self.partitions):
+            if name in known:
+                known[name] = tuple(new if c == old else c for c in known[name])
+
+    def move_column(self, name: str, column: str, after: str | None) -> None:
+        """Know a column of a table behind another one, or as the first."""
+        columns = [c for c in self.columns.get(name, ()) if c != column]
+        if column not in self.columns.get(name, ()) or (after is not None and after not in columns):
+            return
+        columns.insert(0 if after is None else columns.index(after) + 1, column)
+        self.columns[name] = tuple(columns)
