@@ -17,6 +17,7 @@ from bench import (
     filtered_read,
     filters,
     import_rows,
+    lineage_scripts,
     locate,
     on_conflict,
     point_read,
@@ -44,6 +45,7 @@ SCRIPTS: dict[str, Callable[[Options], Report]] = {
     "filters": filters.measure,
     "locate": locate.measure,
     "filtered_read": filtered_read.measure,
+    "lineage_scripts": lineage_scripts.measure,
     "purge": purge.measure,
 }
 _RESULTS = Path("bench") / "results" / "local"
