@@ -53,7 +53,8 @@ def _with_place(
         return None
     for name in ("suppressed", *OF_REJECTS):
         options.pop(name, None)
-    said = {name: v.to_py() for name, v in known_options(options, READ["csv"], "csv", ast).items()}
+    known = known_options(options, READ["csv"], "csv", ast)
+    said = {name: v.to_py() for name, v in known.items() if name != "auto_detect"}
     said = {"header": False, "allow_quoted_nulls": False, **said}
     place = str(local_path(files[0].name).absolute())
     found = first_bad_value(place, said, [(c.name, c.type) for c in target_columns(ast, table)])

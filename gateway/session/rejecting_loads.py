@@ -37,7 +37,7 @@ from rewriter.syntax.parsing import Parsed
 from rewriter.writing.copy_files import file_of, skips_suppressed, target_columns
 from rewriter.writing.copy_options import (
     OF_REJECTS,
-    READ,
+    READ_REJECTING,
     RejectOptions,
     format_of,
     given_options,
@@ -95,7 +95,7 @@ def copy_rejecting(
     columns = target_columns(ast, table)
     load = RejectingLoad(
         path,
-        CsvDialect.of(known_options(options, READ["csv"], "csv", ast)),
+        CsvDialect.of(known_options(options, READ_REJECTING, "csv", ast)),
         tuple((c.name, c.type) for c in columns),
         rejects,
         "STDIN" if _is_stream(path) else file.name,

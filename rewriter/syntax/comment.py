@@ -1,6 +1,6 @@
 """COMMENT ON what sqlglot knows no comments of, recognised by its tokens.
 
-COMMENT ON SEQUENCE | TYPE | DOMAIN | SCHEMA | MACRO | FUNCTION | MATERIALIZED VIEW name
+COMMENT ON SEQUENCE | TYPE | DOMAIN | SCHEMA | MACRO [TABLE] | FUNCTION | MATERIALIZED VIEW name
   IS text | NULL
 """
 
@@ -17,6 +17,7 @@ _KINDS = {
     ("TYPE",): "TYPE",
     ("DOMAIN",): "TYPE",
     ("SCHEMA",): "SCHEMA",
+    ("MACRO", "TABLE"): "MACRO",
     ("MACRO",): "MACRO",
     ("FUNCTION",): "MACRO",
     ("MATERIALIZED", "VIEW"): "VIEW",

@@ -50,6 +50,7 @@ def file_rows(ast: exp.Copy, options: Options, columns: Sequence[Column]) -> exp
     given = known_options(options, READ[form], form, ast)
     arguments: list[exp.Expr] = [file.copy()]
     if form == "csv":
+        given.pop("auto_detect", None)  # Neither kinds of values nor a header are guessed.
         arguments.append(_named_argument("header", given.pop("header", exp.false())))
         arguments.append(_named_argument("all_varchar", exp.true()))
         arguments.append(_named_argument("allow_quoted_nulls", exp.false()))

@@ -24,6 +24,14 @@ _CSV_READ = {
     "nullstr": "nullstr",
     "skip": "skip",
 }
+_READ_MORE = {
+    name: name
+    for name in (
+        *("auto_detect", "comment", "compression", "encoding", "max_line_size", "new_line"),
+        *("null_padding", "parallel", "sample_size", "strict_mode"),
+    )
+}
+"""Options of reading that go with no other way of reading than the store's own."""
 _DATES = {"dateformat": "dateformat", "timestampformat": "timestampformat"}
 _CSV_WRITTEN = {
     **{name: known for name, known in _CSV_READ.items() if name != "skip"},
@@ -43,6 +51,7 @@ _PARQUET_WRITTEN = {
     **{
         name: name
         for name in (
+            "bloom_filter_false_positive_ratio",
             "data_page_size_limit",
             "dictionary_compression_ratio_threshold",
             "dictionary_size_limit",
@@ -65,13 +74,20 @@ _FOLDERS = {
     "overwrite": "overwrite",
     "overwrite_or_ignore": "overwrite_or_ignore",
     "append": "append",
+    "hive_file_pattern": "hive_file_pattern",
     "order_by": "order_by",
     "write_empty_file": "write_empty_file",
 }
 OF_REJECTS = frozenset({"on_error", "ignore_errors", "log_verbosity", "reject_limit", "rejects"})
 """Options about rows that no column takes."""
 _MAKES_FOLDER = frozenset({"partition_by", "per_thread_output", "file_size_bytes"})
-READ: Mapping[str, Mapping[str, str]] = {"csv": _CSV_READ, "parquet": {}, "json": {}}
+READ_REJECTING: Mapping[str, str] = _CSV_READ
+"""Options of CSV that go with ON_ERROR ignore."""
+READ: Mapping[str, Mapping[str, str]] = {
+    "csv": _CSV_READ | _READ_MORE,
+    "parquet": {},
+    "json": {},
+}
 WRITTEN: Mapping[str, Mapping[str, str]] = {
     "csv": _CSV_WRITTEN | _FOLDERS,
     "parquet": _PARQUET_WRITTEN | _FOLDERS,

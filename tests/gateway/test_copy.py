@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,20 @@ def test_parquet_file(tmp_path: Path) -> None:
     cursor = _cursor()
     cursor.execute(f"COPY t FROM '{file}'")
     assert cursor.execute("SELECT sum(id), count(x) FROM t").fetchall() == [(3, 1)]
+
+
+def test_short_lines_and_compressed_files(tmp_path: Path) -> None:
+    file = tmp_path / "rows"
+    file.write_bytes(gzip.compress(b"1,x,0.5\n2\n"))
+    cursor = _cursor()
+    cursor.execute(f"COPY t FROM '{file}' (FORMAT csv, NULL_PADDING, COMPRESSION 'gzip')")
+    rows = cursor.execute("SELECT id, name, x FROM t ORDER BY id").fetchall()
+    assert rows == [(1, "x", 0.5), (2, None, None)]
+    file.write_text("3,y,0\nz\n")
+    with pytest.raises(gateway.DataError, match="line 2, column id"):
+        cursor.execute(f"COPY t FROM '{file}' (FORMAT csv, NULL_PADDING)")
+    with pytest.raises(gateway.NotSupportedError, match="NULL_PADDING"):
+        cursor.execute(f"COPY t FROM '{file}' (FORMAT csv, NULL_PADDING, ON_ERROR ignore)")
 
 
 def test_json_fills_columns_by_name_and_keeps_its_values(tmp_path: Path) -> None:
