@@ -30,7 +30,9 @@ class Begin:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """COMMIT, END."""
+    """COMMIT, END; with ``chains`` a like transaction begins."""
+
+    chains: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Rollback:
     """ROLLBACK, ABORT, or ROLLBACK TO a savepoint."""
 
     savepoint: str | None = None
+    chains: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from gateway.session.constraint_checks import ConstraintSession, set_constraints
 from gateway.session.outcome import StatementOutcome
-from gateway.session.savepoints import SavepointSession, run_savepoint
+from gateway.session.savepoints import SavepointSession, run_savepoint, transaction_of
 from gateway.session.setting_statements import LocalSettings, SettingSession, show_setting
 from rewriter.statement import (
     Begin,
@@ -36,17 +38,30 @@ class ControlledSession(ConstraintSession, SavepointSession, SettingSession, Pro
         """Undo the transaction."""
 
 
+@contextmanager
+def _chaining(session: ControlledSession, chains: bool) -> Iterator[None]:
+    """With ``chains`` a transaction begins behind the block like the one that it ends."""
+    if not chains:
+        yield
+        return
+    is_read_only = transaction_of(session, "AND CHAIN").read_only
+    yield
+    session.begin(read_only=is_read_only)
+
+
 def run_control(session: ControlledSession, parsed: Parsed) -> StatementOutcome | None:
     """Run a statement about the session; None for any other statement."""
     match parsed.statement:
         case Begin(read_only):
             session.begin(read_only=read_only)
             return StatementOutcome("BEGIN")
-        case Commit():
-            session.commit()
+        case Commit(chains):
+            with _chaining(session, chains):
+                session.commit()
             return StatementOutcome("COMMIT")
-        case Rollback(None):
-            session.rollback()
+        case Rollback(None, chains):
+            with _chaining(session, chains):
+                session.rollback()
             return StatementOutcome("ROLLBACK")
         case Rollback(str()) | Savepoint() | Release():
             return run_savepoint(session, parsed.statement)

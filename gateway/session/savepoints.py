@@ -36,11 +36,11 @@ def run_savepoint(
     try:
         match statement:
             case Rollback(str() as name):
-                _transaction_of(session, "ROLLBACK TO").rollback_to(name)
+                transaction_of(session, "ROLLBACK TO").rollback_to(name)
             case Savepoint(name):
-                _transaction_of(session, tag).savepoint(name)
+                transaction_of(session, tag).savepoint(name)
             case Release(name):
-                _transaction_of(session, tag).release(name)
+                transaction_of(session, tag).release(name)
     except PalimpsestError:
         if session.transaction is not None:
             session.transaction.fail()
@@ -48,7 +48,8 @@ def run_savepoint(
     return StatementOutcome(tag)
 
 
-def _transaction_of(session: SavepointSession, what: str) -> Transaction:
+def transaction_of(session: SavepointSession, what: str) -> Transaction:
+    """The open transaction; raises NO_TRANSACTION for none, in which ``what`` is not possible."""
     session.begin_implicitly()
     if session.transaction is None:
         raise PalimpsestError(

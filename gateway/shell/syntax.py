@@ -19,6 +19,13 @@ INSERT INTO t [(a, b)] SELECT ..
     "TRUNCATE": "TRUNCATE TABLE t [CASCADE]    (all rows end; they stay readable AS OF before)",
     "CREATE TABLE": """CREATE [TEMP] TABLE [IF NOT EXISTS] t (
   a INTEGER PRIMARY KEY, b TEXT NOT NULL DEFAULT '', c DECIMAL(9,2) CHECK (c >= 0), UNIQUE (b))""",
+    "CREATE INDEX": """CREATE [UNIQUE] INDEX [CONCURRENTLY] [IF NOT EXISTS] i
+  ON t (c | (expression) [DESC], ..) [WHERE ..]     ALTER INDEX i RENAME TO j""",
+    "CREATE TYPE": """CREATE TYPE e AS ENUM ('a', 'b') | CREATE TYPE s AS STRUCT(a INTEGER, ..)
+CREATE DOMAIN d AS type [DEFAULT ..] [NOT NULL] [CHECK (VALUE ..)]
+ALTER TYPE e ADD VALUE 'c' [BEFORE | AFTER 'b'] | RENAME VALUE 'a' TO 'x' | RENAME TO f""",
+    "CREATE MACRO": """CREATE [OR REPLACE] [TEMP] MACRO m(a, b := 1) AS expression | TABLE query
+  [, (a) AS another form]     DROP MACRO m""",
     "CREATE SEQUENCE": """CREATE [TEMP] SEQUENCE [IF NOT EXISTS] s [START n] [INCREMENT n]
   [MINVALUE n] [MAXVALUE n] [CYCLE] [OWNED BY t.c]
 ALTER SEQUENCE s RESTART [WITH n] | options | RENAME TO r     SELECT nextval('s')""",
@@ -27,17 +34,21 @@ CREATE [OR REPLACE] MATERIALIZED VIEW [IF NOT EXISTS] v AS SELECT .. [WITH [NO] 
     "REFRESH": "REFRESH MATERIALIZED VIEW [CONCURRENTLY] v [WITH [NO] DATA]",
     "CREATE SCHEMA": "CREATE SCHEMA [IF NOT EXISTS] s",
     "ALTER TABLE": """ALTER TABLE t ADD COLUMN c TYPE | DROP COLUMN c | RENAME COLUMN c TO d
-  | ALTER COLUMN c TYPE .. | SET DEFAULT .. | SET NOT NULL | RENAME TO u""",
+  | ALTER COLUMN c TYPE .. | SET DEFAULT .. | SET NOT NULL | RENAME TO u
+  | ALTER COLUMN c ADD GENERATED [ALWAYS | BY DEFAULT] AS IDENTITY | DROP IDENTITY
+  | ADD CONSTRAINT .. | VALIDATE | RENAME | DROP CONSTRAINT n""",
     "DROP": """DROP TABLE | [MATERIALIZED] VIEW | INDEX | SEQUENCE | SCHEMA [IF EXISTS] name
   UNDROP TABLE t brings a table back""",
-    "BEGIN": "BEGIN [READ ONLY]; .. SAVEPOINT s; .. ROLLBACK TO s; .. COMMIT | ROLLBACK",
+    "BEGIN": """BEGIN [READ ONLY]; .. SAVEPOINT s; .. ROLLBACK TO s; ..
+COMMIT | ROLLBACK [AND CHAIN]""",
     "RESTORE": "RESTORE TABLE t TO TIMESTAMP AS OF '..' | VERSION AS OF n [WHERE ..]",
     "SET": "SET [LOCAL] name = value | RESET name | ALL   settings: SELECT * FROM system.settings",
     "PREPARE": """PREPARE p [(type, ..)] AS statement     EXECUTE p [(value, ..)]
 DEALLOCATE p | ALL""",
     "UNDROP": "UNDROP TABLE t    (rows and history come back with it)",
     "EXPLAIN": "EXPLAIN [ANALYZE] statement",
-    "SHOW": "SHOW TABLES | VIEWS | SCHEMAS | COLUMNS FROM t | CREATE TABLE t | POLICY t | setting",
+    "SHOW": """SHOW TABLES | VIEWS | SCHEMAS | COLUMNS FROM t | CREATE TABLE t | POLICY t
+SHOW setting | query""",
     "DESCRIBE": "DESCRIBE t | query     DESCRIBE HISTORY t: the commits that changed it",
     "BLAME": """BLAME t [WHERE ..]                   which transaction wrote each row
 BLAME t COLUMNS [VERSION AS OF n]    which one last changed each column of it""",

@@ -67,6 +67,7 @@ class Alteration:
     drops_dependents: bool = False
     unchecked: set[int] = field(default_factory=set)
     validated: set[str] = field(default_factory=set)
+    renamed: set[str] = field(default_factory=set)
 
     @staticmethod
     def of(
@@ -293,7 +294,7 @@ class Alteration:
         elif key is not None:
             self.validated.add(key.name)
         elif not any(fold(u.name) == fold(name) for u in self.draft.uniques):
-            raise self._no_constraint(name, node)
+            raise self.no_constraint(name, node)
 
     def keys_to_check(self, new: Table) -> list[ForeignKey]:
         """The foreign keys of the new definition whose parents the rows there are must have."""
@@ -302,6 +303,7 @@ class Alteration:
         found: list[ForeignKey] = []
         for place, key in enumerate(new.foreign_keys):
             is_new = replace(key, deferral=Deferral.NEVER) not in known
+            is_new = is_new and key.name not in self.renamed
             if key.name in self.validated or (is_new and place - first not in self.unchecked):
                 found.append(key)
         return found
@@ -314,9 +316,10 @@ class Alteration:
                 return
         if any(fold(k.name) == fold(name) for k in self.draft.constraints):
             raise self._refusal(f'"{name}" that is deferrable', "only a foreign key can be", node)
-        raise self._no_constraint(name, node)
+        raise self.no_constraint(name, node)
 
-    def _no_constraint(self, name: str, node: exp.Expr) -> PalimpsestError:
+    def no_constraint(self, name: str, node: exp.Expr) -> PalimpsestError:
+        """What says that there is no constraint of that name."""
         names = [k.name for k in self.draft.constraints]
         return PalimpsestError(
             Code.INVALID_DEFINITION,

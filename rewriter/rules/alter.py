@@ -29,6 +29,7 @@ from rewriter.definitions.alteration import Alteration, changed_layout
 from rewriter.definitions.collations import check_collations, read_collation
 from rewriter.definitions.definition import default_text
 from rewriter.definitions.foreign_keys import check_still_fits, with_foreign_keys
+from rewriter.definitions.identity_changes import change_identity, is_about_identity
 from rewriter.definitions.index_names import check_moved_indexes
 from rewriter.definitions.index_terms import check_zones
 from rewriter.definitions.new_relations import (
@@ -39,6 +40,7 @@ from rewriter.definitions.new_relations import (
     wrong_kind,
 )
 from rewriter.definitions.policies import check_properties
+from rewriter.definitions.renamed_constraints import rename_constraint
 from rewriter.definitions.sequences import with_named_defaults
 from rewriter.definitions.struct_fields import FieldChange, adding, dropping, renaming
 from rewriter.definitions.table_policies import check_policies_fit
@@ -47,7 +49,7 @@ from rewriter.dialect_semantics import semantics_of
 from rewriter.functions import check_functions
 from rewriter.name_resolution import find_table, position_of, table_name, unknown_table
 from rewriter.reading.read_rewriter import Reads
-from rewriter.syntax.alter import DEFERRAL, NOT_VALID, VALIDATES, WITHIN
+from rewriter.syntax.alter import DEFERRAL, NOT_VALID, RENAMES, VALIDATES, WITHIN
 from rewriter.writing.altered_rows import altering_steps
 
 
@@ -160,6 +162,8 @@ def _apply_action(change: Alteration, action: exp.Expr) -> None:
             _modify_column(change, action)
         case exp.AddConstraint() if action.args.get(VALIDATES):
             change.validate(action.expressions[0].name, action)
+        case exp.AddConstraint() if action.args.get(RENAMES):
+            rename_constraint(change, action.expressions[0].name, action.args[RENAMES], action)
         case exp.AddConstraint() if action.args.get(DEFERRAL):
             change.defer(action.expressions[0].name, deferral_of(action.args[DEFERRAL]), action)
         case exp.AddConstraint():
@@ -221,6 +225,9 @@ def _alter_column(change: Alteration, action: exp.AlterColumn) -> None:
     given = action.args
     if given.get("visible") or given.get("rename_to"):
         raise _unknown_action(action)
+    if is_about_identity(action):
+        change_identity(change, action)
+        return
     if given.get("dtype") is not None:
         change.change_type(name, given["dtype"], given.get("using") or None, action)
         _set_collation(change, name, given.get("collate"), action)

@@ -78,15 +78,22 @@ def rewrite_create_view(ast: exp.Create, context: RewriteContext) -> StatementPl
     return ddl_plan([Change(PutRelation(view))], "CREATE VIEW")
 
 
+def _is_off(option: exp.Expr) -> bool:
+    """True for ``security_barrier = false`` and the like."""
+    value = option.args.get("value") if type(option) is exp.Property else None
+    return value is not None and value.name.lower() in {"false", "off", "0"}
+
+
 def _check_options(ast: exp.Create) -> None:
     properties = ast.args.get("properties")
     options = properties.expressions if properties is not None else []
     for option in options:
-        if isinstance(option, exp.TemporaryProperty):
+        if isinstance(option, exp.TemporaryProperty) or _is_off(option):
             continue
+        kind = option.name if type(option) is exp.Property else option.key.removesuffix("property")
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            f"a {option.key.removesuffix('property').upper()} view is not supported",
+            f"a {kind.upper()} view is not supported",
             advice="create an ordinary view",
             position=position_of(ast.this),
         )

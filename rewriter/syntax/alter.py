@@ -13,6 +13,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
 from rewriter.statement import SqlStatement, Statement
+from rewriter.syntax.alter_identity import identity_action
 from rewriter.syntax.properties import properties_action
 
 ParseTokens = Callable[[list[Token]], exp.Expr]
@@ -20,15 +21,20 @@ ParseTokens = Callable[[list[Token]], exp.Expr]
 WITHIN = "within"
 """The argument of an added column that is a field: the column and the fields that it lies in."""
 
-NOT_VALID, VALIDATES, DEFERRAL = "not_valid", "validates", "deferral"
+NOT_VALID, VALIDATES, DEFERRAL, RENAMES = "not_valid", "validates", "deferral", "renames"
 """Arguments of an added constraint: rows there are not checked; a constraint there is checks them
-now; or is deferrable as the text says."""
+now; is deferrable as the text says; or has another name from now on."""
 _DEFERRALS = frozenset(
     {
         *("NOT DEFERRABLE", "DEFERRABLE", "DEFERRABLE INITIALLY IMMEDIATE"),
         *("DEFERRABLE INITIALLY DEFERRED", "INITIALLY DEFERRED"),
     }
 )
+_ALONE = (
+    *(exp.AlterRename, exp.AddConstraint, exp.AlterSet, exp.DropPrimaryKey),
+    exp.AlterColumn,
+)
+"""Actions that are read without the head of the statement."""
 _CONSTRAINTS = frozenset({"CONSTRAINT", "CHECK", "UNIQUE", "PRIMARY", "FOREIGN"})
 _DROPPED = frozenset(
     {"COLUMN", "CONSTRAINT", "PRIMARY", "FOREIGN", "CHECK", "PARTITION", "COLUMNS", "INDEX"}
@@ -52,14 +58,19 @@ def recognise_alter(tokens: list[Token], parse: ParseTokens) -> Statement | None
             raise _syntax_error(tokens[start], Code.SYNTAX, "ALTER TABLE begins with a comma")
         ast: exp.Expr | None = properties_action(part)
         if ast is None:
-            ast = _schema_move(part) or _no_key(part) or _known_constraint(part)
+            ast = (
+                identity_action(part, parse)
+                or _schema_move(part)
+                or _no_key(part)
+                or _known_constraint(part)
+            )
             ast = ast or _constraint(part, parse)
         if ast is None:
             path, part = _field_path(part)
             ast = parse([*header, *_with_column(part)])
             if path and isinstance(ast, exp.Alter):
                 ast.args["actions"][0].set(WITHIN, path)
-        if isinstance(ast, exp.AlterRename | exp.AddConstraint | exp.AlterSet | exp.DropPrimaryKey):
+        if isinstance(ast, _ALONE):
             ast = exp.Alter(this=_table_of(header, parse), kind="TABLE", actions=[ast])
         if not isinstance(ast, exp.Alter) or ast.args.get("options"):
             raise _syntax_error(
@@ -179,18 +190,23 @@ def _constraint(part: list[Token], parse: ParseTokens) -> exp.AddConstraint | No
 
 
 def _known_constraint(part: list[Token]) -> exp.AddConstraint | None:
-    """``VALIDATE CONSTRAINT c`` and ``ALTER CONSTRAINT c DEFERRABLE ..``."""
+    """``VALIDATE`` and ``RENAME CONSTRAINT c``, and ``ALTER CONSTRAINT c DEFERRABLE ..``."""
     words = [t.text.upper() for t in part]
-    if words[0] not in {"VALIDATE", "ALTER"} or words[1:2] != ["CONSTRAINT"] or len(part) < 3:
+    kinds = {"VALIDATE", "ALTER", "RENAME"}
+    if words[0] not in kinds or words[1:2] != ["CONSTRAINT"] or len(part) < 3:
         return None
     rest = " ".join(words[3:])
-    if rest not in _DEFERRALS if words[0] == "ALTER" else rest:
+    renames = words[0] == "RENAME" and words[3:4] == ["TO"] and len(part) == 5
+    if rest not in _DEFERRALS if words[0] == "ALTER" else rest and not renames:
         raise _syntax_error(part[0], Code.SYNTAX, f"ALTER TABLE .. {_source_text(part)} {rest}")
     name = exp.to_identifier(part[2].text, quoted=part[2].token_type is TokenType.IDENTIFIER)
     name.update_positions(part[2])
     found = exp.AddConstraint(expressions=[exp.Constraint(this=name, expressions=[])])
     found.set(VALIDATES, words[0] == "VALIDATE")
-    found.set(DEFERRAL, rest or None)
+    if renames:
+        found.set(RENAMES, part[4].text)
+    else:
+        found.set(DEFERRAL, rest or None)
     return found
 
 

@@ -121,6 +121,9 @@ def _syntax_error(token: Token | None, message: str) -> PalimpsestError:
     )
 
 
+_UNITS = frozenset({"TRANSACTION", "WORK"})
+
+
 def _begin(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     words = _words(tokens)
     rest = [w for w in words[1:] if w not in {"TRANSACTION", "WORK", ","}]
@@ -136,6 +139,8 @@ def _begin(tokens: list[Token], parse: ParseTokens) -> Statement | None:
         "SNAPSHOT",
     ):
         text = text.replace(f"ISOLATION LEVEL {level}", "")
+    # Nothing waits for a snapshot, so that none need be deferred.
+    text = text.replace("NOT DEFERRABLE", "").replace("DEFERRABLE", "")
     text = " ".join(text.split())
     if text in {"", "READ WRITE", "DEFERRED", "IMMEDIATE"}:
         return Begin()
@@ -145,21 +150,30 @@ def _begin(tokens: list[Token], parse: ParseTokens) -> Statement | None:
 
 
 def _commit(tokens: list[Token], parse: ParseTokens) -> Statement | None:
-    if all(w in {"TRANSACTION", "WORK"} for w in _words(tokens[1:])):
-        return Commit()
+    rest, chains = _chain([t for t in tokens[1:] if t.text.upper() not in _UNITS])
+    if not rest:
+        return Commit(chains)
     raise _syntax_error(tokens[1], "COMMIT takes nothing else")
 
 
 def _rollback(tokens: list[Token], parse: ParseTokens) -> Statement | None:
-    rest = [t for t in tokens[1:] if t.text.upper() not in {"TRANSACTION", "WORK"}]
+    rest, chains = _chain([t for t in tokens[1:] if t.text.upper() not in _UNITS])
     if not rest:
-        return Rollback()
+        return Rollback(chains=chains)
     if rest[0].text.upper() != "TO":
         raise _syntax_error(rest[0], "ROLLBACK takes TO and a savepoint")
     after = rest[1:]
     if len(after) > 1 and after[0].text.upper() == "SAVEPOINT":
         after = after[1:]
     return Rollback(_name(after))
+
+
+def _chain(tokens: list[Token]) -> tuple[list[Token], bool]:
+    """The tokens without AND [NO] CHAIN behind them, and whether a transaction is to follow."""
+    words = _words(tokens)
+    if words[-3:] == ["AND", "NO", "CHAIN"]:
+        return tokens[:-3], False
+    return (tokens[:-2], True) if words[-2:] == ["AND", "CHAIN"] else (tokens, False)
 
 
 def _savepoint(tokens: list[Token], parse: ParseTokens) -> Statement | None:

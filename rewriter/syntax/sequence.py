@@ -84,6 +84,11 @@ def spell_next_value(tokens: list[Token]) -> list[Token]:
     return spell_next_value([*tokens[:place], *made, *tokens[end:]])
 
 
+def sequence_options(tokens: list[Token], parse: Parse) -> SequenceOptions:
+    """The options of a sequence that these tokens are."""
+    return _Reader(tokens, parse, 0).options()
+
+
 def _alter(reader: _Reader) -> AlterSequence:
     exists = reader.takes("IF", "EXISTS")
     name, nothing = reader.name(), SequenceOptions()

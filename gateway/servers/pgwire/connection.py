@@ -296,10 +296,12 @@ class ClientConnection:
             case Begin() if self._session.in_transaction:
                 portal.outcome = StatementOutcome("BEGIN")
                 return
-            case Commit() if self._session.status == "failed":
+            case Commit(chains) if self._session.status == "failed":
                 self._session.rollback()
+                if chains:
+                    self._session.begin()
                 portal.outcome = StatementOutcome("ROLLBACK")
-            case Commit() | Rollback(None) if not self._session.in_transaction:
+            case Commit(False) | Rollback(None, False) if not self._session.in_transaction:
                 portal.outcome = StatementOutcome(parsed.text.split(None, 1)[0].upper())
             case _ if is_copy(parsed):
                 portal.outcome = run_copy(self._stream, self._session, parsed.text)
@@ -307,7 +309,7 @@ class ClientConnection:
                 portal.outcome = self._session.run(parsed, portal.values)
         if isinstance(parsed.statement, Commit | Rollback):
             self._is_implicit = False
-            if not self._session.in_transaction:
+            if not self._session.in_transaction or parsed.statement.chains:
                 self._cursors.settle(committed=portal.outcome.tag == "COMMIT")
         outcome = portal.outcome
         if outcome.rows is not None and outcome.columns is not None:

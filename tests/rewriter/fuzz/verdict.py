@@ -129,6 +129,11 @@ def context_of(
             raises_in_sql=store.raises_in_sql,
             foreign_keys=store.foreign_keys,
             accesses_files=store.dialect == "duckdb",
+            collations=store.dialect != "spark",
+            equates_texts=store.dialect == "duckdb",
+            expands_lists=store.dialect != "spark",
+            enums=True,
+            fences_by_offset=store.dialect == "postgres",
         ),
         settings=lambda name: "a value",
     )

@@ -1,0 +1,61 @@
+"""ALTER COLUMN of numbers that a table generates: they begin, change or end. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Column, Identity
+from rewriter.definitions.alteration import Alteration
+from rewriter.definitions.generated_columns import identity_options
+from rewriter.name_resolution import position_of
+from rewriter.syntax.alter_identity import DROPS, IDENTITY, IF_THERE, KEEPS
+
+
+def is_about_identity(action: exp.AlterColumn) -> bool:
+    """True for ADD GENERATED .. AS IDENTITY, SET GENERATED and DROP IDENTITY."""
+    return action.args.get(IDENTITY) is not None or bool(action.args.get(DROPS))
+
+
+def change_identity(change: Alteration, action: exp.AlterColumn) -> None:
+    """Carry out such an action; rows keep their numbers.
+
+    Raises INVALID_DEFINITION where the column does not fit it.
+    """
+    index = change.column_index(action.name, action)
+    stored = change.draft.columns[index]
+    given = action.args.get(IDENTITY)
+    wanted = None if given is None else identity_options(given)
+    needs_one = wanted is None or bool(action.args.get(KEEPS))
+    if needs_one and stored.identity is None and action.args.get(IF_THERE):
+        return
+    is_required = stored.not_null or stored.physical in change.draft.key
+    wrong = _what_is_wrong(stored, wanted, needs_one=needs_one, is_required=is_required)
+    if wrong is not None:
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION,
+            f'column "{stored.name}" of {change.table.name} {wrong}',
+            advice="an identity is NOT NULL, SMALLINT, INTEGER or BIGINT, and has no DEFAULT",
+            position=position_of(action),
+        )
+    if needs_one and wanted is not None and stored.identity is not None:
+        wanted = replace(stored.identity, always=wanted.always)
+    required = stored.not_null or wanted is not None
+    change.draft.columns[index] = replace(stored, identity=wanted, not_null=required)
+
+
+def _what_is_wrong(
+    stored: Column, wanted: Identity | None, *, needs_one: bool, is_required: bool
+) -> str | None:
+    if needs_one is not (stored.identity is not None):
+        return "is no identity column" if needs_one else "is an identity column already"
+    if wanted is None or needs_one:
+        return None
+    if stored.default is not None:
+        return "has a DEFAULT"
+    if not is_required:
+        return "may be NULL"
+    is_whole = stored.type in {"SMALLINT", "INT", "INTEGER", "BIGINT"}
+    return None if is_whole and stored.generated is None else f"is no plain number: {stored.type}"

@@ -1,0 +1,82 @@
+"""ALTER COLUMN of numbers that a table generates, which sqlglot does not parse. Pure.
+
+ALTER [COLUMN] c ADD GENERATED ALWAYS | BY DEFAULT AS IDENTITY [([SEQUENCE NAME s] options)]
+ALTER [COLUMN] c SET GENERATED ALWAYS | BY DEFAULT
+ALTER [COLUMN] c DROP IDENTITY [IF EXISTS]
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token, TokenType
+
+from journal.model.errors import Code, PalimpsestError
+from rewriter.statement import SequenceOptions
+from rewriter.syntax.sequence import sequence_options
+from rewriter.syntax.token_reader import Parse, TokenReader
+
+IDENTITY, DROPS, IF_THERE, KEEPS = "identity", "drops_identity", "if_there", "keeps"
+"""Arguments of an altered column: how its numbers are generated; that they are no more; that
+nothing is wrong if there are none; that they go on as they were."""
+
+
+def identity_action(part: list[Token], parse: Parse) -> exp.AlterColumn | None:
+    """An action about generated numbers; None for any other."""
+    reader = TokenReader(part, parse, 0)
+    if not reader.takes("ALTER"):
+        return None
+    reader.takes("COLUMN")
+    if reader.place >= len(part):
+        return None
+    token = part[reader.place]
+    reader.place += 1
+    name = exp.to_identifier(token.text, quoted=token.token_type is TokenType.IDENTIFIER)
+    name.update_positions(token)
+    found = exp.AlterColumn(this=name)
+    if reader.takes("DROP", "IDENTITY"):
+        found.set(IF_THERE, reader.takes("IF", "EXISTS"))
+        reader.ends("nothing else stands behind DROP IDENTITY")
+        found.set(DROPS, True)
+        return found
+    sets = reader.takes("SET", "GENERATED")
+    if not sets and not reader.takes("ADD", "GENERATED"):
+        return None
+    always = reader.takes("ALWAYS")
+    if not always and not reader.takes("BY", "DEFAULT"):
+        raise reader.error("ALWAYS or BY DEFAULT was expected")
+    made = exp.GeneratedAsIdentityColumnConstraint(this=always)
+    found.set(IDENTITY, made)
+    if sets:
+        found.set(KEEPS, True)
+    elif not reader.takes("AS", "IDENTITY"):
+        raise reader.error("AS IDENTITY was expected")
+    elif reader.takes("("):
+        _read_options(made, reader)
+    reader.ends("nothing else stands behind the options of IDENTITY")
+    return found
+
+
+def _read_options(made: exp.GeneratedAsIdentityColumnConstraint, reader: TokenReader) -> None:
+    """Options of a sequence; its name is settled by table and column."""
+    if reader.takes("SEQUENCE", "NAME"):
+        reader.name()
+    end = len(reader.tokens) - 1
+    if reader.tokens[end].text != ")":
+        raise reader.error("a bracket is not closed")
+    options = sequence_options(reader.tokens[reader.place : end], reader.parse)
+    reader.place = len(reader.tokens)
+    bounds = [n for n in ("minimum", "maximum", "cycles") if getattr(options, n)]
+    if bounds or options.said & {"owner", "restart"}:
+        raise _unsupported(options, reader)
+    for name in ("start", "increment"):
+        if getattr(options, name) is not None:
+            made.set(name, exp.Literal.number(getattr(options, name)))
+
+
+def _unsupported(options: SequenceOptions, reader: TokenReader) -> PalimpsestError:
+    return PalimpsestError(
+        Code.NOT_SUPPORTED,
+        f"an identity column with {', '.join(sorted(options.said))} is not supported",
+        advice="START WITH and INCREMENT BY are what there is; a CHECK sets bounds",
+        position=reader.error("").position,
+    )
