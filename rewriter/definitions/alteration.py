@@ -302,9 +302,8 @@ class Alteration:
         first = len(self.draft.foreign_keys)
         found: list[ForeignKey] = []
         for place, key in enumerate(new.foreign_keys):
-            is_new = replace(key, deferral=Deferral.NEVER) not in known
-            is_new = is_new and key.name not in self.renamed
-            if key.name in self.validated or (is_new and place - first not in self.unchecked):
+            is_known = replace(key, deferral=Deferral.NEVER) in known or key.name in self.renamed
+            if key.name in self.validated or not (is_known or place - first in self.unchecked):
                 found.append(key)
         return found
 
