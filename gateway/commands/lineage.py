@@ -1,4 +1,4 @@
-"""``palimpsest lineage``: where the columns come from that scripts write; this needs no store."""
+"""``palimpsest lineage``: of executed statements, and of scripts that need no store."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from gateway.commands.failure import exit_on_error
+from gateway.commands.lineage_catalog import COMMANDS
 from gateway.commands.lineage_forms import (
     GRAPHS,
     ScriptStatement,
@@ -30,9 +31,15 @@ def command() -> None:
 
     \b
     Examples:
+      palimpsest lineage show hr.report --up 3
+      palimpsest lineage impact hr.people.mail
       palimpsest lineage analyze nightly.sql --schema tables.sql
       palimpsest lineage analyze etl/ --dialect hive --schema ddl.sql --json
     """
+
+
+for _asked in COMMANDS:
+    command.add_command(_asked)
 
 
 @command.command("analyze")

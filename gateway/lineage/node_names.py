@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import field
 from typing import NamedTuple
 
@@ -17,7 +17,7 @@ from journal.model.lineage import (
     table_id_of,
     view_of,
 )
-from journal.model.schema import CatalogSnapshot, Relation, Table, View
+from journal.model.schema import CatalogSnapshot, Relation, Table, View, fold
 from rewriter.definitions.new_relations import kind_of_relation
 from rewriter.lineage.executed.relations_made import shown_names
 from rewriter.reading.system import system_names
@@ -85,15 +85,13 @@ class NodeNames:
             ends.append(ColumnNode(edge.source, edge.source_column))
         return all(self.name(e.node) is not None and self.column(e) is not None for e in ends)
 
-    def nodes(self, name: str) -> list[str]:
-        """The nodes of a name as somebody gives it: a table, with or without schema, or a file."""
-        wanted = name.lower()
-        found = [
-            node_of(r)
-            for r in self.catalog.relations.values()
-            if wanted in {str(r.name).lower(), r.name.name.lower()}
-        ]
-        return found or ([f"file:{name}"] if "/" in name or "." in name else [])
+    def node(self, name: str, path: Sequence[str]) -> str | None:
+        """The table or view of a name, looked up in the schemas of a path if it gives none."""
+        relations = self.catalog.relations
+        schema, _, bare = name.rpartition(".")
+        places = [schema] if schema else [*path, self.catalog.home]
+        found = (relations.get((fold(place), fold(bare))) for place in places)
+        return next((node_of(relation) for relation in found if relation is not None), None)
 
 
 def all_shown(names: NodeNames, edges: Iterable[NodeEdge]) -> bool:

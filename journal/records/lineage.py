@@ -41,6 +41,8 @@ _AT_ONCE = (64, 8, 1)
 """Rows that are added by one statement, so that there are few such statements."""
 _ASKED = (1, 4, 16, 64, 256)
 """Nodes that are asked for by one statement."""
+_FEW = 16
+"""So many statements are read one by one."""
 _IN_FORCE = count(LINEAGE, by("statement", "until"))
 _KNOWN = count(LINEAGE_STATEMENTS, by("id"))
 _END = update(LINEAGE, ["until"], by("target", "until"))
@@ -239,10 +241,12 @@ _BESIDE = {
 
 def load_statements(session: RecordSession, ids: Iterable[str] = ()) -> list[LineageStatement]:
     """The statements that made edges, the oldest first; or those of some ids."""
-    wanted = list(dict.fromkeys(ids))
-    if not wanted:
-        return [LineageStatement(*row) for row in execute(session, _STATEMENTS)]
-    return [LineageStatement(*row) for one in wanted for row in execute(session, _STATEMENT, [one])]
+    wanted = dict.fromkeys(ids)
+    if not wanted or len(wanted) > _FEW:
+        rows = execute(session, _STATEMENTS)
+    else:
+        rows = [row for one in wanted for row in execute(session, _STATEMENT, [one])]
+    return [LineageStatement(*row) for row in rows if not wanted or row[0] in wanted]
 
 
 def load_usage(session: RecordSession) -> list[UsageRow]:

@@ -9,6 +9,8 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from gateway.lineage.questions import lineage_around, lineage_changes, lineage_path
+from journal.model.errors import PalimpsestError
 from tests.support.stores.store import Capability, Store
 
 pytestmark = pytest.mark.timeout(900)
@@ -214,3 +216,53 @@ def test_lineage_outlives_the_process(con: Connection, store: Store) -> None:
         "SELECT sum(writes) FROM system.usage WHERE \"table\" = 't' AND \"column\" = 'x'"
     ).fetchall()
     assert written == [(2,)]
+
+
+def test_questions_are_answered_by_levels_and_names(con: Connection) -> None:  # L17, L19, L22
+    con.execute("INSERT INTO t SELECT id, a FROM s WHERE b <> 'z'")
+    con.execute("CREATE VIEW v AS SELECT x + 1 AS y FROM t")
+    con.execute("INSERT INTO other (id, c) SELECT y + 90, y FROM v")
+    home, ask = con.client_session.catalog.home, con.client_session.perform
+    around = ask(lineage_around, "t.x", 3, 3)
+    assert (around.table, around.column) == (f"{home}.t", "x")
+    assert {(e.source, e.source_column) for e in around.up} == {
+        (f"{home}.s", "a"),
+        (f"{home}.s", "b"),
+    }
+    assert {(e.level, e.target) for e in around.down} == {
+        (1, f"{home}.v"),
+        (2, f"{home}.other"),
+    }
+    assert around.up[0].statement == "INSERT INTO t SELECT id, a FROM s WHERE b <> ?"
+    way = ask(lineage_path, "s.a", "other.c")
+    assert [edge.target for edge in way] == [f"{home}.t", f"{home}.v", f"{home}.other"]
+    assert ask(lineage_path, "other", "s") == ()
+    for name, code in (("nowhere", "PAL-201"), ("t.nothing", "PAL-202")):
+        with pytest.raises(PalimpsestError) as caught:
+            ask(lineage_around, name, 1, 1)
+        assert caught.value.code.value.code == code
+
+
+def test_edges_come_and_cease_between_two_moments(con: Connection) -> None:  # L23
+    def version() -> int:
+        rows = con.execute("SELECT max(version) FROM system.transactions").fetchall()
+        return int(rows[0][0])
+
+    ask, home = con.client_session.perform, con.client_session.catalog.home
+    con.execute("INSERT INTO t SELECT id, a FROM s")
+    con.execute("CREATE VIEW v AS SELECT x AS y FROM t")
+    first = version()
+    con.execute("CREATE OR REPLACE VIEW v AS SELECT c AS y FROM other")
+    con.execute("DROP TABLE s")
+    second = version()
+    came, ceased = ask(lineage_changes, first, second)
+    assert [(e.source, e.target) for e in came] == [(f"{home}.other", f"{home}.v")]
+    assert {(e.source, e.target) for e in ceased} == {
+        (f"{home}.t", f"{home}.v"),
+        (f"{home}.s", f"{home}.t"),
+    }
+    assert ask(lineage_changes, second, None) == ((), ())
+    con.execute("UNDROP TABLE s")
+    came, ceased = ask(lineage_changes, second, None)
+    assert {(e.source, e.target) for e in came} == {(f"{home}.s", f"{home}.t")}
+    assert ceased == ()
