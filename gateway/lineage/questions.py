@@ -67,7 +67,7 @@ def lineage_around(session: Session, _: Advance, name: str, up: int, down: int) 
         start = asked.column_named(name)
         above = walk(start, asked.above, up, downstream=False)
         below = walk(start, asked.below, down, downstream=True)
-        return LineageAround(*asked.shown(start), asked.named(above), asked.named(below))
+        return LineageAround(*asked.name_of(start), asked.named(above), asked.named(below))
 
 
 @operation
@@ -136,7 +136,7 @@ class _Asked(ExitStack):
         rows = edges_beside(self.records, nodes, downstream=False)
         return [row for row in rows if self.names.shows(row.edge)]
 
-    def shown(self, column: ColumnNode) -> tuple[str, str | None]:
+    def name_of(self, column: ColumnNode) -> tuple[str, str | None]:
         """A table or column by its name."""
         name = None if column.column == WHOLE else self.names.column(column)
         return str(self.names.name(column.node)), name

@@ -59,14 +59,14 @@ def path(start: ColumnNode, end: ColumnNode, beside: Beside) -> list[EdgeStep]:
             came[far] = (before, row)
             following.add(far)
             if far.node == end.node and end.column in (WHOLE, far.column):
-                return _way(far, came)
+                return _steps_to(far, came)
         frontier = following
         if not frontier:
             break
     return []
 
 
-def _way(
+def _steps_to(
     end: ColumnNode, came: dict[ColumnNode, tuple[ColumnNode, EdgeRow] | None]
 ) -> list[EdgeStep]:
     rows: list[EdgeRow] = []
