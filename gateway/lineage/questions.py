@@ -11,11 +11,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from gateway.lineage.node_names import NodeNames, all_shown
-from gateway.lineage.walks import EdgeStep, path, walk
+from gateway.lineage.walks import LEVELS_MAX, EdgeStep, path, walk
 from gateway.session.operations import Advance, operation
 from journal.model.errors import Code, PalimpsestError
-from journal.model.lineage import WHOLE, ColumnNode, NodeEdge, file_node
-from journal.model.schema import CatalogSnapshot, Table, fold
+from journal.model.lineage import WHOLE, ColumnNode, NodeEdge, file_node, node_of
+from journal.model.schema import CatalogSnapshot, Table, TableName, fold
 from journal.model.store_session import RecordSession
 from journal.model.version import Version
 from journal.model.visibility import visible_to
@@ -100,6 +100,19 @@ def lineage_changes(
         return asked.named(came, names_then), asked.named(ceased, names_before)
 
 
+def downstream_of(session: Session, tables: Iterable[TableName]) -> tuple[str, ...]:
+    """The tables, views and files that come from some tables, however far, by name."""
+    with _Asked(session) as asked:
+        relations = [asked.names.catalog.get(name) for name in tables]
+        starts = [ColumnNode(node_of(found), WHOLE) for found in relations if found is not None]
+        steps = [
+            s for start in starts for s in walk(start, asked.below, LEVELS_MAX, downstream=True)
+        ]
+        own = {start.node for start in starts}
+        nodes = dict.fromkeys(s.row.edge.target for s in steps if s.row.edge.target not in own)
+        return tuple(str(asked.names.name(node)) for node in nodes)
+
+
 def _in_force(
     rows: Iterable[EdgeRow], version: Version, names: NodeNames
 ) -> dict[NodeEdge, EdgeRow]:
@@ -117,7 +130,6 @@ class _Asked(ExitStack):
     def __init__(self, session: Session) -> None:
         super().__init__()
         self._session = session
-        session.executor.lineage.record()
         self.records: RecordSession = self.enter_context(session.journal.reading_session())
         self.names = self.names_at(session.journal.state.catalog)
 

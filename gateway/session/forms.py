@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TypeVar
 
+from gateway.lineage.dependents import check_dropped
 from gateway.session.cancellation import Cancellation
 from gateway.session.diagnosis import is_unexplained
 from gateway.session.outcome import StatementOutcome
@@ -33,6 +34,7 @@ from journal.transactions.temporary import Temporary
 from journal.transactions.transaction import Transaction
 from journal.transactions.transaction_rows import Author
 from rewriter.context import PlanForm
+from rewriter.statement import SqlStatement
 
 Opened = TypeVar("Opened", bound=OpenStatement)
 Planned = tuple[StatementPlan, dict[str, Any]]
@@ -125,9 +127,22 @@ class StoreForm:
             parameters |= call.times.bind(statement, plan)
             check_kept_history(request.settings, statement, plan, parameters)
             run = start_run(self.journal, statement, plan, parameters, request)
+            notices = self._check_dropped(statement, plan, request)
             outcome = run_steps(self.journal, statement, plan, run, request)
+            outcome.notices += notices
         record_writes(statement, plan, run, request)
         return outcome
+
+    def _check_dropped(
+        self, statement: OpenStatement, plan: StatementPlan, request: StatementRequest
+    ) -> tuple[str, ...]:
+        """What was filled from what the statement drops; raises where it may not drop it so."""
+        if plan.kind is not StatementKind.DDL or not self.planner.lineage.is_on:
+            return ()
+        known = request.parsed.statement
+        ast = known.ast if isinstance(known, SqlStatement) else None
+        catalog = statement.transaction.catalog
+        return check_dropped(self.journal, plan, ast, catalog, request.settings.role)
 
     def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
         """After an error that an optimistic plan does not explain."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.console import Console
@@ -9,6 +10,7 @@ from rich.syntax import Syntax
 
 from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
+from gateway.lineage.questions import downstream_of
 from gateway.session.operations import Advance, operation
 from gateway.session.request import StatementRequest
 from gateway.shell.command_context import CommandContext
@@ -39,7 +41,8 @@ def preview_in(session: Session, _advance: Advance, sql: str, dialect: str) -> P
     try:
         request = StatementRequest(parsed, {}, session.settings, session.dialect)
         plan = session.executor.plan(transaction, request)
-        return preview_plan(plan, parsed, transaction.catalog, dialect)
+        found = preview_plan(plan, parsed, transaction.catalog, dialect)
+        return replace(found, downstream=downstream_of(session, plan.writes))
     finally:
         if borrowed:
             transaction.rollback()
@@ -71,6 +74,8 @@ def preview_lines(preview: Preview, *, original: bool = False) -> list[str]:
     if preview.writes:
         heading += f"; writes {', '.join(preview.writes)}"
     lines.append(heading)
+    if preview.downstream:
+        lines.append(f"-- Downstream: {', '.join(preview.downstream)}")
     lines += [f"-- {s.table} through {s.shape}: {s.reason}" for s in preview.shapes]
     lines += [f"-- ${name}: {meaning}" for name, meaning in preview.parameters]
     lines += [f"-- {name}: {meaning}" for name, meaning in preview.relations]
@@ -99,6 +104,7 @@ def as_object(preview: Preview) -> dict[str, Any]:
         "kind": preview.kind,
         "reads": list(preview.reads),
         "writes": list(preview.writes),
+        "downstream": list(preview.downstream),
         "shapes": [
             {"table": str(s.table), "shape": s.shape, "reason": s.reason} for s in preview.shapes
         ],

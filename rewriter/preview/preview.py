@@ -64,6 +64,7 @@ class Preview:
     shapes: tuple[RelationShape, ...] = ()
     relations: tuple[tuple[str, str], ...] = ()
     notes: tuple[str, ...] = ()
+    downstream: tuple[str, ...] = ()
 
     @property
     def sql(self) -> str:

@@ -10,6 +10,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.lineage.questions import lineage_around, lineage_changes, lineage_path
+from gateway.shell.previewing import preview_on
 from journal.model.errors import PalimpsestError
 from tests.support.stores.store import Capability, Store
 
@@ -266,3 +267,21 @@ def test_edges_come_and_cease_between_two_moments(con: Connection) -> None:  # L
     came, ceased = ask(lineage_changes, second, None)
     assert {(e.source, e.target) for e in came} == {(f"{home}.s", f"{home}.t")}
     assert ceased == ()
+
+
+def test_what_was_filled_is_told_at_drop_and_kept_by_restrict(con: Connection) -> None:  # L22
+    home = con.client_session.catalog.home
+    con.execute("INSERT INTO t SELECT id, a FROM s")
+    con.execute("CREATE VIEW v AS SELECT b FROM s")
+    for drop, what in (("ALTER TABLE s DROP COLUMN a", "s.a"), ("DROP TABLE s", "s")):
+        with pytest.raises(gateway.Error) as caught:
+            con.execute(f"{drop} RESTRICT")
+        assert caught.value.sqlstate == "2BP01"
+        assert f"{home}.{what} has filled {home}.t" in str(caught.value)
+    (notice,) = con.execute("ALTER TABLE s DROP COLUMN a").messages
+    assert notice[1] == f"{home}.s.a has filled {home}.t, which stay as they are"
+    found = preview_on(con, "UPDATE s SET b = 'n'")
+    assert found.downstream == (f"{home}.t", f"{home}.v")
+    con.execute("DROP VIEW v")
+    assert "has filled" in str(con.execute("DROP TABLE s").messages[0][1])
+    assert con.execute("DROP TABLE t RESTRICT").messages == []
