@@ -159,13 +159,13 @@ class _Queue:
 def _try_lock(root: Path) -> OwnerLock | None:
     try:
         file = os.open(root / LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except PermissionError as error:
-        raise not_shared(root, _of_another(root), None) from error
     except OSError as error:
+        if isinstance(error, PermissionError) and _has_another(root / LOCK_FILE):
+            raise not_shared(root, _of_another(root), None) from error
         raise PalimpsestError(
             Code.FILE_ACCESS,
             f"the warehouse {root} cannot be opened: {error.strerror}",
-            advice="check path and permissions",
+            advice="check path and permissions: its folder must be yours to write to",
         ) from error
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -177,6 +177,14 @@ def _try_lock(root: Path) -> OwnerLock | None:
         os.close(file)
         return None
     return OwnerLock(root, file)
+
+
+def _has_another(path: Path) -> bool:
+    """True for a file that belongs to another user."""
+    try:
+        return path.stat().st_uid != os.geteuid()
+    except OSError:
+        return False
 
 
 def _is_at(path: Path, file: int) -> bool:

@@ -71,30 +71,32 @@ class PostgresStore:
 
     def acquire(self) -> PostgresSession:
         """A session for one thread; give it back with ``release``."""
+        return self._kept() or self._connect()
+
+    def _kept(self) -> PostgresSession | None:
+        """A session that was used before, and is not known to be dead; None if there is none."""
         while True:
             with self._lock:
                 session = self._idle.pop() if self._idle else None
-            if session is None:
-                return self._connect()
-            if self._is_healthy(session):
+            if session is None or self._is_healthy(session):
                 return session
             session.close()
 
     def begun(self, how: str, sql: str) -> tuple[PostgresSession, list[tuple[Any, ...]]]:
         """A session inside a transaction that has run constant SQL.
 
-        When a connection turns out to be dead there is nothing to lose yet, so a new one is made.
+        When a connection turns out to be dead there is nothing to lose yet, so another one is
+        tried, until a new one is dead as well: others may give dead ones back meanwhile.
         """
         while True:
-            with self._lock:
-                kept = bool(self._idle)
-            session = self.acquire()
+            kept = self._kept()
+            session = kept or self._connect()
             try:
                 return session, session.begin_with(how, sql)
             except PalimpsestError as error:
                 session.rollback()
                 self.release(session)
-                if error.code is not Code.STORE_LOST or not kept:
+                if error.code is not Code.STORE_LOST or kept is None:
                     raise
                 self.forget_idle()
 

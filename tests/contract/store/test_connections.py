@@ -70,6 +70,23 @@ def test_connections_that_died_while_they_were_idle_are_made_anew(
         assert rows(con, "SELECT sum(k) FROM t") == [(-110,)]
 
 
+def test_several_connections_that_died_at_once(store: Store, relay: Relay) -> None:
+    """Those that were lent come back after the others were found dead, and are not used again."""
+    with store.connect_through(relay) as con:
+        _fill(con)
+        asked = [con.cursor() for _ in range(3)]
+        for cursor in asked:
+            cursor.execute("SELECT a.k FROM t a, t b, t c, t d")
+            assert cursor.fetchone() is not None
+        relay.cut()
+        assert rows(con, "SELECT count(*) FROM t") == [(16,)]
+        for cursor in asked:
+            cursor.close()
+        assert rows(con, "SELECT count(*) FROM t") == [(16,)]
+        con.execute("UPDATE t SET k = -k WHERE k > 10")
+        assert rows(con, "SELECT sum(k) FROM t") == [(-10,)]
+
+
 @pytest.mark.also_on("hive")
 def test_a_server_lost_within_a_statement_and_back_again(store: Store, relay: Relay) -> None:
     with store.connect_through(relay) as con:
