@@ -30,6 +30,7 @@ INTERNAL = "_palimpsest_"
 """With this begin the names of columns that the gateway adds to a query for its own use."""
 VERSION = f"{INTERNAL}version"
 """The column in which a statement that writes sees which version of a row it changes."""
+_OF_HIVE, _HOME_OF_HIVE = frozenset({"hive", "spark"}), "default"
 _RECURRING = "recurring"
 """``recurring.t`` is all that a recursive CTE t has made so far."""
 _DATABASES = frozenset({DATABASE, "spark_catalog"})
@@ -79,7 +80,16 @@ def table_name(table: exp.Expr, context: RewriteContext) -> TableName:
         found = next((n for n in names if _exists(n, context.catalog)), None)
         if found is not None:
             return found
-    return TableName(table.db or context.default_schema, table.name)
+    return TableName(schema_of(table, context), table.name)
+
+
+def schema_of(node: exp.Table, context: RewriteContext) -> str:
+    """The schema that a name gives or means; ``default`` of Hive and Spark is the home schema."""
+    catalog = context.catalog
+    has_own = _HOME_OF_HIVE in catalog.schemas
+    if context.dialect in _OF_HIVE and fold(node.db) == _HOME_OF_HIVE and not has_own:
+        return catalog.home
+    return node.db or context.default_schema
 
 
 def _exists(name: TableName, catalog: CatalogSnapshot) -> bool:

@@ -18,7 +18,13 @@ from journal.sql.sql import cast, expression
 from rewriter.context import RewriteContext
 from rewriter.definitions.sequences import without_calls
 from rewriter.dialect_semantics import semantics_of
-from rewriter.name_resolution import OWN_SCHEMAS, SYSTEM_SCHEMAS, check_database, position_of
+from rewriter.name_resolution import (
+    OWN_SCHEMAS,
+    SYSTEM_SCHEMAS,
+    check_database,
+    position_of,
+    schema_of,
+)
 
 _RESERVED_SCHEMAS = SYSTEM_SCHEMAS | OWN_SCHEMAS | {"_palimpsest", "pg_catalog"}
 
@@ -37,7 +43,7 @@ def check_schema_name(name: str, node: exp.Expr) -> None:
 def new_name(node: exp.Table, context: RewriteContext) -> TableName:
     """The name of a table or view to be; its schema must exist."""
     check_database(node, context.catalog)
-    name = TableName(node.db or context.default_schema, node.name)
+    name = TableName(schema_of(node, context), node.name)
     return resolve_schema(name, node, context)
 
 

@@ -20,7 +20,13 @@ from rewriter.definitions.macros import expand_macros, named_macro
 from rewriter.definitions.new_relations import ddl_plan, resolve_schema
 from rewriter.definitions.temporary import check_has_temporary, new_temporary_name
 from rewriter.definitions.user_types import expand_types
-from rewriter.name_resolution import check_database, find_relation, homeless_column, position_of
+from rewriter.name_resolution import (
+    check_database,
+    find_relation,
+    homeless_column,
+    position_of,
+    schema_of,
+)
 from rewriter.reading.qualified_names import qualify
 from rewriter.reading.scopes import is_named
 from rewriter.statement import CreateMacro, DropMacro, MacroForm
@@ -34,7 +40,7 @@ def rewrite_create_macro(ast: CreateMacro, context: RewriteContext) -> Statement
         name = new_temporary_name(node, context)
     else:
         check_database(node, context.catalog)
-        given = TableName(node.db or context.default_schema, node.name)
+        given = TableName(schema_of(node, context), node.name)
         name = resolve_schema(given, node, context)
     kinds = {form.is_table for form in ast.forms}
     if len(kinds) > 1:

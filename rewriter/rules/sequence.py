@@ -25,7 +25,13 @@ from rewriter.definitions.sequences import (
     users_of,
 )
 from rewriter.definitions.temporary import check_has_temporary, new_temporary_name
-from rewriter.name_resolution import check_database, find_table, position_of, unknown_column
+from rewriter.name_resolution import (
+    check_database,
+    find_table,
+    position_of,
+    schema_of,
+    unknown_column,
+)
 from rewriter.statement import AlterSequence, CreateSequence, DropSequences, SequenceOptions
 
 
@@ -37,9 +43,7 @@ def rewrite_create_sequence(ast: CreateSequence, context: RewriteContext) -> Sta
         name = new_temporary_name(node, context)
     else:
         check_database(node, context.catalog)
-        name = resolve_schema(
-            TableName(node.db or context.default_schema, node.name), node, context
-        )
+        name = resolve_schema(TableName(schema_of(node, context), node.name), node, context)
     known = context.catalog.sequences.get(name.key)
     steps: list[Step] = []
     if known is not None and ast.exists:

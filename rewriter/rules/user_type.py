@@ -43,7 +43,7 @@ from rewriter.definitions.user_types import (
     unknown_type,
 )
 from rewriter.dialect_semantics import semantics_of
-from rewriter.name_resolution import check_database, position_of
+from rewriter.name_resolution import check_database, position_of, schema_of
 from rewriter.statement import AlterType, CreateType, DropTypes
 from rewriter.writing.renamed_values import rename_value
 
@@ -56,7 +56,7 @@ def rewrite_create_type(ast: CreateType, context: RewriteContext) -> StatementPl
         name = new_temporary_name(node, context)
     else:
         check_database(node, context.catalog)
-        given = TableName(node.db or context.default_schema, node.name)
+        given = TableName(schema_of(node, context), node.name)
         name = resolve_schema(given, node, context)
     if "." in name.name or '"' in name.name:
         raise _refusal("a type's name with a dot or a quote in it", "use another name", node)

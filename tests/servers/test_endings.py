@@ -139,6 +139,21 @@ def test_a_transaction_that_waits_too_long_is_rolled_back(tmp_path: Path, way: s
             assert other.execute("SELECT count(*) FROM t").fetchone() == (0,)
 
 
+@pytest.mark.parametrize(("limit", "code"), [("idle_s", "612"), ("idle_transaction_s", "613")])
+def test_a_client_of_hive_hears_why_its_session_has_ended(
+    tmp_path: Path, limit: str, code: str
+) -> None:
+    with _serving(tmp_path, ServerLimits(**{limit: 0.5})) as ports:
+        connection = ports.over_hive()
+        cursor = _open_transaction(connection) if code == "613" else connection.cursor()
+        time.sleep(2.5)
+        with pytest.raises(exc.OperationalError, match=f"PAL-{code}"):
+            cursor.execute("SELECT 1")
+        again = ports.over_hive().cursor()
+        again.execute("SELECT count(*) FROM t")
+        assert again.fetchall() == [(0,)]
+
+
 @pytest.mark.parametrize("way", ["over_postgres", "over_hive", "over_http"])
 def test_an_end_lets_an_open_transaction_commit(ports: Ports, way: str) -> None:
     cursor = _open_transaction(getattr(ports, way)())

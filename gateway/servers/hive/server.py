@@ -28,6 +28,8 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 
 _LOG = logging.getLogger("palimpsest.hive")
+_TOLD_S = 60.0
+"""How long a connection whose sessions were ended stays, for its client to hear why."""
 _SESSIONS_MAX = 100
 """How many sessions a connection may open."""
 
@@ -42,6 +44,9 @@ class _Client:
     user: str = ""
     is_admitted: bool = False
     sessions: list[ThriftSession] = field(default_factory=list)
+    end: PalimpsestError | None = None
+    """Why its sessions were ended; its next call hears of it."""
+    ended_s: float = 0.0
 
     @property
     def peer(self) -> socket.socket:
@@ -57,6 +62,12 @@ class _Client:
         """Stop what runs."""
         for session in list(self.sessions):
             session.session.cancel()
+
+    def end_sessions(self, why: PalimpsestError) -> None:
+        """End all sessions, and keep the connection for a while to say why."""
+        self.end, self.ended_s = why, time.monotonic()
+        self.close()
+        self.sessions.clear()
 
     def close(self) -> None:
         """End all sessions."""
@@ -137,8 +148,11 @@ class HiveServer(SocketServer[_Client]):
         elif sessions:
             waited = now - max(session.touched_s for session in sessions)
             waits = any(session.in_transaction for session in sessions)
-            if self._limits.check_waiting(waited, in_transaction=waits) is not None:
-                hang_up(client.peer)
+            why = self._limits.check_waiting(waited, in_transaction=waits)
+            if why is not None:
+                client.end_sessions(why)
+        elif client.end is not None and now - client.ended_s > _TOLD_S:
+            hang_up(client.peer)
 
     def open_for(
         self, client: _Client, request: ttypes.TOpenSessionReq, version: int
@@ -161,6 +175,7 @@ class HiveServer(SocketServer[_Client]):
         )
         opened.show(address_of(client.peer), partial(hang_up, client.peer))
         client.sessions.append(opened)
+        client.end = None
         return opened
 
 
@@ -180,14 +195,20 @@ class _ConnectionSessions:
         return self._server.open_for(self._client, request, version)
 
     def find(self, handle: ttypes.TSessionHandle) -> ThriftSession:
-        """The session of a handle; raises NO_CURSOR."""
+        """The session of a handle; raises NO_CURSOR, and why sessions were ended."""
+        self._check_end()
         return session_of(handle, self._client.sessions)
 
     def all(self) -> list[ThriftSession]:
-        """Those of the connection."""
+        """Those of the connection; raises why they were ended."""
+        self._check_end()
         for session in self._client.sessions:
             session.touched_s = time.monotonic()
         return self._client.sessions
+
+    def _check_end(self) -> None:
+        if self._client.end is not None and not self._client.sessions:
+            raise self._client.end
 
     def close(self, session: ThriftSession) -> None:
         """End a session."""
