@@ -47,6 +47,6 @@ def check_same(begun: str | None, asked: str | None) -> None:
         )
 
 
-def recorded(user: str | None, proxy: str | None) -> str | None:
+def record_name(user: str | None, proxy: str | None) -> str | None:
     """Who acts, as records show it: with the proxy that asks for a user."""
     return user if proxy is None else f"{user} (by {proxy})"

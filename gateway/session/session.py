@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from gateway.access.passwords import has_password, without_password
 from gateway.access.procedures import check_file
-from gateway.access.run_as import recorded
+from gateway.access.run_as import record_name
 from gateway.config import Settings
 from gateway.lineage.temporary_origins import TemporaryOrigins
 from gateway.session.cancellation import Cancellation
@@ -139,7 +139,7 @@ class Session:
     @property
     def recorded_user(self) -> str | None:
         """Who acts, as records show it: the user, and the proxy that asks for them."""
-        return recorded(self.user, self.proxy)
+        return record_name(self.user, self.proxy)
 
     @property
     def place(self) -> str:

@@ -71,9 +71,9 @@ class PostgresStore:
 
     def acquire(self) -> PostgresSession:
         """A session for one thread; give it back with ``release``."""
-        return self._kept() or self._connect()
+        return self._kept_session() or self._connect()
 
-    def _kept(self) -> PostgresSession | None:
+    def _kept_session(self) -> PostgresSession | None:
         """A session that was used before, and is not known to be dead; None if there is none."""
         while True:
             with self._lock:
@@ -89,7 +89,7 @@ class PostgresStore:
         tried, until a new one is dead as well: others may give dead ones back meanwhile.
         """
         while True:
-            kept = self._kept()
+            kept = self._kept_session()
             session = kept or self._connect()
             try:
                 return session, session.begin_with(how, sql)
