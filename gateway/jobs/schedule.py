@@ -95,7 +95,7 @@ def scheduled_jobs(tables: Iterable[Table], last: LastRuns, now: datetime) -> li
         name = str(table.name)
         lines = dict(policy.schedules)
         found += [JobSchedule(kind, table.id, name, cron=line) for kind, line in lines.items()]
-        if policy.removes and "retain" not in lines:
+        if (policy.removes or policy.lineage) and "retain" not in lines:
             every = policy.every()
             ran = last.get(("retain", table.id))
             first = now if ran is None else max(now, ran + every)

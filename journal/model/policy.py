@@ -7,6 +7,7 @@
     BACKUP = 30 DAYS                                    what jobs have replaced
     LATE_ARRIVAL = 2 DAYS                               how late rows may still come
     REJECTS = 7 DAYS                                    rows of bulk loads that were left out
+    LINEAGE = 2 YEARS                                   where it was filled from, since last seen
     DEPENDENTS = REFUSE                                 no row goes by its date that others refer to
 
 A policy is kept as table properties ``policy_...``; the same properties may be set directly. Pure:
@@ -60,6 +61,7 @@ class Policy:
     backup: Duration | None = None
     late_arrival: Duration | None = None
     rejects: Duration | None = None
+    lineage: Duration | None = None
     dependents: Dependents | None = None
     attempts: int | None = None
     concurrency: int | None = None
@@ -67,7 +69,7 @@ class Policy:
 
     @property
     def removes(self) -> bool:
-        """True if a retention run may have anything to do."""
+        """True if a retention run may have rows to remove."""
         return not (self.retention is None and self.history is None and self.versions is None)
 
     def expired_before(self, now: datetime) -> datetime | None:
@@ -94,12 +96,13 @@ NAMES = {
     "backup": "backup",
     "late_arrival": "late_arrival",
     "rejects": "rejects",
+    "lineage": "lineage",
     "dependents": "dependents",
     "max_attempts": "attempts",
     "max_concurrency": "concurrency",
 }
 """Properties without their prefix, and the fields they set."""
-_DURATIONS = frozenset({"retention", "history", "backup", "late_arrival", "rejects"})
+_DURATIONS = frozenset({"retention", "history", "backup", "late_arrival", "rejects", "lineage"})
 _NUMBERS = frozenset({"versions", "attempts", "concurrency"})
 
 

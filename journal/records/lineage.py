@@ -59,10 +59,10 @@ _USE = update(
     ["reads", "writes", "last_read", "last_written"],
     by("day", "node", "column_name"),
 )
-_OLD = select(LINEAGE_STATEMENTS, ["id"], {"last_seen": exp.LT})
+_OF_STATEMENT = count(LINEAGE, by("statement"))
 _FORGET_STATEMENT = delete(LINEAGE_STATEMENTS, by("id"))
-_FORGET_EDGES = delete(LINEAGE, by("statement"))
-_FORGET_USAGE = delete(USAGE, {"day": exp.LT})
+_FORGET_EDGES = delete(LINEAGE, by("statement", "target"))
+_FORGET_USAGE = delete(USAGE, {"node": exp.EQ, "day": exp.LT})
 _RENAME = [
     (update(table, [column], by(column)))
     for table, column in ((LINEAGE, "target"), (LINEAGE, "source"), (USAGE, "node"))
@@ -202,11 +202,12 @@ def load_edges(session: RecordSession) -> list[EdgeRow]:
 
 
 def edges_beside(
-    session: RecordSession, nodes: Iterable[str], *, downstream: bool
+    session: RecordSession, nodes: Iterable[str], *, downstream: bool, ended: bool = False
 ) -> list[EdgeRow]:
     """The edges in force whose source, or else whose target, is one of some nodes.
 
-    The nodes are asked for together, so that a level of a graph costs few statements.
+    With ``ended`` those that another query of a view has ended are among them. The nodes are asked
+    for together, so that a level of a graph costs few statements.
     """
     found: list[EdgeRow] = []
     rest = list(dict.fromkeys(nodes))
@@ -214,7 +215,9 @@ def edges_beside(
         size = next((s for s in _ASKED if s >= len(rest)), _ASKED[-1])
         part, rest = rest[:size], rest[size:]
         padded = [*part, *part[:1] * (size - len(part))]
-        found += map(_edge_row, execute(session, _BESIDE[downstream, size], [0, *padded]))
+        values = padded if ended else [0, *padded]
+        rows = execute(session, _BESIDE[downstream, ended, size], values)
+        found += map(_edge_row, rows)
     return found
 
 
@@ -223,8 +226,8 @@ def _edge_row(row: Sequence[Any]) -> EdgeRow:
     return EdgeRow(statement, NodeEdge(*edge), since, until)
 
 
-def _edges_beside(place: str, size: int) -> RecordStatement:
-    where: Where = by("until")
+def _edges_beside(place: str, size: int, *, ended: bool) -> RecordStatement:
+    where: Where = {} if ended else by("until")
     whole = select(LINEAGE, where=where)
     assert isinstance(whole.ast, exp.Select)
     names: list[exp.Expr] = [exp.Placeholder() for _ in range(size)]
@@ -233,8 +236,11 @@ def _edges_beside(place: str, size: int) -> RecordStatement:
 
 
 _BESIDE = {
-    (downstream, size): _edges_beside("source" if downstream else "target", size)
+    (downstream, ended, size): _edges_beside(
+        "source" if downstream else "target", size, ended=ended
+    )
     for downstream in (False, True)
+    for ended in (False, True)
     for size in _ASKED
 }
 
@@ -258,14 +264,23 @@ def _usage_rows(rows: Iterable[Sequence[Any]]) -> list[UsageRow]:
     return [UsageRow(day, ColumnNode(node, name), Uses(*uses)) for day, node, name, *uses in rows]
 
 
-def forget_before(session: RecordSession, moment: datetime) -> int:
-    """Forget statements that have not run since a moment, with their edges, and older usage.
+def forget_lineage(
+    session: RecordSession, node: str, moment: datetime, *, dry_run: bool = False
+) -> int:
+    """Forget the edges that lead to a node, of statements that have not run since a moment.
 
-    Returns how many statements were forgotten.
+    Statements of which no edge is left go, too, and how the node was used on earlier days. Returns
+    how many edges that were, or would be where it is a ``dry_run``.
     """
-    old = [statement for (statement,) in execute(session, _OLD, [moment])]
-    for statement in old:
-        execute(session, _FORGET_EDGES, [statement])
-        execute(session, _FORGET_STATEMENT, [statement])
-    execute(session, _FORGET_USAGE, [moment.date().isoformat()])
-    return len(old)
+    to_node = edges_beside(session, [node], downstream=False, ended=True)
+    named = {row.statement for row in to_node}
+    old = {s.id for s in load_statements(session, named) if s.last_seen < moment} if named else ()
+    gone = [row for row in to_node if row.statement in old]
+    if dry_run:
+        return len(gone)
+    for name in sorted(old):
+        execute(session, _FORGET_EDGES, [name, node])
+        if execute(session, _OF_STATEMENT, [name]) == [(0,)]:
+            execute(session, _FORGET_STATEMENT, [name])
+    execute(session, _FORGET_USAGE, [node, moment.date().isoformat()])
+    return len(gone)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from journal.records import lineage as records
 from rewriter.lineage.executed.trace import StatementTrace
 
 
@@ -93,19 +94,51 @@ def test_a_transaction_is_recorded_whole_and_counts_once(con: Connection) -> Non
     assert found == [("s", "t", 1)]
 
 
-def test_old_statements_are_forgotten_with_their_edges(con: Connection) -> None:
+def test_lineage_past_its_time_goes_by_policy(con: Connection) -> None:
     con.execute("INSERT INTO t SELECT id + 10, a FROM s")
-    con.session.executor.lineage.record()
-    journal = con.session.journal
-    with journal.exclusive_session() as session:
-        (told,) = records.load_statements(session)
-        assert records.forget_before(session, told.last_seen) == 0
-        session.commit()
+    con.execute("CREATE TABLE u AS SELECT id, x FROM t")
+    con.execute("ALTER TABLE t SET POLICY (LINEAGE = 30 DAYS)")
+
+    def left() -> list[Any]:
+        query = "SELECT DISTINCT source_table, target_table FROM system.lineage ORDER BY 1"
+        return con.execute(query).fetchall()
+
+    def retained(**options: str) -> dict[str, Any]:
+        words = "".join(f", {name} => {value}" for name, value in options.items())
+        con.execute(f"CALL system.retain('t'{words})")
+        query = "SELECT report FROM system.jobs ORDER BY started_at DESC LIMIT 1"
+        return dict(json.loads(con.execute(query).fetchall()[0][0]))
+
+    later = (datetime.now(UTC) + timedelta(days=31)).isoformat()
+    assert retained()["details"]["lineage_forgotten"] == 0
+    assert left() == [("s", "t"), ("t", "u")]
+    assert retained(now=f"'{later}'", dry_run="true")["details"]["lineage_forgotten"] == 2
+    assert left() == [("s", "t"), ("t", "u")]
+    report = retained(now=f"'{later}'")
+    assert (report["state"], report["details"]["lineage_forgotten"]) == ("done", 2)
+    assert left() == [("t", "u")]
+    used = con.execute('SELECT DISTINCT "table" FROM system.usage WHERE writes > 0').fetchall()
+    assert ("t",) not in used
+    # What comes again is recorded again.
     con.execute("INSERT INTO t SELECT id + 20, a FROM s")
+    assert left() == [("s", "t"), ("t", "u")]
+
+
+def test_no_value_of_a_statement_is_kept(con: Connection) -> None:  # L15
+    for sql in (
+        "INSERT INTO t SELECT id + 30, a FROM s WHERE b <> 'Ada' AND b NOT LIKE $$%Ada%$$",
+        "CREATE TABLE c AS SELECT COLUMNS('id|Ada') FROM s",
+        "CREATE VIEW v AS SELECT id, 'Ada' AS who, coalesce(b, 'Ada') AS b FROM s",
+        "UPDATE s SET b = 'Ada' || id /* Ada */ WHERE b = 'Ada' OR id = 1",
+        (
+            "MERGE INTO t USING (SELECT 1 AS id, length('Ada') AS x) n ON t.id = n.id"
+            " WHEN MATCHED AND n.x > 1 THEN UPDATE SET x = n.x"
+        ),
+    ):
+        con.execute(sql)
     con.session.executor.lineage.record()
-    with journal.exclusive_session() as session:
-        (again,) = records.load_statements(session)
-        assert again.last_seen > told.last_seen
-        assert again.runs == told.runs + 1
-        edges = records.load_edges(session)
-        assert len(edges) == len({row.edge for row in edges}) == 2
+    with con.session.journal.reading_session() as session:
+        for table in ("lineage", "lineage_statements", "usage"):
+            rows = session.text(f"SELECT * FROM _palimpsest.{table}")
+            assert rows
+            assert "ada" not in repr(rows).lower()

@@ -285,3 +285,14 @@ def test_what_was_filled_is_told_at_drop_and_kept_by_restrict(con: Connection) -
     con.execute("DROP VIEW v")
     assert "has filled" in str(con.execute("DROP TABLE s").messages[0][1])
     assert con.execute("DROP TABLE t RESTRICT").messages == []
+
+
+@pytest.mark.needs(Capability.WRITES_DURING_RETENTION)
+def test_retention_forgets_lineage_past_its_time(con: Connection) -> None:
+    con.execute("INSERT INTO t SELECT id, a FROM s")
+    con.execute("INSERT INTO other SELECT id + 50, x FROM t")
+    con.execute("ALTER TABLE t SET POLICY (LINEAGE = 30 DAYS)")
+    con.execute("CALL system.retain('t')")
+    assert _tables(con) == {("s", "t"), ("t", "other")}
+    con.execute("CALL system.retain('t', now => '2199-01-01')")
+    assert _tables(con) == {("t", "other")}
