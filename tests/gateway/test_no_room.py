@@ -11,7 +11,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 import duckdb
@@ -21,7 +20,18 @@ import gateway
 from journal.local_engine.errors import translate
 from journal.model.errors import Code
 from journal.model.failures import coded
-from tests.support.no_room import COMMANDS, ERASED, PARTS, ROWS, copied, make, outcome, run
+from tests.support.no_room import (
+    COMMANDS,
+    ERASED,
+    PARTS,
+    ROWS,
+    copied,
+    fill_disk,
+    make,
+    outcome,
+    run,
+    small_disk,
+)
 
 CHECKPOINTS = "?wal_autocheckpoint=1KB"
 """Each commit is worked into the file at once, as every one of many megabytes is."""
@@ -34,22 +44,10 @@ def disk() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="palimpsest-no-room-") as folder:
         place, template = Path(folder, "disk"), Path(folder, "template")
         place.mkdir()
-        mount = ["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(place)]
-        if subprocess.run(mount, capture_output=True).returncode != 0:
-            pytest.skip("only root can mount a small file system")
-        try:
+        with small_disk(place, 48):
             make(place)
             shutil.copytree(place, template)
             yield place
-        finally:
-            subprocess.run(["umount", str(place)], check=True, capture_output=True)
-
-
-def _fill(disk: Path, free: int) -> None:
-    """Leave so many bytes."""
-    found = os.statvfs(disk)
-    with suppress(OSError), (disk / "ballast").open("wb") as ballast:
-        ballast.write(b"x" * max(0, found.f_bavail * found.f_frsize - free))
 
 
 def _count(disk: Path) -> int:
@@ -60,7 +58,7 @@ def _count(disk: Path) -> int:
 def _without_room(disk: Path, name: str, free: int, options: str) -> None:
     """Run a command with little room, then with enough; nothing raises, and nothing is lost."""
     copied(disk.parent / "template", disk)
-    _fill(disk, free)
+    fill_disk(disk, free)
     code, said = outcome(run(disk, *COMMANDS[name], options=options))
     case = f"{name}, {free} bytes left {options}: {code} {said}"
     assert code in {0, 1, 3}, case
@@ -112,7 +110,7 @@ def test_sealing_goes_on_when_there_is_room(disk: Path) -> None:
     ) as connection:
         connection.execute("CREATE TABLE sealed (id INTEGER PRIMARY KEY, v VARCHAR)")
         insert = "INSERT INTO sealed SELECT i, md5(i::VARCHAR) FROM range(?, ?) r(i)"
-        _fill(disk, 150_000)
+        fill_disk(disk, 150_000)
         connection.execute(insert, [0, 1500])
         sealer = connection.session.executor.upkeep
         assert sealer.wait(20), "its thread died"

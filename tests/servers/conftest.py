@@ -7,9 +7,10 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -37,7 +38,9 @@ class Server:
         return self.process.communicate(timeout=60)[1]
 
 
-def launch(folder: Path, *options: str) -> Server:
+def launch(
+    folder: Path, *options: str, environment: Mapping[str, str] = MappingProxyType({})
+) -> Server:
     """Start a server on a new warehouse in a folder, on a port that the system chooses."""
     command = [sys.executable, "-m", "gateway.cli", "serve", str(folder / "w")]
     process = subprocess.Popen(
@@ -45,7 +48,7 @@ def launch(folder: Path, *options: str) -> Server:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
     )
     assert process.stdout is not None
     more = sum(option in {"--hive", "--hive-http"} for option in options)

@@ -10,10 +10,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner, Result
 
 import gateway
@@ -98,6 +101,26 @@ def run(folder: Path, *words: str, options: str = "") -> Result:
         "PALIMPSEST_PASSPHRASE": PASSPHRASE,
     }
     return CliRunner().invoke(main, [w.replace("{}", str(folder)) for w in words], env=environment)
+
+
+@contextmanager
+def small_disk(place: Path, megabytes: int) -> Iterator[Path]:
+    """A file system of so many megabytes at a folder that is there; skips where nobody may."""
+    mount = ["mount", "-t", "tmpfs", "-o", f"size={megabytes}m", "tmpfs", str(place)]
+    if subprocess.run(mount, capture_output=True).returncode != 0:
+        pytest.skip("only root can mount a small file system")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", str(place)], check=True, capture_output=True)
+
+
+def fill_disk(disk: Path, free: int) -> Path:
+    """Leave so many bytes; the file that takes the others."""
+    found, ballast = os.statvfs(disk), disk / "ballast"
+    with suppress(OSError), ballast.open("wb") as opened:
+        opened.write(b"x" * max(0, found.f_bavail * found.f_frsize - free))
+    return ballast
 
 
 def copied(template: Path, folder: Path) -> None:
