@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from journal.model.errors import Code, PalimpsestError
+from gateway.openlineage.client_modules import EVENTS, client_module
 from rewriter.lineage.formats.cypher import cypher_lines
 from rewriter.lineage.formats.dot import dot_lines
 from rewriter.lineage.formats.graphml import graphml_text
@@ -99,14 +99,7 @@ def openlineage_lines(dialect: str, namespace: str) -> Callable[[ScriptStatement
     The run of a statement has the same id each time, so that a second analysis replaces the first.
     Raises NOT_SUPPORTED without the extra ``openlineage``.
     """
-    try:
-        from gateway.openlineage.events import TracedRun, complete_event, event_json
-    except ModuleNotFoundError:
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            "events of OpenLineage need its client, openlineage-python",
-            advice="pip install 'palimpsest-gateway[openlineage]'",
-        ) from None
+    events = client_module(EVENTS)
     at = datetime.now(UTC)
 
     def lines(statement: ScriptStatement) -> Iterator[str]:
@@ -116,6 +109,7 @@ def openlineage_lines(dialect: str, namespace: str) -> Callable[[ScriptStatement
         job = f"{statement.file}#{traced.number}"
         run_id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{namespace}\n{job}\n{traced.text}"))
         said = (traced.text, dialect, traced.targets, traced.unknown)
-        yield event_json(complete_event(TracedRun(namespace, job, run_id, at, *said)))
+        run = events.TracedRun(namespace, job, run_id, at, *said)
+        yield events.event_json(events.run_event(run))
 
     return lines

@@ -19,6 +19,7 @@ from gateway.access.external import ExternalLogin, external_logins
 from gateway.commands.connecting import WAREHOUSE_OPTION, url_of
 from gateway.commands.failure import exit_on_error
 from gateway.commands.login_settings import external_options, login_options
+from gateway.commands.openlineage_settings import openlineage_options, sending_events
 from gateway.commands.serve_settings import (
     limit_options,
     limits_of,
@@ -70,6 +71,7 @@ PORT = 5433
 @limit_options
 @node_options
 @login_options
+@openlineage_options
 @click.option(
     "--drain",
     type=click.FloatRange(0, 86_400),
@@ -220,7 +222,10 @@ def command(
         opened.executor.activity.slow_s = slow_s
         allowed = limits_of(others)
         try:
-            _serve(opened, place, socket_dir, allowed, drain, http, flight, hive, external, nodes)
+            with sending_events(opened, others):
+                _serve(
+                    opened, place, socket_dir, allowed, drain, http, flight, hive, external, nodes
+                )
         finally:
             WAREHOUSES.release(opened)
 

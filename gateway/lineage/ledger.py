@@ -20,6 +20,7 @@ from dataclasses import field, replace
 from datetime import UTC, datetime
 
 from gateway.activity.statement_text import READ_MAX, shape_digest, without_literals
+from gateway.lineage.statement_end import LineageListener, StatementEnd
 from gateway.lineage.temporary_origins import TemporaryOrigins
 from journal.model.errors import PalimpsestError
 from journal.model.failures import failures
@@ -34,9 +35,12 @@ from journal.model.lineage import (
     changes_definitions,
     file_node,
 )
+from journal.model.schema import CatalogSnapshot
+from journal.model.version import Version
 from journal.records.lineage import LineageAuthor, Uses, add_counts, add_lineage_of
 from journal.transactions.protocol import OpenJournal
 from journal.transactions.transaction import Transaction
+from journal.transactions.transaction_rows import Author
 
 _LOG = logging.getLogger("palimpsest.lineage")
 _KNOWN_MAX = 4096
@@ -63,9 +67,9 @@ class _Counted:
 
 @dataclass(frozen=True, slots=True)
 class PreparedCommit:
-    """What a commit that is due has run, each with the id of its lineage; and what follows."""
+    """What a commit that is due has run, with versions; and what follows."""
 
-    ran: tuple[tuple[StatementOrigin, str], ...]
+    ran: tuple[tuple[StatementOrigin, CommittedLineage, Version], ...]
     origins: TemporaryOrigins
 
 
@@ -79,6 +83,8 @@ class LineageLedger:
     journal: OpenJournal
     clock: Callable[[], float] = time.time
     is_on: bool = True
+    listener: LineageListener | None = None
+    """Is told of statements that write, as they are committed or fail."""
     _known: OrderedDict[tuple[object, ...], tuple[object, CommittedLineage]] = field(
         default_factory=OrderedDict
     )
@@ -112,13 +118,13 @@ class LineageLedger:
                 found = _named(
                     replace(found.lineage, edges=origins.followed(found.lineage)), written.origin
                 )
-            ran.append((written.origin, found.id))
+            ran.append((written.origin, found, written.version))
             if self._is_news(found):
                 news[found.id] = found
         transaction.lineage = tuple(news.values())
         return PreparedCommit(tuple(ran), origins)
 
-    def committed(self, transaction: Transaction, prepared: PreparedCommit) -> None:
+    def committed(self, transaction: Transaction, prepared: PreparedCommit, by: Author) -> None:
         """A transaction is committed that was prepared; its statements are counted."""
         if not prepared.ran:
             return
@@ -126,8 +132,9 @@ class LineageLedger:
             self._recorded.update(found.id for found in transaction.lineage)
             if len(self._recorded) > _RECORDED_MAX:
                 self._recorded.clear()
-        for origin, name in prepared.ran:
-            self.count(origin, name)
+        for origin, found, version in prepared.ran:
+            self.count(origin, found.id)
+            self._tell_listener(found, transaction.catalog, by, version)
 
     def count(self, origin: StatementOrigin, committed: str | None = None) -> None:
         """A statement has run: one that reads, or one that is ``committed`` with an id."""
@@ -147,10 +154,38 @@ class LineageLedger:
             found.runs += 1
             found.last = self.clock()
 
-    def count_inline(self, origin: StatementOrigin) -> None:
+    def count_inline(
+        self, origin: StatementOrigin, catalog: CatalogSnapshot, by: Author, version: Version
+    ) -> None:
         """A statement was committed as it ran; it had nothing to record."""
         if self.is_on:
-            self.count(origin, self._lineage_of(origin).id)
+            found = self._lineage_of(origin)
+            self.count(origin, found.id)
+            self._tell_listener(found, catalog, by, version)
+
+    def failed(
+        self, origin: StatementOrigin, catalog: CatalogSnapshot, by: Author, error: PalimpsestError
+    ) -> None:
+        """A statement that writes has failed, and is not tried again."""
+        if self.is_on and self.listener is not None:
+            self._tell_listener(self._lineage_of(origin), catalog, by, None, error)
+
+    def commit_failed(self, transaction: Transaction, by: Author, error: PalimpsestError) -> None:
+        """The statements of a transaction have failed, as it could not be committed."""
+        for written in transaction.writes if self.listener is not None else ():
+            if written.origin is not None:
+                self.failed(written.origin, transaction.catalog, by, error)
+
+    def _tell_listener(
+        self,
+        found: CommittedLineage,
+        catalog: CatalogSnapshot,
+        by: Author,
+        version: Version | None,
+        error: PalimpsestError | None = None,
+    ) -> None:
+        if self.listener is not None and found.lineage.edges:
+            self.listener(StatementEnd(found, catalog, by, self.clock(), version, error))
 
     def record_export(self, origin: StatementOrigin, by: LineageAuthor) -> None:
         """Record the edges of a statement that has written a file: no commit comes for it."""

@@ -27,7 +27,8 @@ PRODUCER = f"urn:palimpsest-gateway:{VERSION}"
 class TracedRun:
     """A statement as a run of a job: ``job`` names it, ``run_id`` is a UUID, ``at`` has a zone.
 
-    ``unknown`` says why nothing could be told about what it writes, if so.
+    ``unknown`` says why nothing could be told about what it writes, if so. A run that took place
+    has ``started``, the ``version`` that it wrote, and says what went wrong in ``error``.
     """
 
     namespace: str
@@ -38,24 +39,30 @@ class TracedRun:
     dialect: str
     targets: Sequence[ColumnTarget] = ()
     unknown: str | None = None
+    started: datetime | None = None
+    version: int | None = None
+    error: str | None = None
 
 
-def complete_event(run: TracedRun) -> openlineage.RunEvent:
-    """The event of a statement that is done, with its inputs, outputs and column lineage."""
+def run_event(
+    run: TracedRun, state: openlineage.RunState = openlineage.RunState.COMPLETE
+) -> openlineage.RunEvent:
+    """An event of a statement, with its inputs, outputs and column lineage."""
     written = targets_by_table(run.targets)
     read = {source.table for target in run.targets for source in target.sources}
     sql = facets.sql_job.SQLJobFacet(query=run.text, dialect=run.dialect, producer=PRODUCER)
     kind = facets.job_type_job.JobTypeJobFacet(
         processingType="BATCH", integration="PALIMPSEST", jobType="QUERY", producer=PRODUCER
     )
+    is_start = state is openlineage.RunState.START
     return openlineage.RunEvent(
-        eventType=openlineage.RunState.COMPLETE,
-        eventTime=run.at.isoformat(),
+        eventType=state,
+        eventTime=(run.started if is_start and run.started else run.at).isoformat(),
         producer=PRODUCER,
         run=openlineage.Run(run.run_id, _run_facets(run)),
         job=openlineage.Job(run.namespace, run.job, {"sql": sql, "jobType": kind}),
         inputs=[openlineage.InputDataset(*_dataset(run.namespace, t)) for t in sorted(read)],
-        outputs=[_output(run.namespace, table, made) for table, made in written.items()],
+        outputs=[_output(run, table, made, is_start) for table, made in written.items()],
     )
 
 
@@ -65,11 +72,22 @@ def event_json(event: openlineage.RunEvent) -> str:
 
 
 def _run_facets(run: TracedRun) -> dict[str, RunFacet]:
-    """What could not be told, as the errors of the extraction."""
+    """When it ran, what went wrong, and what could not be told: errors of the extraction."""
+    found: dict[str, RunFacet] = {}
+    if run.started is not None:
+        found["nominalTime"] = facets.nominal_time_run.NominalTimeRunFacet(
+            nominalStartTime=run.started.isoformat(),
+            nominalEndTime=run.at.isoformat(),
+            producer=PRODUCER,
+        )
+    if run.error is not None:
+        found["errorMessage"] = facets.error_message_run.ErrorMessageRunFacet(
+            message=run.error, programmingLanguage="SQL", producer=PRODUCER
+        )
     errors = [(run.job, run.unknown)] if run.unknown is not None else []
     errors += [(f"{t.table}.{t.column}", t.unknown) for t in run.targets if t.unknown is not None]
     if not errors:
-        return {}
+        return found
     extraction = facets.extraction_error_run
     facet = extraction.ExtractionErrorRunFacet(
         totalTasks=max(len(run.targets), 1),
@@ -77,12 +95,13 @@ def _run_facets(run: TracedRun) -> dict[str, RunFacet]:
         errors=[extraction.Error(errorMessage=why, task=task) for task, why in errors],
         producer=PRODUCER,
     )
-    return {"extractionError": facet}
+    return {**found, "extractionError": facet}
 
 
 def _output(
-    namespace: str, table: str, targets: Sequence[ColumnTarget]
+    run: TracedRun, table: str, targets: Sequence[ColumnTarget], is_start: bool
 ) -> openlineage.OutputDataset:
+    namespace = run.namespace
     lineage = facets.column_lineage_dataset
     shared = row_sources(targets)
     columns = {t.column: [s for s in t.sources if s not in shared] for t in targets}
@@ -97,6 +116,10 @@ def _output(
         schema = facets.schema_dataset
         fields = [schema.SchemaDatasetFacetFields(name=name) for name in columns]
         described["schema"] = schema.SchemaDatasetFacet(fields=fields, producer=PRODUCER)
+    if run.version is not None and not is_start:
+        described["version"] = facets.dataset_version_dataset.DatasetVersionDatasetFacet(
+            datasetVersion=str(run.version), producer=PRODUCER
+        )
     return openlineage.OutputDataset(*_dataset(namespace, table), facets=described)
 
 

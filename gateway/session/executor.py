@@ -27,7 +27,7 @@ from gateway.session.planner import Planner
 from gateway.session.request import StatementRequest
 from gateway.session.results import StreamedRows, table_outcome
 from gateway.session.time_points import TimePoints, check_present
-from journal.model.errors import PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import P_USER, Export, StatementKind, StatementPlan
 from journal.model.result_column import ResultColumn
 from journal.transactions.protocol import OpenJournal, OpenStatement, Upkeep
@@ -128,6 +128,21 @@ class Executor:
             user = request.parameters.get(P_USER)
             self.lineage.record_export(origin, (user, request.settings.application))
 
+    def _note_failure(
+        self,
+        plan: StatementPlan | None,
+        request: StatementRequest,
+        transaction: Transaction,
+        error: PalimpsestError,
+    ) -> None:
+        """A statement has failed; a conflict is told of at its end, since it may be tried again."""
+        if plan is None or plan.kind is StatementKind.READ or error.code is Code.SERIALIZATION:
+            return
+        origin = request.origin(plan)
+        if origin is not None:
+            author = Author(request.parameters.get(P_USER), request.settings.application)
+            self.lineage.failed(origin, transaction.catalog, author, error)
+
     def _call(self, request: StatementRequest, cancellation: Cancellation) -> StatementCall:
         return StatementCall(request, TimePoints(self.journal, request.parameters), cancellation)
 
@@ -178,6 +193,7 @@ class Executor:
                 return None
             if opened is None:
                 raise
+            self._note_failure(plan, call.request, opened.transaction, error)
             placed = with_position(error, call.request, opened.transaction.catalog)
             if placed is error:
                 raise

@@ -208,7 +208,8 @@ class InlineForm:
             statement.commit(run, digest(request.parsed, request.dialect), self.author)
             origin = request.origin(plan)
             if origin is not None:
-                self.planner.lineage.count_inline(origin)
+                told = (statement.transaction.catalog, self.author, run.version)
+                self.planner.lineage.count_inline(origin, *told)
         return outcome
 
     def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:

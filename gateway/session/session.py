@@ -321,8 +321,11 @@ class Session:
                 self._commit(transaction, author)
                 return outcome
             except PalimpsestError as error:
+                is_last = error.code is not Code.SERIALIZATION or attempt == self.settings.retries
+                if is_last:
+                    self.executor.lineage.commit_failed(transaction, author, error)
                 self._undo(transaction)
-                if error.code is not Code.SERIALIZATION or attempt == self.settings.retries:
+                if is_last:
                     raise
                 self.retries.wait(attempt)
             except BaseException:
@@ -352,7 +355,7 @@ class Session:
                 transaction.forget(own.files())
             raise
         self._origins = prepared.origins
-        self.executor.lineage.committed(transaction, prepared)
+        self.executor.lineage.committed(transaction, prepared, author)
         if own is not None:
             self.temporary.keep(own, self.settings.memory_rows)
         self._seal(written)
@@ -411,7 +414,11 @@ class Session:
         except BaseException:
             self._undo(transaction)
             raise
-        self._commit(transaction, author)
+        try:
+            self._commit(transaction, author)
+        except PalimpsestError as error:
+            self.executor.lineage.commit_failed(transaction, author, error)
+            raise
 
     def rollback(self) -> None:
         """Undo the transaction."""

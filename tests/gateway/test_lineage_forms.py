@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -151,7 +152,7 @@ def test_the_check_of_events_refuses_what_the_schemas_do(script: Path) -> None:
 def test_without_the_client_the_message_says_what_to_install(
     script: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "gateway.openlineage.events", None)
+    monkeypatch.setitem(sys.modules, "gateway.openlineage.events", None)
     done = CliRunner().invoke(main, ["lineage", "analyze", str(script), "--openlineage"])
     assert done.exit_code == 1
     assert "palimpsest-gateway[openlineage]" in done.stderr
