@@ -60,6 +60,7 @@ def measure(options: Options) -> Report:
                 _compare(report, ours, peer, dsn, peer_dsn, options.repeats)
                 flight_url, hive_url = others
                 _measure_flight(report, flight_url, rows, options.repeats)
+                _compare_arrow(report, dsn, flight_url, rows, options.repeats)
                 _measure_points(report, ours)
                 _measure_hive(report, hive_url, rows)
                 if options.peers and shutil.which("java") is not None:
@@ -111,6 +112,30 @@ def _measure_flight(report: Report, url: str, rows: int, repeats: int) -> None:
         best = min(fetch() for _ in range(max(repeats, 3)))
     report.facts["flight: rows a second, best"] = round(rows / best)
     report.facts["flight: rows a second, aim"] = _FLIGHT_ROWS
+
+
+def _compare_arrow(report: Report, dsn: str, url: str, rows: int, repeats: int) -> None:
+    """All rows as one Arrow table: by our own client, over PostgreSQL's port, and over Flight."""
+    ours_url = dsn.replace("postgresql://", "palimpsest://")
+    sql = f"SELECT {_COLUMNS} FROM t"
+    with (
+        gateway.connect(ours_url, autocommit=True) as ours,
+        flight.connect(url, autocommit=True) as peer,
+        peer.cursor() as cursor,
+    ):
+
+        def by_flight() -> None:
+            cursor.execute(sql)
+            assert cursor.fetch_arrow_table().num_rows == rows
+
+        def by_network() -> None:
+            assert ours.execute(sql).fetch_arrow().num_rows == rows
+
+        contenders = {OURS: by_network, "flight": by_flight}
+        report.compare("all rows, as Arrow", contenders, repeats)
+        found = report.median_ms("all rows, as Arrow", OURS)
+        ratio = found / report.median_ms("all rows, as Arrow", "flight")
+        report.facts["all rows, as Arrow: our client beside flight"] = round(ratio, 2)
 
 
 def _measure_points(report: Report, connection: psycopg.Connection) -> None:
