@@ -211,7 +211,7 @@ class LineageLedger:
         self.is_on = False
 
     def record(self) -> None:
-        """Record the sums; those that cannot be recorded now are lost, and logged."""
+        """Record the sums; those that cannot be recorded now, as by a reader, are lost."""
         with self._lock:
             timer, self._timer = self._timer, None
             taken, self._counted = self._counted, {}
@@ -222,12 +222,14 @@ class LineageLedger:
         if not taken:
             return
         runs, used = self._sums(taken.values())
+        if not runs and not used:
+            return
         try:
             with failures(), self.journal.exclusive_session() as session:
                 add_counts(session, runs, _moment(self.clock()).date().isoformat(), used)
                 session.commit()
         except PalimpsestError as error:
-            _LOG.warning("how columns were used could not be recorded: %s", error)
+            _LOG.info("how columns were used could not be recorded: %s", error)
 
     def _sums(
         self, counted: Iterable[_Counted]

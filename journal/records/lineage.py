@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from sqlglot import exp
@@ -216,7 +217,8 @@ def edges_beside(
         part, rest = rest[:size], rest[size:]
         padded = [*part, *part[:1] * (size - len(part))]
         values = padded if ended else [0, *padded]
-        rows = execute(session, _BESIDE[downstream, ended, size], values)
+        place = "source" if downstream else "target"
+        rows = execute(session, _select_beside(place, size, ended=ended), values)
         found += map(_edge_row, rows)
     return found
 
@@ -226,23 +228,14 @@ def _edge_row(row: Sequence[Any]) -> EdgeRow:
     return EdgeRow(statement, NodeEdge(*edge), since, until)
 
 
-def _edges_beside(place: str, size: int, *, ended: bool) -> RecordStatement:
+@lru_cache
+def _select_beside(place: str, size: int, *, ended: bool) -> RecordStatement:
     where: Where = {} if ended else by("until")
     whole = select(LINEAGE, where=where)
     assert isinstance(whole.ast, exp.Select)
     names: list[exp.Expr] = [exp.Placeholder() for _ in range(size)]
     chosen = exp.In(this=exp.column(place), expressions=names)
     return RecordStatement(whole.ast.where(chosen), whole.gives)
-
-
-_BESIDE = {
-    (downstream, ended, size): _edges_beside(
-        "source" if downstream else "target", size, ended=ended
-    )
-    for downstream in (False, True)
-    for ended in (False, True)
-    for size in _ASKED
-}
 
 
 def load_statements(session: RecordSession, ids: Iterable[str] = ()) -> list[LineageStatement]:
