@@ -99,7 +99,7 @@ def _compare(
     reports: list[JobReport] = []
 
     def compact() -> float:
-        with _copied(template, work) as journal:
+        with copied(template, work) as journal:
             began = time.perf_counter()
             table_id = next(iter(journal.state.tables))
             found = run_job(
@@ -129,7 +129,7 @@ def _compare(
     report.facts[f"{case}: read"] = reports[-1].read.bytes
     report.facts[f"{case}: written"] = reports[-1].written.bytes
     report.facts[f"{case}: seconds per step"] = dict(reports[-1].seconds)
-    with _copied(template, work) as journal:
+    with copied(template, work) as journal:
         table_id = next(iter(journal.state.tables))
         run_job(journal, CompactJob("major"), table_id, engine, options=RunOptions(grace_us=0))
     _reads(report, options, work, percent)
@@ -182,7 +182,7 @@ def _cpu_seconds() -> float:
 
 
 @contextmanager
-def _copied(template: Path, target: Path) -> Iterator[Journal]:
+def copied(template: Path, target: Path) -> Iterator[Journal]:
     """A copy of a warehouse, open; segments are the same files by hard link."""
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(template, target, copy_function=_link)

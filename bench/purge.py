@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,12 +15,14 @@ from pathlib import Path
 from bench import visits
 from bench.measure import OURS, Promise, Report
 from bench.options import Options, options_of, parser
+from gateway.config import Settings
+from gateway.jobs.engines import ENGINES
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.erasure.requests import State
-from spark_compaction.backends.embedded_erasure import purge as purging
 from spark_compaction.backends.embedded_erasure.erasure import WarehouseErasure
 from spark_compaction.contract import silent
 from spark_compaction.engines.client import SparkEngine, SparkOptions
+from spark_compaction.erasure import purging
 from spark_compaction.erasure.acceptance import accept
 
 REWRITE = "spark rewrites the table"
@@ -30,20 +31,11 @@ _COPY = "bench.spark_files:copy"
 _ROUNDS = 3
 
 
-_UP_TO = {"auto": purging.SMALL_BYTES, "spark": 0, "local": sys.maxsize}
-"""For each choice, the bytes up to which files are rewritten in this process."""
+_ENGINES = ("auto", "spark", "local")
 
 
-def measure(options: Options, engine: str = "auto") -> Report:
+def measure(options: Options, where: str = "auto") -> Report:
     """Accept and purge a person at a time; the search, the swap and the last scrub included."""
-    kept, purging.SMALL_BYTES = purging.SMALL_BYTES, _UP_TO[engine]
-    try:
-        return _measured(options, engine)
-    finally:
-        purging.SMALL_BYTES = kept
-
-
-def _measured(options: Options, where: str) -> Report:
     per_file = visits.per_file(options.rows)
     report = Report("purging one person", per_file * visits.FILES)
     report.facts["files"] = visits.FILES
@@ -60,7 +52,9 @@ def _measured(options: Options, where: str) -> Report:
                 accept(WarehouseErasure(journal), ErasureSpec({"visitor": [next(people)]}), "bench")
 
             def purge() -> None:
-                done = purge(WarehouseErasure(journal), "bench", engine=engine).requests
+                settings = Settings().with_setting("job_engine", where)
+                chosen = engine if where == "spark" else ENGINES.choose_late(settings, 0)
+                done = purging.purge(WarehouseErasure(journal), "bench", engine=chosen).requests
                 open_ones = [r for r in done if r.state is not State.COMPLETED]
                 assert not open_ones, open_ones
                 target = done[-1].targets[0]
@@ -128,7 +122,7 @@ def _judge(report: Report) -> None:
 
 def _main() -> None:
     made = parser(__doc__ or "")
-    made.add_argument("--engine", choices=_UP_TO, default="auto", help="where files are rewritten")
+    made.add_argument("--engine", choices=_ENGINES, default="auto", help="where files are written")
     parsed = made.parse_args()
     options = options_of(parsed)
     measure(options, parsed.engine).finish(options.json)

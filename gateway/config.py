@@ -44,7 +44,7 @@ class Settings:
     max_nesting_depth: int = _setting(100, "deepest nesting of parentheses")
     max_list_items: int = _setting(100_000, "most rows of VALUES, most items of an IN list")
     max_cascade_rows: int = _setting(1_000_000, "most rows that foreign keys change in a statement")
-    job_engine: str = _setting("auto", "where jobs run: spark, local, or auto by size")
+    job_engine: str = _setting("auto", "where jobs run: spark, local, or auto: where it is sooner")
     spark_master: str = _setting("local[*]", "Spark master of jobs")
     partial_history: int = _setting(0, "1: read a past whose versions a policy has removed")
     suppressed_rows: str = _setting("refuse", "erased rows of bulk loads: refuse all, or skip them")

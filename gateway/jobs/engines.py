@@ -1,7 +1,7 @@
-"""Where jobs run: a warm Spark worker of this process, or this process itself for small tables.
+"""Where jobs run: on a Spark worker of this process, or in this process, whichever is done sooner.
 
 One worker for each Spark master, shared by all warehouses open here; it starts with the first job
-that needs it and ends with the process.
+that needs it and ends with the process. ``engine_costs`` says what is sooner.
 """
 
 from __future__ import annotations
@@ -10,23 +10,22 @@ import atexit
 import importlib.util
 import os
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from gateway.config import Settings
+from gateway.jobs.engine_costs import cores_of, is_spark_sooner
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
-from spark_compaction.contract import Engine
+from spark_compaction.contract import Engine, Json, Progress
 
 if TYPE_CHECKING:
     from spark_compaction.engines.client import SparkEngine
 
 JDBC_JAR = "PALIMPSEST_JDBC_JAR"
 """Names the jar of the JDBC driver that Spark reads a database with."""
-SMALL_BYTES = 64_000_000
-"""Tables up to this size are worked on in this process, where the engine is ``auto``."""
 _WITH_METASTORE = {"spark.sql.catalogImplementation": "hive"}
 
 
@@ -46,11 +45,26 @@ class Engines:
                 f"there is no job engine {settings.job_engine}",
                 advice="SET job_engine to spark, local or auto",
             )
-        if wanted == "local" or (wanted == "auto" and size <= SMALL_BYTES):
+        if wanted == "local" or (wanted == "auto" and not self._spark_is_sooner(settings, size)):
             from spark_compaction.engines.local import LocalEngine
 
             return LocalEngine()
         return self.spark(settings.spark_master)
+
+    def choose_late(self, settings: Settings, size: int) -> Engine:
+        """The engine for at most so many bytes; ``auto`` is chosen by the units that there are."""
+        if settings.job_engine.lower() == "auto":
+            return _BySize(self, settings)
+        return self.choose(settings, size)
+
+    def _spark_is_sooner(self, settings: Settings, size: int) -> bool:
+        if not is_spark_sooner(size, cores := cores_of(settings.spark_master), is_warm=True):
+            return False
+        with self._lock:
+            worker = self._workers.get(_key(settings.spark_master))
+        if worker is not None and worker.is_warm:
+            return True
+        return is_spark_sooner(size, cores, is_warm=False) and _has_spark()
 
     def jdbc(self, master: str) -> Engine:
         """The worker of a Spark master with a database's driver; raises JOB_ENGINE without one."""
@@ -72,9 +86,9 @@ class Engines:
         conf: Mapping[str, str] = MappingProxyType({}),
         *,
         shares_files: bool = False,
-    ) -> Engine:
+    ) -> SparkEngine:
         """The worker of a Spark master, with settings of its own."""
-        if importlib.util.find_spec("pyspark") is None:
+        if not _has_pyspark():
             raise PalimpsestError(
                 Code.JOB_ENGINE,
                 "this job runs on Spark, and pyspark is not installed",
@@ -83,7 +97,7 @@ class Engines:
         from spark_compaction.engines.client import SparkEngine, SparkOptions
 
         with self._lock:
-            key = f"{master} {sorted(conf.items())}"
+            key = _key(master, conf)
             if key not in self._workers:
                 options = SparkOptions(master=master, conf=conf, shares_files=shares_files)
                 self._workers[key] = SparkEngine(options)
@@ -94,6 +108,51 @@ class Engines:
         with self._lock:
             while self._workers:
                 self._workers.popitem()[1].close()
+
+
+def _key(master: str, conf: Mapping[str, str] = MappingProxyType({})) -> str:
+    """What a worker is found under."""
+    return f"{master} {sorted(conf.items())}"
+
+
+def _has_pyspark() -> bool:
+    return importlib.util.find_spec("pyspark") is not None
+
+
+def _has_spark() -> bool:
+    """Whether a Spark worker could start here."""
+    from spark_compaction.engines.client import check_java
+
+    try:
+        check_java()
+    except PalimpsestError:
+        return False
+    return _has_pyspark()
+
+
+class _BySize:
+    """Chooses an engine for the ``bytes`` of the units that it is given."""
+
+    def __init__(self, engines: Engines, settings: Settings) -> None:
+        self._engines = engines
+        self._settings = settings
+        self._at_work: Engine | None = None
+
+    def map(self, function: str, units: Sequence[Json], progress: Progress) -> list[Json]:
+        """``function(unit)`` for each unit; results in order."""
+        engine = self._engines.choose(self._settings, sum(unit["bytes"] for unit in units))
+        self._at_work = engine
+        return engine.map(function, units, progress)
+
+    def run(self, function: str, task: Mapping[str, Json], progress: Progress) -> Json:
+        """``function(cluster, task, progress)``, which only Spark runs."""
+        self._at_work = engine = self._engines.spark(self._settings.spark_master)
+        return engine.run(function, task, progress)
+
+    def cancel(self) -> None:
+        """Stop what runs, from another thread."""
+        if self._at_work is not None:
+            self._at_work.cancel()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +171,10 @@ class ChosenWorkers:
     def files(self, size: int) -> Engine:
         """The engine for so many bytes of files."""
         return self.lent(size) if self.lent else self.engines.choose(self.settings, size)
+
+    def some_files(self, size: int) -> Engine:
+        """The engine for those that need it of so many bytes of files, which units tell."""
+        return self.lent(size) if self.lent else self.engines.choose_late(self.settings, size)
 
     def jdbc(self) -> Engine | None:
         """Spark with a database's driver, if jobs are to run there."""

@@ -12,12 +12,14 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from gateway.jobs.context import JobContext, JobKind
+from gateway.jobs.engines import workers_of
 from journal.model.system_user import system_user
 from journal.records.report import JobReport, Work
 from journal.transactions.reading import committed_state
 
 if TYPE_CHECKING:
     from journal.erasure.requests import ErasureRequest
+    from spark_compaction.contract import Engine
 
 
 def _run(context: JobContext) -> JobReport:
@@ -34,7 +36,7 @@ def _run(context: JobContext) -> JobReport:
     if along:
         context.log(_remark(along))
     done = erasure_of(context.session).purge(
-        lambda: nullcontext(context.engine()),
+        lambda: nullcontext(_engine(context, concerned)),
         context.session.recorded_user or system_user(),
         [r.id for r in concerned],
         context.progress,
@@ -53,6 +55,15 @@ def _run(context: JobContext) -> JobReport:
         *(context.job_id, "purge", table, "done" if ended else "nothing", why),
         details={"requests": states, "takes_along": along},
     )
+
+
+def _engine(context: JobContext, concerned: Sequence[ErasureRequest]) -> Engine:
+    """The engine for the files of the tables that requests are about, as far as they hold keys."""
+    state, session = context.session.journal.state, context.session
+    tables = {t.table_id for r in concerned for t in r.targets} & state.tables.keys()
+    segments = [s for i in tables for s in state.tables[i].manifest.segments]
+    workers = workers_of(session.settings, session.engine)
+    return workers.some_files(sum(s.bytes for s in segments))
 
 
 def _waiting_requests(context: JobContext) -> list[ErasureRequest]:

@@ -93,6 +93,12 @@ class SparkEngine:
         if process is not None:
             process.cancel()
 
+    @property
+    def is_warm(self) -> bool:
+        """True while the worker is there, so that nothing waits for its start."""
+        process = self._process
+        return process is not None and process.is_alive
+
     def start(self) -> int:
         """Have the worker running; its process id."""
         return self._running().pid

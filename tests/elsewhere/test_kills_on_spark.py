@@ -14,7 +14,6 @@ import pytest
 
 from journal.model.errors import Code
 from journal.stores.embedded.journal import Journal
-from spark_compaction.backends.embedded_erasure import purge
 from spark_compaction.contract import Progress
 from spark_compaction.engines.client import SparkEngine
 from spark_compaction.erasure import purging
@@ -72,9 +71,7 @@ def test_the_driver_is_killed(
     spark: SparkEngine,
     task: int,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(purge, "SMALL_BYTES", 0)
     people(f"CALL system.backup('people', name => 'far', to => 's3://{bucket}')")
     people("ERASE FROM people WHERE id = 1")
     found = purging.purge(backend_of(people), "tester", engine=_Dying(spark, task, tmp_path))
@@ -90,9 +87,7 @@ def test_executors_are_killed(
     bucket: str,
     spark: SparkEngine,
     tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(purge, "SMALL_BYTES", 0)
     people(f"CALL system.backup('people', name => 'far', to => 's3://{bucket}')")
     people("ERASE FROM people WHERE id = 1")
     dying = _Dying(spark, None, tmp_path)

@@ -25,7 +25,6 @@ from journal.model.errors import PalimpsestError
 from journal.stores.embedded.file_rewrite import rewrite_without
 from journal.stores.embedded.journal import Journal
 from journal.stores.embedded.verification import verify
-from spark_compaction.backends.embedded_erasure import purge
 from spark_compaction.backends.embedded_erasure.erasure import WarehouseErasure
 from spark_compaction.backends.embedded_erasure.purge import REWRITE
 from spark_compaction.engines.client import SparkEngine
@@ -255,7 +254,6 @@ def test_a_purge_that_was_interrupted_is_taken_up(
 ) -> None:
     _people(run)
     _submit(run, MAIL)
-    monkeypatch.setattr(purge, "SMALL_BYTES", 0)
 
     class Failing(LocalEngine):
         """Breaks down after the first unit."""
@@ -347,8 +345,7 @@ def test_backups_and_retired_segments_bring_nobody_back(run: Client) -> None:
     assert verify(_journal(run)).is_clean
 
 
-def test_a_purge_on_spark(run: Client, spark: SparkEngine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(purge, "SMALL_BYTES", 0)
+def test_a_purge_on_spark(run: Client, spark: SparkEngine) -> None:
     version = _people(run)
     before = _others(run, [version])
     _submit(run, MAIL)

@@ -35,8 +35,6 @@ from spark_compaction.engines.local import LocalEngine
 from spark_compaction.erasure.legal_holds import definition
 
 REWRITE = "journal.stores.embedded.file_rewrite:rewrite_without"
-SMALL_BYTES = 32_000_000
-"""So many bytes are rewritten sooner than an executor has loaded what it needs."""
 UNIT_BYTES = 16_000_000
 """Small files share a unit up to so many bytes: what starting one costs is paid once."""
 NONE_FOUND = "searched, holds none of the keys"
@@ -102,10 +100,12 @@ class PurgeJob:
 
 
 def rewrite(engine: Engine | None, files: Sequence[Any], progress: Progress) -> list[Any]:
-    """Rewrite files, in this process where that is less work than handing it out."""
-    is_little = sum(file["bytes"] for file in files) <= SMALL_BYTES
-    chosen = LocalEngine() if engine is None or is_little else engine
-    units = [{**some[0]["like"], "files": _paths(some)} for some in _batches(files)]
+    """Rewrite files; units tell the engine how many bytes they are."""
+    chosen = engine or LocalEngine()
+    units = [
+        {**some[0]["like"], "files": _paths(some), "bytes": sum(file["bytes"] for file in some)}
+        for some in _batches(files)
+    ]
     return [result for unit in chosen.map(REWRITE, units, progress) for result in unit]
 
 
