@@ -77,6 +77,36 @@ def connect(
     )
 
 
+def configure_logging(
+    *, level: str | None = None, form: str | None = None, slow_statement: float | None = None
+) -> None:
+    """Write the log of this program's gateways to standard error.
+
+    - ``level``: the least level that is written: debug, info, warning (default) or error.
+    - ``form``: ``text`` (default), or ``json`` for one object a line.
+    - ``slow_statement``: statements that take more seconds are logged, without their values.
+
+    What is left out is as PALIMPSEST_LOG_LEVEL, PALIMPSEST_LOG_FORMAT and PALIMPSEST_SLOW_STATEMENT
+    say, else as the table ``[log]`` of the file that PALIMPSEST_CONFIG names. Call it before
+    ``connect``. A program that configures ``logging`` by itself needs no call: the loggers are
+    ``palimpsest`` and those below it.
+
+    Raises ``DataError`` (PAL-222) for a level or form that there is not.
+
+    >>> configure_logging(level="warning", slow_statement=0.5)
+    """
+    import logging
+
+    from gateway.activity.log_settings import LogSettings, settings_around, write_log
+    from gateway.errors import mapping
+
+    with mapping():
+        chosen = LogSettings(level, form, slow_statement).over(settings_around())
+    logger = logging.getLogger("palimpsest")
+    logger.propagate = False
+    write_log(chosen, logger)
+
+
 _TYPES = (
     "BINARY",
     "DATETIME",
@@ -114,6 +144,7 @@ __all__ = [
     "Warning",
     "__version__",
     "apilevel",
+    "configure_logging",
     "connect",
     "paramstyle",
     "threadsafety",

@@ -43,6 +43,7 @@ COMMANDS = {
     "audit": "gateway.commands.audit",
     "shell": "gateway.commands.shell",
     "serve": "gateway.commands.serve",
+    "status": "gateway.commands.status",
     "top": "gateway.commands.top",
     "demo": "gateway.commands.demo",
 }
@@ -69,6 +70,7 @@ SUMMARIES = {
     "audit": "Show and verify the audit log of erasures and access packages, and their outcome.",
     "shell": "Open a SQL shell on a warehouse; make the warehouse if there is none.",
     "serve": "Serve a warehouse to clients of PostgreSQL, Hive and Flight SQL, until interrupted.",
+    "status": "Show who has a warehouse open, sizes by tier, jobs that are due, and failures.",
     "top": "Show who is connected, and what runs or ran last; Ctrl-C leaves.",
     "demo": "Load 336,776 real flights, replay the year's operations, and read the past.",
 }
@@ -101,6 +103,20 @@ class LazyGroup(click.Group):
             meant = f" Did you mean {near[0]}?" if near else ""
             ctx.fail(f"No such command {args[0]!r}.{meant}")
         return super().resolve_command(ctx, args)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the options before the command; one of a command is told where it belongs."""
+        words = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            name = next((word for word in words if word in COMMANDS), None)
+            command = None if name is None else self.get_command(ctx, name)
+            known = [] if command is None else [o for p in command.params for o in p.opts]
+            if error.option_name in known:
+                hint = f"it belongs behind the command: palimpsest {name} {error.option_name} .."
+                ctx.fail(f"No such option {error.option_name!r} before the command; {hint}")
+            raise
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands."""
@@ -136,7 +152,26 @@ class LazyGroup(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @click.version_option(__version__, prog_name="palimpsest")
-def main() -> None:
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    help="The least level of lines that are logged, on standard error. Default: warning; info for"
+    " serve and scheduler.",
+)
+@click.option("--log-format", type=click.Choice(["text", "json"]), help="Form of these lines.")
+@click.option(
+    "--slow-statement",
+    type=click.FloatRange(0, 86_400),
+    metavar="SECONDS",
+    help="Log statements that take longer, without their values.",
+)
+@click.pass_context
+def main(
+    context: click.Context,
+    log_level: str | None,
+    log_format: str | None,
+    slow_statement: float | None,
+) -> None:
     """Ordinary SQL tables over append-only journals, with every earlier version readable.
 
     \b
@@ -157,6 +192,9 @@ def main() -> None:
       5    an erasure is done, but tables that may hold copies were not searched
       130  interrupted
     """
+    from gateway.commands.log_options import read_log_options
+
+    read_log_options(context, log_level, log_format, slow_statement)
 
 
 def run() -> None:

@@ -19,6 +19,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import field, replace
 from typing import Protocol
 
+from gateway.activity.log_settings import slow_statement_s
 from gateway.activity.statement_text import READ_MAX, shape_digest, without_literals
 from gateway.config import Settings
 from gateway.session.outcome import StatementOutcome
@@ -26,6 +27,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 
 _SLOW = logging.getLogger("palimpsest.slow")
+_STATEMENTS = logging.getLogger("palimpsest.statements")
 RECENT_MAX = 500
 """How many statements that have ended are remembered."""
 BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
@@ -257,11 +259,12 @@ class ActivityReader:
 class Activity:
     """What goes on in one warehouse; shared by its sessions.
 
-    ``slow_s``: statements that take longer are logged; None: none is.
+    ``slow_s``: statements that take longer are logged as warnings; None: none is. At the level
+    debug all are logged.
     """
 
     def __init__(self) -> None:
-        self.slow_s: float | None = None
+        self.slow_s = slow_statement_s()
         self.sums = StatementSums()
         self._sessions: dict[int, SessionActivity] = {}
         self._recent: deque[StatementActivity] = deque(maxlen=RECENT_MAX)
@@ -340,9 +343,11 @@ class Activity:
             self.sums.add(noted)
             self._recent.append(noted)
         if self.slow_s is not None and noted.seconds >= self.slow_s:
-            self._log_slow(noted)
+            self._log(noted, _SLOW, logging.WARNING, "slow statement")
+        elif _STATEMENTS.isEnabledFor(logging.DEBUG):
+            self._log(noted, _STATEMENTS, logging.DEBUG, "statement")
 
-    def _log_slow(self, noted: StatementActivity) -> None:
+    def _log(self, noted: StatementActivity, log: logging.Logger, level: int, what: str) -> None:
         found = {
             "session": noted.session.id,
             "user": noted.user,
@@ -353,6 +358,9 @@ class Activity:
             "rows": noted.rows,
             "statement": noted.text,
         }
-        _SLOW.warning(
-            "slow statement: %.3f s: %s", noted.seconds, noted.text, extra={"fields": found}
+        if noted.error is not None:
+            found["error_code"] = noted.error.code.value.code
+        log.log(
+            *(level, "%s: %.3f s, %s: %s", what, noted.seconds, noted.state, noted.text),
+            extra={"fields": found},
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from gateway.dbapi.connection import Connection
 from gateway.dbapi.cursor import Cursor
@@ -16,3 +17,11 @@ def write_rows(cursor: Cursor, connection: Connection, *, as_json: bool) -> None
     result = ShownResult.of(cursor, connection)
     write_result(result, sys.stdout, "json" if as_json else "table", style_for(sys.stdout))
     sys.stdout.flush()
+
+
+def dict_rows(connection: Connection, sql: str) -> list[dict[str, Any]]:
+    """The rows of a query, each by the names of its columns."""
+    with connection.cursor() as cursor:
+        cursor.execute(sql)
+        names = [column[0] for column in cursor.description or ()]
+        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import signal
 import sys
 import threading
@@ -13,8 +14,9 @@ import click
 
 from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
 from gateway.commands.failure import STATEMENT, exit_on_error
+from gateway.commands.log_options import begin_log
 from gateway.errors import mapping
-from gateway.jobs.runs import JobRun
+from gateway.jobs.runs import JobRun, log_run
 from gateway.jobs.scheduler import CHECK_S, Scheduler, run_due
 from gateway.sharing.remote_session import RemoteSession
 
@@ -49,7 +51,8 @@ def command(once: bool, check_s: int, parallel: int, as_json: bool, access: Acce
 
     If another program has an embedded warehouse open, the scheduler works through that program.
     Several schedulers may run on one store: each starts runs that no other has begun, and takes
-    over from one that was killed.
+    over from one that was killed. What the scheduler plans and does is in its log, with the time;
+    with --json each run is a line on standard output, too.
 
     \b
     Examples:
@@ -57,6 +60,10 @@ def command(once: bool, check_s: int, parallel: int, as_json: bool, access: Acce
       palimpsest scheduler --once --json
       palimpsest scheduler -w palimpsest+postgresql://me@localhost:5432/company
     """
+    from gateway.activity.log_settings import LogSettings
+
+    if not once:
+        begin_log(LogSettings(), "info")
     with open_connection(access, "scheduler", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping():
             session = connection.client_session
@@ -75,7 +82,7 @@ def command(once: bool, check_s: int, parallel: int, as_json: bool, access: Acce
                         lambda: connection.session,
                         parallel=parallel,
                         check_s=check_s,
-                        on_run=lambda run: _write_run(run, as_json=as_json),
+                        on_run=lambda run: _tell_run(run, as_json=as_json),
                     )
                 )
     if any(run.failed for run in runs):
@@ -90,13 +97,25 @@ def _write_run(run: JobRun, *, as_json: bool) -> None:
     click.echo(f"{run.kind} {run.table}: {run.state.lower()}{f': {why}' if why else ''}")
 
 
+def _tell_run(run: JobRun, *, as_json: bool) -> None:
+    """Write a run for scripts; the log tells people, with the time."""
+    if as_json:
+        _write_run(run, as_json=True)
+        sys.stdout.flush()
+
+
 def _ask_owner(session: RemoteSession, check_s: int, parallel: int, as_json: bool) -> None:
     """Run jobs through the process that has the warehouse open."""
     over, since = _until_interrupted(), datetime.now(UTC)
     while True:
         began = datetime.now(UTC)
         for run in session.perform(run_due, since, parallel):
-            _write_run(run, as_json=as_json)
+            # The process that has the warehouse open has logged it there.
+            if run.error is None:
+                log_run(run, "", logging.INFO)
+            else:
+                log_run(run, run.error.code.value.title, logging.WARNING)
+            _tell_run(run, as_json=as_json)
         since = began
         if over.wait(check_s):
             return

@@ -16,8 +16,11 @@ from urllib.parse import quote
 import click
 
 from gateway.access.external import ExternalLogin, external_logins
+from gateway.activity.log_lines import FORMATS
+from gateway.activity.log_settings import LEVELS, LogSettings
 from gateway.commands.connecting import WAREHOUSE_OPTION, url_of
 from gateway.commands.failure import exit_on_error
+from gateway.commands.log_options import begin_log
 from gateway.commands.login_settings import external_options, login_options
 from gateway.commands.openlineage_settings import openlineage_options, sending_events
 from gateway.commands.serve_settings import (
@@ -38,7 +41,6 @@ from gateway.servers.flight.opening import FlightOptions, check_flight, flight_p
 from gateway.servers.hive.opening import HiveOptions, check_hive, hive_port
 from gateway.servers.http.opening import HttpOptions, check_http, http_port
 from gateway.servers.limits import ServerLimits
-from gateway.servers.log_lines import FORMATS, configure_log
 from gateway.servers.pgwire.nodes import ServerNodes, nodes_of
 from gateway.servers.pgwire.server import PostgresServer, socket_path, unix_listener
 from gateway.servers.tls import ServerTls
@@ -117,11 +119,14 @@ PORT = 5433
     help="A file with the token that /metrics asks for; without it, metrics are for this machine.",
 )
 @click.option(
+    "--log-level",
+    type=click.Choice(LEVELS),
+    help="The least level of the log's lines. Default: info.",
+)
+@click.option(
     "--log-format",
     type=click.Choice(FORMATS),
-    default="text",
-    show_default=True,
-    help="Form of the log's lines, on standard error.",
+    help="Form of the log's lines, on standard error. Default: text.",
 )
 @click.option(
     "--slow-statement",
@@ -170,7 +175,8 @@ def command(
     flight_address: str | None,
     http_names: tuple[str, ...],
     metrics_token_file: Path | None,
-    log_format: str,
+    log_level: str | None,
+    log_format: str | None,
     slow_s: float | None,
     tls_cert: Path | None,
     tls_key: Path | None,
@@ -199,7 +205,7 @@ def command(
       palimpsest serve --trust-loopback --postgres 127.0.0.1:6000
       palimpsest serve --tls-cert server.pem --tls-key server.key --hive 0.0.0.0:10000
     """
-    configure_log(log_format)
+    begin_log(LogSettings(log_level, log_format, slow_s), "info")
     with exit_on_error(as_json=False), mapping():
         place = parse_address(address, PORT)
         tls_files = tls_files_of(tls_cert, tls_key, tls_client_ca)
@@ -219,7 +225,6 @@ def command(
             return
         target = url_of(url or warehouse)
         opened = _acquire(target)
-        opened.executor.activity.slow_s = slow_s
         allowed = limits_of(others)
         try:
             with sending_events(opened, others):

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
 from gateway.commands.failure import exit_on_error
+from gateway.commands.rows import dict_rows
 from gateway.dbapi.connection import Connection
 from gateway.wording import counted
 from journal.model.lazy_dataclass import dataclass
@@ -103,16 +104,9 @@ def _show_live(connection: Connection, interval: float, limit: int) -> None:
 
 def _report(connection: Connection, limit: int) -> ActivityReport:
     return ActivityReport(
-        _rows(connection, f"{_SESSIONS} LIMIT {limit}"),
-        _rows(connection, f"{_STATEMENTS} LIMIT {limit}"),
+        dict_rows(connection, f"{_SESSIONS} LIMIT {limit}"),
+        dict_rows(connection, f"{_STATEMENTS} LIMIT {limit}"),
     )
-
-
-def _rows(connection: Connection, sql: str) -> list[dict[str, Any]]:
-    with connection.cursor() as cursor:
-        cursor.execute(sql)
-        names = [column[0] for column in cursor.description or ()]
-        return [dict(zip(names, row, strict=True)) for row in cursor.fetchall()]
 
 
 def _page(report: ActivityReport) -> Group:

@@ -11,6 +11,8 @@ as often as its policy allows is left alone until it is asked for by name.
 from __future__ import annotations
 
 import json
+import logging
+import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -46,6 +48,7 @@ from spark_compaction.contract import Engine, Progress, silent
 if TYPE_CHECKING:
     from gateway.session.session import Session
 
+_LOG = logging.getLogger("palimpsest.jobs")
 ATTEMPTS_MAX = 3
 """How often a table is tried in runs over all tables, unless its policy says otherwise."""
 _RECORD_TRIES = 3
@@ -93,6 +96,7 @@ class JobRun:
     attempt: int
     report: JobReport | None = None
     error: PalimpsestError | None = None
+    seconds: float | None = None
 
     @property
     def failed(self) -> bool:
@@ -114,6 +118,7 @@ class JobRun:
             "attempt": self.attempt,
             "report": report,
             "error": failure,
+            "seconds": None if self.seconds is None else round(self.seconds, 3),
         }
 
 
@@ -260,6 +265,8 @@ def _run_locked(
         request.now,
     )
     add_line(f"{kind.name} of {table.name}, attempt {attempt}")
+    _LOG.info("%s of %s begins, attempt %d, %s", kind.name, table.name, attempt, request.cause)
+    began = time.perf_counter()
     most = context.policy.concurrency
     try:
         with (
@@ -276,14 +283,41 @@ def _run_locked(
         found.__cause__ = error
     else:
         add_line(report.why or report.state)
-        run = JobRun(job_id, kind.name, str(table.name), _STATES[report.state], attempt, report)
+        state, taken = _STATES[report.state], time.perf_counter() - began
+        run = JobRun(job_id, kind.name, str(table.name), state, attempt, report, seconds=taken)
         _record_end(session, run, log, request)
+        log_run(run, "", logging.INFO)
         return run
-    add_line(_recorded_error(found, request.options))
+    add_line(why := _recorded_error(found, request.options))
     state = "CANCELLED" if found.code is Code.CANCELLED else "FAILED"
-    run = JobRun(job_id, kind.name, str(table.name), state, attempt, error=found)
+    taken = time.perf_counter() - began
+    run = JobRun(job_id, kind.name, str(table.name), state, attempt, error=found, seconds=taken)
     _record_end(session, run, log, request)
+    # Whoever asked for the run is told; nobody is by a schedule.
+    log_run(run, why, logging.INFO if request.cause == "manual" else logging.WARNING)
     return run
+
+
+def log_run(run: JobRun, why: str, level: int) -> None:
+    """Log how a run has ended; ``why`` it failed is said without data."""
+    report = run.report
+    fields = {
+        "job": run.id,
+        "kind": run.kind,
+        "table": run.table,
+        "state": run.state,
+        "attempt": run.attempt,
+        "seconds": round(run.seconds or 0.0, 3),
+        "rows_removed": None if report is None else report.removed.rows,
+        "error_code": None if run.error is None else run.error.code.value.code,
+    }
+    said = why or ("" if report is None else report.why)
+    _LOG.log(
+        logging.INFO if run.error is not None and run.error.code is Code.JOB_BUSY else level,
+        *("%s of %s: %s in %.3f s%s", run.kind, run.table, run.state.lower(), run.seconds or 0.0),
+        f": {said}" if said else "",
+        extra={"fields": fields},
+    )
 
 
 _AUDITED = frozenset({"retain", "restore"})

@@ -56,6 +56,14 @@ class JobSchedule:
         """What tells it from others, its timing included."""
         return f"{self.kind} {self.table_id} {self.cron or self.every}"
 
+    def __str__(self) -> str:
+        if self.cron is not None:
+            return f"{self.kind} of {self.table} runs as '{self.cron}' says (UTC)"
+        first = "" if self.first is None else f", first at {self.first:%Y-%m-%dT%H:%M:%SZ}"
+        assert self.every is not None
+        hours = self.every.total_seconds() / 3600
+        return f"{self.kind} of {self.table} runs every {hours:g} h{first}"
+
     def comes_due(self, since: datetime, now: datetime) -> bool:
         """True for a cron line with a moment after ``since`` and up to ``now``."""
         if self.cron is None:

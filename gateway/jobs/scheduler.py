@@ -118,12 +118,14 @@ class Scheduler:
             next_run_time=datetime.now(UTC),
         )
         self._scheduler.start()
+        _LOG.info("the scheduler begins; it reads policies every %d s", self._check_s)
 
     def stop(self) -> None:
         """Stop; waits until the current runs have ended."""
         if self._scheduler is not None:
             self._scheduler.shutdown(wait=True)
             self._scheduler = None
+            _LOG.info("the scheduler has ended")
 
     def entries(self) -> list[JobSchedule]:
         """The jobs that the scheduler will run, as of its last read of the policies."""
@@ -139,10 +141,12 @@ class Scheduler:
         with self._lock:
             for key in self._known.keys() - wanted.keys():
                 self._scheduler.remove_job(key)
+                _LOG.info("%s is not scheduled any more", self._known[key])
                 del self._known[key]
             for key in wanted.keys() - self._known.keys():
                 if self._add(key, wanted[key]):
                     self._known[key] = wanted[key]
+                    _LOG.info("%s", wanted[key])
 
     def _add(self, key: str, entry: JobSchedule) -> bool:
         from apscheduler.triggers.interval import IntervalTrigger
@@ -176,6 +180,7 @@ class Scheduler:
     def _run_triggered(self) -> list[JobRun]:
         runs: list[JobRun] = []
         for due in self._triggered_jobs():
+            _LOG.info("%s of %s is due: %s", due.kind, due.table.name, due.why)
             runs += self._run(
                 *(due.kind, due.table.id, "trigger", due.options),
                 lambda kind, table: any(
@@ -219,8 +224,6 @@ class Scheduler:
         request = Request(kind, options, cause=cause, named=False)
         runs = run_all(self._sessions(), request, [table])
         for run in runs:
-            if run.error is not None and run.error.code is not Code.JOB_BUSY:
-                _LOG.warning("%s of %s: %s", kind, run.table, run.error)
             self._on_run(run)
         return runs
 

@@ -279,3 +279,11 @@ def test_ctrl_c_stops_the_statement_and_is_130(warehouse: str) -> None:
         running.kill()
     assert running.returncode == 130
     assert "PAL-407" in complaint
+
+
+def test_an_option_before_its_command_is_told_where_it_belongs() -> None:
+    run = CliRunner().invoke(main, ["--warehouse", "w", "query", "SELECT 1"])
+    assert run.exit_code == 2
+    assert "it belongs behind the command: palimpsest query --warehouse .." in run.stderr
+    run = CliRunner().invoke(main, ["--wearhouse", "w", "query", "SELECT 1"])
+    assert "belongs" not in run.stderr

@@ -1,4 +1,4 @@
-"""Lines of a server's log: text for people, or JSON for what gathers logs."""
+"""Lines of the log: text for people, or JSON for what gathers logs. Moments are UTC."""
 
 from __future__ import annotations
 
@@ -7,6 +7,17 @@ import logging
 import time
 
 FORMATS = ("text", "json")
+
+
+class TextLines(logging.Formatter):
+    """One line: time, level, logger and message."""
+
+    converter = time.gmtime  # type: ignore[assignment]
+    default_time_format = "%Y-%m-%dT%H:%M:%S"
+    default_msec_format = "%s.%03dZ"
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
 
 
 class JsonLines(logging.Formatter):
@@ -27,13 +38,6 @@ class JsonLines(logging.Formatter):
         return json.dumps(found, ensure_ascii=False, default=str)
 
 
-def configure_log(form: str) -> None:
-    """Have all log lines of the process written to standard error in a form of ``FORMATS``."""
-    handler = logging.StreamHandler()
-    handler.setFormatter(
-        JsonLines()
-        if form == "json"
-        else logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
-    )
-    logging.basicConfig(handlers=[handler], force=True)
-    logging.getLogger("palimpsest").setLevel(logging.INFO)
+def formatter(form: str) -> logging.Formatter:
+    """What makes lines of a form of ``FORMATS``."""
+    return JsonLines() if form == "json" else TextLines()
