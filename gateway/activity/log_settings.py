@@ -11,11 +11,11 @@ import logging
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 LEVELS = ("debug", "info", "warning", "error")
 CONFIG = "PALIMPSEST_CONFIG"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from gateway.errors import mapping
 from gateway.jobs.due_jobs import planned_jobs
 from gateway.sharing.folder import Owner, owner_of
 from gateway.wording import counted
+from journal.model.lazy_dataclass import dataclass
 
 _TABLES = (
     'SELECT schema || \'.\' || "table" AS "table", head_rows, delta_rows, base_rows, history_rows,'

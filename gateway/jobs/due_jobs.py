@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from gateway.jobs.schedule import JobSchedule, LastRuns, scheduled_jobs, trigger
 from gateway.session.operations import Advance, operation
 from journal.model.cron import next_run
 from journal.model.errors import PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.version import to_datetime
 from journal.transactions.reading import committed_state
 
