@@ -18,6 +18,7 @@ from gateway.errors import (
     OperationalError,
     ProgrammingError,
     Warning,  # noqa: A004 - the name PEP 249 demands
+    mapping,
 )
 from gateway.version import VERSION
 
@@ -61,7 +62,6 @@ def connect(
     """
     from gateway.config import Settings
     from gateway.dbapi.connection import Connection
-    from gateway.errors import mapping
 
     chosen = Settings()
     with mapping():
@@ -95,16 +95,10 @@ def configure_logging(
 
     >>> configure_logging(level="warning", slow_statement=0.5)
     """
-    import logging
-
-    from gateway.activity.log_settings import LogSettings, settings_around, write_log
-    from gateway.errors import mapping
+    from gateway.activity.log_settings import LogSettings, write_program_log
 
     with mapping():
-        chosen = LogSettings(level, form, slow_statement).over(settings_around())
-    logger = logging.getLogger("palimpsest")
-    logger.propagate = False
-    write_log(chosen, logger)
+        write_program_log(LogSettings(level, form, slow_statement))
 
 
 _TYPES = (

@@ -75,6 +75,8 @@ SUMMARIES = {
     "demo": "Load 336,776 real flights, replay the year's operations, and read the past.",
 }
 """What the list of commands says of each, as its own help begins. No command is loaded for it."""
+_LOG_VARIABLES = ("PALIMPSEST_LOG_LEVEL", "PALIMPSEST_LOG_FORMAT", "PALIMPSEST_SLOW_STATEMENT",
+                  "PALIMPSEST_CONFIG")  # fmt: skip
 _COLLECT_AFTER = 300_000
 """So many objects more than before, and the collector runs."""
 
@@ -192,9 +194,12 @@ def main(
       5    an erasure is done, but tables that may hold copies were not searched
       130  interrupted
     """
-    from gateway.commands.log_options import read_log_options
+    given = (log_level, log_format, slow_statement)
+    if given != (None, None, None) or any(os.environ.get(name) for name in _LOG_VARIABLES):
+        # Most commands log nothing, and should not wait for what would.
+        from gateway.commands.log_options import read_log_options
 
-    read_log_options(context, log_level, log_format, slow_statement)
+        read_log_options(context, *given)
 
 
 def run() -> None:

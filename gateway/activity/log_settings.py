@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+from gateway.activity.log_lines import FORMATS, formatter
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 
@@ -44,8 +45,6 @@ class LogSettings:
     slow_s: float | None = None
 
     def __post_init__(self) -> None:
-        from gateway.activity.log_lines import FORMATS
-
         for name, value, known in (("level", self.level, LEVELS), ("form", self.form, FORMATS)):
             if value is not None and value not in known:
                 raise _wrong(f"the {name} of the log cannot be {value!r}", ", ".join(known))
@@ -111,8 +110,6 @@ def write_log(settings: LogSettings, logger: logging.Logger) -> None:
 
     Statements of warehouses that are opened from now on are slow as ``settings`` say.
     """
-    from gateway.activity.log_lines import formatter
-
     for known in list(logger.handlers):
         if isinstance(known, _StandardError):
             logger.removeHandler(known)
@@ -121,6 +118,13 @@ def write_log(settings: LogSettings, logger: logging.Logger) -> None:
     logger.addHandler(handler)
     logging.getLogger("palimpsest").setLevel((settings.level or "warning").upper())
     _Chosen.slow_s = settings.slow_s
+
+
+def write_program_log(settings: LogSettings) -> None:
+    """Write the log of the gateways in a program that does not configure logging by itself."""
+    logger = logging.getLogger("palimpsest")
+    logger.propagate = False
+    write_log(settings.over(settings_around()), logger)
 
 
 class _Chosen:

@@ -12,6 +12,7 @@ from types import FrameType
 
 import click
 
+from gateway.activity.log_settings import LogSettings
 from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
 from gateway.commands.failure import STATEMENT, exit_on_error
 from gateway.commands.log_options import begin_log
@@ -60,8 +61,6 @@ def command(once: bool, check_s: int, parallel: int, as_json: bool, access: Acce
       palimpsest scheduler --once --json
       palimpsest scheduler -w palimpsest+postgresql://me@localhost:5432/company
     """
-    from gateway.activity.log_settings import LogSettings
-
     if not once:
         begin_log(LogSettings(), "info")
     with open_connection(access, "scheduler", as_json=as_json) as connection:

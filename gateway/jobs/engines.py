@@ -20,6 +20,7 @@ from gateway.jobs.engine_costs import cores_of, is_spark_sooner
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from spark_compaction.contract import Engine, Json, Progress
+from spark_compaction.engines.local import LocalEngine
 
 if TYPE_CHECKING:
     from spark_compaction.engines.client import SparkEngine
@@ -46,8 +47,6 @@ class Engines:
                 advice="SET job_engine to spark, local or auto",
             )
         if wanted == "local" or (wanted == "auto" and not self._spark_is_sooner(settings, size)):
-            from spark_compaction.engines.local import LocalEngine
-
             return LocalEngine()
         return self.spark(settings.spark_master)
 

@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING
 
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.engines import workers_of
+from gateway.procedures.erasure_program import erasure_of
+from journal.erasure.erasure_spec import find_request, requests
+from journal.erasure.requests import WAITING, ErasureRequest, State
 from journal.model.system_user import system_user
 from journal.records.report import JobReport, Work
 from journal.transactions.reading import committed_state
 
 if TYPE_CHECKING:
-    from journal.erasure.requests import ErasureRequest
     from spark_compaction.contract import Engine
 
 
 def _run(context: JobContext) -> JobReport:
-    from gateway.procedures.erasure_program import erasure_of
-    from journal.erasure.requests import State
-
     concerned = _waiting_requests(context)
     table = str(context.table.name)
     if not concerned:
@@ -71,10 +70,6 @@ def _waiting_requests(context: JobContext) -> list[ErasureRequest]:
 
     If the run is given requests, those of them that wait.
     """
-    from gateway.procedures.erasure_program import erasure_of
-    from journal.erasure.erasure_spec import find_request, requests
-    from journal.erasure.requests import WAITING
-
     journal = erasure_of(context.session).journal
     if given := context.text("requests"):
         named = [find_request(journal, name.strip()) for name in given.split(",")]
@@ -104,8 +99,6 @@ def _dry_run_report(
     context: JobContext, concerned: Sequence[ErasureRequest], along: list[str]
 ) -> JobReport:
     """What would be rewritten, in all tables of requests that no hold keeps back."""
-    from gateway.procedures.erasure_program import erasure_of
-
     plan = erasure_of(context.session).planned
     tables = sorted({t.table_id for r in concerned for t in r.targets if t.lists})
     return JobReport.of(
