@@ -47,11 +47,13 @@ class LogSettings:
     def __post_init__(self) -> None:
         for name, value, known in (("level", self.level, LEVELS), ("form", self.form, FORMATS)):
             if value is not None and value not in known:
-                raise _wrong(f"the {name} of the log cannot be {value!r}", ", ".join(known))
+                raise _setting_error(f"the {name} of the log cannot be {value!r}", ", ".join(known))
         if self.slow_s is not None and not 0 <= self.slow_s <= _SLOW_MAX_S:
-            raise _wrong(f"a slow statement cannot take {self.slow_s} s", "0 to 86400 seconds")
+            raise _setting_error(
+                f"a slow statement cannot take {self.slow_s} s", "0 to 86400 seconds"
+            )
 
-    def over(self, other: LogSettings) -> LogSettings:
+    def with_defaults(self, other: LogSettings) -> LogSettings:
         """These settings, and another's where these say nothing."""
         pairs = ((getattr(self, n), getattr(other, n)) for n in ("level", "form", "slow_s"))
         return LogSettings(*(theirs if ours is None else ours for ours, theirs in pairs))
@@ -62,7 +64,7 @@ def settings_around(environment: Mapping[str, str] = os.environ) -> LogSettings:
     given = {n: environment[v] for n, v in _VARIABLES.items() if environment.get(v)}
     path = environment.get(CONFIG)
     below = LogSettings() if not path else settings_of_file(Path(path))
-    return _settings(given).over(below) if given else below
+    return _settings(given).with_defaults(below) if given else below
 
 
 def settings_of_file(path: Path) -> LogSettings:
@@ -73,10 +75,10 @@ def settings_of_file(path: Path) -> LogSettings:
         with path.open("rb") as handle:
             table = tomllib.load(handle).get("log", {})
     except (OSError, tomllib.TOMLDecodeError) as error:
-        raise _wrong(f"{path} cannot be read: {error}", "a file of TOML") from error
+        raise _setting_error(f"{path} cannot be read: {error}", "a file of TOML") from error
     unknown = [k for k in table if k.replace("_", "-") not in _KEYS]
     if unknown:
-        raise _wrong(f"[log] of {path} has the key {unknown[0]}", ", ".join(_KEYS))
+        raise _setting_error(f"[log] of {path} has the key {unknown[0]}", ", ".join(_KEYS))
     return _settings({_KEYS[k.replace("_", "-")]: v for k, v in table.items()})
 
 
@@ -85,11 +87,13 @@ def _settings(given: Mapping[str, Any]) -> LogSettings:
     try:
         seconds = None if slow is None else float(slow)
     except ValueError as error:
-        raise _wrong(f"a slow statement cannot take {slow!r} s", "0 to 86400 seconds") from error
+        raise _setting_error(
+            f"a slow statement cannot take {slow!r} s", "0 to 86400 seconds"
+        ) from error
     return LogSettings(given.get("level"), given.get("form"), seconds)
 
 
-def _wrong(message: str, known: str) -> PalimpsestError:
+def _setting_error(message: str, known: str) -> PalimpsestError:
     return PalimpsestError(Code.SETTING_VALUE, message, advice=f"it may be: {known}")
 
 
@@ -124,7 +128,7 @@ def write_program_log(settings: LogSettings) -> None:
     """Write the log of the gateways in a program that does not configure logging by itself."""
     logger = logging.getLogger("palimpsest")
     logger.propagate = False
-    write_log(settings.over(settings_around()), logger)
+    write_log(settings.with_defaults(settings_around()), logger)
 
 
 class _Chosen:

@@ -21,8 +21,10 @@ def begin_log(own: LogSettings, level: str) -> None:
         around = settings_around()
     except PalimpsestError as error:
         raise click.UsageError(f"{error.message}; {error.advice}") from error
-    chosen = own.over(before if isinstance(before, LogSettings) else LogSettings())
-    write_log(chosen.over(around).over(LogSettings(level, "text")), logging.getLogger())
+    chosen = own.with_defaults(before if isinstance(before, LogSettings) else LogSettings())
+    write_log(
+        chosen.with_defaults(around).with_defaults(LogSettings(level, "text")), logging.getLogger()
+    )
 
 
 def read_log_options(

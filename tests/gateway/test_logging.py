@@ -84,7 +84,7 @@ def test_options_come_before_the_environment_and_that_before_the_file(tmp_path: 
     )
     around = settings_around({"PALIMPSEST_CONFIG": str(file), "PALIMPSEST_LOG_LEVEL": "info"})
     assert around == LogSettings("info", "json", 2.0)
-    assert LogSettings("debug").over(around) == LogSettings("debug", "json", 2.0)
+    assert LogSettings("debug").with_defaults(around) == LogSettings("debug", "json", 2.0)
     assert settings_around({}) == LogSettings()
     root = str(tmp_path / "w")
     _run("init", root)
