@@ -1,4 +1,4 @@
-"""What `import gateway` offers is what PEP 249 asks for and nothing by accident."""
+"""What `import gateway` offers is what PEP 249 asks for, the log, and nothing by accident."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PEP_249 = {
 
 
 def test_the_public_names_are_listed() -> None:
-    assert set(gateway.__all__) == PEP_249 | {"__version__"}
+    assert set(gateway.__all__) == PEP_249 | {"__version__", "configure_logging"}
     assert all(getattr(gateway, name) is not None for name in gateway.__all__)
 
 
