@@ -171,6 +171,7 @@ MACROS: dict[str, tuple[str, ...]] = {
     "pg_operator_is_visible": ("(o) AS true",),
     "pg_collation_is_visible": ("(o) AS true",),
     "pg_statistics_obj_is_visible": ("(o) AS true",),
+    "parse_ident": ("(n) AS string_split(replace(n, '\"', ''), '.')",),
     "quote_ident": (
         ("(n) AS CASE WHEN regexp_full_match(n, '[a-z_][a-z0-9_]*') THEN n"
         " ELSE '\"' || replace(n, '\"', '\"\"') || '\"' END"),

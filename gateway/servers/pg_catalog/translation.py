@@ -26,6 +26,10 @@ _OID_LISTS = re.compile(
 """Casts to lists of types that sqlglot takes for names of objects, and of these it knows none."""
 _ALONE = frozenset(MACROS) - {"quote_ident", "user", "current_user", "session_user"}
 """Functions that make a statement without tables one on the catalog."""
+_ONLY_HERE = frozenset({"array_lower", "array_upper", "parse_ident", "quote_ident"})
+"""Functions with which tools ask ``information_schema`` for tables, and which no session has."""
+_STANDARD = {name: f"standard_{name}" for name in ("columns", "schemata", "tables")}
+"""Relations of ``information_schema`` that are here as well, for such questions."""
 _SPOKEN = {"current_version": "version", "current_schema": "current_schema"}
 _OBJECT_TYPES = {"regclass", "regtype", "regnamespace", "regrole", "regproc", "regprocedure"}
 _TEXT_TYPES = {"name", "text", "char", "cstring", "information_schema.sql_identifier", "aclitem"}
@@ -75,12 +79,17 @@ def _is_on_catalog(ast: exp.Expr) -> bool:
     tables = [t for t in ast.find_all(exp.Table) if isinstance(t.this, exp.Identifier)]
     named = [t for t in tables if t.db or t.name not in ctes]
     if named:
-        return all(_is_relation(table) for table in named)
+        asks_here = not _ONLY_HERE.isdisjoint(_function_names(ast))
+        return all(_is_relation(t) or (asks_here and _is_standard(t)) for t in named)
     return any(name in _ALONE for name in _function_names(ast))
 
 
 def _is_relation(table: exp.Table) -> bool:
     return table.db.lower() in {"", "pg_catalog"} and table.name.lower() in relation_columns()
+
+
+def _is_standard(table: exp.Table) -> bool:
+    return table.db.lower() == "information_schema" and table.name.lower() in _STANDARD
 
 
 def _function_names(ast: exp.Expr) -> list[str]:
@@ -107,6 +116,19 @@ def _changed(node: exp.Expr) -> exp.Expr:
         case exp.Table() if isinstance(node.this, exp.Identifier) and _is_relation(node):
             node.set("db", exp.to_identifier("pgc"))
             node.set("this", exp.to_identifier(node.name.lower()))
+        case exp.Table() if isinstance(node.this, exp.Identifier) and _is_standard(node):
+            name = node.name.lower()
+            if not node.alias:
+                node.set("alias", exp.TableAlias(this=exp.to_identifier(name)))
+            node.set("db", exp.to_identifier("pgc"))
+            node.set("this", exp.to_identifier(_STANDARD[name]))
+        case exp.Table() if isinstance(node.this, exp.StringToArray):
+            return _one_column(node, node.this)
+        case exp.Table() if isinstance(node.this, exp.ExplodingGenerateSeries):
+            ends = [exp.Paren(this=end) for end in node.this.iter_expressions()]
+            # The engine's own among tables takes no bounds that it has to look up.
+            numbers = exp.Anonymous(this="generate_series", expressions=ends)
+            return _one_column(node, exp.Anonymous(this="unnest", expressions=[numbers]))
         case exp.Table() if isinstance(node.this, exp.Func) and node.db.lower() == "pg_catalog":
             return _table_function(node)
         case exp.Column() if node.name.lower() == "tableoid":
@@ -143,6 +165,14 @@ def _changed(node: exp.Expr) -> exp.Expr:
 def _is_function_column(node: exp.Expr) -> bool:
     """True for a column of ``pg_type`` that names a function of the type."""
     return isinstance(node, exp.Column) and node.name.lower() in _FUNCTION_COLUMNS
+
+
+def _one_column(node: exp.Table, value: exp.Expr) -> exp.Expr:
+    """A function of values among tables: its one column is called as the table is."""
+    given = node.args.get("alias")
+    table = node.alias or node.this.sql_name().lower()
+    column = given.columns[0].name if given is not None and given.columns else table
+    return exp.select(exp.alias_(value, column, copy=False)).subquery(table, copy=False)
 
 
 def _table_function(node: exp.Table) -> exp.Expr:
