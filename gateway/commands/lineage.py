@@ -19,6 +19,7 @@ from gateway.commands.lineage_forms import (
     openlineage_lines,
     text_lines,
 )
+from gateway.commands.lineage_import import import_command
 from rewriter.lineage.scripts import trace_script
 from rewriter.lineage.tables import KnownTables
 
@@ -38,7 +39,7 @@ def command() -> None:
     """
 
 
-for _asked in COMMANDS:
+for _asked in (*COMMANDS, import_command):
     command.add_command(_asked)
 
 

@@ -282,10 +282,16 @@ class LineageLedger:
 def _named(lineage: StatementLineage, origin: StatementOrigin) -> CommittedLineage:
     """A lineage under the id of its statement, which has none where there are no edges."""
     shown = without_literals(origin.text, origin.dialect)
-    digest = shape_digest(shown)
+    return lineage_under_id(lineage, shape_digest(shown), origin.tag, shown)
+
+
+def lineage_under_id(
+    lineage: StatementLineage, digest: str, tag: str, shown: str
+) -> CommittedLineage:
+    """A lineage under an id made of its statement, ``shown`` without values, and its edges."""
     said = repr((digest, sorted(map(repr, lineage.edges))))
     name = hashlib.sha256(said.encode()).hexdigest()[:16] if lineage.edges else ""
-    return CommittedLineage(name, digest, origin.tag, shown, lineage)
+    return CommittedLineage(name, digest, tag, shown, lineage)
 
 
 def _from_client(lineage: StatementLineage, origin: StatementOrigin) -> StatementLineage:
