@@ -17,7 +17,12 @@ Change = Callable[[exp.Expr], exp.Expr | None]
 """What stands for a call; None where the call stays as it is, changed in place or not."""
 
 
-_FILE_READERS = ("read_parquet", "read_csv", "read_csv_auto", "read_json", "read_json_auto")
+_FILE_READERS = (
+    *("read_parquet", "read_csv", "read_csv_auto", "read_json", "read_json_auto", "read_ndjson"),
+    *("read_ndjson_auto", "parquet_scan", "parquet_schema", "parquet_metadata", "sniff_csv"),
+    *("parquet_file_metadata", "parquet_kv_metadata", "parquet_full_metadata", "glob"),
+    "parquet_bloom_probe",
+)
 
 
 def refused(store: str, what: str, advice: str) -> Change:

@@ -6,14 +6,24 @@ relations are counted in memory, since nobody else takes any.
 
 from __future__ import annotations
 
+import re
+
 from journal.model.counters import Counters, Numbers
 from journal.model.errors import Code, PalimpsestError
 from journal.model.number_source import CounterKey, NumberBlock, NumberSource
 from journal.model.schema import CatalogSnapshot, Table
 
+_OF_SEQUENCE = re.compile(r"sequence \d+")
+
+
+def _owner(key: CounterKey) -> CounterKey:
+    """The column of a counter, or the sequence, to which RESTART gives another counter."""
+    number, name = key
+    return (number, "sequence") if _OF_SEQUENCE.fullmatch(name) else key
+
 
 class SessionNumbers:
-    """The last number of each counter that a session has used; one thread at a time uses it."""
+    """The last number of each source that a session has used; one thread at a time uses it."""
 
     def __init__(self) -> None:
         self._own = Counters({})
@@ -64,12 +74,12 @@ class SessionNumbers:
             )
         counters.change(source, lambda _: value + source.increment if is_called else value)
         if is_called:
-            self._last[source.key] = value
+            self._last[_owner(source.key)] = value
 
     def note(self, key: CounterKey, value: int) -> None:
         """A number was taken."""
-        self._last[key] = value
-        self._latest = key
+        self._latest = _owner(key)
+        self._last[self._latest] = value
 
     def position(self, source: NumberSource, counters: Numbers) -> int:
         """The number that a source would give out next."""
@@ -87,7 +97,7 @@ class SessionNumbers:
 
         Raises SEQUENCE_UNUSED where the session has taken none.
         """
-        key = self._latest if source is None else source.key
+        key = self._latest if source is None else _owner(source.key)
         if key is None or key not in self._last:
             what = "lastval" if source is None else f"currval of sequence {source.shown}"
             raise PalimpsestError(

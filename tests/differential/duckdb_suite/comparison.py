@@ -55,6 +55,7 @@ DOCUMENTED = {
     "forms of macros": r"differ by the types of their parameters|which no macro can hide",
     "views of other kinds": r"a SECURE view is not supported|DEFER_BINDING",
     "statistics of files": r"the COPY option RETURN_(STATS|FILES) is not supported",
+    "what a server lacks": r"a PostgreSQL store has no|merge-joinable or hash-joinable",
     "types by other names": r"a type's name with a dot or a quote",
 }
 """What docs/sql.md and its neighbours tell of the differences from DuckDB, by their texts."""
