@@ -27,7 +27,7 @@ from rewriter.writing.statement_part import (
     fuse_part,
 )
 from rewriter.writing.target import AliasedTable, distinct_columns
-from rewriter.writing.upsert import check_arbiters, wanted_upsert
+from rewriter.writing.upsert import wanted_upsert
 from rewriter.writing.upserting import upsert_part
 
 _BOUNDED_ROWS = 100
@@ -50,8 +50,6 @@ def write_insert(ast: exp.Insert, reads: Reads, part: PartNames) -> StatementPar
     upsert = wanted_upsert(ast, table)
     if upsert is not None and target.masked:
         check_no_raw(ast.args.get("conflict") or exp.Null(), target.alias, table)
-    if upsert is not None and reads.context.capabilities.equates_texts:
-        check_arbiters(upsert, table, ast)
     rows = NewRows(reads, table, part, ast, columns)
     if ast.args.get("overwrite"):
         if target.hides_rows:

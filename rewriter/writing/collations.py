@@ -72,12 +72,15 @@ def _plain_rows(rows: exp.Query, tables: list[Table]) -> exp.Query:
     for name in names:
         value: exp.Expr = column(name, "q")
         if name in texts:
-            # What a function returns that makes text of bytes has no collation.
-            encoded = exp.Anonymous(this="encode", expressions=[value])
-            plain = exp.Anonymous(this="decode", expressions=[encoded])
-            value = exp.alias_(plain, ident(name))
+            value = exp.alias_(uncollated(value), ident(name))
         outputs.append(value)
     return exp.select(*outputs).from_(rows.subquery("q", copy=False))
+
+
+def uncollated(text: exp.Expr) -> exp.Expr:
+    """A text that compares by its bytes: what a function makes of bytes has no collation."""
+    encoded = exp.Anonymous(this="encode", expressions=[text])
+    return exp.Anonymous(this="decode", expressions=[encoded])
 
 
 def _names_of(rows: exp.Query) -> list[str]:

@@ -75,23 +75,6 @@ def wanted_upsert(ast: exp.Insert, table: Table) -> Upsert | None:
     return None
 
 
-def check_arbiters(upsert: Upsert, table: Table, node: exp.Expr) -> None:
-    """Raise NOT_SUPPORTED for conflicts over a column whose collation calls texts equal.
-
-    A key compares bytes: of several rows that a new one equals, each would be the one to change.
-    """
-    for key in upsert.arbiters:
-        for column in map(table.by_physical, key.columns):
-            if column.collation is not None:
-                raise PalimpsestError(
-                    Code.NOT_SUPPORTED,
-                    f'ON CONFLICT over column "{column.name}" of {table.name} is not supported:'
-                    f" COLLATE {column.collation} calls texts equal that are different keys",
-                    advice="MERGE with the condition that you mean",
-                    position=position_of(node),
-                )
-
-
 def _on_conflict(ast: exp.Insert, conflict: exp.OnConflict, table: Table) -> Upsert:
     constraints = unique_keys(table)
     action = str(conflict.args.get("action") or "").upper()

@@ -6,7 +6,7 @@ one join whose small side is the new rows, so its cost does not grow with the ta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
@@ -23,6 +23,7 @@ from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.row_security import refuse_restricted
 from rewriter.writing.assignments import assignments
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
+from rewriter.writing.collations import uncollated
 from rewriter.writing.guards import escape_format, shown_values
 from rewriter.writing.new_rows import ORDER, NewRows
 from rewriter.writing.policy_guards import refuse_unseen, source_guards, unseen
@@ -141,14 +142,24 @@ class _Builder:
         new = [column(new_name(i), "r") for i in range(len(self._places))]
         return exp.select(*new).from_(staged_relation(kept, "r"))
 
+    def _values(self, key: UniqueKey, value: Callable[[str], exp.Expr]) -> list[exp.Expr]:
+        """The values of a key, whose texts compare by their bytes as its constraint does."""
+        equates = self._reads.context.capabilities.equates_texts
+
+        def plain(name: str) -> exp.Expr:
+            has_collation = self._table.by_physical(name).collation is not None
+            return uncollated(value(name)) if equates and has_collation else value(name)
+
+        return key.values(plain)
+
     def _new_values(self, key: UniqueKey, alias: str | None = None) -> list[exp.Expr]:
         """The values of a key in the new rows, which the alias names."""
-        return key.values(lambda name: column(new_name(self._places[name]), alias))
+        return self._values(key, lambda name: column(new_name(self._places[name]), alias))
 
     def _key_is_free(self, key: UniqueKey) -> exp.Expr:
         present = mark_rewritten(physical_rows(self._reads, self._table, self._keys(key)))
         assert isinstance(present, exp.Query)
-        same = _equal(key.values(lambda name: column(name, "c")), self._new_values(key, "r"))
+        same = _equal(self._values(key, lambda name: column(name, "c")), self._new_values(key, "r"))
         taken = exp.select(exp.Literal.number(1)).from_(present.subquery("c")).where(*same)
         return exp.Not(this=exp.Exists(this=taken))
 
@@ -161,7 +172,7 @@ class _Builder:
         values = self._new_values(key)
         names = [new_name(self._places[c]) for c in key.columns]
         outputs = values
-        if not key.is_plain:
+        if not all(isinstance(value, exp.Column) for value in values):
             names = [f"{INTERNAL}k{place}" for place in range(len(values))]
             outputs = [named(v.copy(), n) for v, n in zip(values, names, strict=True)]
         firsts = exp.select(*outputs, exp.alias_(exp.Min(this=column(ORDER)), ORDER)).from_(
@@ -276,11 +287,11 @@ class _Builder:
 
     def _present_values(self, key: UniqueKey) -> list[exp.Expr]:
         target = self._target
-        return key.values(lambda name: target.stored_value(self._table.by_physical(name)))
+        return self._values(key, lambda n: target.stored_value(self._table.by_physical(n)))
 
     def _logical_values(self, key: UniqueKey, alias: str) -> list[exp.Expr]:
         """The values of a key in rows whose columns have their logical names."""
-        return key.values(lambda name: column(self._table.by_physical(name).name, alias))
+        return self._values(key, lambda n: column(self._table.by_physical(n).name, alias))
 
     def _refuse_hidden(self, key: UniqueKey) -> None:
         """A guard that no new row is in conflict with one that the client does not see."""
@@ -289,7 +300,7 @@ class _Builder:
             return
         present = mark_rewritten(physical_rows(self._reads, self._table, self._keys(key)))
         assert isinstance(present, exp.Query)
-        same = _equal(key.values(lambda name: column(name, "c")), self._new_values(key, "r"))
+        same = _equal(self._values(key, lambda name: column(name, "c")), self._new_values(key, "r"))
         values = {c.physical: column(c.physical, "c") for c in self._table.stored}
         rows = select([exp.Literal.number(1)], staged_relation(self._source, "r"))
         rows = rows.join(present.subquery("c"), on=all_of(*same), copy=False)
