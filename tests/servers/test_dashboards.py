@@ -74,3 +74,10 @@ def test_the_answer_is_postgresqls(
     expected = plain.execute(question).fetchall()
     assert ours.execute(question).fetchall() == expected
     assert expected or "timescaledb" in question
+
+
+def test_whole_numbers_are_divided_as_such(ours: psycopg.Connection) -> None:
+    row = ours.execute("SELECT current_setting('server_version_num')::int / 100").fetchone()
+    assert row is not None
+    assert row == (1500,)
+    assert isinstance(row[0], int)

@@ -150,6 +150,8 @@ def _changed(node: exp.Expr) -> exp.Expr:
             return cast("exp.Expr", node.this)
         case exp.Operator():
             return _operator(node)
+        case exp.Div() if _is_whole(node.this) and _is_whole(node.expression):
+            return exp.IntDiv(this=node.this, expression=node.expression)
         case exp.EQ() | exp.NEQ() if _is_function_column(node.this):
             if isinstance(node.expression, exp.Literal) and node.expression.name == "0":
                 # No function is 0 as a number, and this as a name.
@@ -165,6 +167,13 @@ def _changed(node: exp.Expr) -> exp.Expr:
 def _is_function_column(node: exp.Expr) -> bool:
     """True for a column of ``pg_type`` that names a function of the type."""
     return isinstance(node, exp.Column) and node.name.lower() in _FUNCTION_COLUMNS
+
+
+def _is_whole(node: exp.Expr) -> bool:
+    """True for what is a whole number by its spelling."""
+    if isinstance(node, exp.Cast):
+        return node.to.this in exp.DataType.INTEGER_TYPES
+    return isinstance(node, exp.Literal) and node.is_int
 
 
 def _one_column(node: exp.Table, value: exp.Expr) -> exp.Expr:
