@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from gateway.session.signals import begin_watch, end_watch
 from journal.model.errors import Code, PalimpsestError
 from journal.model.store_session import StoreSession
 
@@ -42,9 +43,11 @@ class Cancellation:
         """Marks a call of the client as running for the block; calls may nest."""
         with self._lock:
             self._depth += 1
-            if self._depth == 1:
+            is_outer = self._depth == 1
+            if is_outer:
                 self._asked, self._why = False, None
                 self._quiet.clear()
+        watches = is_outer and begin_watch(self.cancel)
         try:
             yield
         except PalimpsestError as error:
@@ -52,6 +55,8 @@ class Cancellation:
                 raise self._why from error
             raise
         finally:
+            if watches:
+                end_watch()
             with self._lock:
                 self._depth -= 1
                 if self._depth == 0:

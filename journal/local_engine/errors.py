@@ -113,21 +113,24 @@ translates(duckdb.Error, translate)
 def mapped() -> Iterator[None]:
     """DuckDB's exceptions leave the block as errors of the project.
 
-    DuckDB ends a statement on Ctrl-C by an exception of its own: it leaves as CANCELLED, whose
-    cause is the KeyboardInterrupt that the front door raises again.
+    A statement that Ctrl-C ends, by an exception of DuckDB's or of Python's, leaves as CANCELLED,
+    whose cause is the KeyboardInterrupt that the front door raises again.
     """
     try:
-        yield
-    except duckdb.Error as error:
-        raise translate(error) from error
-    except RuntimeError as error:
-        if str(error) != _SIGNALLED:
-            raise
+        try:
+            yield
+        except duckdb.Error as error:
+            raise translate(error) from error
+        except RuntimeError as error:
+            if str(error) != _SIGNALLED:
+                raise
+            raise KeyboardInterrupt from error
+    except KeyboardInterrupt as interrupt:
         raise PalimpsestError(
             Code.CANCELLED,
             "Ctrl-C stopped the statement",
             advice="run it again if it was stopped by mistake",
-        ) from KeyboardInterrupt()
+        ) from interrupt
 
 
 def open_error(file: Path, error: Exception) -> PalimpsestError:
