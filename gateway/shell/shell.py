@@ -66,6 +66,9 @@ class Shell:
         word = text.strip().rstrip(";").strip().lower()
         if word in {"exit", "quit"}:
             raise ExitShell
+        if word.split(maxsplit=1)[:1] in (["exit"], ["quit"]):
+            self.write_message("To leave, write exit, quit or \\q alone.", error=True)
+            return ""
         if word == "help":
             self.run_backslash("\\?")
             return ""

@@ -206,6 +206,85 @@ def test_the_shell_asks_before_every_row_ends(terminal: Terminal) -> None:
     assert terminal.left() == 0
 
 
+_TYPED = [
+    ("\\d t", "Primary key: a"),
+    ("\\dt", "main"),
+    ("\\dv", "main"),
+    ("\\dm", "row"),
+    ("\\di", "row"),
+    ("\\ds", "row"),
+    ("\\df", "row"),
+    ("\\dT", "row"),
+    ("\\dn", "main"),
+    ("\\l", "Warehouse: "),
+    ("\\du", "row"),
+    ("\\dp", "row"),
+    ("\\conninfo", "You are connected to"),
+    ("select 4 * 5 \\g", "20"),
+    ("select 4 * 6 as n \\gx", "24"),
+    ("select 4 * 7 as n \\gset", "w> "),
+    ("\\echo :n", "28"),
+    ("select 'select 4 * ' || 8 \\gexec", "32"),
+    ("select 4 * 9 as n \\gdesc", "INTEGER"),
+    ("select 50 - 1 \\watch 0.01 c=2", "49"),
+    ("\\p", "select 50"),
+    ("\\r", "w> "),
+    ("\\s", "conninfo"),
+    ("\\preview select a from t", "nothing is uncompacted"),
+    ("\\timing on", "iming"),
+    ("\\timing off", "iming"),
+    ("\\x auto", "w> "),
+    ("\\pset", "expanded   auto"),
+    ("\\set m 5", "w> "),
+    ("\\unset m", "w> "),
+    ("\\prompt k", "w> "),
+    ("\\qecho q1q", "q1q"),
+    ("\\warn w1w", "w1w"),
+    ("\\! echo $((40 + 11))", "51"),
+    ("\\cd .", "w> "),
+    ("\\w typed.sql", "w> "),
+    ("\\o out.txt", "w> "),
+    ("\\o", "w> "),
+    ("\\i script.sql", "61"),
+    ("\\copy t to 'out.csv'", "row"),
+    ("\\copy t from 'in.csv'", "row"),
+    ("\\copy (select 60 + 2) to stdout", "62"),
+    ("\\e script.sql", "61"),
+    ("\\h delete", "DELETE FROM"),
+    ("\\?", "leave"),
+]
+
+
+def test_each_command_works_at_the_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "script.sql").write_text("select 60 + 1;\n")
+    (tmp_path / "in.csv").write_text("a\n7\n")
+    monkeypatch.chdir(tmp_path)
+    opened = Terminal(tmp_path / "w", tmp_path / "history", EDITOR="true", VISUAL="true")
+    try:
+        opened.wait_for("w> ")
+        opened.send("create table t (a int primary key); create view v as select 1 as b;\r")
+        opened.wait_for("CREATE VIEW")
+        opened.wait_for("w> ")
+        for typed, answer in _TYPED:
+            opened.send(f"{typed}\r")
+            if typed.startswith("\\prompt"):
+                opened.wait_for("prompt k\n")
+                opened.send("9\r")
+            before = opened.wait_for(answer)
+            if answer != "w> ":
+                before += opened.wait_for("w> ")
+            assert "ERROR PAL" not in before, (typed, before)
+        opened.send("exit now;\r")
+        opened.wait_for("To leave, write exit")
+        opened.send("\\q\r")
+        assert opened.left() == 0
+    finally:
+        opened.close()
+    listed = re.findall(r"`(\\\\[a-zA-Z!?]+)", (ROOT / "docs" / "shell.md").read_text())
+    rest = " ".join(typed for typed, _ in _TYPED) + r" \q"
+    assert [name for name in set(listed) if f"{name} " not in f"{rest} "] == []
+
+
 def test_a_long_result_goes_through_the_pager(tmp_path: Path) -> None:
     opened = Terminal(tmp_path / "w", tmp_path / "history", PAGER="wc -l | sed 's/$/ lines paged/'")
     try:
