@@ -237,7 +237,7 @@ _TYPED = [
     ("\\pset", "expanded   auto"),
     ("\\set m 5", "w> "),
     ("\\unset m", "w> "),
-    ("\\prompt k", "w> "),
+    ("\\prompt Number k", "w> "),
     ("\\qecho q1q", "q1q"),
     ("\\warn w1w", "w1w"),
     ("\\! echo $((40 + 11))", "51"),
@@ -265,14 +265,14 @@ def test_each_command_works_at_the_prompt(tmp_path: Path, monkeypatch: pytest.Mo
         opened.send("create table t (a int primary key); create view v as select 1 as b;\r")
         opened.wait_for("CREATE VIEW")
         opened.wait_for("w> ")
-        for typed, answer in _TYPED:
+        for place, (typed, answer) in enumerate(_TYPED):
             opened.send(f"{typed}\r")
             if typed.startswith("\\prompt"):
-                opened.wait_for("prompt k\n")
+                opened.wait_for("\nNumber")
                 opened.send("9\r")
-            before = opened.wait_for(answer)
-            if answer != "w> ":
-                before += opened.wait_for("w> ")
+            before = "" if answer == "w> " else opened.wait_for(answer)
+            opened.send(f"\\echo end {place}\r")
+            before += opened.wait_for(f"\nend {place}")
             assert "ERROR PAL" not in before, (typed, before)
         opened.send("exit now;\r")
         opened.wait_for("To leave, write exit")
