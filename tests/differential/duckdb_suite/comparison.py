@@ -35,6 +35,7 @@ INTERNAL = {
     r"|immediate|streaming|experimental|operator|asof|errors|schema\b|current_transaction)",
     "states of aggregates": r"\bEXPORT_STATE\b|\bfinalize\(",
     "triggers": r"\bTRIGGER\b",
+    "aggregates in USING KEY": r"\bUSING\s+KEY\s*\([^()]*\(",
     "types that are refused": r"\bUNION\s*\(\s*\"?\w+\"?\s+\w+",
 }
 """What is DuckDB's own machinery, by the text of a record."""
@@ -45,7 +46,8 @@ DOCUMENTED = {
     "more than DuckDB takes": r"^accepted\n(Not implemented|Invalid type|Dependency) Error|"
     r"^accepted\n(Parser|Binder|Catalog) Error: .*(not supported|cannot use CASCADE|Unsupported|"
     r"cannot contain|Cannot (rename|change|drop)|generated column|SUBQUERY)",
-    "limits of DuckDB's process": r"^accepted\n(Out of Memory|Permission) Error",
+    "limits of DuckDB's process": r"^accepted\n(Out of Memory|Permission) Error|"
+    r"^accepted\n.*expression depth limit",
     "a row that refers to itself": r"^accepted\nConstraint Error: Violates foreign key",
     "schemas in schemas": r"a schema inside of a schema",
     "where numbers of sequences are taken": r"no number of a sequence can be taken|"
