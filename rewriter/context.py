@@ -61,6 +61,8 @@ class PlanForm(StrEnum):
     """One step where few rows change; it fails without saying why."""
     FROM_CACHE = "from cache"
     """As optimistic, and given the rows that it looks up by key."""
+    CAREFUL = "careful"
+    """As full; what a client asks of rows is asked of none that has ended."""
 
 
 class ScanInfos(Protocol):
@@ -202,7 +204,12 @@ class RewriteContext:
     @property
     def optimistic(self) -> bool:
         """True for plans that may fail without saying why."""
-        return self.form is not PlanForm.FULL
+        return self.form in {PlanForm.OPTIMISTIC, PlanForm.FROM_CACHE}
+
+    @property
+    def careful(self) -> bool:
+        """True for plans in which no row that has ended can make an expression fail."""
+        return self.form is PlanForm.CAREFUL
 
     @property
     def from_cache(self) -> bool:

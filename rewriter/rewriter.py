@@ -18,7 +18,7 @@ from journal.model.trees import copy_tree
 from rewriter.checks.allowed import check_allowed
 from rewriter.checks.invariants import check_plan
 from rewriter.checks.refusals import advice_for
-from rewriter.context import RewriteContext
+from rewriter.context import PlanForm, RewriteContext
 from rewriter.definitions.macros import expand_macros
 from rewriter.definitions.sequences import name_owned
 from rewriter.definitions.user_types import expand_types
@@ -155,6 +155,9 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
             if plain is not None:
                 return replace(plain, trace=trace.planned(plain))
             plan = rewrite(copy_tree(ast), context, trace)
+            if plan.fails_late:
+                careful = replace(context, form=PlanForm.CAREFUL)
+                plan = rewrite(copy_tree(ast), careful, trace)
             is_short = context.from_cache and not any(isinstance(s, Change) for s in plan.steps)
             point = point_plan(ast, context) if is_short else plan.plain
             return replace(plan, plain=point, trace=trace.planned(plan))

@@ -95,6 +95,11 @@ def is_unexplained(error: PalimpsestError, plan: StatementPlan) -> bool:
     return True
 
 
+def may_be_of_ended(error: PalimpsestError, plan: StatementPlan) -> bool:
+    """True if an expression may have failed on a row that has ended."""
+    return plan.meets_ended and error.sqlstate.startswith("22")
+
+
 def _in_clients_terms(error: PalimpsestError) -> tuple[str, str]:
     first, *rest = [line.strip() for line in error.message.splitlines() if line.strip()]
     advice = error.advice

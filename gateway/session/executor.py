@@ -78,7 +78,7 @@ class Executor:
             outcome = self._attempt(form, call)
             if outcome is not None:
                 return outcome
-        raise AssertionError("the full form runs what no other has run")
+        raise AssertionError("the careful form runs what no other has run")
 
     def run_inline(
         self,
@@ -160,6 +160,7 @@ class Executor:
             if self._usual is PlanForm.OPTIMISTIC:
                 yield StoreForm(journal, planner, transaction, PlanForm.OPTIMISTIC)
         yield StoreForm(journal, planner, transaction, PlanForm.FULL)
+        yield StoreForm(journal, planner, transaction, PlanForm.CAREFUL)
 
     def _attempt(self, form: Form[Opened], call: StatementCall) -> StatementOutcome | None:
         """Take a statement through its steps in one form; None if it needs another one."""

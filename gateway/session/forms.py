@@ -4,7 +4,8 @@
 
     InlineForm    a bounded write inside the commit section, which commits it at once
     CachedRows    on rows that are in memory (``cached_rows``)
-    StoreForm     in the store: first by a plan that fails without saying why, then by a full one
+    StoreForm     in the store: first by a plan that fails without saying why, then by a full one;
+                  by a careful one where an expression may have failed on a row that has ended
 
 A form that cannot run a statement leaves it to the next; the executor has their order.
 """
@@ -17,7 +18,7 @@ from typing import Any, Protocol, TypeVar
 
 from gateway.lineage.dependents import check_dropped
 from gateway.session.cancellation import Cancellation
-from gateway.session.diagnosis import is_unexplained
+from gateway.session.diagnosis import is_unexplained, may_be_of_ended
 from gateway.session.outcome import StatementOutcome
 from gateway.session.planner import Planner
 from gateway.session.request import StatementRequest, digest
@@ -145,8 +146,10 @@ class StoreForm:
         return check_dropped(self.journal, plan, ast, catalog, request.settings.role)
 
     def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
-        """After an error that an optimistic plan does not explain."""
-        return plan is not None and is_unexplained(error, plan)
+        """After an error that an optimistic plan does not explain, or a row that has ended may."""
+        if plan is None:
+            return False
+        return is_unexplained(error, plan) or may_be_of_ended(error, plan)
 
 
 class CachePlanner(Protocol):

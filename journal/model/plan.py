@@ -406,6 +406,8 @@ class StatementPlan:
     ``scans`` are the tables whose changed current view it reads other than by key. ``currents`` are
     the sequences whose last numbers it shows, as ``p_current_<place among them>``, or whose next
     ones; None: whichever the session used last. ``notices`` are told beside the result.
+    It ``meets_ended`` rows if what the client asks of rows may be asked of some that have ended, on
+    which it may fail; it ``fails_late`` if rows may have been given before that.
     """
 
     kind: StatementKind
@@ -425,6 +427,8 @@ class StatementPlan:
     scans: frozenset[int] = field(default_factory=frozenset)
     currents: tuple[NumberSource | CounterPosition | None, ...] = ()
     notices: tuple[str, ...] = ()
+    meets_ended: bool = False
+    fails_late: bool = False
     trace: LineageTrace | None = field(default=None, compare=False, repr=False)
     """Where what it writes comes from, for whoever asks."""
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.schema import Table, fold
+from journal.model.trees import Nodes
 from journal.sql.relations import Reader, business_outputs, column, ident
 from journal.sql.sql import named
 from rewriter.context import RewriteContext
@@ -22,6 +23,19 @@ from rewriter.reading.row_security import RowSecurity
 
 _TARGET = "split"
 SIGN, _ROWS, _GROUP = f"{INTERNAL}sign", f"{INTERNAL}rows", f"{INTERNAL}g"
+
+
+def split_aggregates(nodes: Nodes, context: RewriteContext) -> list[Table]:
+    """Split the aggregate queries that can be, in place; the tables they were split on."""
+    tables = []
+    for select in nodes.all(exp.Select) if nodes.all(exp.AggFunc) else []:
+        if select.parent is None or select.find(exp.AggFunc) is None:
+            continue
+        found = split_aggregate(select, context)
+        if found is not None:
+            select.replace(found[0])
+            tables.append(found[1])
+    return tables
 
 
 def split_aggregate(select: exp.Select, context: RewriteContext) -> tuple[exp.Select, Table] | None:

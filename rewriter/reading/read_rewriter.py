@@ -40,10 +40,12 @@ from rewriter.functions import check_table_function, function_name
 from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, position_of, table_name
 from rewriter.reading.catalog_functions import catalog_function, catalog_name
 from rewriter.reading.described import describe_queries, describe_relations
+from rewriter.reading.failing import has_conditions_around, may_fail
 from rewriter.reading.history import Past, current_versions
 from rewriter.reading.history_functions import history_query
 from rewriter.reading.key_lookup import NOTHING, Keys, pinned_values
-from rewriter.reading.linear import split_aggregate
+from rewriter.reading.lasting_rows import lasting_rows
+from rewriter.reading.linear import split_aggregates
 from rewriter.reading.materialized import holds_its_rows, view_of
 from rewriter.reading.pivots import move_sources_out
 from rewriter.reading.result_names import name_changed
@@ -83,6 +85,9 @@ class Reads:
     lookups: list[Lookup] = field(default_factory=list)
     keyed: list[KeyLookup] = field(default_factory=list)
     points: list[PointRequest] = field(default_factory=list)
+    may_fail: bool = False
+    _meets_ended: bool = False
+    _is_asked: bool = False
     _moment: Moment | None = None
     _session_moment: Moment | None = None
     _scopes: Scopes | None = None
@@ -93,6 +98,7 @@ class Reads:
         moment = self._moment or self._of_session()
         expand_types(query, self.context)
         nodes = Nodes.of(query)
+        self.may_fail |= may_fail(nodes, self.context, is_asked=self._is_asked)
         if moment is None and self._split_aggregates(nodes):
             nodes = Nodes.of(query)
         if name_settings(nodes, self.context):
@@ -161,19 +167,13 @@ class Reads:
 
     def _split_aggregates(self, nodes: Nodes) -> bool:
         """Split what can be split; True if that was anything."""
-        some = False
-        for select in nodes.all(exp.Select) if nodes.all(exp.AggFunc) else []:
-            if select.parent is None or select.find(exp.AggFunc) is None:
-                continue
-            found = split_aggregate(select, self.context)
-            if found is not None:
-                some = True
-                replacement, table = found
-                select.replace(replacement)
-                self.tables[table.id] = table
-                self.names.add(table.name)
-                self._shape(table, "split aggregate", "base as it is, changes with a sign")
-        return some
+        found = [] if self.context.careful else split_aggregates(nodes, self.context)
+        for table in found:
+            self.tables[table.id] = table
+            self.names.add(table.name)
+            self._meets_ended = True
+            self._shape(table, "split aggregate", "base as it is, changes with a sign")
+        return bool(found)
 
     def rewrite_around(self, query: exp.Select, target: exp.Subquery) -> None:
         """Rewrite a query whose FROM is a placeholder for ``target``, and put that in."""
@@ -207,6 +207,7 @@ class Reads:
             lookups=tuple(self.lookups),
             keyed=tuple(self.keyed),
             scans=frozenset(self.scans),
+            meets_ended=self._meets_ended,
         )
 
     def relation(
@@ -216,10 +217,11 @@ class Reads:
         keys: Keys | None = None,
         apart: Keys = NOTHING,
         filtered: Keys = NOTHING,
+        at: exp.Table | None = None,
     ) -> exp.Query:
         """The current state of a table; with ``keys`` at least that row, if it is ``apart``.
 
-        With ``filtered`` at least the rows that have these values.
+        With ``filtered`` at least the rows that have these values. ``at``: where it is read.
         """
         self.names.add(table.name)
         if keys is not None:
@@ -237,7 +239,7 @@ class Reads:
             return reader.by_key(outputs, keys, files, point, apart)
         if point is not None:
             self._shape(table, "as of", "others committed to it since this transaction began")
-            return reader.as_of(outputs, point)
+            return self._without_ended(table, reader.as_of(outputs, point), at)
         if filtered and scan.finds_by_filter:
             name, value = next(iter(filtered.items()))
             files = {t: self._lookup(table, t, value, name) for t in sorted(scan.by_file)}
@@ -245,7 +247,15 @@ class Reads:
         elif not reader.is_plain():
             self.scans.add(table.id)
         self._shape(table, *reader.shape)
-        return reader.current(outputs)
+        rows = reader.current(outputs)
+        return rows if reader.is_plain() else self._without_ended(table, rows, at)
+
+    def _without_ended(self, table: Table, rows: exp.Query, at: exp.Table | None) -> exp.Query:
+        """Rows of a journal, in a careful plan behind a fence; other plans say what they meet."""
+        if self.context.careful:
+            return lasting_rows(rows, at, table, self.context)
+        self._meets_ended = True
+        return rows
 
     def _lookup(self, table: Table, tier: Tier, value: exp.Expr, column: str | None = None) -> str:
         """The parameter that takes the files of a tier which may hold a value."""
@@ -273,7 +283,7 @@ class Reads:
         elif fold(name.schema) in SYSTEM_SCHEMAS:
             if clause is not None:
                 raise refusal("time travel on a system relation", table)
-            self._replace_with(table, self._system(name, table))
+            self._replace_with(table, self._supplied(*system_relation(name, table)))
         elif clause is None:
             self._replace_with(table, self._relation(table))
         elif clause.span is Span.AS_OF:
@@ -329,9 +339,6 @@ class Reads:
         self._shape(journal, "journal", "the journal itself was named")
         return Reader(journal, scan.tiers).journal()
 
-    def _system(self, name: TableName, node: exp.Table) -> exp.Query:
-        return self._supplied(*system_relation(name, node))
-
     def _supplied(self, relation: str | None, query: exp.Query) -> exp.Query:
         """A query of rows that the gateway supplies for the plan, under this name."""
         if relation is not None:
@@ -348,9 +355,10 @@ class Reads:
         elif self._moment is not None:
             self._shape(table, "as of", "a point in time was named")
             past = self._past(table).state_at(self._moment.version, outputs)
+            past = self._without_ended(table, past, node)
             return self._as_seen(table, node, past, [name for _, name in outputs])
         masked = masked_columns(table, self.context)
-        rows = self.relation(table, outputs, *pinned_values(node, table, masked))
+        rows = self.relation(table, outputs, *pinned_values(node, table, masked), at=node)
         return self._as_seen(table, node, rows, [name for _, name in outputs])
 
     def _as_seen(self, table: Table, at: exp.Table, rows: exp.Query, names: list[str]) -> exp.Query:
@@ -414,7 +422,9 @@ class Reads:
         query = dialects.stored(view.query)
         assert isinstance(query, exp.Query)
         root = exp.Subquery(this=query)
+        outer, self._is_asked = self._is_asked, self._is_asked or has_conditions_around(node)
         self.rewrite_in(root, view.name.schema)
+        self._is_asked = outer
         query = root.this
         assert isinstance(query, exp.Query)
         self.names.add(view.name)

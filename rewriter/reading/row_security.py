@@ -12,10 +12,12 @@ by who asks, through views as well, are those of Snowflake and Unity Catalog. Pu
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
 
 from sqlglot import exp
 
 from journal.model.access import VALUE, ObjectKey, ObjectKind, Rights
+from journal.model.capabilities import Capabilities
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Column, Table, fold, relation_key
@@ -25,6 +27,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.table_policies import IS_ROLE
 from rewriter.definitions.tags import mask_place
 from rewriter.name_resolution import INTERNAL, position_of
+from rewriter.reading.fences import fenced
 from rewriter.reading.leakproof import narrowed_rows
 from rewriter.users import stored_expression
 
@@ -43,7 +46,7 @@ class RowSecurity:
     table: Table
     seen: exp.Expr | None
     masks: Mapping[str, exp.Expr]
-    by_offset: bool = False
+    capabilities: Capabilities = field(default_factory=Capabilities)
 
     @staticmethod
     def of(table: Table, context: RewriteContext) -> RowSecurity | None:
@@ -75,7 +78,7 @@ class RowSecurity:
                     masks[stored.physical] = _tag_masked(stored, before, shown)
         known = {c.physical for c in table.columns}
         kept = {name: value for name, value in masks.items() if name in known}
-        return RowSecurity(table, seen, kept, context.capabilities.fences_by_offset)
+        return RowSecurity(table, seen, kept, context.capabilities)
 
     @property
     def masked(self) -> frozenset[str]:
@@ -119,9 +122,7 @@ class RowSecurity:
         if seen is None:
             return found
         condition: exp.Expr = exp.Paren(this=seen)
-        if self.by_offset:
-            return found.where(condition, copy=False).offset(0, copy=False)
-        return found.where(condition, _fence(), copy=False)
+        return fenced(found.where(condition, copy=False), self.capabilities)
 
 
 def masked_columns(table: Table, context: RewriteContext) -> frozenset[str]:
@@ -187,12 +188,6 @@ def refuse_restricted(what: str, table: Table, advice: str) -> PalimpsestError:
         " made of, apply to the role",
         advice=advice,
     )
-
-
-def _fence() -> exp.Expr:
-    """A condition that holds of every row, which no optimizer knows; Spark folds RAND() >= 0."""
-    moved = exp.Add(this=exp.Rand(), expression=exp.Literal.number(1))
-    return exp.GT(this=moved, expression=exp.Literal.number(0))
 
 
 def _where_seen(value: exp.Expr, seen: exp.Expr | None) -> exp.Expr:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from journal.model.plan import Fetch, Query, Stage, StatementKind, StatementPlan, Step
 from rewriter.context import RewriteContext
+from rewriter.reading.failing import gives_rows_early
 from rewriter.reading.pivots import source_query
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.sources import check_pivot
@@ -20,8 +23,10 @@ def rewrite_select(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
         return rewrite_claims(ast, context)
     reads = Reads(context)
     root = exp.Subquery(this=ast)
+    early = gives_rows_early(ast)
     reads.rewrite(root)
-    return reads.plan(StatementKind.READ, [Fetch(Query.of(root.this))], None, "SELECT")
+    plan = reads.plan(StatementKind.READ, [Fetch(Query.of(root.this))], None, "SELECT")
+    return replace(plan, fails_late=True) if early and reads.may_fail and plan.meets_ended else plan
 
 
 def rewrite_pivot(ast: exp.Pivot, context: RewriteContext) -> StatementPlan:

@@ -64,6 +64,7 @@ class Journal:
     ) -> None:
         self.root = root
         self.capabilities = Capabilities(
+            fences_by_offset=True,
             access_control=True,
             accesses_files=True,
             collations=True,

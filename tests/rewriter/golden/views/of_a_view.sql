@@ -20,28 +20,32 @@ FROM (
       FROM (
         SELECT k, a
         FROM (
-          SELECT o."k", o."a", o."b"
+          SELECT *
           FROM (
-            SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-            FROM _palimpsest.t1_base
-            UNION ALL
-            SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-            FROM _palimpsest.t1_delta
-            WHERE "subsequent_version_number" IS NULL
-            UNION ALL
-            SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-            FROM _palimpsest.t1_head
-            WHERE "subsequent_version_number" IS NULL
-          ) AS o
-          ANTI JOIN (
-            SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-            FROM _palimpsest.t1_delta
-            UNION ALL
-            SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-            FROM _palimpsest.t1_head
-          ) AS c
-            ON (c."k" = o."k" AND c."version_number" = o."version_number")
-            AND c."subsequent_version_number" > c."version_number"
+            SELECT o."k", o."a", o."b"
+            FROM (
+              SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+              FROM _palimpsest.t1_base
+              UNION ALL
+              SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+              FROM _palimpsest.t1_delta
+              WHERE "subsequent_version_number" IS NULL
+              UNION ALL
+              SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+              FROM _palimpsest.t1_head
+              WHERE "subsequent_version_number" IS NULL
+            ) AS o
+            ANTI JOIN (
+              SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+              FROM _palimpsest.t1_delta
+              UNION ALL
+              SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+              FROM _palimpsest.t1_head
+            ) AS c
+              ON (c."k" = o."k" AND c."version_number" = o."version_number")
+              AND c."subsequent_version_number" > c."version_number"
+          ) AS "lasting"
+          WHERE RANDOM() + 1 > 0
         ) AS "t"
         WHERE a > 10
       ) AS "v"("k", "a")

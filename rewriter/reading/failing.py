@@ -1,0 +1,121 @@
+"""Which conditions may fail on a row, and which queries give rows before they have read all.
+
+A store may ask a condition of a row that has ended: it moves it below the anti-join that leaves
+such rows out. Then ``CAST(name AS INTEGER)`` fails on a name that was corrected long ago. What is
+understood here in full cannot fail; the rest may. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sqlglot import exp
+
+from journal.model.schema import Table, fold
+from journal.model.trees import Nodes
+from rewriter.context import RewriteContext
+from rewriter.name_resolution import is_cte, table_name
+
+_COMPARISONS = (
+    *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In),
+    *(exp.NullSafeEQ, exp.NullSafeNEQ),
+)
+_CANNOT = (
+    *_COMPARISONS,
+    *(exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Placeholder, exp.Star),
+    *(exp.And, exp.Or, exp.Not, exp.Is, exp.Paren, exp.Alias, exp.TableAlias, exp.Tuple),
+    *(exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Like, exp.ILike, exp.Exists, exp.Any),
+    *(exp.Lower, exp.Upper, exp.Length, exp.Trim, exp.StartsWith, exp.EndsWith, exp.DPipe),
+    *(exp.TryCast, exp.Year, exp.Month, exp.Day, exp.Collate, exp.Query),
+)
+_NUMBERS = frozenset(
+    "TINYINT SMALLINT INTEGER INT BIGINT HUGEINT UTINYINT USMALLINT UINTEGER UBIGINT UHUGEINT"
+    " DECIMAL NUMERIC FLOAT REAL DOUBLE".split()
+)
+
+
+def may_fail(nodes: Nodes, context: RewriteContext, *, is_asked: bool) -> bool:
+    """Whether a condition in a query may fail on a row, or a value that conditions are asked of.
+
+    ``is_asked``: a query around it has conditions, perhaps on its values.
+    """
+    kinds = _column_kinds(nodes, context)
+    return any(_fails(part, kinds) for part in _asked(nodes, is_asked=is_asked))
+
+
+def has_conditions_around(node: exp.Expr) -> bool:
+    """Whether a query around a node has conditions."""
+    around = node.find_ancestor(exp.Select)
+    while around is not None:
+        if any(around.args.get(arg) for arg in ("where", "joins", "qualify")):
+            return True
+        around = around.find_ancestor(exp.Select)
+    return False
+
+
+def gives_rows_early(query: exp.Expr) -> bool:
+    """Whether a query may give rows before it has read all of its sources."""
+    if not isinstance(query, exp.Select):
+        return not isinstance(query, exp.SetOperation) or not query.args.get("distinct")
+    if any(query.args.get(arg) for arg in ("order", "distinct", "group")):
+        return False
+    return not any(s.find(exp.AggFunc, exp.Window) is not None for s in query.selects)
+
+
+def _asked(nodes: Nodes, *, is_asked: bool) -> Iterator[exp.Expr]:
+    """Conditions, and values that conditions of queries around them may be asked of."""
+    for select in nodes.all(exp.Select):
+        where = select.args.get("where")
+        if where is not None:
+            yield where.this
+        for join in select.args.get("joins") or ():
+            if join.args.get("on") is not None:
+                yield join.args["on"]
+        if is_asked or has_conditions_around(select):
+            yield from select.selects
+
+
+def _fails(node: exp.Expr, kinds: Callable[[exp.Expr], str | None]) -> bool:
+    # Conditions on an aggregate stay above it, and other queries have parts of their own.
+    for part in node.walk(prune=lambda n: isinstance(n, exp.Query | exp.AggFunc | exp.Window)):
+        if isinstance(part, _COMPARISONS):
+            sides = {kinds(side) for side in part.iter_expressions()} - {None}
+            if len(sides) > 1:
+                # One side is cast to the type of the other.
+                return True
+        elif (
+            not isinstance(part, (*_CANNOT, exp.AggFunc, exp.Window))
+            and part.find(exp.Column) is not None
+        ):
+            return True
+    return False
+
+
+def _column_kinds(nodes: Nodes, context: RewriteContext) -> Callable[[exp.Expr], str | None]:
+    """Tells texts from numbers among columns and constants; None for all else."""
+    known: dict[str, set[str]] = {}
+
+    def fill() -> None:
+        for node in nodes.all(exp.Table):
+            if isinstance(node.this, exp.Identifier) and not is_cte(node):
+                found = context.catalog.get(table_name(node, context))
+                for column in found.columns if isinstance(found, Table) else ():
+                    known.setdefault(fold(column.name), set()).add(_kind(column.type))
+
+    def kind_of(node: exp.Expr) -> str | None:
+        if isinstance(node, exp.Literal):
+            # A text beside a column is cast once, whatever rows there are.
+            return None if node.is_string else "number"
+        if not isinstance(node, exp.Column):
+            return None
+        if not known:
+            fill()
+        kinds = known.get(fold(node.name), set())
+        return next(iter(kinds)) if len(kinds) == 1 else None
+
+    return kind_of
+
+
+def _kind(stored: str) -> str:
+    name = stored.partition("(")[0].upper()
+    return "number" if name in _NUMBERS else name
