@@ -23,6 +23,7 @@ _EXACT = frozenset(
     "TINYINT SMALLINT INTEGER INT BIGINT HUGEINT"
     " UTINYINT USMALLINT UINTEGER UBIGINT DECIMAL".split()
 )
+_EXACT_CASTS = frozenset("TINYINT SMALLINT INT BIGINT INT128 DECIMAL".split())
 _REFUSED = ("distinct", "qualify", "sample", "laterals", "pivots", "windows", "connect", "into")
 _AGGREGATES = (exp.Sum, exp.Count, exp.Avg)
 _Sources = dict[str, tuple[exp.Table, Table]]
@@ -185,6 +186,8 @@ def _scale(node: exp.Expr, sources: _Sources) -> int | None:
         assert found is not None
         _, _, arguments = found.type.partition("(")
         return int(arguments.rstrip(") ").split(",")[-1]) if "," in arguments else 0
+    if node.find(exp.Cast) is not None:
+        return None
     if any("." in n.name for n in node.find_all(exp.Literal)):
         return None
     scales = {_scale(c, sources) for c in node.find_all(exp.Column)}
@@ -216,9 +219,15 @@ def _column(node: exp.Column, sources: _Sources) -> Column | None:
 
 def _is_exact(node: exp.Expr, sources: _Sources) -> bool:
     match node:
-        case exp.Paren() | exp.Neg():
+        case exp.Paren() | exp.Neg() | exp.Abs():
             return _is_exact(node.this, sources)
-        case exp.Add() | exp.Sub() | exp.Mul():
+        case exp.Length():
+            return True
+        case exp.Cast():
+            return node.to.this.value in _EXACT_CASTS
+        case exp.Coalesce():
+            return all(_is_exact(n, sources) for n in (node.this, *node.expressions))
+        case exp.Add() | exp.Sub() | exp.Mul() | exp.Mod():
             return _is_exact(node.this, sources) and _is_exact(node.expression, sources)
         case exp.Literal():
             return not node.is_string and "e" not in node.name.lower()

@@ -12,18 +12,36 @@ from journal.model.trees import Nodes
 from rewriter.reading.spelling import result_spelling
 from rewriter.users import OF_SESSION
 
-_OPERATORS = {exp.Add: "+", exp.Sub: "-", exp.Mul: "*"}
 _CHANGED = (exp.Table, *OF_SESSION)
-_FUNCTIONS = {exp.Sum: "sum", exp.Count: "count", exp.Avg: "avg"}
+_FUNCTIONS: dict[type[exp.Expr], str] = {
+    exp.Sum: "sum", exp.Count: "count", exp.Avg: "avg", exp.Min: "min", exp.Max: "max",
+    exp.Abs: "abs", exp.Round: "round", exp.Floor: "floor", exp.Ceil: "ceil",
+    exp.Upper: "upper", exp.Lower: "lower", exp.Length: "length", exp.Coalesce: "coalesce",
+}  # fmt: skip
+_KNOWN = (
+    *(exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Star, exp.Paren, exp.Neg),
+    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.DPipe),
+    *(exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.And, exp.Or),
+    *(
+        exp.Not,
+        exp.Is,
+        exp.Between,
+        exp.In,
+        exp.Like,
+        exp.Case,
+        exp.If,
+        exp.Filter,
+        exp.Where,
+        exp.Distinct,
+    ),
+)
 
 
 def result_name(node: exp.Expr) -> str | None:
     """The name of an unaliased result column, or None when it is not known."""
     if isinstance(node, exp.Column):
         return node.name
-    if isinstance(node, exp.Count) and isinstance(node.this, exp.Star):
-        return "count_star()"
-    return _result_name_of(node)
+    return result_spelling(node) if all(map(_is_known, node.walk())) else None
 
 
 def name_changed(nodes: Nodes) -> None:
@@ -44,25 +62,23 @@ def name_changed(nodes: Nodes) -> None:
             select.set("expressions", named)
 
 
-def _result_name_of(node: exp.Expr) -> str | None:
-    match node:
-        case exp.Column():
-            parts = [p.name for p in node.parts]
-            plain = all(p.isidentifier() for p in parts)
-            return ".".join(parts) if plain else None
-        case exp.Literal():
-            return None if node.is_string else node.name
-        case exp.Paren():
-            return _result_name_of(node.this)
-        case exp.Count() if isinstance(node.this, exp.Star):
-            return "count_star()"
-        case exp.Sum() | exp.Count() | exp.Avg():
-            inner = _result_name_of(node.this)
-            return None if inner is None else f"{_FUNCTIONS[type(node)]}({inner})"
-        case exp.Add() | exp.Sub() | exp.Mul():
-            left, right = _result_name_of(node.this), _result_name_of(node.expression)
-            if left is None or right is None:
-                return None
-            return f"({left} {_OPERATORS[type(node)]} {right})"
-        case _:
-            return None
+def _is_known(node: exp.Expr) -> bool:
+    """True for what is spelled as DuckDB does, as far as the node itself goes."""
+    if isinstance(node, tuple(_FUNCTIONS)):
+        # Under another name, as len for length, the place of the name is not as long.
+        return _width(node) == len(_FUNCTIONS[type(node)])
+    if isinstance(node, exp.Case):
+        return node.this is None
+    if isinstance(node, exp.If):
+        return isinstance(node.parent, exp.Case)
+    if isinstance(node, exp.In):
+        return not node.args.get("query")
+    # A function that stands for an operator, as mod does, has a place.
+    return isinstance(node, _KNOWN) and _width(node) is None
+
+
+def _width(node: exp.Expr) -> int | None:
+    """How long the name of a function is in the text; None for other nodes."""
+    if not isinstance(node, exp.Func | exp.Binary) or "start" not in node.meta:
+        return None
+    return int(node.meta["end"] - node.meta["start"] + 1)

@@ -48,6 +48,20 @@ def _binary(operator: str) -> Spell:
     return lambda node: f"({_sql(node.this)} {operator} {_sql(node.expression)})"
 
 
+def _like(operator: str) -> Spell:
+    def spell(node: exp.Binary) -> str:
+        negated = "!" if node.args.get("negate") else ""
+        return f"({_sql(node.this)} {negated}{operator} {_sql(node.expression)})"
+
+    return spell
+
+
+def _negative(node: exp.Neg) -> str:
+    """A negative number is a constant, a negative value an operator."""
+    text = _sql(node.this)
+    return f"-{text}" if text[:1].isdigit() else f"(-({text}))"
+
+
 def _logical(operator: str) -> Spell:
     """A chain of one operator stands in one pair of parentheses."""
 
@@ -126,12 +140,14 @@ def _case(node: exp.Case) -> str:
 _BINARY: dict[type[exp.Expr], str] = {
     exp.Add: "+", exp.Sub: "-", exp.Mul: "*", exp.Div: "/", exp.Mod: "%", exp.IntDiv: "//",
     exp.EQ: "=", exp.NEQ: "!=", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
-    exp.DPipe: "||", exp.Like: "~~", exp.ILike: "~~*",
+    exp.DPipe: "||",
 }  # fmt: skip
 _TYPES: dict[str, str] = {"TEXT": "VARCHAR", "INT": "INTEGER"}
 _SPELLINGS: dict[type[exp.Expr], Spell] = {
     **{kind: _binary(operator) for kind, operator in _BINARY.items()},
     exp.Identifier: _identifier,
+    exp.Like: _like("~~"),
+    exp.ILike: _like("~~*"),
     exp.CurrentUser: lambda _: "current_user",
     exp.SessionUser: lambda _: "session_user",
     exp.CurrentSchema: lambda _: "current_schema()",
@@ -143,7 +159,7 @@ _SPELLINGS: dict[type[exp.Expr], Spell] = {
     exp.Not: _not,
     exp.Is: lambda node: f"({_sql(node.this)} IS {_sql(node.expression)})",
     exp.Between: lambda node: f"({_sql(node)})",
-    exp.Neg: lambda node: f"(-({_sql(node.this)}))",
+    exp.Neg: _negative,
     exp.Count: lambda node: "count_star()" if _sql(node.this) == "*" else _sql(node),
     exp.Coalesce: lambda node: "COALESCE" + _sql(node)[len("coalesce") :],
     exp.Filter: lambda node: f"{_sql(node.this)} FILTER ({_sql(node.expression).strip()})",

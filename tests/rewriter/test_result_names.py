@@ -4,9 +4,11 @@ from pathlib import Path
 
 import duckdb
 import pytest
+import sqlglot
 
 import gateway
 from rewriter.reading.keywords import KEYWORDS
+from rewriter.reading.result_names import result_name
 
 SETUP = (
     "CREATE SCHEMA s",
@@ -61,3 +63,33 @@ def test_name_is_that_of_the_store(connections: list[object], projection: str) -
 def test_keywords_are_the_stores() -> None:
     known = duckdb.connect().execute("SELECT keyword_name FROM duckdb_keywords()").fetchall()
     assert {name for (name,) in known} == KEYWORDS
+
+
+KNOWN = [
+    "a%2", "a // 2", "a/2 + 1", "a||s", "sum(case when a<5 then b end)", "round(avg(b),2)",
+    "abs(a)", "SUM(abs(a))", "upper(s)", "length(s)", "sum(length(s))", "a in (1,2)",
+    "a NOT IN (1, 2)", "-1", "a between 1 and 2", "a is null", "a is not null",
+    "not (a = 1 and b = 2 or a<>3)", "- sum(a)",
+    "coalesce(sum(a),0)", "count(distinct a)", "sum(a) filter (where b > 1 and s='x')", "count(*)",
+    "s like 'a%'", "s NOT LIKE 'it''s%'", "a*1.50", "sum(d*(1-d))", "t.a % 2", "((a+1))", "a - -1",
+    "100.00 * sum(case when s like 'P%' then d else 0 end)/sum(d)", 'sum("A")', "b = 'x'", "a*1e3",
+]  # fmt: skip
+UNKNOWN = [
+    "mod(a, 2)", "len(s)", "ifnull(a, 0)", "power(a, 2)", "a^2", "a::text", "CAST(a AS double)",
+    "date_trunc('month', dt)", "extract(year from dt)", "trim(s)", "nullif(a, 0)",
+    "if(a > 1, 2, 3)", "case a when 1 then 2 end", "true", "dt + interval '1' month",
+    "a in (select 1)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("projection", KNOWN)
+def test_names_of_what_is_split_are_those_of_the_store(projection: str) -> None:
+    con = duckdb.connect()
+    con.execute("CREATE TABLE t (a INTEGER, b BIGINT, d DECIMAL(10, 2), s VARCHAR, dt DATE)")
+    described = con.execute(f"DESCRIBE SELECT {projection} FROM t GROUP BY ALL").fetchall()
+    assert result_name(sqlglot.parse_one(projection, dialect="duckdb")) == described[0][0]
+
+
+@pytest.mark.parametrize("projection", UNKNOWN)
+def test_names_that_may_be_others_are_not_known(projection: str) -> None:
+    assert result_name(sqlglot.parse_one(projection, dialect="duckdb")) is None
