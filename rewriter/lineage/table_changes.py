@@ -6,11 +6,11 @@ Some of them no parser takes; those are read by their tokens.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
+from journal.model.lazy_dataclass import dataclass
 from rewriter.lineage.scope import fold
 from rewriter.lineage.tables import KnownTables
 

@@ -157,3 +157,30 @@ def test_each_driver_has_one_home() -> None:
                 if name in homes and not re.fullmatch(homes[name], source.name)
             ]
     assert not strays, "\n".join(strays)
+
+
+def test_classes_with_slots_start_fast() -> None:
+    """``dataclasses.dataclass`` is for classes that the project's own decorator does not take."""
+    for source in sources(*PACKAGES):
+        if source.path.name == "lazy_dataclass.py" or not _imports_the_standard_one(source.tree):
+            continue
+        options = {
+            keyword.arg
+            for node in ast.walk(source.tree)
+            if isinstance(node, ast.ClassDef)
+            for decorator in node.decorator_list
+            if isinstance(decorator, ast.Call)
+            for keyword in decorator.keywords
+        }
+        assert options - {"frozen", "slots", "eq"}, (
+            f"{source.path}: import dataclass from journal.model.lazy_dataclass"
+        )
+
+
+def _imports_the_standard_one(tree: ast.Module) -> bool:
+    return any(
+        isinstance(node, ast.ImportFrom)
+        and node.module == "dataclasses"
+        and any(alias.name == "dataclass" for alias in node.names)
+        for node in tree.body
+    )

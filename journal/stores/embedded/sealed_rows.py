@@ -13,7 +13,6 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from journal.model.errors import PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import SegmentFile, Tier
 from journal.transactions.lookup import SEALED, by_file
