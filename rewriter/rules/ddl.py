@@ -61,13 +61,13 @@ def rewrite_create_schema(ast: exp.Create, context: RewriteContext) -> Statement
 
 def _check_outermost(node: exp.Expr, context: RewriteContext) -> None:
     """Raise NOT_SUPPORTED for a schema that would lie in another one."""
-    outer = node.args.get("catalog")
-    inner = node.args.get("db")
-    if outer is not None and inner is not None and not is_database(outer.name, context.catalog):
+    outer, inner = node.text("catalog"), node.text("db")
+    is_schema = fold(outer) in context.catalog.schemas
+    if inner and is_schema and not is_database(outer, context.catalog):
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            f"a schema inside of a schema is not supported: {outer.name}.{inner.name}",
-            advice=f"give it a name of its own, such as {outer.name}_{inner.name}",
+            f"a schema inside of a schema is not supported: {outer}.{inner}",
+            advice=f"give it a name of its own, such as {outer}_{inner}",
             position=position_of(node),
         )
     check_database(node, context.catalog)
