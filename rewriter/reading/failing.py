@@ -40,7 +40,7 @@ def may_fail(nodes: Nodes, context: RewriteContext, *, is_asked: bool) -> bool:
     ``is_asked``: a query around it has conditions, perhaps on its values.
     """
     kinds = _column_kinds(nodes, context)
-    return any(_fails(part, kinds) for part in _asked(nodes, is_asked=is_asked))
+    return any(_fails(part, kinds) for part in _asked_parts(nodes, is_asked=is_asked))
 
 
 def has_conditions_around(node: exp.Expr) -> bool:
@@ -62,7 +62,7 @@ def gives_rows_early(query: exp.Expr) -> bool:
     return not any(s.find(exp.AggFunc, exp.Window) is not None for s in query.selects)
 
 
-def _asked(nodes: Nodes, *, is_asked: bool) -> Iterator[exp.Expr]:
+def _asked_parts(nodes: Nodes, *, is_asked: bool) -> Iterator[exp.Expr]:
     """Conditions, and values that conditions of queries around them may be asked of."""
     for select in nodes.all(exp.Select):
         where = select.args.get("where")
