@@ -11,13 +11,14 @@ import queue
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from openlineage.client import event_v2 as openlineage
 
 from gateway.lineage.statement_end import StatementEnd
 from gateway.openlineage.executed import events_of
+from journal.model.lazy_dataclass import dataclass
 
 _LOG = logging.getLogger("palimpsest.openlineage")
 _QUEUE_MAX = 10_000
