@@ -136,14 +136,13 @@ def test_what_is_retired_during_the_search_is_searched(
     begin = journal.exclusive_session
 
     def late() -> Any:
-        monkeypatch.setattr(journal, "exclusive_session", begin)
+        monkeypatch.undo()
         run("INSERT INTO t VALUES (1, ?, DATE '2024-01-01'), (2, 'b', DATE '2024-06-01')", MAIL)
         run("CALL system.retain('t', now => '2024-06-15')")
         return begin()
 
-    with monkeypatch.context() as patched:
-        patched.setattr(journal, "exclusive_session", late)
-        (target,) = _submit(run, MAIL).targets
+    monkeypatch.setattr(journal, "exclusive_session", late)
+    (target,) = _submit(run, MAIL).targets
     assert target.keys == 1
     _purge(run)
     assert holders(run.root, TOKEN) == []
