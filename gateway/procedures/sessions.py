@@ -35,9 +35,9 @@ def terminate_session(activity: Activity, own: SessionActivity, number: object) 
             advice=f"CALL system.cancel({found.id}) stops its statement; or end that process",
         )
     watched = found.session()
+    found.terminate()
     if watched is not None:
         watched.cancel()
-    found.terminate()
     return "terminated"
 
 

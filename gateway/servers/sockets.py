@@ -17,6 +17,7 @@ from typing import Generic, Protocol, TypeVar
 
 from gateway.servers.ending import Ending
 from gateway.servers.limits import ServerLimits
+from journal.model.errors import Code, PalimpsestError
 
 _POLL_S = 0.05
 _GOODBYE_S = 0.5
@@ -33,10 +34,10 @@ class SocketClient(Protocol):
 
     @property
     def is_busy(self) -> bool:
-        """True while a statement runs or a transaction is open."""
+        """True from a request until its answer is sent, and while a transaction is open."""
 
-    def cancel(self) -> None:
-        """Stop what runs."""
+    def let_go(self, why: PalimpsestError) -> None:
+        """Stop what runs and read no more; the client hears why where its protocol can say it."""
 
     def close(self) -> None:
         """End the sessions; what was not committed is rolled back."""
@@ -80,17 +81,26 @@ class SocketServer(ABC, Generic[Client]):
             listener.close()
         while self._ending.left_s and any(client.is_busy for client in self.clients()):
             time.sleep(_POLL_S)
+        why = PalimpsestError(
+            Code.TERMINATED, "the server is ending", advice="connect again in a while"
+        )
         for client in self.clients():
-            client.cancel()
+            client.let_go(why)
+        self._wait_for_clients(_GOODBYE_S)
+        for client in self.clients():
             hang_up(client.peer)
-        end = time.monotonic() + self._limits.login_s
-        while self.connections and time.monotonic() < end:
-            time.sleep(_POLL_S)
+        self._wait_for_clients(self._limits.login_s)
 
     def clients(self) -> list[Client]:
         """All that are connected now."""
         with self._lock:
             return list(self._clients)
+
+    def _wait_for_clients(self, most_s: float) -> None:
+        """Until all have gone, or for so many seconds."""
+        end = time.monotonic() + most_s
+        while self.connections and time.monotonic() < end:
+            time.sleep(_POLL_S)
 
     @abstractmethod
     def _meet(self, peer: socket.socket) -> Client:
@@ -152,6 +162,12 @@ class SocketServer(ABC, Generic[Client]):
             time.sleep(_WATCH_S)
             for client in self.clients():
                 self._look_at(client)
+
+
+def stop_reading(peer: socket.socket) -> None:
+    """Let the thread that reads from a connection find its end; what it writes still goes out."""
+    with suppress(OSError):
+        socket.socket.shutdown(peer, socket.SHUT_RD)
 
 
 def hang_up(peer: socket.socket) -> None:

@@ -123,6 +123,7 @@ class Code(Enum):
     PASSWORD = CodeInfo("PAL-611", "28P01", "password authentication failed")
     IDLE = CodeInfo("PAL-612", "57P05", "connection idle for too long")
     IDLE_TRANSACTION = CodeInfo("PAL-613", "25P03", "transaction idle for too long")
+    TERMINATED = CodeInfo("PAL-614", "57P01", "connection ended by the server")
     NO_CURSOR = CodeInfo("PAL-610", "34000", "unknown portal or cursor")
     CURSOR_DIRECTION = CodeInfo("PAL-619", "55000", "cursor can only scan forward")
     ERASURE = CodeInfo("PAL-510", "55000", "erasure cannot be done as asked")

@@ -7,12 +7,17 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import pytest
+
+if TYPE_CHECKING:
+    import psycopg
 
 _START_S = 60.0
 
@@ -58,6 +63,17 @@ def launch(
             lines = tuple(process.stdout.readline().strip() for _ in range(more))
             return Server(process, folder / "w", int(found[1]), lines)
     raise AssertionError(process.communicate(timeout=_START_S)[1])
+
+
+def wait_for_statement(con: psycopg.Connection, session: int) -> None:
+    """Wait until a session runs something."""
+    end = time.monotonic() + _START_S
+    while time.monotonic() < end:
+        rows = con.execute("SELECT state FROM system.sessions WHERE id = %s", (session,)).fetchall()
+        if rows == [("active",)]:
+            return
+        time.sleep(0.02)
+    raise AssertionError("it never ran")
 
 
 @pytest.fixture(scope="session")

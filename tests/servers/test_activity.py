@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 
 import psycopg
@@ -11,7 +10,7 @@ import pytest
 
 import gateway
 from gateway.activity.statement_text import shape_digest, without_literals
-from tests.servers.conftest import Server
+from tests.servers.conftest import Server, wait_for_statement
 
 LONG = "SELECT sum(a.x * b.x) FROM range(1000000) a(x), range(1000000) b(x)"
 
@@ -21,16 +20,6 @@ def con(server: Server) -> Iterator[psycopg.Connection]:
     """An autocommit connection to the server that tests share."""
     with psycopg.connect(server.dsn, autocommit=True, application_name="operator") as connection:
         yield connection
-
-
-def wait_for_statement(con: psycopg.Connection, session: int) -> None:
-    """Wait until a session runs something."""
-    for _ in range(200):
-        rows = con.execute("SELECT state FROM system.sessions WHERE id = %s", (session,)).fetchall()
-        if rows == [("active",)]:
-            return
-        time.sleep(0.02)
-    raise AssertionError("it never ran")
 
 
 @pytest.mark.parametrize(
@@ -114,6 +103,7 @@ def test_cancel_and_terminate(con: psycopg.Connection, server: Server) -> None:
         thread.join()
         assert done == [(number, told)]
     assert failed[0].sqlstate == "57014"
+    assert failed[1].sqlstate == "57P01"
     with pytest.raises(psycopg.OperationalError):
         other.execute("SELECT 1")
     other.close()

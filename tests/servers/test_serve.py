@@ -5,34 +5,36 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import psycopg
 import pytest
 
-from tests.servers.conftest import launch
+from tests.servers.conftest import launch, wait_for_statement
 
 
 def test_told_to_end_it_lets_statements_finish_and_keeps_what_was_committed(tmp_path: Path) -> None:
     server = launch(tmp_path, "--drain", "60")
     failed: list[str] = []
+    worker = psycopg.connect(server.dsn, autocommit=True)
 
     def long_statement() -> None:
-        with psycopg.connect(server.dsn, autocommit=True) as connection:
-            try:
-                connection.execute("INSERT INTO t SELECT sum(x) FROM range(300000000) AS r(x)")
-            except psycopg.Error as error:
-                failed.append(str(error))
+        try:
+            worker.execute("INSERT INTO t SELECT sum(x) FROM range(2000000000) AS r(x)")
+        except psycopg.Error as error:
+            failed.append(str(error))
 
-    with psycopg.connect(server.dsn, autocommit=True) as connection:
-        connection.execute("CREATE TABLE t (a HUGEINT)")
-    thread = threading.Thread(target=long_statement)
-    thread.start()
-    time.sleep(0.3)
-    server.end()
-    thread.join()
-    assert failed == []
+    with psycopg.connect(server.dsn, autocommit=True) as idle:
+        idle.execute("CREATE TABLE t (a HUGEINT)")
+        thread = threading.Thread(target=long_statement)
+        thread.start()
+        wait_for_statement(idle, worker.info.backend_pid)
+        server.end()
+        thread.join()
+        assert failed == []
+        with pytest.raises(psycopg.errors.AdminShutdown, match="PAL-614"):
+            idle.execute("SELECT 1")
+    worker.close()
     assert server.process.returncode == 0
     assert not list(server.folder.glob(".s.PGSQL.*"))
     command = [sys.executable, "-m", "gateway.cli", "query", "-w", str(server.folder)]

@@ -63,6 +63,12 @@ class _Client:
         for session in list(self.sessions):
             session.session.cancel()
 
+    def let_go(self, why: PalimpsestError) -> None:
+        """See ``SocketClient``; the protocol has no word for why."""
+        for session in list(self.sessions):
+            session.session.cancellation.cancel(why)
+        hang_up(self.peer)
+
     def end_sessions(self, why: PalimpsestError) -> None:
         """End all sessions, and keep the connection for a while to say why."""
         self.end, self.ended_s = why, time.monotonic()

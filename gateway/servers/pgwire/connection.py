@@ -62,6 +62,8 @@ class ClientConnection:
         self._portals = Portals()
         self._cursors = CursorPortals(session, self._portals, self._open_cursor)
         self._statements = StatementStore(session, catalog, self._cursors.columns)
+        self.is_answering = False
+        """True from the first message of a request until the answer to all of it is sent."""
         self._is_implicit = False
         """The transaction is that of messages up to Sync, or of one text."""
         self._skips = False
@@ -84,6 +86,7 @@ class ClientConnection:
             if not self._stream.is_buffering:
                 self._stream.flush()
             kind, body = self._stream.read()
+            self.is_answering = True
             if kind == b"X":
                 return
             if self._skips and kind != b"S":
@@ -137,6 +140,7 @@ class ClientConnection:
     def _ready(self) -> None:
         self._stream.write(messages.ready(_STATUS[self._session.status]))
         self._stream.flush()
+        self.is_answering = False
 
     def _query(self, body: bytes) -> None:
         """A text of any number of statements, answered in text format."""

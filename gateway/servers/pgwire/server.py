@@ -26,7 +26,7 @@ from gateway.servers.pgwire.nodes import ServerNodes
 from gateway.servers.pgwire.startup import CancelRequest, Greeting, greeting
 from gateway.servers.pgwire.stream import ClientGone, MessageStream
 from gateway.servers.pgwire.tags import error_fields
-from gateway.servers.sockets import SocketServer, hang_up, has_left
+from gateway.servers.sockets import SocketServer, has_left, stop_reading
 from gateway.session.session import Session
 from gateway.version import VERSION
 from journal.model.access import Role
@@ -48,21 +48,28 @@ class _Client:
     user: str = ""
     host: str = ""
     stream: MessageStream | None = None
+    connection: ClientConnection | None = None
     end: PalimpsestError | None = None
     """Why the server ends the connection."""
 
     @property
     def is_busy(self) -> bool:
         """See ``SocketClient``."""
-        session = self.session
-        if session is None:
+        if self.session is None or self.connection is None:
             return False
-        return session.in_transaction or session.cancellation.is_running
+        return self.session.in_transaction or self.connection.is_answering
 
     def cancel(self) -> None:
         """Stop what runs."""
         if self.session is not None:
             self.session.cancel()
+
+    def let_go(self, why: PalimpsestError) -> None:
+        """See ``SocketClient``."""
+        self.end = why
+        if self.session is not None and self.session.cancellation.is_running:
+            self.session.cancellation.cancel(why)
+        stop_reading(self.peer)
 
     def close(self) -> None:
         """End the session."""
@@ -106,9 +113,7 @@ class PostgresServer(SocketServer[_Client]):
         waited = time.monotonic() - stream.touched_s
         client.end = limits.check_waiting(waited, in_transaction=session.in_transaction)
         if client.end is not None:
-            with suppress(OSError):
-                # It reads no more, and writes why.
-                socket.socket.shutdown(client.peer, socket.SHUT_RD)
+            stop_reading(client.peer)
 
     def _talk(self, client: _Client, *, is_full: bool) -> None:
         stream = MessageStream(client.peer, self._limits.message_bytes)
@@ -142,7 +147,7 @@ class PostgresServer(SocketServer[_Client]):
         client.session.activity.describe(
             *("postgresql", address_of(client.peer)),
             number=client.pid,
-            terminate=partial(hang_up, client.peer),
+            terminate=partial(client.let_go, _terminated()),
         )
         client.secret = secrets.token_bytes(begun.secret_bytes)
         client.peer.settimeout(None)
@@ -152,11 +157,11 @@ class PostgresServer(SocketServer[_Client]):
         stream.write(messages.backend_key(client.pid, client.secret))
         version = f"PostgreSQL {SERVER_VERSION} (Palimpsest {VERSION})"
         catalog = CatalogReader(client.session, version, client.pid)
-        connection = ClientConnection(stream, client.session, catalog, self._limits)
+        client.connection = ClientConnection(stream, client.session, catalog, self._limits)
         try:
-            connection.serve()
+            client.connection.serve()
         finally:
-            connection.close()
+            client.connection.close()
 
     def _session(self, begun: Greeting, role: Role | None) -> Session:
         given = {
@@ -200,6 +205,14 @@ class PostgresServer(SocketServer[_Client]):
 
 def _is_admin(session: Session) -> bool:
     return session.catalog.rights_of(session.settings.role).is_admin
+
+
+def _terminated() -> PalimpsestError:
+    return PalimpsestError(
+        Code.TERMINATED,
+        "an administrator has ended the connection",
+        advice="connect again; what was not committed is rolled back",
+    )
 
 
 def _options(text: str) -> dict[str, str]:
