@@ -16,7 +16,7 @@ from journal.model.errors import Code, PalimpsestError, Position
 from journal.model.lazy_dataclass import dataclass
 from journal.model.result_column import ResultColumn
 
-PROTOCOL = 4
+PROTOCOL = 5
 """Raised by every change of these messages; both ends must have the same."""
 
 

@@ -16,7 +16,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -34,6 +34,7 @@ from gateway.sharing.messages import (
     WorkOrder,
 )
 from gateway.sharing.next_owner import start
+from gateway.sharing.shared_memory import IncomingPlaces
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 
@@ -55,6 +56,7 @@ class Link:
     welcome: Welcome
     owner: folder.Owner
     stopped_s: float = 0.0
+    places: IncomingPlaces = field(default_factory=IncomingPlaces)
 
 
 class RemoteOwner:
@@ -185,7 +187,7 @@ class RemoteOwner:
         batches: list[memoryview] | None,
     ) -> Answered | Failed | Moved:
         while True:
-            message = wire.receive(link.peer, lambda: self._check_owner(link))
+            message = wire.receive(link.peer, lambda: self._check_owner(link), link.places)
             match message:
                 case memoryview():
                     if batches is not None:

@@ -24,6 +24,7 @@ from gateway.sharing.arrow_batches import batch_to_bytes, send_batch
 from gateway.sharing.client_engine import ClientEngine
 from gateway.sharing.messages import Advanced, Failed, Moved, OwnerCall, Welcome
 from gateway.sharing.session_calls import SessionCalls
+from gateway.sharing.shared_memory import OutgoingPlaces
 from journal.local_engine.arrow_values import python_rows
 from journal.model.errors import PalimpsestError
 from journal.model.result_column import ResultColumn
@@ -47,7 +48,8 @@ class ServedSession:
             "set_settings": self._set_settings,
             "track": self._track,
         }
-        send = partial(send_batch, peer)
+        self._places = OutgoingPlaces()
+        send = partial(send_batch, peer, self._places)
         self._calls = SessionCalls(session, send, _first_rows, further)
         self._in_call = False
         self._last_s = time.monotonic()
@@ -72,6 +74,7 @@ class ServedSession:
         finally:
             self._left = True
             self._calls.close()
+            self._places.close()
             self.session.close()
 
     def _next(self) -> bool:
@@ -105,6 +108,7 @@ class ServedSession:
         if leaves:
             wire.send(self._peer, Moved())
             return False
+        self._places.begin_answer()
         try:
             wire.send(self._peer, self._calls.answer(call))
         finally:

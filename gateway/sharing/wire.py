@@ -2,6 +2,9 @@
 
     frame = length of the body (8 bytes, big-endian), kind (1 byte), body
 
+Raw bytes may lie in memory that both ends see; then the number of their place (1 byte) stands for
+the body.
+
 Values are pickled, so that parameters arrive as what they are: a ``Decimal``, a moment with its
 zone, an integer of any size. What is read may name only the closed list of types below, and classes
 of this project and of sqlglot; both ends have checked before that the other belongs to the same
@@ -16,17 +19,21 @@ import pickle
 import socket
 import struct
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from gateway.sharing import shared_memory
 from journal.model.errors import Code, PalimpsestError, Position
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from gateway.sharing.shared_memory import IncomingPlaces
+
 _HEADER = struct.Struct("!QB")
-_VALUES, _BYTES = 0, 1
+_VALUES, _BYTES, _SHARED = 0, 1, 2
 _MUCH = 1 << 16
 _PROTOCOL = 5
 _OWN = ("gateway.", "journal.", "rewriter.", "spark_compaction.", "sqlglot.")
@@ -74,23 +81,45 @@ def send_header(peer: socket.socket, size: int) -> None:
     send_part(peer, _HEADER.pack(size, _BYTES))
 
 
+def send_shared(peer: socket.socket, size: int, place: int, file: int | None) -> None:
+    """Say that so many raw bytes lie at a place of shared memory, whose file is new to the peer."""
+    data = _HEADER.pack(size, _SHARED) + bytes([place])
+    if file is None:
+        send_part(peer, data)
+        return
+    with _loss():
+        shared_memory.send_with_file(peer, data, file)
+
+
 def send_part(peer: socket.socket, data: bytes | pa.Buffer) -> None:
     """Send some of the bytes announced; raises PeerGone."""
-    try:
+    with _loss():
         peer.sendall(data)
-    except TimeoutError as error:
-        raise PeerGone(str(error)) from error
-    except OSError as error:
-        raise PeerGone(error.strerror or str(error)) from error
 
 
-def receive(peer: socket.socket, silent: Callable[[], None] = lambda: None) -> Any:
+def receive(
+    peer: socket.socket,
+    silent: Callable[[], None] = lambda: None,
+    places: IncomingPlaces | None = None,
+) -> Any:
     """The next value, or bytes as a ``memoryview``.
 
     A socket with a timeout calls ``silent`` at each one that passes without a byte; it may raise.
-    Raises PeerGone at the end of the connection.
+    ``places``: where the peer puts large messages, if it may. Raises PeerGone at the end of the
+    connection.
     """
-    size, kind = _HEADER.unpack(_read(peer, _HEADER.size, silent))
+    if places is None:
+        size, kind = _HEADER.unpack(_read(peer, _HEADER.size, silent))
+    else:
+        header, file = _read_header(peer, silent)
+        size, kind = _HEADER.unpack(header)
+        if kind == _SHARED:
+            (number,) = _read(peer, 1, silent)
+            if file is not None:
+                places.add(number, file)
+            body = _memory(size)
+            places.copy(number, body)
+            return body
     body = _read(peer, size, silent)
     return body if kind == _BYTES else loaded(body)
 
@@ -169,6 +198,34 @@ class _Unpickler(pickle.Unpickler):
             " warehouse open",
             advice="convert it to a number, text, bytes, a moment, a list or a mapping of these",
         )
+
+
+@contextmanager
+def _loss() -> Iterator[None]:
+    """A connection that cannot be written to is one whose peer has gone."""
+    try:
+        yield
+    except TimeoutError as error:
+        raise PeerGone(str(error)) from error
+    except OSError as error:
+        raise PeerGone(error.strerror or str(error)) from error
+
+
+def _read_header(peer: socket.socket, silent: Callable[[], None]) -> tuple[bytes, int | None]:
+    header, file = b"", None
+    while len(header) < _HEADER.size:
+        try:
+            data, new = shared_memory.receive_with_file(peer, _HEADER.size - len(header))
+        except TimeoutError:
+            silent()
+            continue
+        except OSError as error:
+            raise PeerGone(error.strerror or str(error)) from error
+        if not data:
+            raise PeerGone("the connection was closed")
+        header += data
+        file = new if file is None else file
+    return header, file
 
 
 def _read(peer: socket.socket, size: int, silent: Callable[[], None]) -> memoryview:
