@@ -68,6 +68,7 @@ class Code(Enum):
     DUPLICATE_ROLE = CodeInfo("PAL-252", "42710", "role exists already")
     GRANT = CodeInfo("PAL-253", "0LP01", "nothing that can be granted so")
     ROW_POLICY = CodeInfo("PAL-254", "42501", "row that a policy hides")
+    EXPRESSION = CodeInfo("PAL-260", "22023", "invalid instance expression")
     DUPLICATE_KEY = CodeInfo("PAL-301", "23505", "duplicate key")
     NOT_NULL = CodeInfo("PAL-302", "23502", "null in a NOT NULL column")
     CHECK = CodeInfo("PAL-303", "23514", "check constraint violated")

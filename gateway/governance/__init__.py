@@ -1,0 +1,1 @@
+"""Governance as declared: what runs when over which data, and in which state it is."""
