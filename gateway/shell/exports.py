@@ -2,6 +2,8 @@ r"""Tables and queries into files, for ``export`` and ``\copy``; a file appears 
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from sqlglot import exp
@@ -18,6 +20,9 @@ from gateway.shell.table import Style
 from journal.model.errors import Code, PalimpsestError
 from rewriter.statement import SqlStatement
 
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z_0-9]*")
+"""Names of columns that need no quotes in a header."""
 WRITERS = {".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".md": "markdown"}
 
 
@@ -31,10 +36,13 @@ def export_rows(
     """Write a table's or query's rows to a file, which appears only when it is whole."""
     chosen = form or format_of(path)
     sql = _query_of(connection, source)
+    copied = None
     if chosen == "parquet":
-        copied = _copy_by_store(connection, sql, path, advance)
-        if copied is not None:
-            return copied
+        copied = _parquet_by_store(connection, sql, path, advance)
+    elif chosen in _DELIMITERS:
+        copied = _csv_by_store(connection, sql, path, _DELIMITERS[chosen], advance)
+    if copied is not None:
+        return copied
     cursor = connection.cursor()
     run_cancellable(connection, lambda: cursor.execute(sql))
     partial = path.with_name(f".{path.name}.part")
@@ -69,36 +77,96 @@ def _query_of(connection: Connection, source: str) -> str:
     return exp.select("*").from_(table_node(name)).sql(dialect="" if dialect == "ansi" else dialect)
 
 
-def _copy_by_store(
+def _parquet_by_store(
     connection: Connection, sql: str, path: Path, advance: Advance | None
 ) -> int | None:
     """Let the store write a query's rows, however many.
 
     None for statements that are no query, and where the store's server would write its own files.
     """
-    session = connection.client_session
     with mapping(), connection.lock:
-        if not session.perform(accesses_files):
+        query = _query_for_store(connection, sql)
+        if query is None:
             return None
-        statements = session.parse(sql, placeholders=False)
-        found = statements[0].statement if len(statements) == 1 else None
-        if not isinstance(found, SqlStatement) or not isinstance(found.ast, exp.Query):
-            return None
-        copy = exp.Copy(
-            this=exp.Subquery(this=found.ast.copy()),
-            kind=False,
-            files=[exp.Literal.string(str(path.absolute()))],
-            params=[
-                exp.CopyParameter(this=exp.var(name), expression=exp.var(value))
-                for name, value in (("FORMAT", "parquet"), ("COMPRESSION", "zstd"))
-            ],
-        )
         if reads_here(connection):
-            here = _write_here(connection, found.ast, path, advance)
+            here = _write_here(connection, query, path, advance)
             if here is not None:
                 return here
-        text = copy.sql(dialect="duckdb")
-        return run_cancellable(connection, lambda: session.run_text(text), advance).row_count
+        options = {"FORMAT": exp.var("parquet"), "COMPRESSION": exp.var("zstd")}
+        return _copy_by_store(connection, query, path, options, advance)
+
+
+def _csv_by_store(
+    connection: Connection, sql: str, path: Path, delimiter: str, advance: Advance | None
+) -> int | None:
+    """Let the store write a query's rows as text, which takes half the time of doing it here.
+
+    None also for columns whose text would be another one.
+    """
+    if reads_here(connection):
+        return None
+    from journal.local_engine.csv_text import can_write, csv_values
+
+    with mapping(), connection.lock:
+        query = _query_for_store(connection, sql)
+        if query is None:
+            return None
+        described = connection.client_session.run_text(query.limit(0).sql(dialect="duckdb"))
+        described.close()
+        columns = described.columns or []
+        names = [column.name for column in columns]
+        if (
+            len({name.lower() for name in names}) < len(names)
+            or not all(_PLAIN_NAME.fullmatch(name) for name in names)
+            or not can_write(columns)
+            # The store writes these in the session's time zone.
+            or any(column.type == "TIMESTAMP WITH TIME ZONE" for column in columns)
+        ):
+            return None
+        quoted = [f'"{name}"' for name in names]
+        values = [
+            exp.alias_(exp.maybe_parse(value, dialect="duckdb"), name, quoted=True)
+            for value, name in zip(csv_values(quoted, columns), names, strict=True)
+        ]
+        written = exp.select(*values).from_(exp.Subquery(this=query.copy(), alias="r"))
+        options = {
+            "FORMAT": exp.var("csv"),
+            "HEADER": exp.true(),
+            "DELIMITER": exp.Literal.string(delimiter),
+        }
+        return _copy_by_store(connection, written, path, options, advance)
+
+
+def _query_for_store(connection: Connection, sql: str) -> exp.Query | None:
+    """The query that the store can write to a file of this machine; else None."""
+    session = connection.client_session
+    if not session.perform(accesses_files):
+        return None
+    statements = session.parse(sql, placeholders=False)
+    found = statements[0].statement if len(statements) == 1 else None
+    if not isinstance(found, SqlStatement) or not isinstance(found.ast, exp.Query):
+        return None
+    return found.ast
+
+
+def _copy_by_store(
+    connection: Connection,
+    query: exp.Query,
+    path: Path,
+    options: Mapping[str, exp.Expr],
+    advance: Advance | None,
+) -> int | None:
+    copy = exp.Copy(
+        this=exp.Subquery(this=query.copy()),
+        kind=False,
+        files=[exp.Literal.string(str(path.absolute()))],
+        params=[
+            exp.CopyParameter(this=exp.var(name), expression=value)
+            for name, value in options.items()
+        ],
+    )
+    text, session = copy.sql(dialect="duckdb"), connection.client_session
+    return run_cancellable(connection, lambda: session.run_text(text), advance).row_count
 
 
 def _write_here(

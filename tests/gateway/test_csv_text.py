@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.shell.csv_format import write_csv
+from gateway.shell.exports import export_rows
 from gateway.shell.result import FETCH_ROWS, ShownResult
 from gateway.shell.table import Style
 
@@ -55,7 +56,7 @@ def connection() -> Connection:
 
 
 @pytest.mark.parametrize("kind", VALUES)
-def test_both_ways_write_the_same_text(connection: Connection, kind: str) -> None:
+def test_all_ways_write_the_same_text(connection: Connection, kind: str, tmp_path: Path) -> None:
     @settings(max_examples=1, suppress_health_check=list(HealthCheck), deadline=None)
     @given(st.lists(st.none() | VALUES[kind], min_size=200, max_size=300))
     def check(values: list[object]) -> None:
@@ -67,8 +68,42 @@ def test_both_ways_write_the_same_text(connection: Connection, kind: str) -> Non
             connection, f"SELECT v FROM ({filler} UNION ALL SELECT v, n FROM v) ORDER BY n"
         )
         assert long.partition("\n")[2] == "\n" * FETCH_ROWS + short
+        file = tmp_path / "exported.csv"
+        assert export_rows(connection, "SELECT v FROM v ORDER BY n", file) == len(values)
+        assert file.read_text("utf-8").partition("\n")[2] == short
 
     check()
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT 1 AS a, 2 AS b",
+        'SELECT 1 AS "a,b", \'x\' AS "q""q"',
+        "SELECT 1 AS a, 2 AS a",
+        "SELECT '' AS a, NULL AS b, ' ' AS c, '#' AS d",
+        "SELECT * FROM (VALUES (1, TIMESTAMPTZ '2024-01-01 00:00:00+02')) AS r(a, b)",
+        "SELECT range AS a FROM range(3) WHERE range > 5",
+    ],
+)
+@pytest.mark.parametrize("ending", ["csv", "tsv"])
+def test_an_export_has_the_text_that_a_query_prints(
+    connection: Connection, query: str, ending: str, tmp_path: Path
+) -> None:
+    file = tmp_path / f"exported.{ending}"
+    export_rows(connection, query, file)
+    expected = lines_of(connection, query, "," if ending == "csv" else "\t")
+    assert file.read_text("utf-8") == expected
+
+
+def test_an_export_reads_the_dialect_of_its_session(tmp_path: Path) -> None:
+    with gateway.connect("palimpsest://", autocommit=True, dialect="postgres") as connection:
+        connection.execute("CREATE TABLE t (a DOUBLE PRECISION, b BYTEA, c NUMERIC(5, 2))")
+        connection.execute("INSERT INTO t VALUES ('NaN', '\\x01ff', 1.5), (NULL, NULL, NULL)")
+        for source in ("t", "SELECT a, b, c::text || '' AS c FROM t"):
+            file = tmp_path / "exported.csv"
+            assert export_rows(connection, source, file) == 2
+            assert file.read_text("utf-8") == "a,b,c\nnan,\\x01ff,1.50\n,,\n"
 
 
 @pytest.mark.parametrize("delimiter", [",", "\t"])
