@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from journal.model.lazy_dataclass import dataclass
 
-FORMAT = 13
+FORMAT = 14
 """The format this version reads and writes. Databases had 1 to 7, the other stores 1, before it."""
 _ERASURES = 3
 """The format that brought jobs which replace pieces, and erasures."""
@@ -277,6 +277,19 @@ USAGE = RecordTable(
     since=13,
 )
 """How many statements read and wrote a column on a day of UTC; an empty column is the table."""
+ENTITIES = RecordTable(
+    "entities",
+    _columns(
+        "kind text, name text, version integer required 14, definition text, user_name text, "
+        "began_at moment, ended_at moment"
+    ),
+    ("kind", "name", "version"),
+    since=14,
+)
+"""Every version of each declared profile, dataset and process, as JSON.
+
+The one without ``ended_at`` counts; an entity that was deleted has none.
+"""
 
 _EVERYWHERE = (
     META,
@@ -295,6 +308,7 @@ _EVERYWHERE = (
     LINEAGE_STATEMENTS,
     LINEAGE,
     USAGE,
+    ENTITIES,
 )
 OF_WAREHOUSE = (*_EVERYWHERE, MANIFESTS)
 OF_DATABASE = (*_EVERYWHERE, STATE, JOURNALS, EPOCHS)

@@ -20,10 +20,11 @@ from tests.support import formats
 from tests.support.audit_log import append_at_once
 
 
-@pytest.fixture(params=["", "_8", "_9", "_10", "_11", "_12"], ids=["1", "8", "9", "10", "11", "12"])
+@pytest.fixture(params=[1, *range(8, FORMAT)])
 def before(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A warehouse of an older format."""
-    with tarfile.open(formats.FOLDER / f"embedded{request.param}.tar.gz") as packed:
+    name = "embedded.tar.gz" if request.param == 1 else f"embedded_{request.param}.tar.gz"
+    with tarfile.open(formats.FOLDER / name) as packed:
         packed.extractall(tmp_path / "before", filter="data")
     return tmp_path / "before"
 

@@ -1,0 +1,305 @@
+"""``palimpsest entity``: declare profiles, datasets and processes, and show what was declared."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gateway import errors
+from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
+from gateway.commands.failure import STATEMENT, error_object, exit_on_error
+from gateway.dbapi.connection import Connection
+from gateway.errors import mapping
+from gateway.governance import entity_operations
+from gateway.governance.declarations import read_declarations, write_declaration
+from gateway.governance.entity import Entity, EntityKind
+from gateway.governance.entity_operations import EntityResult
+from gateway.governance.entity_schema import read_entity
+from journal.records.entity_rows import EntityRow
+
+_KIND = click.argument(
+    "kind", type=click.Choice([k.value for k in EntityKind]), metavar="KIND"
+)  # fmt: skip
+_NAME = click.argument("name")
+_FILES = click.argument(
+    "files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False)
+)
+
+
+@click.group("entity")
+def command() -> None:
+    """Declare profiles, datasets and processes, with what they depend on.
+
+    A file of YAML has a document for each. They are kept in the records of the warehouse, each
+    version of them; nothing runs a process yet.
+
+    \b
+    Examples:
+      palimpsest entity validate flights.yaml
+      palimpsest entity submit flights.yaml
+      palimpsest entity list
+      palimpsest entity dependency dataset flights
+    """
+
+
+@command.command("validate")
+@_FILES
+@JSON_OPTION
+@upkeep_options
+def validate(files: tuple[Path, ...], as_json: bool, access: Access) -> None:
+    """Check the declarations in FILES against schema and warehouse; change nothing.
+
+    \b
+    Examples:
+      palimpsest entity validate flights.yaml
+      palimpsest entity validate *.yaml --json
+    """
+    _change(entity_operations.validate_entities, files, as_json, access)
+
+
+@command.command("submit")
+@_FILES
+@JSON_OPTION
+@upkeep_options
+def submit(files: tuple[Path, ...], as_json: bool, access: Access) -> None:
+    """Put the entities of FILES on record; submitting one again changes nothing.
+
+    Each has its own result. If some fail, the exit code is 1, and a repeat changes only these.
+
+    \b
+    Examples:
+      palimpsest entity submit flights.yaml
+      palimpsest entity submit profiles.yaml datasets.yaml processes.yaml --json
+    """
+    _change(entity_operations.submit_entities, files, as_json, access)
+
+
+@command.command("update")
+@_FILES
+@JSON_OPTION
+@upkeep_options
+def update(files: tuple[Path, ...], as_json: bool, access: Access) -> None:
+    """Replace the definitions of the entities in FILES from now on; the old ones stay readable.
+
+    Name and start cannot change, and what refers to an entity must remain valid.
+
+    \b
+    Examples:
+      palimpsest entity update flights.yaml
+    """
+    _change(entity_operations.update_entities, files, as_json, access)
+
+
+@command.command("delete")
+@_KIND
+@_NAME
+@JSON_OPTION
+@upkeep_options
+def delete(kind: str, name: str, as_json: bool, access: Access) -> None:
+    """Delete the entity of this KIND and NAME, unless others refer to it.
+
+    \b
+    Examples:
+      palimpsest entity delete process daily-delays
+    """
+    with _opened(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
+        session = connection.client_session
+        found = session.perform(entity_operations.delete_entity, EntityKind(kind), name)
+    _write_results([found], as_json)
+
+
+@command.command("list")
+@click.option("--kind", type=click.Choice([k.value for k in EntityKind]), help="Only this kind.")
+@JSON_OPTION
+@upkeep_options
+def list_command(kind: str | None, as_json: bool, access: Access) -> None:
+    """List the entities: kind, name, version, who declared it and when.
+
+    \b
+    Examples:
+      palimpsest entity list
+      palimpsest entity list --kind dataset --json
+    """
+    wanted = None if kind is None else EntityKind(kind)
+    with _opened(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
+        rows = connection.client_session.perform(entity_operations.list_entities, wanted)
+    _write_versions(rows, as_json)
+
+
+@command.command("definition")
+@_KIND
+@_NAME
+@JSON_OPTION
+@upkeep_options
+def definition(kind: str, name: str, as_json: bool, access: Access) -> None:
+    """Write the definition that counts, as YAML that can be submitted again, or as JSON.
+
+    \b
+    Examples:
+      palimpsest entity definition dataset flights > flights.yaml
+    """
+    with _opened(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
+        rows = connection.client_session.perform(
+            entity_operations.entity_history, EntityKind(kind), name
+        )
+        if rows[-1].ended_at is not None:
+            raise entity_operations.unknown_entity(EntityKind(kind), name)
+    fields = {"kind": kind, "name": name, **json.loads(rows[-1].definition)}
+    if as_json:
+        click.echo(json.dumps(fields, ensure_ascii=False))
+        return
+    with exit_on_error(), mapping():
+        click.echo(write_declaration(fields), nl=False)
+
+
+@command.command("history")
+@_KIND
+@_NAME
+@JSON_OPTION
+@upkeep_options
+def history(kind: str, name: str, as_json: bool, access: Access) -> None:
+    """List every version of an entity, also of a deleted one, with its definition as JSON.
+
+    \b
+    Examples:
+      palimpsest entity history dataset flights
+      palimpsest entity history dataset flights --json
+    """
+    with _opened(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
+        rows = connection.client_session.perform(
+            entity_operations.entity_history, EntityKind(kind), name
+        )
+    _write_versions(rows, as_json, shows_definition=True)
+
+
+@command.command("dependency")
+@_KIND
+@_NAME
+@JSON_OPTION
+@upkeep_options
+def dependency(kind: str, name: str, as_json: bool, access: Access) -> None:
+    """List what an entity depends on, and what depends on it, also through others.
+
+    \b
+    Examples:
+      palimpsest entity dependency dataset flights
+    """
+    with _opened(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
+        depends_on, dependents = connection.client_session.perform(
+            entity_operations.entity_dependencies, EntityKind(kind), name
+        )
+    if as_json:
+        shown = {"depends_on": list(map(str, depends_on)), "dependents": list(map(str, dependents))}
+        click.echo(json.dumps(shown))
+        return
+    for title, found in (("depends on", depends_on), ("is needed by", dependents)):
+        click.echo(f"{title}: {', '.join(map(str, found)) or 'nothing'}")
+
+
+@command.command("lookup")
+@click.argument("table")
+@JSON_OPTION
+@upkeep_options
+def lookup(table: str, as_json: bool, access: Access) -> None:
+    """List the datasets that declare TABLE.
+
+    \b
+    Examples:
+      palimpsest entity lookup flights
+    """
+    with _opened(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
+        rows = connection.client_session.perform(entity_operations.datasets_of_table, table)
+    _write_versions(rows, as_json)
+
+
+def _opened(access: Access, as_json: bool) -> Any:
+    return open_connection(access, "entity", as_json=as_json)
+
+
+def _change(
+    operation: Callable[..., list[EntityResult]],
+    files: Sequence[Path],
+    as_json: bool,
+    access: Access,
+) -> None:
+    with exit_on_error(as_json=as_json), mapping():
+        entities = [entity for file in files for entity in _read_file(file)]
+    with _opened(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
+        results = _perform(connection, operation, entities)
+    _write_results(results, as_json)
+    if any(result.error is not None for result in results):
+        sys.exit(STATEMENT)
+
+
+def _perform(
+    connection: Connection,
+    operation: Callable[..., list[EntityResult]],
+    entities: Sequence[Entity],
+) -> list[EntityResult]:
+    return connection.client_session.perform(operation, list(entities))
+
+
+def _read_file(file: Path) -> list[Entity]:
+    try:
+        text = file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise click.UsageError(f"{file} is not a text in UTF-8: {error}") from error
+    return [read_entity(one) for one in read_declarations(text, str(file))]
+
+
+def _write_results(results: Sequence[EntityResult], as_json: bool) -> None:
+    failed = sum(result.error is not None for result in results)
+    if as_json:
+        state = "SUCCEEDED" if not failed else "FAILED" if failed == len(results) else "PARTIAL"
+        click.echo(json.dumps({"state": state, "results": list(map(_result_object, results))}))
+        return
+    for result in results:
+        version = "" if result.version is None else f", version {result.version}"
+        click.echo(f"{result.kind} {result.name}: {result.outcome.lower()}{version}")
+        if result.error is not None:
+            click.echo(f"  {result.error.code.value.code} {result.error.message}", err=True)
+            click.echo(f"  {result.error.advice}", err=True)
+
+
+def _result_object(result: EntityResult) -> dict[str, Any]:
+    error = result.error
+    return {
+        "kind": result.kind.value,
+        "name": result.name,
+        "outcome": result.outcome,
+        "version": result.version,
+        "error": None if error is None else error_object(errors.mapped(error)),
+    }
+
+
+def _write_versions(
+    rows: Sequence[EntityRow], as_json: bool, *, shows_definition: bool = False
+) -> None:
+    if as_json:
+        click.echo(json.dumps([_version_object(row) for row in rows], ensure_ascii=False))
+        return
+    for row in rows:
+        ended = "" if row.ended_at is None else f", until {row.ended_at:%Y-%m-%dT%H:%M:%SZ}"
+        since = f"{row.began_at:%Y-%m-%dT%H:%M:%SZ}"
+        click.echo(
+            f"{row.kind} {row.name}: version {row.version} by {row.user_name}, since {since}{ended}"
+        )
+        if shows_definition:
+            click.echo(f"  {row.definition}")
+
+
+def _version_object(row: EntityRow) -> dict[str, Any]:
+    return {
+        "kind": row.kind,
+        "name": row.name,
+        "version": row.version,
+        "definition": json.loads(row.definition),
+        "user": row.user_name,
+        "began_at": row.began_at.isoformat(),
+        "ended_at": None if row.ended_at is None else row.ended_at.isoformat(),
+    }

@@ -1,0 +1,272 @@
+"""What people do with entities: submit, update, delete, list, look up, and read their past.
+
+Each change is one transaction of the records, with its entry in the audit log, so that a kill at
+any moment leaves an entity as it was before or after. A request for several entities is as many
+changes; each has its own result, and a repeat changes only those that failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, cast
+
+from gateway.governance import entity_checks
+from gateway.governance.entity import Entity, EntityKey, EntityKind
+from gateway.procedures.procedures import find_tables
+from gateway.session.operations import Advance, operation
+from journal.erasure import audit
+from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
+from journal.model.store_session import StoreSession
+from journal.model.system_user import system_user
+from journal.model.version import to_datetime
+from journal.records import entity_rows
+from journal.records.entity_rows import EntityRow
+from rewriter.syntax.parsing import parse
+
+if TYPE_CHECKING:
+    from gateway.session.session import Session
+    from journal.erasure.seam import SecretJournal
+
+_ORDER = list(EntityKind)
+
+
+@dataclass(frozen=True, slots=True)
+class EntityResult:
+    """What became of one entity of a request.
+
+    ``outcome`` is VALID, SUBMITTED, UPDATED, DELETED, UNCHANGED or FAILED; ``error`` says why it
+    failed. ``version`` counts the definitions from 1; None where there is none.
+    """
+
+    kind: EntityKind
+    name: str
+    outcome: str
+    version: int | None = None
+    error: PalimpsestError | None = None
+
+
+@operation
+def validate_entities(
+    session: Session, _advance: Advance, entities: Sequence[Entity]
+) -> list[EntityResult]:
+    """Check entities as ``submit_entities`` and ``update_entities`` do, and change nothing."""
+    with session.journal.reading_session() as records:
+        known = _live_entities(records)
+
+    def check(entity: Entity) -> EntityResult:
+        wanted, old = _resolved(session, entity), known.get(entity.key)
+        if old is None:
+            entity_checks.check_new(wanted, known)
+        else:
+            entity_checks.check_change(old, wanted, known)
+        known[wanted.key] = wanted
+        return EntityResult(entity.kind, entity.name, "VALID")
+
+    return _each(entities, check)
+
+
+@operation
+def submit_entities(
+    session: Session, _advance: Advance, entities: Sequence[Entity]
+) -> list[EntityResult]:
+    """Put new entities on record; a repeat changes nothing. One with another definition fails."""
+    return _each(entities, lambda entity: _submit(session, entity))
+
+
+@operation
+def update_entities(
+    session: Session, _advance: Advance, entities: Sequence[Entity]
+) -> list[EntityResult]:
+    """End the definitions of entities now, and let new ones count from now on."""
+    return _each(entities, lambda entity: _update(session, entity))
+
+
+@operation
+def delete_entity(session: Session, _advance: Advance, kind: EntityKind, name: str) -> EntityResult:
+    """Let an entity count no more; its definitions stay readable. A repeat changes nothing.
+
+    Raises DEPENDENT_OBJECTS, naming them, where others refer to it.
+    """
+    _check_may_change(session)
+    with session.journal.exclusive_session() as records:
+        last = _last_version(records, kind, name)
+        if last.ended_at is not None:
+            return EntityResult(kind, name, "UNCHANGED", last.version)
+        entity_checks.check_deletable((kind, name), _live_entities(records))
+        entity_rows.end_entity(records, last, _now(session))
+        _commit(session, records, "entity.delete", last)
+    return EntityResult(kind, name, "DELETED", last.version)
+
+
+@operation
+def list_entities(session: Session, _advance: Advance, kind: EntityKind | None) -> list[EntityRow]:
+    """The definitions that count, of one kind or all."""
+    with session.journal.reading_session() as records:
+        found = [row for row in entity_rows.load_entities(records) if row.ended_at is None]
+    wanted = [row for row in found if kind is None or row.kind == kind]
+    return sorted(wanted, key=lambda row: (_ORDER.index(EntityKind(row.kind)), row.name))
+
+
+@operation
+def entity_history(
+    session: Session, _advance: Advance, kind: EntityKind, name: str
+) -> list[EntityRow]:
+    """Every definition of an entity, the oldest first, also after it was deleted."""
+    with session.journal.reading_session() as records:
+        _last_version(records, kind, name)
+        return entity_rows.entity_versions(records, kind, name)
+
+
+@operation
+def entity_dependencies(
+    session: Session, _advance: Advance, kind: EntityKind, name: str
+) -> tuple[list[Entity], list[Entity]]:
+    """What an entity refers to, and what refers to it, both also through others."""
+    with session.journal.reading_session() as records:
+        known = _live_entities(records)
+    if (kind, name) not in known:
+        raise unknown_entity(kind, name)
+    key = (kind, name)
+    return entity_checks.references(key, known), entity_checks.dependents(key, known)
+
+
+@operation
+def datasets_of_table(session: Session, _advance: Advance, table: str) -> list[EntityRow]:
+    """The datasets that declare a table of this store, all of them."""
+    (found,) = find_tables(session, table)
+    rows = list_entities(session, _advance, EntityKind.DATASET)
+    return [row for row in rows if _entity(row).fields.get("table") == str(found.name)]
+
+
+def _each(
+    entities: Sequence[Entity], change: Callable[[Entity], EntityResult]
+) -> list[EntityResult]:
+    """Change entities one by one, those that others refer to first."""
+    results: list[EntityResult] = []
+    for entity in sorted(entities, key=lambda e: _ORDER.index(e.kind)):
+        try:
+            results.append(change(entity))
+        except PalimpsestError as error:
+            if error.code is Code.PRIVILEGE:
+                raise
+            results.append(EntityResult(entity.kind, entity.name, "FAILED", error=error))
+    return results
+
+
+def _submit(session: Session, entity: Entity) -> EntityResult:
+    _check_may_change(session)
+    wanted = _resolved(session, entity)
+    with session.journal.exclusive_session() as records:
+        known = _live_entities(records)
+        old = known.get(wanted.key)
+        versions = entity_rows.entity_versions(records, wanted.kind, wanted.name)
+        if old == wanted:
+            return EntityResult(wanted.kind, wanted.name, "UNCHANGED", versions[-1].version)
+        if old is not None:
+            raise PalimpsestError(
+                Code.DUPLICATE_ENTITY,
+                f"{entity} exists already, with another definition",
+                advice="update it, or choose another name",
+            )
+        entity_checks.check_new(wanted, known)
+        row = _add(session, records, wanted, len(versions) + 1, "entity.submit")
+    return EntityResult(wanted.kind, wanted.name, "SUBMITTED", row.version)
+
+
+def _update(session: Session, entity: Entity) -> EntityResult:
+    _check_may_change(session)
+    wanted = _resolved(session, entity)
+    with session.journal.exclusive_session() as records:
+        last, known = _last_version(records, wanted.kind, wanted.name), _live_entities(records)
+        if last.ended_at is not None:
+            raise unknown_entity(wanted.kind, wanted.name)
+        if _entity(last) == wanted:
+            return EntityResult(wanted.kind, wanted.name, "UNCHANGED", last.version)
+        entity_checks.check_change(_entity(last), wanted, known)
+        entity_rows.end_entity(records, last, _now(session))
+        row = _add(session, records, wanted, last.version + 1, "entity.update")
+    return EntityResult(wanted.kind, wanted.name, "UPDATED", row.version)
+
+
+def _resolved(session: Session, entity: Entity) -> Entity:
+    """The entity with its table's full name; raises for a table or a statement that is none."""
+    fields = entity.fields
+    if "sql" in fields:
+        _check_statements(session, entity, fields["sql"])
+    if "table" not in fields or "profile" in fields:
+        return entity  # A table of another store is looked at there.
+    (table,) = find_tables(session, fields["table"])
+    return Entity.of(entity.kind, entity.name, {**fields, "table": str(table.name)})
+
+
+def _check_statements(session: Session, entity: Entity, text: str) -> None:
+    try:
+        parse(text, session.dialect, session.settings.limits, placeholders=True)
+    except PalimpsestError as error:
+        raise PalimpsestError(
+            Code.ENTITY, f"{entity}: sql: {error.message}", advice=error.advice
+        ) from error
+
+
+def _add(
+    session: Session, records: StoreSession, entity: Entity, version: int, action: str
+) -> EntityRow:
+    row = EntityRow(
+        entity.kind.value,
+        entity.name,
+        version,
+        entity.definition,
+        session.recorded_user or system_user(),
+        _now(session),
+    )
+    entity_rows.add_entity(records, row)
+    _commit(session, records, action, row)
+    return row
+
+
+def _commit(session: Session, records: StoreSession, action: str, row: EntityRow) -> None:
+    if session.journal.capabilities.access_control:
+        journal = cast("SecretJournal", session.journal)
+        by, what = session.recorded_user or system_user(), f"{row.kind} {row.name}"
+        audit.record(journal, records, by, action, what, {"version": row.version})
+    records.commit()
+
+
+def _check_may_change(session: Session) -> None:
+    if session.settings.role is not None:
+        raise PalimpsestError(
+            Code.PRIVILEGE,
+            "permission denied to change entities",
+            advice="who runs the store declares them",
+        )
+
+
+def _live_entities(records: StoreSession) -> dict[EntityKey, Entity]:
+    rows = entity_rows.load_entities(records)
+    return {e.key: e for e in map(_entity, (row for row in rows if row.ended_at is None))}
+
+
+def _last_version(records: StoreSession, kind: EntityKind, name: str) -> EntityRow:
+    versions = entity_rows.entity_versions(records, kind.value, name)
+    if not versions:
+        raise unknown_entity(kind, name)
+    return versions[-1]
+
+
+def _entity(row: EntityRow) -> Entity:
+    return Entity(EntityKind(row.kind), row.name, row.definition)
+
+
+def unknown_entity(kind: EntityKind, name: str) -> PalimpsestError:
+    """The error for a name that no entity of the kind has."""
+    return PalimpsestError(
+        Code.UNKNOWN_ENTITY,
+        f"{kind} {name} does not exist",
+        advice="palimpsest entity list shows what there is",
+    )
+
+
+def _now(session: Session) -> datetime:
+    return to_datetime(session.journal.clock.now())

@@ -1,0 +1,230 @@
+"""The schema of entities: which fields each kind has, and what may stand in them. Pure.
+
+One table for all ways of declaring; values come in as texts and leave in one canonical form.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from gateway.governance.declarations import Declaration, Path
+from gateway.governance.entity import Entity, EntityKind
+from gateway.governance.expressions import parse_expression
+from gateway.governance.nominal_times import from_zone
+from gateway.opening.schemes import PREFIX
+from gateway.opening.url_secrets import without_password
+from journal.model.duration import Duration
+from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
+_MOMENT = "write 2024-01-31, 2024-01-31T06:00 or 2024-01-31T06:00Z"
+TEXT_MAX = 1_000_000
+ITEMS_MAX = 1_000
+
+
+class _FieldError(Exception):
+    """What is wrong at one place of a declaration."""
+
+    def __init__(self, path: Path, message: str, advice: str) -> None:
+        super().__init__(message)
+        self.path, self.message, self.advice = path, message, advice
+
+
+Check = Callable[[Any, Path], Any]
+"""Takes a value and where it stands; returns its canonical form, or raises ``_FieldError``."""
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRule:
+    """What a field takes, and whether it has to be there."""
+
+    check: Check
+    is_required: bool = False
+
+
+def _text(value: Any, path: Path) -> str:
+    if not isinstance(value, str) or not value.strip() or len(value) > TEXT_MAX:
+        raise _FieldError(path, "is not a text", "write a value behind the colon")
+    return value.strip()
+
+
+def _name(value: Any, path: Path) -> str:
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise _FieldError(
+            path,
+            f"{value!r} is no name",
+            "use up to 63 letters, digits, - and _, and begin with a letter",
+        )
+    return value
+
+
+def _duration(value: Any, path: Path) -> str:
+    try:
+        return str(Duration.parse(_text(value, path)))
+    except PalimpsestError as error:
+        raise _FieldError(path, error.message, error.advice or "") from error
+
+
+def _zone(value: Any, path: Path) -> str:
+    try:
+        return ZoneInfo(_text(value, path)).key
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise _FieldError(
+            path, f"{value!r} is no time zone", "name one as Europe/Berlin, or leave it out for UTC"
+        ) from error
+
+
+def _moment(value: Any, path: Path) -> str:
+    try:
+        return datetime.fromisoformat(_text(value, path)).isoformat()
+    except ValueError as error:
+        raise _FieldError(path, f"{value!r} is no moment", _MOMENT) from error
+
+
+def _url(value: Any, path: Path) -> str:
+    url = _text(value, path)
+    if not url.startswith(PREFIX) and "://" not in url:
+        raise _FieldError(path, f"{url!r} is no URL", f"write {PREFIX}///folder or a server's URL")
+    if without_password(url) != url:
+        raise _FieldError(
+            path,
+            "has a password, and records must not",
+            "leave it to ~/.pgpass or the environment of whoever runs the process",
+        )
+    return url
+
+
+def _expression(value: Any, path: Path) -> str:
+    try:
+        if parse_expression(text := _text(value, path)).name == "formatTime":
+            raise _FieldError(path, "is a text, not an instance", "use now(0, 0) or its kin")
+    except PalimpsestError as error:
+        raise _FieldError(path, error.message, error.advice or "") from error
+    return text
+
+
+def _one_of(*words: str) -> Check:
+    def check(value: Any, path: Path) -> str:
+        if value not in words:
+            raise _FieldError(path, f"cannot be {value!r}", "use " + ", ".join(words))
+        return str(value)
+
+    return check
+
+
+def _list_of(check_item: Check) -> Check:
+    def check(value: Any, path: Path) -> list[Any]:
+        if not isinstance(value, list) or len(value) > ITEMS_MAX:
+            raise _FieldError(
+                path, f"is not a list of up to {ITEMS_MAX:,}", "begin each item with a dash"
+            )
+        return [check_item(item, (*path, i)) for i, item in enumerate(value)]
+
+    return check
+
+
+def _record_of(rules: Mapping[str, FieldRule]) -> Check:
+    def check(value: Any, path: Path) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise _FieldError(path, "has no fields", "write " + ", ".join(rules))
+        for name in value:
+            if name not in rules:
+                raise _FieldError((*path, name), "is no field here", "use " + ", ".join(rules))
+        for name, rule in rules.items():
+            if rule.is_required and value.get(name) is None:
+                raise _FieldError(path, f"lacks the field {name}", f"write {name}: ..")
+        return {
+            name: rules[name].check(given, (*path, name))
+            for name, given in value.items()
+            if given is not None
+        }
+
+    return check
+
+
+_INPUT = _record_of(
+    {
+        "dataset": FieldRule(_name, is_required=True),
+        "from": FieldRule(_expression, is_required=True),
+        "to": FieldRule(_expression, is_required=True),
+    }
+)
+_OUTPUT = _record_of(
+    {
+        "dataset": FieldRule(_name, is_required=True),
+        "instance": FieldRule(_expression, is_required=True),
+    }
+)
+_ALL_KINDS = {
+    "kind": FieldRule(_one_of(*EntityKind), is_required=True),
+    "name": FieldRule(_name, is_required=True),
+    "description": FieldRule(_text),
+    "owner": FieldRule(_text),
+    "tags": FieldRule(_list_of(_text)),
+}
+_REPEATED = {
+    "profile": FieldRule(_name),
+    "every": FieldRule(_duration, is_required=True),
+    "start": FieldRule(_moment, is_required=True),
+    "end": FieldRule(_moment),
+    "timezone": FieldRule(_zone),
+}
+SCHEMA: Mapping[EntityKind, Mapping[str, FieldRule]] = {
+    EntityKind.PROFILE: {
+        **_ALL_KINDS,
+        "url": FieldRule(_url, is_required=True),
+        "engine": FieldRule(_one_of("auto", "spark", "local")),
+        "master": FieldRule(_text),
+    },
+    EntityKind.DATASET: {**_ALL_KINDS, **_REPEATED, "table": FieldRule(_text, is_required=True)},
+    EntityKind.PROCESS: {
+        **_ALL_KINDS,
+        **_REPEATED,
+        "sql": FieldRule(_text, is_required=True),
+        "inputs": FieldRule(_list_of(_INPUT)),
+        "outputs": FieldRule(_list_of(_OUTPUT)),
+    },
+}
+"""The fields of each kind."""
+
+
+def read_entity(declaration: Declaration) -> Entity:
+    """The entity that a declaration states; raises ENTITY with file, line and field.
+
+    >>> read_entity(Declaration({"kind": "profile", "name": "here", "url": "palimpsest:///w"})).name
+    'here'
+    """
+    try:
+        given = declaration.fields.get("kind")
+        kind = EntityKind(_ALL_KINDS["kind"].check(given, ("kind",)))
+        fields: dict[str, Any] = _record_of(SCHEMA[kind])(dict(declaration.fields), ())
+        return _entity(kind, fields)
+    except _FieldError as error:
+        raise PalimpsestError(
+            Code.ENTITY,
+            f"{declaration.place(error.path)}: {error.message}",
+            advice=error.advice,
+        ) from error
+
+
+def _entity(kind: EntityKind, fields: dict[str, Any]) -> Entity:
+    """The entity of checked fields, with its moments in UTC, and its end behind its start."""
+    del fields["kind"]
+    name = fields.pop("name")
+    zone = ZoneInfo(fields["timezone"]) if "timezone" in fields else UTC
+    for field in ("start", "end"):
+        if field in fields:
+            moment = datetime.fromisoformat(fields[field])
+            try:
+                aware = from_zone(moment, zone) if moment.tzinfo is None else moment.astimezone(UTC)
+            except OverflowError as error:
+                raise _FieldError((field,), "lies beyond the years 1 to 9999", _MOMENT) from error
+            fields[field] = aware.isoformat()
+    if "end" in fields and fields["end"] <= fields["start"]:
+        raise _FieldError(("end",), "does not lie behind the start", "leave it out, or move it")
+    return Entity.of(kind, name, fields)
