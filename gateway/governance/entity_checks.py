@@ -13,12 +13,12 @@ from gateway.governance.entity import Entity, EntityKey, EntityKind
 from gateway.governance.expressions import moment_of, parse_expression
 from journal.model.errors import Code, PalimpsestError
 
-Known = Mapping[EntityKey, Entity]
+KnownEntities = Mapping[EntityKey, Entity]
 UNCHANGEABLE = ("start",)
 """Fields that no update changes: instances are counted from them."""
 
 
-def check_new(entity: Entity, known: Known) -> None:
+def check_new(entity: Entity, known: KnownEntities) -> None:
     """Raise UNKNOWN_ENTITY or ENTITY for what an entity refers to that is not there, or not then.
 
     Data that is missing is no reason: a run waits for it. Instances before a dataset's start can
@@ -35,7 +35,7 @@ def check_new(entity: Entity, known: Known) -> None:
         _check_input(entity, use, known[EntityKind.DATASET, use["dataset"]])
 
 
-def check_change(old: Entity, new: Entity, known: Known) -> None:
+def check_change(old: Entity, new: Entity, known: KnownEntities) -> None:
     """Raise ENTITY for an update that changes what never changes, or that others do not bear."""
     before, after = old.fields, new.fields
     for field in UNCHANGEABLE:
@@ -51,7 +51,7 @@ def check_change(old: Entity, new: Entity, known: Known) -> None:
         check_new(other, changed)
 
 
-def check_deletable(key: EntityKey, known: Known) -> None:
+def check_deletable(key: EntityKey, known: KnownEntities) -> None:
     """Raise DEPENDENT_OBJECTS, naming them, where others refer to an entity."""
     found = [str(other) for other in dependents(key, known)]
     if found:
@@ -62,7 +62,7 @@ def check_deletable(key: EntityKey, known: Known) -> None:
         )
 
 
-def dependents(key: EntityKey, known: Known) -> list[Entity]:
+def dependents(key: EntityKey, known: KnownEntities) -> list[Entity]:
     """The entities that refer to one, and those that refer to them, each once."""
     found: dict[EntityKey, Entity] = {}
     todo = [key]
@@ -74,7 +74,7 @@ def dependents(key: EntityKey, known: Known) -> list[Entity]:
     return list(found.values())
 
 
-def references(key: EntityKey, known: Known) -> list[Entity]:
+def references(key: EntityKey, known: KnownEntities) -> list[Entity]:
     """The entities that one refers to, and those that these refer to, each once."""
     found: dict[EntityKey, Entity] = {}
     todo = [key]
@@ -87,7 +87,7 @@ def references(key: EntityKey, known: Known) -> list[Entity]:
     return list(found.values())
 
 
-def _direct_dependents(key: EntityKey, known: Known) -> list[Entity]:
+def _direct_dependents(key: EntityKey, known: KnownEntities) -> list[Entity]:
     found = (entity for entity in known.values() if key in entity.references)
     return sorted(found, key=lambda entity: entity.key)
 

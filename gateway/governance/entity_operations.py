@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 
 from gateway.governance import entity_checks
 from gateway.governance.entity import Entity, EntityKey, EntityKind
+from gateway.governance.planned_instances import PlannedInstance, planned_instances
 from gateway.procedures.procedures import find_tables
 from gateway.session.operations import Advance, operation
 from journal.erasure import audit
@@ -130,6 +131,19 @@ def entity_dependencies(
         raise unknown_entity(kind, name)
     key = (kind, name)
     return entity_checks.references(key, known), entity_checks.dependents(key, known)
+
+
+@operation
+def process_instances(
+    session: Session, _advance: Advance, name: str, start: datetime, end: datetime | None
+) -> list[PlannedInstance]:
+    """The instances of a process by their nominal times; see ``planned_instances``."""
+    with session.journal.reading_session() as records:
+        known = _live_entities(records)
+    process = known.get((EntityKind.PROCESS, name))
+    if process is None:
+        raise unknown_entity(EntityKind.PROCESS, name)
+    return planned_instances(process, known, start, end)
 
 
 @operation

@@ -43,7 +43,7 @@ FUNCTIONS = (
 SYSTEM = (
     *("tables", "journals", "segments", "transactions", "settings"),
     *("indexes", "policies", "holds", "jobs", "backups", "reject_files"),
-    *("roles", "privileges", "access_policies", "logins"),
+    *("roles", "privileges", "access_policies", "logins", "entities"),
 )
 _BEFORE_TABLES = frozenset(
     {"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "USING", "COPY", "BLAME"}

@@ -72,11 +72,13 @@ _SAME_NAMES = {
     "reject_files": "id table_name source host path rows made_by made_at expires_at",
 }
 _LOGINS = "seq first_at last_at user_name address front_end outcome detail attempts"
+_ENTITIES = "kind name version definition user_name began_at ended_at"
 _ERASURES = {"id": "id", "state": "state", "accepted": "accepted", "updated": "updated"}
 STORED = {
     "transactions": _TRANSACTIONS,
     "erasures": {**_ERASURES, "detail": "receipt"},
     "logins": {n: "user" if n == "user_name" else n for n in _LOGINS.split()},
+    "entities": {n: "user" if n == "user_name" else n for n in _ENTITIES.split()},
     **{table: {n: n for n in names.split()} for table, names in _SAME_NAMES.items()},
 }
 """Tables of the store that schema ``system`` shows: its columns by the store's."""

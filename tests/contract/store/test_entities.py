@@ -75,6 +75,15 @@ def test_f9_definitions_are_there_for_whoever_comes_next(store: Store, con: Conn
     assert delete_entity(other.session, no_progress, PROCESS, "daily").outcome == "DELETED"
     assert delete_entity(other.session, no_progress, DATASET, "flights").outcome == "DELETED"
     assert list_entities(other.session, no_progress, None) == []
+    shown = other.execute(
+        'SELECT kind, name, version, "user", ended_at IS NULL FROM system.entities'
+        " WHERE name = 'flights' ORDER BY version"
+    ).fetchall()
+    assert [(*row[:3], row[4]) for row in shown] == [
+        ("dataset", "flights", 1, False),
+        ("dataset", "flights", 2, False),
+    ]
+    assert [row[3] == "bob" for row in shown] == [False, True]
 
 
 def test_f10_an_update_that_breaks_off_leaves_the_definition_as_it_was(
