@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 CHARS_MAX = 4_000_000
 DEPTH_MAX = 8
+NULL_TAG = "tag:yaml.org,2002:null"
 Path = tuple[str | int, ...]
 """Where a field stands: ``("inputs", 0, "from")``."""
 
@@ -56,7 +57,8 @@ def read_declarations(text: str, source: str) -> list[Declaration]:
         ) from error
     except (yaml.YAMLError, RecursionError) as error:
         raise _entity_error(source, "is no YAML", "write fields as name: value") from error
-    return [_declaration(node, source) for node in nodes]
+    # A line of dashes at the end begins a document with nothing in it.
+    return [_declaration(node, source) for node in nodes if node.tag != NULL_TAG]
 
 
 def write_declaration(fields: Mapping[str, Any]) -> str:
@@ -98,8 +100,7 @@ def _value(node: yaml.Node, path: Path, lines: dict[Path, int], seen: set[int], 
         )  # fmt: skip
     seen.add(id(node))
     if node.id == "scalar":
-        is_null = node.tag == "tag:yaml.org,2002:null"
-        return None if is_null else str(node.value)
+        return None if node.tag == NULL_TAG else str(node.value)
     if node.id == "sequence":
         return [
             _value(one, (*path, i), lines, seen, source) for i, one in enumerate(node.value)

@@ -173,18 +173,16 @@ def _submit(session: Session, entity: Entity) -> EntityResult:
     _check_may_change(session)
     wanted = _resolved(session, entity)
     with session.journal.exclusive_session() as records:
-        known = _live_entities(records)
-        old = known.get(wanted.key)
-        versions = entity_rows.entity_versions(records, wanted.kind, wanted.name)
-        if old == wanted:
-            return EntityResult(wanted.kind, wanted.name, "UNCHANGED", versions[-1].version)
-        if old is not None:
+        versions = entity_rows.entity_versions(records, wanted.kind.value, wanted.name)
+        if versions and versions[-1].ended_at is None:
+            if _entity(versions[-1]) == wanted:
+                return EntityResult(wanted.kind, wanted.name, "UNCHANGED", versions[-1].version)
             raise PalimpsestError(
                 Code.DUPLICATE_ENTITY,
                 f"{entity} exists already, with another definition",
                 advice="update it, or choose another name",
             )
-        entity_checks.check_new(wanted, known)
+        entity_checks.check_new(wanted, _referenced(records, wanted))
         row = _add(session, records, wanted, len(versions) + 1, "entity.submit")
     return EntityResult(wanted.kind, wanted.name, "SUBMITTED", row.version)
 
@@ -260,6 +258,13 @@ def _check_may_change(session: Session) -> None:
 def _live_entities(records: StoreSession) -> dict[EntityKey, Entity]:
     rows = entity_rows.load_entities(records)
     return {e.key: e for e in map(_entity, (row for row in rows if row.ended_at is None))}
+
+
+def _referenced(records: StoreSession, entity: Entity) -> dict[EntityKey, Entity]:
+    """The entities that one names, as far as they are there: of many it names few."""
+    found = (entity_rows.entity_versions(records, k.value, name) for k, name in entity.references)
+    last = (versions[-1] for versions in found if versions)
+    return {e.key: e for e in map(_entity, (row for row in last if row.ended_at is None))}
 
 
 def _last_version(records: StoreSession, kind: EntityKind, name: str) -> EntityRow:

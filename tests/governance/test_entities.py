@@ -217,6 +217,11 @@ def test_f1_f58_errors_name_file_line_and_field(text: str, said: str) -> None:
     assert "pw" not in refused.value.message
 
 
+def test_documents_with_nothing_in_them_are_none() -> None:
+    found = read_declarations(f"---\n{PROFILE}---\n# the end\n", "f.yaml")
+    assert [read_entity(one).name for one in found] == ["night"]
+
+
 def test_changes_are_in_the_audit_log(root: Path) -> None:
     _entity(root, "submit", _file(root, DATASET))
     _entity(root, "submit", _file(root, DATASET))

@@ -79,6 +79,19 @@ def test_each_command_works_beside_an_owner(root: Path, owner: Connection, tmp_p
     assert owner.execute("SELECT a FROM u ORDER BY a").fetchall() == [(1,), (2,), (3,)]
 
 
+def test_entities_are_declared_beside_an_owner(
+    root: Path, owner: Connection, tmp_path: Path
+) -> None:
+    dataset = "kind: dataset\nname: {0}\ntable: {0}\nevery: 1 day\nstart: 2024-01-01\n"
+    (tmp_path / "all.yaml").write_text(f"{dataset.format('t')}---\n{dataset.format('lost')}")
+    code, said = run(root, "entity", "submit", str(tmp_path / "all.yaml"), "--json")
+    found = json.loads(said)
+    assert (code, found["state"]) == (1, "PARTIAL")
+    assert found["results"][1]["error"]["code"] == "PAL-201"
+    assert owner.execute("SELECT name FROM system.entities").fetchall() == [("t",)]
+    assert json.loads(run(root, "entity", "list", "--json")[1])[0]["name"] == "t"
+
+
 @pytest.mark.timeout(120)
 def test_a_job_s_work_on_files_is_done_by_the_program_that_asked(
     root: Path, owner: Connection
