@@ -21,6 +21,7 @@ from gateway.governance.entity_schema import read_entity
 from gateway.session.operations import no_progress
 from journal.model.errors import Code, PalimpsestError
 from journal.records.entity_rows import EntityRow
+from tests.support.declared import dataset
 from tests.support.stores.store import Capability, Store
 
 pytestmark = pytest.mark.timeout(600)
@@ -28,8 +29,7 @@ DATASET, PROCESS = EntityKind.DATASET, EntityKind.PROCESS
 
 
 def _dataset(**more: str) -> Entity:
-    fields = {"kind": "dataset", "name": "flights", "table": "flights", "every": "1 day"}
-    return read_entity(Declaration({**fields, "start": "2013-01-01", **more}))
+    return read_entity(dataset("flights", **more))
 
 
 def _process() -> Entity:

@@ -1,0 +1,75 @@
+"""A process that is killed while it changes an entity leaves it as it was before or after (F10)."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+import gateway
+from gateway.governance.entity import EntityKind
+from gateway.governance.entity_operations import entity_history, update_entities
+from gateway.governance.entity_schema import read_entity
+from gateway.session.operations import no_progress
+from journal.erasure import audit_check
+from journal.erasure.seam import ErasureJournal
+from tests.architecture.sources import ROOT
+from tests.support.declared import dataset
+
+OPERATIONS = "gateway.governance.entity_operations"
+STEPS = {
+    "before the old one ends": (f"{OPERATIONS}.entity_rows", "end_entity", 0),
+    "after the old one ended": (f"{OPERATIONS}.entity_rows", "end_entity", 1),
+    "before the new one": (f"{OPERATIONS}.entity_rows", "add_entity", 0),
+    "after the new one": (f"{OPERATIONS}.entity_rows", "add_entity", 1),
+    "after the audit log": (f"{OPERATIONS}.audit", "record", 1),
+    "after the commit": (OPERATIONS, "_commit", 1),
+}
+PROGRAM = """
+import os, pkgutil, signal, sys
+import gateway
+from gateway.governance import entity_operations
+from gateway.governance.entity_schema import read_entity
+from gateway.session.operations import no_progress
+from tests.architecture.sources import ROOT
+from tests.support.declared import dataset
+
+root, place, name, after = sys.argv[1:]
+owner = pkgutil.resolve_name(place)
+step = getattr(owner, name)
+
+def killed(*given):
+    if after == "1":
+        step(*given)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:
+    con.execute("CREATE TABLE t (a INTEGER)")
+    entity_operations.submit_entities(con.session, no_progress, [read_entity(dataset("t"))])
+    setattr(owner, name, killed)
+    changed = read_entity(dataset("t", owner="ops"))
+    entity_operations.update_entities(con.session, no_progress, [changed])
+"""
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_f10_a_killed_update_has_happened_or_not(tmp_path: Path, step: str) -> None:
+    place, name, after = STEPS[step]
+    root = tmp_path / "warehouse"
+    words = [sys.executable, "-c", PROGRAM, str(root), place, name, str(after)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:
+        versions = entity_history(con.session, no_progress, EntityKind.DATASET, "t")
+        live = [row.version for row in versions if row.ended_at is None]
+        assert live == ([2] if step == "after the commit" else [1])
+        assert len(versions) == live[0]
+        changed = read_entity(dataset("t", owner="ops"))
+        (result,) = update_entities(con.session, no_progress, [changed])
+        assert result.outcome == ("UNCHANGED" if live == [2] else "UPDATED")
+        assert con.execute("SELECT count(*) FROM system.entities").fetchall() == [(2,)]
+        assert audit_check.verify(cast("ErasureJournal", con.session.journal)).problems == ()
