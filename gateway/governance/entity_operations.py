@@ -206,16 +206,16 @@ def _resolved(session: Session, entity: Entity) -> Entity:
     """The entity with its table's full name; raises for a table or a statement that is none."""
     fields = entity.fields
     if "sql" in fields:
-        _check_statements(session, entity, fields["sql"])
+        _check_statements(session, entity, fields["sql"], fields.get("dialect", "duckdb"))
     if "table" not in fields or "profile" in fields:
         return entity  # A table of another store is looked at there.
     (table,) = find_tables(session, fields["table"])
     return Entity.of(entity.kind, entity.name, {**fields, "table": str(table.name)})
 
 
-def _check_statements(session: Session, entity: Entity, text: str) -> None:
+def _check_statements(session: Session, entity: Entity, text: str, dialect: str) -> None:
     try:
-        parse(text, session.dialect, session.settings.limits, placeholders=True)
+        parse(text, dialect, session.settings.limits, placeholders=True)
     except PalimpsestError as error:
         raise PalimpsestError(
             Code.ENTITY, f"{entity}: sql: {error.message}", advice=error.advice

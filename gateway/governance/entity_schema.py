@@ -20,6 +20,7 @@ from gateway.opening.url_secrets import without_password
 from journal.model.duration import Duration
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
+from rewriter.dialect_semantics import DIALECTS
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 _MOMENT = "write 2024-01-31, 2024-01-31T06:00 or 2024-01-31T06:00Z"
@@ -186,6 +187,7 @@ SCHEMA: Mapping[EntityKind, Mapping[str, FieldRule]] = {
         **_ALL_KINDS,
         **_REPEATED,
         "sql": FieldRule(_text, is_required=True),
+        "dialect": FieldRule(_one_of(*DIALECTS)),
         "inputs": FieldRule(_list_of(_INPUT)),
         "outputs": FieldRule(_list_of(_OUTPUT)),
     },

@@ -222,6 +222,13 @@ def test_documents_with_nothing_in_them_are_none() -> None:
     assert [read_entity(one).name for one in found] == ["night"]
 
 
+def test_statements_are_read_in_the_dialect_of_their_process(root: Path) -> None:
+    quoted = BOTH.replace("FROM flights", "FROM `flights`")
+    assert "sql: " in _run(root, "entity", "validate", _file(root, quoted)).stderr
+    spark = quoted.replace("kind: process", "kind: process\ndialect: spark")
+    assert _entity(root, "validate", _file(root, spark))["state"] == "SUCCEEDED"
+
+
 def test_changes_are_in_the_audit_log(root: Path) -> None:
     _entity(root, "submit", _file(root, DATASET))
     _entity(root, "submit", _file(root, DATASET))
