@@ -133,6 +133,20 @@ def mapped() -> Iterator[None]:
         ) from interrupt
 
 
+@contextmanager
+def python_values() -> Iterator[None]:
+    """What ``mapped`` does, and OUT_OF_RANGE for values that DuckDB has and Python has not."""
+    try:
+        with mapped():
+            yield
+    except OverflowError as error:
+        raise PalimpsestError(
+            Code.OUT_OF_RANGE,
+            "a row has an instant or an interval that is too large or too small for Python",
+            advice="cast the column to VARCHAR, or fetch the rows with fetch_arrow()",
+        ) from error
+
+
 def open_error(file: Path, error: Exception) -> PalimpsestError:
     """The error of a database file that could not be opened."""
     text = str(error)

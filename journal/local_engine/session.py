@@ -17,7 +17,7 @@ import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
-from journal.local_engine.errors import mapped, translate
+from journal.local_engine.errors import mapped, python_values, translate
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query
 from journal.model.result_column import ResultColumn
@@ -209,7 +209,7 @@ class DuckDBSession:
         return [ResultColumn(d[0], str(d[1])) for d in described]
 
     def fetch_many(self, size: int) -> list[tuple[Any, ...]]:
-        with mapped():
+        with python_values():
             return self._connection.fetchmany(size)
 
     def arrow_reader(
@@ -259,7 +259,7 @@ class DuckDBSession:
 
     def arrow_rows(self, table: pa.Table) -> list[tuple[Any, ...]]:
         """Arrow rows as the Python values a query would give."""
-        with mapped():
+        with python_values():
             return self._connection.from_arrow(table).fetchall()
 
     def threads(self) -> int:
@@ -270,7 +270,7 @@ class DuckDBSession:
     def row(self, query: Query, parameters: Parameters) -> tuple[Any, ...]:
         """The single row of a query, which is finished then."""
         self.execute(query, parameters)
-        with mapped():
+        with python_values():
             (found,) = self._connection.fetchall()
         return tuple(found)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import gateway
 from journal.model.schema import fold
 from tests.support.client import Client
 
@@ -104,3 +105,20 @@ def test_use_names_the_schema(run: Client) -> None:
         assert run.error(statement)[1] == "3F000"
     run("USE palimpsest")
     assert run("SELECT current_schema(), here FROM s.v") == [("main", "main")]
+
+
+@pytest.mark.parametrize(
+    ("zone", "value"),
+    [
+        ("America/New_York", "TIMESTAMPTZ '0001-01-01 00:00:00+00'"),
+        ("Europe/Berlin", "TIMESTAMPTZ '9999-12-31 23:59:59+00'"),
+        ("UTC", "INTERVAL '100000000 years'"),
+    ],
+)
+def test_values_that_python_has_not_are_refused_and_can_be_had_as_text(
+    run: Client, zone: str, value: str
+) -> None:
+    run(f"SET timezone = '{zone}'")
+    with pytest.raises(gateway.DataError, match=r"PAL-311.*too large or too small for Python"):
+        run(f"SELECT {value}")
+    assert len(run(f"SELECT CAST({value} AS VARCHAR)")) == 1
