@@ -1,15 +1,15 @@
-"""Errors of a COPY that name the file, the line and the column of the value they are about."""
+"""Errors of a COPY that name the file, the line and the column of what they are about."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from sqlglot import exp
 
 from gateway.session.copy_targets import target_table
-from journal.local_engine.csv_errors import first_bad_value
+from journal.local_engine.csv_errors import BadValue, first_bad_value, width_of
 from journal.model.errors import Code, PalimpsestError
 from journal.model.places import local_path
 from journal.model.schema import CatalogSnapshot
@@ -21,6 +21,8 @@ from rewriter.writing.copy_options import OF_REJECTS, READ, format_of, given_opt
 STREAM_PREFIX = "palimpsest-copy-"
 """How the names of files begin that hold what came by STDIN."""
 _OF_VALUES = frozenset({Code.CONVERSION, Code.OUT_OF_RANGE, Code.DATA})
+_OF_WIDTH = frozenset({Code.BIND, Code.COLUMN_COUNT})
+"""What stores say of a file that has more or fewer columns than are to be filled."""
 
 
 @contextmanager
@@ -33,7 +35,7 @@ def naming_bad_values(
     except PalimpsestError as error:
         statement = parsed.statement
         ast = statement.ast if isinstance(statement, SqlStatement) else None
-        if error.code not in _OF_VALUES or not isinstance(ast, exp.Copy):
+        if error.code not in _OF_VALUES | _OF_WIDTH or not isinstance(ast, exp.Copy):
             raise
         found = _with_place(error, ast, catalog, path)
         if found is None:
@@ -57,12 +59,39 @@ def _with_place(
     said = {name: v.to_py() for name, v in known.items() if name != "auto_detect"}
     said = {"header": False, "allow_quoted_nulls": False, **said}
     place = str(local_path(files[0].name).absolute())
-    found = first_bad_value(place, said, [(c.name, c.type) for c in target_columns(ast, table)])
-    if found is None:
-        return None
+    columns = [(c.name, c.type) for c in target_columns(ast, table)]
     name = Path(place).name
     shown = "STDIN" if name.startswith(STREAM_PREFIX) else files[0].name
-    message = f"{shown}, line {found.line}, column {found.column}: {found.message}"
+    if error.code in _OF_WIDTH:
+        return _of_width(place, shown, said, [name for name, _ in columns])
+    found = first_bad_value(place, said, columns)
+    if found is None:
+        return None
     return PalimpsestError(
-        error.code, message, advice="correct the value, and load the file again; nothing was loaded"
+        error.code,
+        _message(shown, found),
+        advice="correct the value, and load the file again; nothing was loaded",
     )
+
+
+def _of_width(
+    place: str, shown: str, said: Mapping[str, object], names: Sequence[str]
+) -> PalimpsestError | None:
+    found = first_bad_value(place, said, [(name, "VARCHAR") for name in names])
+    width = width_of(place, said)
+    if found is not None:
+        message = _message(shown, found)
+    elif width not in (None, len(names)):
+        message = f"the columns of {shown} are {width}, and those to be filled {len(names)}: "
+        message += ", ".join(names)
+    else:
+        return None
+    advice = "name the columns that the file has, COPY t (a, b) FROM .., or correct the file"
+    return PalimpsestError(Code.COLUMN_COUNT, message, advice=advice)
+
+
+def _message(shown: str, found: BadValue) -> str:
+    where = f"{shown}, line {found.line}"
+    if found.column:
+        where += f", column {found.column}"
+    return f"{where}: {found.message}"

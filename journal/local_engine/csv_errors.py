@@ -1,4 +1,4 @@
-"""Where a CSV file has a value that its column cannot take, found by reading it once more."""
+"""Where a CSV file has what its columns cannot take, found by reading it once more."""
 
 from __future__ import annotations
 
@@ -33,17 +33,10 @@ def first_bad_value(
         exp.PropertyEQ(this=exp.Literal.string(n), expression=exp.Literal.string(k))
         for n, k in columns
     ]
-    given: dict[str, exp.Expr] = {
-        "columns": exp.Struct(expressions=pairs),
-        "store_rejects": exp.true(),
-        **{name: exp.convert(value) for name, value in options.items()},
-    }
-    arguments: list[exp.Expr] = [exp.Literal.string(path)]
-    arguments += [exp.EQ(this=exp.column(n), expression=v) for n, v in given.items()]
+    said = {"columns": exp.Struct(expressions=pairs), "store_rejects": exp.true()}
     # Every column is looked at, else none would be converted.
     looked = [exp.Count(this=column(name)) for name, _ in columns]
-    source = exp.Table(this=exp.Anonymous(this="read_csv", expressions=arguments))
-    query = exp.select(*looked).from_(source).sql(dialect="duckdb")
+    query = exp.select(*looked).from_(_source(path, options, said)).sql(dialect="duckdb")
     with duckdb.connect() as session:
         try:
             session.execute(query).fetchall()
@@ -54,3 +47,21 @@ def first_bad_value(
         return None
     line, name, message = found[0]
     return BadValue(int(line), str(name or ""), " ".join(str(message).split()))
+
+
+def width_of(path: str, options: Mapping[str, object]) -> int | None:
+    """How many columns a file has, read with options of ``read_csv``; None if unreadable."""
+    source = _source(path, options, {"all_varchar": exp.true()})
+    query = exp.Describe(this=exp.select("*").from_(source)).sql(dialect="duckdb")
+    with duckdb.connect() as session:
+        try:
+            return len(session.execute(query).fetchall())
+        except duckdb.Error:
+            return None
+
+
+def _source(path: str, options: Mapping[str, object], said: Mapping[str, exp.Expr]) -> exp.Table:
+    given = {**said, **{name: exp.convert(value) for name, value in options.items()}}
+    arguments: list[exp.Expr] = [exp.Literal.string(path)]
+    arguments += [exp.EQ(this=exp.column(n), expression=v) for n, v in given.items()]
+    return exp.Table(this=exp.Anonymous(this="read_csv", expressions=arguments))

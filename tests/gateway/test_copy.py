@@ -108,3 +108,22 @@ def test_a_key_in_the_way_takes_nothing(tmp_path: Path) -> None:
     with pytest.raises(gateway.IntegrityError):
         cursor.execute(f"COPY t FROM '{file}'")
     assert cursor.execute("SELECT count(*) FROM t").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("id,name,x\n1,a,1\n2,b,2,9\n", "rows.csv, line 3: Expected Number of Columns: 3 Found: 4"),
+        (
+            "id,name\n1,a\n",
+            "the columns of .*rows.csv are 2, and those to be filled 3: id, name, x",
+        ),
+    ],
+)
+def test_another_number_of_columns_is_named(tmp_path: Path, text: str, message: str) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text(text)
+    cursor = _cursor()
+    with pytest.raises(gateway.ProgrammingError, match=message) as raised:
+        cursor.execute(f"COPY t FROM '{file}' (HEADER)")
+    assert "[PAL-213]" in str(raised.value)
