@@ -26,6 +26,7 @@ from bench import (
     rewrite,
     server,
     stream,
+    tpch,
     update_by_key,
 )
 from bench.measure import Report
@@ -43,6 +44,7 @@ SCRIPTS: dict[str, Callable[[Options], Report]] = {
     "server": server.measure,
     "compaction": compaction.measure,
     "stream": stream.measure,
+    "tpch": tpch.measure,
     "filters": filters.measure,
     "lineage": lineage.measure,
     "locate": locate.measure,
