@@ -135,8 +135,9 @@ class Reader:
     def _by_position(self, outputs: Sequence[Output]) -> exp.Query:
         rows: list[exp.Query] = [self._select(placed(self.table.id), outputs)]
         if Tier.HEAD in self.tiers:
+            # A large write goes to sealed files at once, and may end rows that the head has.
+            ends = self._union([t for t in _CHANGES if t in self.tiers])
             head = self._physical(Tier.HEAD)
-            ends = self._physical(Tier.HEAD)
             rows.append(self._survivors(head, outputs, self._is_open(), ends))
         return union_all(rows)
 

@@ -64,6 +64,22 @@ def test_rows_are_those_of_the_anti_join(changed: Client) -> None:
     assert changed(asked) == found
 
 
+def test_a_large_write_ends_rows_that_the_head_still_has(run: Client) -> None:
+    """It goes to sealed files at once, past the head."""
+    run("CREATE TABLE t (k INTEGER PRIMARY KEY, v INTEGER)")
+    run("INSERT INTO t SELECT i, 0 FROM range(300000) r(i)")
+    run("CALL system.flush('t')")
+    run("UPDATE t SET v = 1 WHERE k % 100 = 7")
+    run("UPDATE t SET v = v + 10 WHERE k % 2 = 1")
+    state = _journal(run).state.tables[1]
+    assert state.tiers == {Tier.BASE, Tier.DELTA, Tier.HEAD}, "the large one went past the head"
+    _find(run)
+    assert _shape(run) == "positions"
+    asked = "SELECT v, count(*), count(DISTINCT k) FROM t GROUP BY v ORDER BY v"
+    by_position = run(f"SELECT * FROM ({asked.replace('FROM t', 'FROM (FROM t OFFSET 0)')})")
+    assert by_position == [(0, 150_000, 150_000), (10, 147_000, 147_000), (11, 3_000, 3_000)]
+
+
 def test_what_one_statement_made_serves_the_next(changed: Client) -> None:
     _find(changed)
     made = _journal(changed).positions.of(1, _journal(changed).state.tables[1])
