@@ -15,7 +15,7 @@ import socket
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import field, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -231,7 +231,9 @@ class RemoteOwner:
                 raise folder.locked(self.root, owner)
 
         try:
-            wire.send(peer, self._hello)
+            # Whoever refuses at once hangs up without a look at this, and has said why.
+            with suppress(wire.PeerGone):
+                wire.send(peer, self._hello)
             answer = wire.receive(peer, check_greeting)
         except BaseException:
             peer.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -15,7 +16,12 @@ from pathlib import Path
 import pytest
 
 import gateway
-from gateway.sharing import folder
+from gateway.config import Settings
+from gateway.sharing import folder, wire
+from gateway.sharing.messages import PROTOCOL, Failed, Hello
+from gateway.sharing.remote import RemoteOwner
+from gateway.version import VERSION
+from journal.model.errors import Code, PalimpsestError
 from tests.sharing.programs import Program
 from tests.support.urls import url_of_folder
 
@@ -146,7 +152,12 @@ def test_rows_of_a_statement_that_was_committed_are_lost_aloud(root: Path, inser
 def test_rows_of_a_lost_owner_are_not_taken_from_the_next(root: Path) -> None:
     code = """
 import os, signal
-from gateway.sharing import folder
+from gateway.config import Settings
+from gateway.sharing import folder, wire
+from gateway.sharing.messages import PROTOCOL, Failed, Hello
+from gateway.sharing.remote import RemoteOwner
+from gateway.version import VERSION
+from journal.model.errors import Code, PalimpsestError
 first = connection.execute("SELECT x FROM range(100000) r(x)")
 head = first.fetchmany(10)
 os.kill(folder.owner_of(PLACE).pid, signal.SIGKILL)
@@ -227,6 +238,16 @@ def test_a_path_too_long_for_a_socket_has_a_coded_error(tmp_path: Path) -> None:
         with pytest.raises(gateway.OperationalError, match="path of its socket") as refused:
             gateway.connect(url_of_folder(root))
         assert (refused.value.code, refused.value.sqlstate) == ("PAL-532", "55006")
+
+
+def test_a_refusal_is_heard_when_its_owner_has_hung_up_already(tmp_path: Path) -> None:
+    """It looks at the user of a connection before it reads anything, so it may be the faster."""
+    ours, theirs = socket.socketpair()
+    wire.send(theirs, Failed.of(PalimpsestError(Code.NOT_SHARED, "no", advice="-"), None))
+    theirs.close()
+    hello = Hello(PROTOCOL, VERSION, "duckdb", True, None, None, Settings(), "/", "UTC")
+    with pytest.raises(PalimpsestError, match="no"):
+        RemoteOwner(tmp_path, hello, ours)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
