@@ -1,18 +1,21 @@
-"""What every test shares: the root, servers, order, durations, hypothesis' profile, Ctrl-C.
+"""What every test shares: the root, servers, order, durations, hypothesis' profile, log, Ctrl-C.
 
 Fixtures that one folder needs live in that folder; nothing here opens a store.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from gateway.activity import log_settings
 from tests.support.order import arranged
 from tests.support.servers import apache, cluster, server
 
@@ -30,6 +33,16 @@ settings.load_profile("shared-machine")
 # A run in the background of a script ignores SIGINT, and so would every program that it starts.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _log_as_before() -> Iterator[None]:
+    """Take back what a test has chosen for the log of its process."""
+    logger, chosen = logging.getLogger("palimpsest"), log_settings._Chosen
+    level, before = logger.level, (logger.propagate, logger.handlers[:], chosen.slow_s)
+    yield
+    logger.setLevel(level)
+    logger.propagate, logger.handlers[:], chosen.slow_s = before
 
 
 @pytest.hookimpl(trylast=True)
