@@ -47,6 +47,7 @@ _DUCKDB = {
     ),
     **_any("false", "enable_progress_bar", "enable_progress_bar_print", "enable_object_cache"),
     **_any("true", "enable_external_file_cache", "enable_caching_operators", "enable_optimizer"),
+    **_any("", "disable_optimizer"),
     **_any("2000", "progress_bar_time"),
     **_any("", "enable_profiling", "disable_profiling", "profiling_mode", "profiling_coverage"),
     **_any("", "profile_output", "profiling_output", "custom_profiling_settings"),
@@ -74,6 +75,7 @@ _DUCKDB = {
     "ieee_floating_point_ops": TakenSetting("true", _ON),
     "old_implicit_casting": TakenSetting("false", _OFF),
     "lock_configuration": TakenSetting("false", _OFF),
+    "lambda_syntax": TakenSetting("DEFAULT", ("default", "enable_single_arrow")),
     "calendar": TakenSetting("gregorian", ("gregorian",)),
 }
 _POSTGRES = {

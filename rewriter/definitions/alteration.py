@@ -20,7 +20,7 @@ from journal.sql.relations import column
 from journal.sql.sql import cast
 from rewriter.definitions.column_types import type_text
 from rewriter.definitions.definition import TableDraft, canonical_text, default_text
-from rewriter.definitions.generated_checks import check_free
+from rewriter.definitions.generated_checks import check_free, computed_from
 from rewriter.definitions.key_types import has_zone
 from rewriter.definitions.policies import changed_properties
 from rewriter.definitions.row_columns import column_path, renamed_columns, with_fields
@@ -126,11 +126,17 @@ class Alteration:
         self.values[stored.physical] = cast(default, stored.type)
 
     def drop_column(self, name: str, node: exp.Drop) -> None:
-        """DROP COLUMN: its values stay readable in the past."""
+        """DROP COLUMN: its values stay readable in the past.
+
+        CASCADE drops what needs it too: columns computed from it, constraints, indexes.
+        """
         if node.args.get("exists") and not self.has_column(name):
             return
+        physical = self.draft.columns[self.column_index(name, node)].physical
+        if node.args.get("cascade"):
+            while computed := computed_from(self.draft.columns, physical):
+                self.drop_column(computed.name, node)
         index = self.column_index(name, node)
-        physical = self.draft.columns[index].physical
         check_free(self.draft.columns, physical, f'column "{name}" cannot be dropped')
         keys = [u for u in self.draft.uniques if physical in u.columns]
         checks = [c for c in self.draft.checks if physical in columns_of(c.expression)]

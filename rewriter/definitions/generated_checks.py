@@ -122,10 +122,15 @@ def _generated_error(message: str, advice: str) -> PalimpsestError:
 
 def check_free(columns: Iterable[Column], physical: str, what: str) -> None:
     """Raise DEPENDENT_OBJECTS if a generated column is computed from one that shall change."""
-    for stored in columns:
-        if physical in columns_read(stored):
-            raise PalimpsestError(
-                Code.DEPENDENT_OBJECTS,
-                f'{what}: generated column "{stored.name}" is computed from it',
-                advice=f'drop column "{stored.name}" first',
-            )
+    stored = computed_from(columns, physical)
+    if stored is not None:
+        raise PalimpsestError(
+            Code.DEPENDENT_OBJECTS,
+            f'{what}: generated column "{stored.name}" is computed from it',
+            advice=f'drop column "{stored.name}" first; DROP COLUMN .. CASCADE drops both',
+        )
+
+
+def computed_from(columns: Iterable[Column], physical: str) -> Column | None:
+    """The first generated column whose expression reads a column; None where none does."""
+    return next((c for c in columns if physical in columns_read(c)), None)

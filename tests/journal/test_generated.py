@@ -91,7 +91,7 @@ def test_what_they_cannot_be(run: Client) -> None:
     assert run.error("ALTER TABLE t DROP COLUMN n")[1] == "2BP01"
     assert run.error("CREATE TABLE x (a INTEGER, b INTEGER AS (getenv('HOME')))")[1] == "0A000"
     assert run.error("ALTER TABLE t ALTER COLUMN a TYPE BIGINT")[1] == "2BP01"
-    assert run.error("ALTER TABLE t DROP COLUMN a CASCADE")[1] == "2BP01"
+    assert run.error("ALTER TABLE t DROP COLUMN a")[1] == "2BP01"
     assert run.error("ALTER TABLE t ALTER COLUMN b SET DEFAULT 1")[1] == "0A000"
     assert run.error("ALTER TABLE t ALTER COLUMN b TYPE BIGINT")[1] == "0A000"
     assert run.error("ALTER TABLE t ADD COLUMN d INTEGER AS (a + 1)")[1] == "0A000"
