@@ -23,7 +23,7 @@ from rewriter.definitions.definition import TableDraft, canonical_text, default_
 from rewriter.definitions.generated_checks import check_free, computed_from
 from rewriter.definitions.key_types import has_zone
 from rewriter.definitions.policies import changed_properties
-from rewriter.definitions.row_columns import column_path, renamed_columns, with_fields
+from rewriter.definitions.row_columns import column_path, columns_of, renamed_columns, with_fields
 from rewriter.definitions.struct_fields import FieldChange
 from rewriter.definitions.user_types import DECLARED, OF_DOMAIN, domain_checks
 from rewriter.functions import check_functions
@@ -444,12 +444,6 @@ def changed_layout(old: Table, new: Table) -> bool:
 
 def _fields(columns: Sequence[Column]) -> list[tuple[str, str]]:
     return [(c.physical, c.type) for c in columns]
-
-
-def columns_of(expression: str) -> set[str]:
-    """Physical columns that a CHECK names."""
-    condition = dialects.stored(expression)
-    return {c.name for c in condition.find_all(exp.Column)}
 
 
 def _is_plain(default: exp.Expr) -> bool:

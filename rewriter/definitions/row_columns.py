@@ -11,6 +11,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from journal.model.schema import Index, TableName, fold
+from journal.sql import dialects
 from journal.sql.relations import ident
 from journal.sql.sql import expression
 
@@ -79,3 +80,8 @@ def with_fields(value: exp.Expr, fields: Collection[str]) -> exp.Expr:
     for name in fields:
         value = exp.StructExtract(this=value, expression=exp.Literal.string(name))
     return value
+
+
+def columns_of(condition: str) -> set[str]:
+    """Physical columns that a CHECK names."""
+    return {c.name for c in dialects.stored(condition).find_all(exp.Column)}

@@ -17,11 +17,12 @@ from journal.model.sequence_changes import DropSequence
 from journal.sql.relations import Output, column
 from journal.sql.sql import cast
 from journal.sql.unique_keys import UniqueKey, further_keys, unique_keys
-from rewriter.definitions.alteration import Alteration, columns_of
+from rewriter.definitions.alteration import Alteration
 from rewriter.definitions.generated_values import columns_read as reads_of
 from rewriter.definitions.generated_values import with_generated
 from rewriter.definitions.new_relations import validation_guard
 from rewriter.definitions.policies import hold_guard_steps
+from rewriter.definitions.row_columns import columns_of
 from rewriter.definitions.sequences import owned_by
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, new_name, old_name
