@@ -19,10 +19,10 @@ SILENCE_S = 4
 CHILD = """
 import sys
 import gateway
-from journal.stores.hive.store import HiveConnection
+from journal.stores.hive.thrift_connection import ThriftConnection
 
 con = gateway.connect(sys.argv[1], autocommit=True)
-run = HiveConnection.execute
+run = ThriftConnection.execute
 
 def hold(self, statement, *more):
     text = statement if isinstance(statement, str) else self.text(statement)
@@ -31,7 +31,7 @@ def hold(self, statement, *more):
         sys.stdin.readline()
     return run(self, statement, *more)
 
-HiveConnection.execute = hold
+ThriftConnection.execute = hold
 try:
     con.execute("INSERT INTO t SELECT i, 1 FROM range(2, 5) r(i)")
 except gateway.Error as error:

@@ -129,7 +129,7 @@ def test_people_are_found_by_name_in_every_version(con: Connection, tmp_path: Pa
     with pytest.raises(gateway.IntegrityError):
         con.execute(f"INSERT INTO t VALUES (5, '{WHO}', NULL, NULL)")
     con.execute("INSERT INTO t VALUES (5, 'e', NULL, NULL)")
-    found = [row.action for row in _audit(con)]
+    found = [row.action for row in _audit(con) if row.action.startswith("erase.")]
     assert found[-5:] == [
         "erase.accept",
         *(f"erase.{w}" for w in ("hold", "release", "purge", "complete")),

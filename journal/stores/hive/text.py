@@ -59,6 +59,8 @@ def _rendered(
         elif isinstance(node, exp.Cast):
             note_cast(node)
             note_enum(node)
+        elif isinstance(node, exp.In):
+            _name_text(node)
         if isinstance(node, exp.TryCast):
             # Without it Spark's generator writes a CAST, which fails where this gives NULL.
             node.set("safe", True)
@@ -74,6 +76,14 @@ def _rendered(
     if engine is HiveEngine.APACHE:
         in_apache_terms(holder)
     return written(holder.this, engine)
+
+
+def _name_text(node: exp.In) -> None:
+    """Name the column of ``IN (SELECT 'x')``; without it Spark takes SELECT for the type of 'x'."""
+    query = node.args.get("query")
+    select = query.unnest() if isinstance(query, exp.Subquery) else query
+    if isinstance(select, exp.Select) and isinstance(select.expressions[0], exp.Literal):
+        select.set("expressions", [exp.alias_(select.expressions[0], "_1", quoted=True)])
 
 
 @dataclass(frozen=True, slots=True)
