@@ -319,7 +319,7 @@ class Show:
 
 @dataclass(frozen=True, slots=True)
 class StoreUpkeep:
-    """CHECKPOINT, ANALYZE or VACUUM ANALYZE, which change nothing here; ``tag`` is the first word.
+    """CHECKPOINT, ANALYZE, CLUSTER and the like, which change nothing; ``tag`` is the first word.
 
     ``table`` and ``database`` are what it names, and must be there.
     """

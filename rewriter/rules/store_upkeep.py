@@ -1,4 +1,4 @@
-"""CHECKPOINT, ANALYZE and VACUUM ANALYZE: what tools send to a store that must be looked after.
+"""CHECKPOINT, ANALYZE, CLUSTER and the like, which tools send to look after a store.
 
 The gateway seals, merges and measures journals itself, so these change nothing. What they name must
 be there. Pure.

@@ -199,6 +199,8 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "VACUUM ANALYZE t",
         "ANALYZE t",
         "ANALYSE",
+        "CLUSTER t",
+        "REINDEX TABLE t",
         "CHECKPOINT",
         "FORCE CHECKPOINT",
     ),

@@ -396,5 +396,7 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "FORCE": upkeep.checkpoint,
     "ANALYZE": upkeep.analyze,
     "ANALYSE": upkeep.analyze,
+    "CLUSTER": upkeep.cluster,
+    "REINDEX": upkeep.reindex,
     "PLACE": upkeep.place_hold,
 }

@@ -4,6 +4,8 @@
     VACUUM [[TABLE] t] [RETAIN 7 DAYS] [DRY RUN]       system.vacuum
     VACUUM ANALYZE|FULL|FREEZE|VERBOSE|(..) [t]        nothing, as CHECKPOINT [database] and
     ANALYZE [VERBOSE] [TABLE] [t [(columns)]]          nothing
+    CLUSTER [VERBOSE] [t]                              nothing
+    REINDEX [(..)] TABLE [CONCURRENTLY] t              nothing
     PLACE HOLD ON t [WHERE ..] REASON '..'             system.hold
     PLACE HOLD [ON t] FOR SUBJECT email = '..' REASON '..'
     RELEASE HOLD 'id'                                  system.release
@@ -56,6 +58,23 @@ def analyze(tokens: list[Token], parse: Parse) -> StoreUpkeep:
     ends = (words.index(word) for word in ("(", "COMPUTE", "PARTITION") if word in words)
     rest = rest[: min(ends, default=len(rest))]
     return StoreUpkeep(tokens[0].text.upper(), _named_table(rest, parse) if rest else None)
+
+
+def cluster(tokens: list[Token], parse: Parse) -> StoreUpkeep | None:
+    """CLUSTER, with or without a table; None where it names an index, which nothing looks up."""
+    if "USING" in (t.text.upper() for t in tokens):
+        return None
+    rest = _after_options(tokens[1:])
+    return StoreUpkeep("CLUSTER", _named_table(rest, parse) if rest else None)
+
+
+def reindex(tokens: list[Token], parse: Parse) -> StoreUpkeep | None:
+    """REINDEX TABLE t; None for an index, a schema or a database."""
+    rest = _after_options(tokens[1:])
+    if len(rest) < 2 or rest[0].text.upper() != "TABLE":
+        return None
+    concurrently = len(rest) > 2 and rest[1].text.upper() == "CONCURRENTLY"
+    return StoreUpkeep("REINDEX", _named_table(rest[2 if concurrently else 1 :], parse))
 
 
 def _named_table(tokens: list[Token], parse: Parse) -> exp.Table:
