@@ -69,7 +69,10 @@ class _Client:
         self.end = why
         if self.session is not None and self.session.cancellation.is_running:
             self.session.cancellation.cancel(why)
-        stop_reading(self.peer)
+        if self.stream is None:
+            stop_reading(self.peer)
+        else:
+            self.stream.stop_reading()
 
     def close(self) -> None:
         """End the session."""
@@ -113,7 +116,7 @@ class PostgresServer(SocketServer[_Client]):
         waited = time.monotonic() - stream.touched_s
         client.end = limits.check_waiting(waited, in_transaction=session.in_transaction)
         if client.end is not None:
-            stop_reading(client.peer)
+            stream.stop_reading()
 
     def _talk(self, client: _Client, *, is_full: bool) -> None:
         stream = MessageStream(client.peer, self._limits.message_bytes)

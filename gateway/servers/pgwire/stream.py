@@ -10,6 +10,7 @@ from collections.abc import Callable
 from functools import partial
 
 from gateway.servers.pgwire.messages import protocol_error
+from gateway.servers.sockets import stop_reading
 
 STARTUP_MAX = 10_000
 """The longest first message, as in PostgreSQL."""
@@ -31,6 +32,7 @@ class MessageStream:
         self._in = bytearray()
         self._out: list[bytes | memoryview] = []
         self._out_size = 0
+        self._is_stopped = False
         self.touched_s = time.monotonic()
         """When the client was heard or answered last, by the clock that only goes forward."""
 
@@ -88,6 +90,15 @@ class MessageStream:
                 self.peer.setblocking(True)
         return bytes(self._in[:1]) or None
 
+    def stop_reading(self) -> None:
+        """Let the thread that reads find the connection closed; what it writes still goes out.
+
+        From another thread. The mark is needed beside the system's: what arrives after that is
+        still handed out.
+        """
+        self._is_stopped = True
+        stop_reading(self.peer)
+
     def write(self, data: bytes | memoryview) -> None:
         """Send something, at the latest with ``flush``."""
         self._out.append(data)
@@ -116,7 +127,7 @@ class MessageStream:
         send(small)
 
     def _take(self, size: int) -> bytes:
-        while len(self._in) < size:
+        while len(self._in) < size and not self._is_stopped:
             data = b""
             try:
                 data = self.peer.recv(max(_PIECE, min(size - len(self._in), 1 << 20)))
@@ -125,6 +136,8 @@ class MessageStream:
             if not data:
                 raise ClientGone("the connection was closed")
             self._in += data
+        if self._is_stopped:
+            raise ClientGone("nothing more is read")
         found = bytes(memoryview(self._in)[:size])
         del self._in[:size]
         return found
