@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -254,7 +255,8 @@ def test_a_refusal_is_heard_when_its_owner_has_hung_up_already(tmp_path: Path) -
 def test_another_user_is_refused(root: Path) -> None:
     for path in [root, *root.parents]:
         if path.stat().st_uid == os.geteuid() and path != Path("/"):
-            path.chmod(0o755)
+            # What else it allows stays: a folder for everybody's scratch files is among them.
+            path.chmod(stat.S_IMODE(path.stat().st_mode) | 0o055)
     script = f"""
 import os
 import gateway
