@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import psycopg
 import pytest
@@ -69,15 +70,15 @@ QUERIES = (
 
 @pytest.fixture(scope="module")
 def pair(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, str]]:
-    server = launch(tmp_path_factory.mktemp("roles"))
-    with running() as cluster:
+    with running() as cluster, ExitStack() as ends:
+        server = launch(tmp_path_factory.mktemp("roles"))
+        ends.callback(server.end)
         place = cluster.conninfo("postgres")
         for where in (server.dsn, place):
             with psycopg.connect(where, autocommit=True) as con:
                 for sql in SETUP:
                     con.execute(sql)
         yield server, place
-    server.end()
 
 
 @pytest.mark.parametrize("query", QUERIES)
