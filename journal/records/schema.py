@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from journal.model.lazy_dataclass import dataclass
 
-FORMAT = 14
+FORMAT = 15
 """The format this version reads and writes. Databases had 1 to 7, the other stores 1, before it."""
 _ERASURES = 3
 """The format that brought jobs which replace pieces, and erasures."""
