@@ -29,6 +29,9 @@ _SESSIONS = (
     'SELECT id, s."user", application, front_end, client, state FROM system.sessions AS s'
     " ORDER BY id"
 )
+_SAFE_MODE = (
+    'SELECT is_on, changed_at, "user", reason FROM system.safe_mode ORDER BY seq DESC LIMIT 1'
+)
 _RUNS = (
     "SELECT kind, table_name, state, error_code, error, ended_at FROM system.jobs"
     " WHERE NOT dry_run ORDER BY started_at DESC LIMIT 10000"
@@ -51,6 +54,7 @@ class StatusReport:
     jobs: list[dict[str, Any]]
     erasures: list[dict[str, Any]]
     failed: list[dict[str, Any]]
+    safe_mode: dict[str, Any] | None
 
 
 @click.command("status")
@@ -96,6 +100,7 @@ def _report(connection: Connection) -> StatusReport:
         [asdict(job) for job in session.perform(planned_jobs)],
         dict_rows(connection, _ERASURES),
         [run for run in latest.values() if run["state"] in _FAILED],
+        next((row for row in dict_rows(connection, _SAFE_MODE) if row["is_on"]), None),
     )
 
 
@@ -107,6 +112,11 @@ def _write(report: StatusReport) -> None:
     size = sum(t["bytes"] or 0 for t in report.tables)
     click.echo(f"{report.place}: {counted(len(report.tables), 'table')}, {size:,} bytes")
     click.echo(f"open in {report.open_in}" if report.open_in else "open in no other process")
+    if report.safe_mode is not None:
+        mode = report.safe_mode
+        why = f": {mode['reason']}" if mode["reason"] else ""
+        since = f"{mode['changed_at']:%Y-%m-%d %H:%M} UTC"
+        click.echo(f"SAFE MODE since {since} by {mode['user']}{why}")
     for one in report.sessions:
         user, client = one["user"] or "unknown", one["client"] or one["front_end"]
         application = f" ({one['application']})" if one["application"] else ""

@@ -7,16 +7,19 @@ changes; each has its own result, and a repeat changes only those that failed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from gateway.governance import entity_checks
+from gateway.governance.administration import is_administrator
+from gateway.governance.audit_entries import enter_audit
 from gateway.governance.entity import Entity, EntityKey, EntityKind
+from gateway.governance.events import EventName, noting_failure, record_event, record_failure
 from gateway.governance.planned_instances import PlannedInstance, planned_instances
+from gateway.governance.profile_updates import check_move, moves
 from gateway.procedures.procedures import find_tables
 from gateway.session.operations import Advance, operation
-from journal.erasure import audit
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import StoreSession
@@ -24,11 +27,11 @@ from journal.model.system_user import system_user
 from journal.model.version import to_datetime
 from journal.records import entity_rows
 from journal.records.entity_rows import EntityRow
+from journal.records.safe_mode_rows import check_not_safe, safe_mode_now
 from rewriter.syntax.parsing import parse
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
-    from journal.erasure.seam import SecretJournal
 
 _ORDER = list(EntityKind)
 
@@ -65,7 +68,7 @@ def validate_entities(
         known[wanted.key] = wanted
         return EntityResult(entity.kind, entity.name, "VALID")
 
-    return _each(entities, check)
+    return [_attempted(entity, check) for entity in _in_order(entities)]
 
 
 @operation
@@ -73,7 +76,7 @@ def submit_entities(
     session: Session, _advance: Advance, entities: Sequence[Entity]
 ) -> list[EntityResult]:
     """Put new entities on record; a repeat changes nothing. One with another definition fails."""
-    return _each(entities, lambda entity: _submit(session, entity))
+    return _each(session, EventName.ENTITY_SUBMIT, entities, _submit)
 
 
 @operation
@@ -81,7 +84,7 @@ def update_entities(
     session: Session, _advance: Advance, entities: Sequence[Entity]
 ) -> list[EntityResult]:
     """End the definitions of entities now, and let new ones count from now on."""
-    return _each(entities, lambda entity: _update(session, entity))
+    return _each(session, EventName.ENTITY_UPDATE, entities, _update)
 
 
 @operation
@@ -90,14 +93,20 @@ def delete_entity(session: Session, _advance: Advance, kind: EntityKind, name: s
 
     Raises DEPENDENT_OBJECTS, naming them, where others refer to it.
     """
+    with noting_failure(session, EventName.ENTITY_DELETE, kind.value, name):
+        return _delete(session, kind, name)
+
+
+def _delete(session: Session, kind: EntityKind, name: str) -> EntityResult:
     _check_may_change(session)
     with session.journal.exclusive_session() as records:
+        check_not_safe(records, "to delete entities")
         last = _last_version(records, kind, name)
         if last.ended_at is not None:
             return EntityResult(kind, name, "UNCHANGED", last.version)
         entity_checks.check_deletable((kind, name), _live_entities(records))
         entity_rows.end_entity(records, last, _now(session))
-        _commit(session, records, "entity.delete", last)
+        _commit(session, records, EventName.ENTITY_DELETE, last)
     return EntityResult(kind, name, "DELETED", last.version)
 
 
@@ -155,24 +164,40 @@ def datasets_of_table(session: Session, _advance: Advance, table: str) -> list[E
 
 
 def _each(
-    entities: Sequence[Entity], change: Callable[[Entity], EntityResult]
+    session: Session,
+    name: EventName,
+    entities: Sequence[Entity],
+    change: Callable[[Session, Entity], EntityResult],
 ) -> list[EntityResult]:
-    """Change entities one by one, those that others refer to first."""
+    """Change entities one by one, those that others refer to first; failures become events."""
     results: list[EntityResult] = []
-    for entity in sorted(entities, key=lambda e: _ORDER.index(e.kind)):
-        try:
-            results.append(change(entity))
-        except PalimpsestError as error:
-            if error.code is Code.PRIVILEGE:
-                raise
-            results.append(EntityResult(entity.kind, entity.name, "FAILED", error=error))
+    for entity in _in_order(entities):
+        result = _attempted(entity, lambda one: change(session, one))
+        if result.error is not None:
+            record_failure(session, name, entity.kind.value, entity.name, result.error)
+        results.append(result)
     return results
+
+
+def _in_order(entities: Sequence[Entity]) -> list[Entity]:
+    return sorted(entities, key=lambda e: _ORDER.index(e.kind))
+
+
+def _attempted(entity: Entity, change: Callable[[Entity], EntityResult]) -> EntityResult:
+    """What a change comes to, its error among it; raises PRIVILEGE."""
+    try:
+        return change(entity)
+    except PalimpsestError as error:
+        if error.code is Code.PRIVILEGE:
+            raise
+        return EntityResult(entity.kind, entity.name, "FAILED", error=error)
 
 
 def _submit(session: Session, entity: Entity) -> EntityResult:
     _check_may_change(session)
     wanted = _resolved(session, entity)
     with session.journal.exclusive_session() as records:
+        check_not_safe(records, "to submit entities")
         versions = entity_rows.entity_versions(records, wanted.kind.value, wanted.name)
         if versions and versions[-1].ended_at is None:
             if _entity(versions[-1]) == wanted:
@@ -183,7 +208,7 @@ def _submit(session: Session, entity: Entity) -> EntityResult:
                 advice="update it, or choose another name",
             )
         entity_checks.check_new(wanted, _referenced(records, wanted))
-        row = _add(session, records, wanted, len(versions) + 1, "entity.submit")
+        row = _add(session, records, wanted, len(versions) + 1, EventName.ENTITY_SUBMIT)
     return EntityResult(wanted.kind, wanted.name, "SUBMITTED", row.version)
 
 
@@ -194,12 +219,32 @@ def _update(session: Session, entity: Entity) -> EntityResult:
         last, known = _last_version(records, wanted.kind, wanted.name), _live_entities(records)
         if last.ended_at is not None:
             raise unknown_entity(wanted.kind, wanted.name)
+        _check_time_to_update(session, records, _entity(last), wanted, known)
         if _entity(last) == wanted:
             return EntityResult(wanted.kind, wanted.name, "UNCHANGED", last.version)
         entity_checks.check_change(_entity(last), wanted, known)
         entity_rows.end_entity(records, last, _now(session))
-        row = _add(session, records, wanted, last.version + 1, "entity.update")
+        row = _add(session, records, wanted, last.version + 1, EventName.ENTITY_UPDATE)
     return EntityResult(wanted.kind, wanted.name, "UPDATED", row.version)
+
+
+def _check_time_to_update(
+    session: Session,
+    records: StoreSession,
+    old: Entity,
+    new: Entity,
+    known: Mapping[EntityKey, Entity],
+) -> None:
+    """Raise SAFE_MODE for an update that has to wait, or that only safe mode allows."""
+    if not moves(old, new):
+        check_not_safe(records, "to update entities")
+        return
+    found = safe_mode_now(records)
+    check_move(
+        *(old, new, len(entity_checks.dependents(old.key, known))),
+        is_safe=found is not None and found.is_on,
+        is_admin=is_administrator(session),
+    )
 
 
 def _resolved(session: Session, entity: Entity) -> Entity:
@@ -223,7 +268,7 @@ def _check_statements(session: Session, entity: Entity, text: str, dialect: str)
 
 
 def _add(
-    session: Session, records: StoreSession, entity: Entity, version: int, action: str
+    session: Session, records: StoreSession, entity: Entity, version: int, action: EventName
 ) -> EntityRow:
     row = EntityRow(
         entity.kind.value,
@@ -238,11 +283,10 @@ def _add(
     return row
 
 
-def _commit(session: Session, records: StoreSession, action: str, row: EntityRow) -> None:
-    if session.journal.capabilities.access_control:
-        journal = cast("SecretJournal", session.journal)
-        by, what = session.recorded_user or system_user(), f"{row.kind} {row.name}"
-        audit.record(journal, records, by, action, what, {"version": row.version})
+def _commit(session: Session, records: StoreSession, name: EventName, row: EntityRow) -> None:
+    detail = {"version": row.version}
+    enter_audit(session, records, name.value, f"{row.kind} {row.name}", detail)
+    record_event(session, records, name, row.kind, row.name, data=detail)
     records.commit()
 
 

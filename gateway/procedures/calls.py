@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from gateway.access.procedures import check_call
 from gateway.activity.activity import Activity, SessionActivity
+from gateway.governance.safe_mode import change_safe_mode, current_safe_mode
 from gateway.jobs.arguments import Arguments, argument_error
 from gateway.jobs.calls import call_job
 from gateway.jobs.kind_names import kind_names
@@ -17,6 +18,7 @@ from gateway.procedures import holds
 from gateway.procedures.erasing import erase_rows
 from gateway.procedures.procedures import bind_arguments, named_tables
 from gateway.procedures.sessions import cancel_session, terminate_session
+from gateway.session.operations import no_progress
 from gateway.session.outcome import StatementOutcome
 from journal.erasure.reject_files import drop_rejects, find_rejects
 from journal.model.errors import Code, PalimpsestError
@@ -128,6 +130,31 @@ def _drop_rejects(session: Session, arguments: Mapping[str, Any]) -> StatementOu
     return session.executor.table_outcome("CALL", pa.table(rows, schema=schema))
 
 
+def _safe_mode(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
+    """``CALL system.safe_mode(on => true, reason => '..')``; without ``on`` it shows what is."""
+    given = bind_arguments("system.safe_mode", arguments, ("on", "reason"))
+    if "on" not in given:
+        found = current_safe_mode(session, no_progress)
+    else:
+        reason = str(given.get("reason") or "")
+        found = change_safe_mode(session, is_on=Arguments(given).flag("on"), reason=reason)
+    rows = {
+        "is_on": [found is not None and found.is_on],
+        "changed_at": [None if found is None else found.changed_at],
+        "user": [None if found is None else found.user_name],
+        "reason": [None if found is None else found.reason],
+    }
+    schema = pa.schema(
+        [
+            ("is_on", pa.bool_()),
+            ("changed_at", pa.timestamp("us", "UTC")),
+            ("user", pa.string()),
+            ("reason", pa.string()),
+        ]
+    )
+    return session.executor.table_outcome("CALL", pa.table(rows, schema=schema))
+
+
 def _on_session(
     name: str, act: Callable[[Activity, SessionActivity, object], str]
 ) -> Callable[[Session, Mapping[str, Any]], StatementOutcome]:
@@ -151,5 +178,6 @@ PROCEDURES: dict[str, Procedure] = {
     "system.flush": _flush,
     "system.hold": holds.place_hold,
     "system.release": holds.release_hold,
+    "system.safe_mode": _safe_mode,
     "system.terminate": _on_session("system.terminate", terminate_session),
 }

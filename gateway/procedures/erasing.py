@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from sqlglot import exp
 
+from gateway.governance.safe_mode import refuse_if_safe
 from gateway.procedures.erasure_program import erasure_of
 from gateway.procedures.named_identifiers import identifiers_in
 from gateway.procedures.procedures import no_table
@@ -71,6 +72,7 @@ def erase_rows(
             "ERASE cannot be part of a transaction: it cannot be rolled back",
             advice="COMMIT or ROLLBACK first",
         )
+    refuse_if_safe(session, "to erase")
     table = _table(session, erase.table)
     query = Parsed(
         SqlStatement(_keys(erase, table, as_written=table.hidden_key)),

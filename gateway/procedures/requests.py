@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from gateway.governance.safe_mode import check_not_safe, refuse_if_safe
 from gateway.jobs.runs import JobRun, run_all
 from gateway.jobs.runs import Request as JobRequest
 from gateway.procedures.erasing import names_of
@@ -83,7 +84,10 @@ def submit_returned(
 
 def _accepted(session: Session, wanted: ErasureSpec, *, dry_run: bool) -> ErasureRequest:
     erasure = erasure_of(session)
-    return erasure.dry_run(wanted) if dry_run else erasure.accept(wanted, actor(session))
+    if dry_run:
+        return erasure.dry_run(wanted)
+    refuse_if_safe(session, "to erase")
+    return erasure.accept(wanted, actor(session))
 
 
 @operation
@@ -138,6 +142,7 @@ def _first_table(session: Session, waiting: Sequence[ErasureRequest]) -> Table:
 @single_operation
 def readmit_request(session: Session, _advance: Advance, name: str) -> int:
     """Let identifiers and keys that a request suppressed be written again; how many."""
+    refuse_if_safe(session, "to readmit")
     journal = erasure_of(session).journal
     return readmission.readmit_request(journal, find_request(journal, name), actor(session))
 
@@ -145,6 +150,7 @@ def readmit_request(session: Session, _advance: Advance, name: str) -> int:
 @single_operation
 def readmit_subjects(session: Session, _advance: Advance, subjects: dict[str, list[str]]) -> int:
     """Let identifiers be written again; how many entries of the suppression list that removed."""
+    refuse_if_safe(session, "to readmit")
     return readmission.readmit_subjects(erasure_of(session).journal, subjects, actor(session))
 
 
@@ -167,6 +173,8 @@ def change_scope(
         tuple(spelled_out(p, tables, catalog.home) for p in some) for some in (allow, deny)
     )
     with journal.exclusive_session() as store:
+        if reset or allow or deny:
+            check_not_safe(store, "to change what erasures reach")
         found = ErasureScope() if reset else load_scope(store)
         if reset or allow or deny:
             found = put_scope(store, allow or found.allow, deny or found.deny)

@@ -44,6 +44,7 @@ SYSTEM = (
     *("tables", "journals", "segments", "transactions", "settings"),
     *("indexes", "policies", "holds", "jobs", "backups", "reject_files"),
     *("roles", "privileges", "access_policies", "logins", "entities"),
+    *("events", "safe_mode"),
 )
 _BEFORE_TABLES = frozenset(
     {"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "USING", "COPY", "BLAME"}

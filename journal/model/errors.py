@@ -130,6 +130,7 @@ class Code(Enum):
     TERMINATED = CodeInfo("PAL-614", "57P01", "connection ended by the server")
     NO_CURSOR = CodeInfo("PAL-610", "34000", "unknown portal or cursor")
     CURSOR_DIRECTION = CodeInfo("PAL-619", "55000", "cursor can only scan forward")
+    SAFE_MODE = CodeInfo("PAL-650", "55000", "the store is in safe mode")
     ERASURE = CodeInfo("PAL-510", "55000", "erasure cannot be done as asked")
     DUPLICATE_ERASURE = CodeInfo("PAL-512", "42710", "a request that waits erases the same people")
     PACKAGE = CodeInfo("PAL-511", "58030", "access package cannot be opened")

@@ -291,6 +291,32 @@ ENTITIES = RecordTable(
 The one without ``ended_at`` counts; an entity that was deleted has none.
 """
 
+EVENTS = RecordTable(
+    "events",
+    _columns(
+        "seq bigint, happened_at moment, name text, status text, entity_kind text, entity text, "
+        "nominal_time moment, user_name text, duration_us bigint, data text"
+    ),
+    ("seq",),
+    since=15,
+)
+"""The newest events of entities, instances and erasures; ``data`` is JSON without identifiers."""
+EVENT_COUNTS = RecordTable(
+    "event_counts",
+    _columns("name text, status text, events bigint, duration_us bigint"),
+    ("name", "status"),
+    since=15,
+)
+"""How many events of each name there were, and how long they took, also those that are gone."""
+SAFE_MODE = RecordTable(
+    "safe_mode",
+    _columns("seq bigint, is_on boolean, changed_at moment, user_name text, reason text"),
+    ("seq",),
+    since=15,
+    append_only=True,
+)
+"""Each time that safe mode began or ended; the newest row counts."""
+
 _EVERYWHERE = (
     META,
     CATALOG_LOG,
@@ -309,6 +335,9 @@ _EVERYWHERE = (
     LINEAGE,
     USAGE,
     ENTITIES,
+    EVENTS,
+    EVENT_COUNTS,
+    SAFE_MODE,
 )
 OF_WAREHOUSE = (*_EVERYWHERE, MANIFESTS)
 OF_DATABASE = (*_EVERYWHERE, STATE, JOURNALS, EPOCHS)

@@ -65,13 +65,14 @@ _VIEW_DEPTH_MAX = 32
 _OF_WHAT_IS_SEEN = frozenset(
     {"tables", "columns", "sequences", "types", "macros", "settings", "policies", "indexes"}
     | {"sessions", "statements", "roles", "privileges", "access_policies", "tags"}
-    | {"lineage", "column_lineage", "usage"}
+    | {"lineage", "column_lineage", "usage", "safe_mode"}
 )
-"""Relations of schema ``system`` that list what a role sees."""
+"""Relations of schema ``system`` that list what a role sees, and one that is for everybody."""
 _OPERATORS = {
     "journals": (Privilege.MAINTAIN,),
     "segments": (Privilege.MAINTAIN,),
     "jobs": (Privilege.MAINTAIN,),
+    "events": (Privilege.MAINTAIN,),
     "backups": (Privilege.MAINTAIN,),
     "reject_files": (Privilege.MAINTAIN, Privilege.ERASE),
     "holds": (Privilege.HOLD,),

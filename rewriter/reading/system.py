@@ -73,12 +73,21 @@ _SAME_NAMES = {
 }
 _LOGINS = "seq first_at last_at user_name address front_end outcome detail attempts"
 _ENTITIES = "kind name version definition user_name began_at ended_at"
+_EVENTS = "seq happened_at name status entity_kind entity nominal_time user_name duration_us data"
+_SAFE_MODE = "seq is_on changed_at user_name reason"
 _ERASURES = {"id": "id", "state": "state", "accepted": "accepted", "updated": "updated"}
 STORED = {
     "transactions": _TRANSACTIONS,
     "erasures": {**_ERASURES, "detail": "receipt"},
-    "logins": {n: "user" if n == "user_name" else n for n in _LOGINS.split()},
-    "entities": {n: "user" if n == "user_name" else n for n in _ENTITIES.split()},
+    **{
+        table: {n: "user" if n == "user_name" else n for n in names.split()}
+        for table, names in {
+            "logins": _LOGINS,
+            "entities": _ENTITIES,
+            "events": _EVENTS,
+            "safe_mode": _SAFE_MODE,
+        }.items()
+    },
     **{table: {n: n for n in names.split()} for table, names in _SAME_NAMES.items()},
 }
 """Tables of the store that schema ``system`` shows: its columns by the store's."""

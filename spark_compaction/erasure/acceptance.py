@@ -32,6 +32,7 @@ from journal.model.policy import PREFIX
 from journal.model.schema import Table
 from journal.model.store_session import StoreSession
 from journal.records import erasure_rows as rows_of
+from journal.records.safe_mode_rows import check_not_safe
 from journal.sql.relations_flat import is_flat
 from journal.transactions.reading import reading
 from journal.transactions.state import JournalState
@@ -384,6 +385,7 @@ def _record(
 ) -> ErasureRequest:
     """Write suppressions, the request and its audit entry."""
     journal, wanted = searching.backend.journal, searching.wanted
+    check_not_safe(session, "to erase")
     now = journal.clock.next()
     expires = None if wanted.expires_us is None else now + wanted.expires_us
     entries = Suppressor(session, request_id, now, expires, lasting_secret(journal, session))

@@ -26,7 +26,8 @@ STEPS = {
     "after the old one ended": (f"{OPERATIONS}.entity_rows", "end_entity", 1),
     "before the new one": (f"{OPERATIONS}.entity_rows", "add_entity", 0),
     "after the new one": (f"{OPERATIONS}.entity_rows", "add_entity", 1),
-    "after the audit log": (f"{OPERATIONS}.audit", "record", 1),
+    "after the audit log": ("gateway.governance.audit_entries.audit", "record", 1),
+    "after the event": (OPERATIONS, "record_event", 1),
     "after the commit": (OPERATIONS, "_commit", 1),
 }
 PROGRAM = """
@@ -42,9 +43,9 @@ root, place, name, after = sys.argv[1:]
 owner = pkgutil.resolve_name(place)
 step = getattr(owner, name)
 
-def killed(*given):
+def killed(*given, **named):
     if after == "1":
-        step(*given)
+        step(*given, **named)
     os.kill(os.getpid(), signal.SIGKILL)
 
 with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:
