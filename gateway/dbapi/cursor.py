@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 Description = tuple[str, str, None, None, int | None, int | None, None]
 _ITERATION_ROWS = 1024
+_UNKNOWN = -1
+"""PEP 249's count of rows that nobody has counted."""
 
 
 class Cursor:
@@ -57,7 +59,10 @@ class Cursor:
 
     @property
     def rowcount(self) -> int:
-        """Rows changed or returned by the last statement; -1 while that is not known."""
+        """Rows changed or returned by the last statement; -1 while that is not known.
+
+        Of a query it is known when its last row was fetched, or when its rows are in memory.
+        """
         return self._outcome.row_count
 
     @property
@@ -200,6 +205,7 @@ class Cursor:
             with self.connection.client_session.fetching(rows):
                 table = rows.arrow()
             self.rownumber = (self.rownumber or 0) + table.num_rows
+            self._note_end(self.rownumber)
             return table
 
     def fetch_record_batches(self, rows: int = 1 << 16) -> Iterator[pa.RecordBatch]:
@@ -214,6 +220,7 @@ class Cursor:
             with mapping(), self.connection.lock, self.connection.client_session.fetching(source):
                 batch = next(batches, None)
             if batch is None:
+                self._note_end(self.rownumber or 0)
                 return
             self.rownumber = (self.rownumber or 0) + batch.num_rows
             yield batch
@@ -343,12 +350,20 @@ class Cursor:
         found = self._ahead[self._next : self._next + size]
         self._next += len(found)
         if len(found) < size:
+            wanted = max(size - len(found), _ITERATION_ROWS)
             with self.connection.client_session.fetching(rows):
-                self._ahead = rows.take(max(size - len(found), _ITERATION_ROWS))
+                self._ahead = rows.take(wanted)
+            if len(self._ahead) < wanted:
+                self._note_end((self.rownumber or 0) + len(found) + len(self._ahead))
             self._next = min(size - len(found), len(self._ahead))
             found += self._ahead[: self._next]
         self.rownumber = (self.rownumber or 0) + len(found)
         return found
+
+    def _note_end(self, count: int) -> None:
+        """Know the count of a query whose last row was fetched; of changed rows it was known."""
+        if self._outcome.row_count == _UNKNOWN:
+            self._outcome.row_count = count
 
 
 def _checked_text(sql: object) -> str:

@@ -260,4 +260,4 @@ def _row_outcome(table: Table, read: PointRead, row: Row) -> StatementOutcome:
     arrays = [k.array(c) for c, k in zip(columns, plain, strict=True)]
     held = BufferedRows(pa.Table.from_arrays(arrays, names=names), lambda _: rows)
     described = [ResultColumn(n, k.name) for n, k in zip(names, plain, strict=True)]
-    return StatementOutcome("SELECT", -1, described, held)
+    return StatementOutcome("SELECT", len(rows), described, held)

@@ -145,9 +145,10 @@ class SessionCalls:
         self.session.activity.sent(result.first.num_rows, result.first.nbytes)
         self._last_result += 1
         self._results[self._last_result] = result
+        is_counted = outcome.row_count >= 0 or result.is_open
         return OutcomeHead(
             outcome.tag,
-            outcome.row_count,
+            outcome.row_count if is_counted else result.first.num_rows,
             outcome.skipped,
             outcome.columns,
             self._last_result,

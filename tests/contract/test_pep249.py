@@ -10,6 +10,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from gateway.dbapi.cursor import Cursor
 
 ERRORS = (
     "Warning", "Error", "InterfaceError", "DatabaseError", "DataError", "OperationalError",
@@ -319,3 +320,20 @@ def test_an_unknown_savepoint_fails_the_transaction(drinks: Connection, text: st
         drinks.execute("SELECT 1")
     drinks.execute("ROLLBACK TO known")
     assert drinks.execute("SELECT count(*) FROM drink").fetchone() == (6,)
+
+
+def test_a_query_is_counted_once_its_last_row_is_fetched(drinks: Connection) -> None:
+    fetches: list[Callable[[Cursor], object]] = [
+        Cursor.fetchall, list, Cursor.fetch_arrow, lambda c: list(c.fetch_record_batches()),
+    ]  # fmt: skip
+    for fetch in fetches:
+        cursor = drinks.execute("SELECT x FROM range(3000) AS r(x)")
+        fetch(cursor)
+        assert cursor.rowcount == 3000
+    cursor = drinks.execute("SELECT x FROM range(3000) AS r(x)")
+    cursor.fetchmany(2000)
+    assert cursor.rowcount == -1
+    cursor.fetchone()
+    assert cursor.rowcount == 3000
+    written = drinks.execute("UPDATE drink SET name = name WHERE id < 3 RETURNING name")
+    assert (len(written.fetchall()), written.rowcount) == (2, 2)

@@ -20,6 +20,8 @@ def test_both_read_and_write(root: Path, owner: Connection) -> None:
         assert other.kind == "RemoteSession"
         assert other.rows(ROWS) == [[1, "x"], [2, "y"]]
         assert other.ask("execute", "INSERT INTO t VALUES (?, ?)", [3, "z"])["count"] == 1
+        counted = "found['value'] = connection.execute('SELECT * FROM t').rowcount"
+        assert other.ask("python", counted) == 3
         assert owner.execute(ROWS).fetchall() == [(1, "x"), (2, "y"), (3, "z")]
         owner.execute("DELETE FROM t WHERE a = 1")
         assert other.rows(ROWS) == [[2, "y"], [3, "z"]]
