@@ -19,6 +19,14 @@ from gateway.governance import entity_operations
 from gateway.governance.declarations import read_declarations, write_declaration
 from gateway.governance.entity import Entity, EntityKind
 from gateway.governance.entity_operations import EntityResult
+from gateway.governance.entity_scheduling import (
+    EntityStatus,
+    entity_status,
+    resume_entities,
+    schedule_entities,
+    suspend_entities,
+    touch_entities,
+)
 from gateway.governance.entity_schema import read_entity
 from journal.records.entity_rows import EntityRow
 
@@ -26,6 +34,7 @@ _KIND = click.argument(
     "kind", type=click.Choice([k.value for k in EntityKind]), metavar="KIND"
 )  # fmt: skip
 _NAME = click.argument("name")
+_NAMES = click.argument("names", nargs=-1, required=True)
 _FILES = click.argument(
     "files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False)
 )
@@ -36,7 +45,7 @@ def command() -> None:
     """Declare profiles, datasets and processes, with what they depend on.
 
     A file of YAML has a document for each. They are kept in the records of the warehouse, each
-    version of them; nothing runs a process yet.
+    version of them. A process runs once it is scheduled, while `palimpsest scheduler` does.
 
     \b
     Examples:
@@ -64,9 +73,10 @@ def validate(files: tuple[Path, ...], as_json: bool, access: Access) -> None:
 
 @command.command("submit")
 @_FILES
+@click.option("--schedule", is_flag=True, help="Also schedule the datasets and processes.")
 @JSON_OPTION
 @upkeep_options
-def submit(files: tuple[Path, ...], as_json: bool, access: Access) -> None:
+def submit(files: tuple[Path, ...], schedule: bool, as_json: bool, access: Access) -> None:
     """Put the entities of FILES on record; submitting one again changes nothing.
 
     Each has its own result. If some fail, the exit code is 1, and a repeat changes only these.
@@ -75,8 +85,9 @@ def submit(files: tuple[Path, ...], as_json: bool, access: Access) -> None:
     Examples:
       palimpsest entity submit flights.yaml
       palimpsest entity submit profiles.yaml datasets.yaml processes.yaml --json
+      palimpsest entity submit flights.yaml --schedule
     """
-    _change(entity_operations.submit_entities, files, as_json, access)
+    _change(entity_operations.submit_entities, files, as_json, access, schedules=schedule)
 
 
 @command.command("update")
@@ -111,6 +122,104 @@ def delete(kind: str, name: str, as_json: bool, access: Access) -> None:
         session = connection.client_session
         found = session.perform(entity_operations.delete_entity, EntityKind(kind), name)
     _write_results([found], as_json)
+
+
+@command.command("schedule")
+@_KIND
+@_NAMES
+@JSON_OPTION
+@upkeep_options
+def schedule(kind: str, names: tuple[str, ...], as_json: bool, access: Access) -> None:
+    """Let the entities of this KIND and these NAMES have instances; a repeat changes nothing.
+
+    A process whose start has passed has an instance for each nominal time since, unless its
+    catch_up says LAST or NONE. `palimpsest scheduler` runs them.
+
+    \b
+    Examples:
+      palimpsest entity schedule process daily-delays
+    """
+    _change_schedules(schedule_entities, kind, names, as_json, access)
+
+
+@command.command("suspend")
+@_KIND
+@_NAMES
+@JSON_OPTION
+@upkeep_options
+def suspend(kind: str, names: tuple[str, ...], as_json: bool, access: Access) -> None:
+    """Let scheduled entities pause: no new instance begins, and those that run are suspended.
+
+    \b
+    Examples:
+      palimpsest entity suspend process daily-delays
+    """
+    _change_schedules(suspend_entities, kind, names, as_json, access)
+
+
+@command.command("resume")
+@_KIND
+@_NAMES
+@JSON_OPTION
+@upkeep_options
+def resume(kind: str, names: tuple[str, ...], as_json: bool, access: Access) -> None:
+    """Let suspended entities go on; catch_up says which instances they missed.
+
+    \b
+    Examples:
+      palimpsest entity resume process daily-delays
+    """
+    _change_schedules(resume_entities, kind, names, as_json, access)
+
+
+@command.command("touch")
+@_KIND
+@_NAMES
+@JSON_OPTION
+@upkeep_options
+def touch(kind: str, names: tuple[str, ...], as_json: bool, access: Access) -> None:
+    """Begin a new version of entities with the definition they have, checked again.
+
+    \b
+    Examples:
+      palimpsest entity touch process daily-delays
+    """
+    _change_schedules(touch_entities, kind, names, as_json, access)
+
+
+@command.command("status")
+@click.argument("kind", required=False, type=click.Choice([k.value for k in EntityKind]))
+@click.argument("name", required=False)
+@JSON_OPTION
+@upkeep_options
+def status(kind: str | None, name: str | None, as_json: bool, access: Access) -> None:
+    """Show whether entities are SUBMITTED, SCHEDULED or SUSPENDED, and which instance is next.
+
+    \b
+    Examples:
+      palimpsest entity status
+      palimpsest entity status process daily-delays --json
+    """
+    wanted = None if kind is None else EntityKind(kind)
+    with _opened(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
+        found = connection.client_session.perform(entity_status, wanted, name)
+    if as_json:
+        click.echo(json.dumps([_status_object(one) for one in found]))
+        return
+    for one in found:
+        coming = "" if one.next_at is None else f", next {one.next_at:%Y-%m-%dT%H:%MZ}"
+        click.echo(f"{one.kind} {one.name}: {one.state.lower()}, version {one.version}{coming}")
+
+
+def _status_object(one: EntityStatus) -> dict[str, Any]:
+    return {
+        "kind": one.kind.value,
+        "name": one.name,
+        "version": one.version,
+        "state": one.state,
+        "next_at": None if one.next_at is None else one.next_at.isoformat(),
+        "changed_at": one.changed_at.isoformat(),
+    }
 
 
 @command.command("list")
@@ -226,11 +335,15 @@ def _change(
     files: Sequence[Path],
     as_json: bool,
     access: Access,
+    *,
+    schedules: bool = False,
 ) -> None:
     with exit_on_error(as_json=as_json), mapping():
         entities = [entity for file in files for entity in _read_file(file)]
     with _opened(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
         results = _perform(connection, operation, entities)
+        if schedules:
+            results = _scheduled(connection, results)
     _write_results(results, as_json)
     if any(result.error is not None for result in results):
         sys.exit(STATEMENT)
@@ -242,6 +355,33 @@ def _perform(
     entities: Sequence[Entity],
 ) -> list[EntityResult]:
     return connection.client_session.perform(operation, list(entities))
+
+
+def _scheduled(connection: Connection, results: Sequence[EntityResult]) -> list[EntityResult]:
+    """The results, with those of scheduling for what was submitted and has instances."""
+    keys = [
+        (result.kind, result.name)
+        for result in results
+        if result.error is None and result.kind is not EntityKind.PROFILE
+    ]
+    session = connection.client_session
+    done = {(r.kind, r.name): r for r in session.perform(schedule_entities, keys)}
+    return [done.get((result.kind, result.name), result) for result in results]
+
+
+def _change_schedules(
+    operation: Callable[..., list[EntityResult]],
+    kind: str,
+    names: Sequence[str],
+    as_json: bool,
+    access: Access,
+) -> None:
+    keys = [(EntityKind(kind), name) for name in names]
+    with _opened(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
+        results = connection.client_session.perform(operation, keys)
+    _write_results(results, as_json)
+    if any(result.error is not None for result in results):
+        sys.exit(STATEMENT)
 
 
 def _read_file(file: Path) -> list[Entity]:
@@ -273,6 +413,7 @@ def _result_object(result: EntityResult) -> dict[str, Any]:
         "name": result.name,
         "outcome": result.outcome,
         "version": result.version,
+        "state": result.state,
         "error": None if error is None else error_object(errors.mapped(error)),
     }
 

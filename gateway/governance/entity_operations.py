@@ -16,6 +16,8 @@ from gateway.governance.administration import is_administrator
 from gateway.governance.audit_entries import enter_audit
 from gateway.governance.entity import Entity, EntityKey, EntityKind
 from gateway.governance.events import EventName, noting_failure, record_event, record_failure
+from gateway.governance.instance_states import InstanceEvent
+from gateway.governance.instance_transitions import apply_to_all
 from gateway.governance.planned_instances import PlannedInstance, planned_instances
 from gateway.governance.profile_updates import check_move, moves
 from gateway.procedures.procedures import find_tables
@@ -25,7 +27,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import StoreSession
 from journal.model.system_user import system_user
 from journal.model.version import to_datetime
-from journal.records import entity_rows
+from journal.records import entity_rows, schedule_rows
 from journal.records.entity_rows import EntityRow
 from journal.records.safe_mode_rows import check_not_safe, safe_mode_now
 from rewriter.syntax.parsing import parse
@@ -40,7 +42,8 @@ _ORDER = list(EntityKind)
 class EntityResult:
     """What became of one entity of a request.
 
-    ``outcome`` is VALID, SUBMITTED, UPDATED, DELETED, UNCHANGED or FAILED; ``error`` says why it
+    ``outcome`` is VALID, SUBMITTED, UPDATED, DELETED, SCHEDULED, SUSPENDED, TOUCHED,
+    UNCHANGED or FAILED; ``state`` is that of the schedule; ``error`` says why it
     failed. ``version`` counts the definitions from 1; None where there is none.
     """
 
@@ -49,6 +52,7 @@ class EntityResult:
     outcome: str
     version: int | None = None
     error: PalimpsestError | None = None
+    state: str | None = None
 
 
 @operation
@@ -57,7 +61,7 @@ def validate_entities(
 ) -> list[EntityResult]:
     """Check entities as ``submit_entities`` and ``update_entities`` do, and change nothing."""
     with session.journal.reading_session() as records:
-        known = _live_entities(records)
+        known = live_entities(records)
 
     def check(entity: Entity) -> EntityResult:
         wanted, old = _resolved(session, entity), known.get(entity.key)
@@ -98,15 +102,18 @@ def delete_entity(session: Session, _advance: Advance, kind: EntityKind, name: s
 
 
 def _delete(session: Session, kind: EntityKind, name: str) -> EntityResult:
-    _check_may_change(session)
+    check_may_change(session)
     with session.journal.exclusive_session() as records:
         check_not_safe(records, "to delete entities")
-        last = _last_version(records, kind, name)
+        last = last_version(records, kind, name)
         if last.ended_at is not None:
             return EntityResult(kind, name, "UNCHANGED", last.version)
-        entity_checks.check_deletable((kind, name), _live_entities(records))
-        entity_rows.end_entity(records, last, _now(session))
-        _commit(session, records, EventName.ENTITY_DELETE, last)
+        entity_checks.check_deletable((kind, name), live_entities(records))
+        now = recorded_now(session)
+        entity_rows.end_entity(records, last, now)
+        schedule_rows.remove_schedule(records, last.kind, name)
+        apply_to_all(records, last.kind, name, InstanceEvent.KILL, now)
+        commit_change(session, records, EventName.ENTITY_DELETE, last)
     return EntityResult(kind, name, "DELETED", last.version)
 
 
@@ -125,7 +132,7 @@ def entity_history(
 ) -> list[EntityRow]:
     """Every definition of an entity, the oldest first, also after it was deleted."""
     with session.journal.reading_session() as records:
-        _last_version(records, kind, name)
+        last_version(records, kind, name)
         return entity_rows.entity_versions(records, kind, name)
 
 
@@ -135,7 +142,7 @@ def entity_dependencies(
 ) -> tuple[list[Entity], list[Entity]]:
     """What an entity refers to, and what refers to it, both also through others."""
     with session.journal.reading_session() as records:
-        known = _live_entities(records)
+        known = live_entities(records)
     if (kind, name) not in known:
         raise unknown_entity(kind, name)
     key = (kind, name)
@@ -148,7 +155,7 @@ def process_instances(
 ) -> list[PlannedInstance]:
     """The instances of a process by their nominal times; see ``planned_instances``."""
     with session.journal.reading_session() as records:
-        known = _live_entities(records)
+        known = live_entities(records)
     process = known.get((EntityKind.PROCESS, name))
     if process is None:
         raise unknown_entity(EntityKind.PROCESS, name)
@@ -160,7 +167,7 @@ def datasets_of_table(session: Session, _advance: Advance, table: str) -> list[E
     """The datasets that declare a table of this store, all of them."""
     (found,) = find_tables(session, table)
     rows = list_entities(session, _advance, EntityKind.DATASET)
-    return [row for row in rows if _entity(row).fields.get("table") == str(found.name)]
+    return [row for row in rows if entity_of(row).fields.get("table") == str(found.name)]
 
 
 def _each(
@@ -194,13 +201,13 @@ def _attempted(entity: Entity, change: Callable[[Entity], EntityResult]) -> Enti
 
 
 def _submit(session: Session, entity: Entity) -> EntityResult:
-    _check_may_change(session)
+    check_may_change(session)
     wanted = _resolved(session, entity)
     with session.journal.exclusive_session() as records:
         check_not_safe(records, "to submit entities")
         versions = entity_rows.entity_versions(records, wanted.kind.value, wanted.name)
         if versions and versions[-1].ended_at is None:
-            if _entity(versions[-1]) == wanted:
+            if entity_of(versions[-1]) == wanted:
                 return EntityResult(wanted.kind, wanted.name, "UNCHANGED", versions[-1].version)
             raise PalimpsestError(
                 Code.DUPLICATE_ENTITY,
@@ -213,19 +220,41 @@ def _submit(session: Session, entity: Entity) -> EntityResult:
 
 
 def _update(session: Session, entity: Entity) -> EntityResult:
-    _check_may_change(session)
+    check_may_change(session)
     wanted = _resolved(session, entity)
     with session.journal.exclusive_session() as records:
-        last, known = _last_version(records, wanted.kind, wanted.name), _live_entities(records)
+        last, known = last_version(records, wanted.kind, wanted.name), live_entities(records)
         if last.ended_at is not None:
             raise unknown_entity(wanted.kind, wanted.name)
-        _check_time_to_update(session, records, _entity(last), wanted, known)
-        if _entity(last) == wanted:
+        _check_time_to_update(session, records, entity_of(last), wanted, known)
+        if entity_of(last) == wanted:
             return EntityResult(wanted.kind, wanted.name, "UNCHANGED", last.version)
-        entity_checks.check_change(_entity(last), wanted, known)
-        entity_rows.end_entity(records, last, _now(session))
+        entity_checks.check_change(entity_of(last), wanted, known)
+        entity_rows.end_entity(records, last, recorded_now(session))
+        _follow_schedule(records, wanted, recorded_now(session))
         row = _add(session, records, wanted, last.version + 1, EventName.ENTITY_UPDATE)
     return EntityResult(wanted.kind, wanted.name, "UPDATED", row.version)
+
+
+def _follow_schedule(records: StoreSession, entity: Entity, now: datetime) -> None:
+    """Let the next instance of a scheduled process be one that its new definition has."""
+    schedule = schedule_rows.load_schedule(records, entity.kind.value, entity.name)
+    if schedule is not None and entity.kind is EntityKind.PROCESS:
+        coming = next(entity.nominal_times.on_from(schedule.next_at or now), None)
+        schedule_rows.move_schedule(records, schedule.kind, schedule.name, coming)
+
+
+def touch_version(session: Session, kind: EntityKind, name: str) -> int:
+    """Begin a new version of an entity with the definition that it has; its number."""
+    with session.journal.exclusive_session() as records:
+        check_not_safe(records, "to touch entities")
+        last, known = last_version(records, kind, name), live_entities(records)
+        if last.ended_at is not None:
+            raise unknown_entity(kind, name)
+        entity = entity_of(last)
+        entity_checks.check_change(entity, entity, known)
+        entity_rows.end_entity(records, last, recorded_now(session))
+        return _add(session, records, entity, last.version + 1, EventName.ENTITY_TOUCH).version
 
 
 def _check_time_to_update(
@@ -276,21 +305,23 @@ def _add(
         version,
         entity.definition,
         session.recorded_user or system_user(),
-        _now(session),
+        recorded_now(session),
     )
     entity_rows.add_entity(records, row)
-    _commit(session, records, action, row)
+    commit_change(session, records, action, row)
     return row
 
 
-def _commit(session: Session, records: StoreSession, name: EventName, row: EntityRow) -> None:
+def commit_change(session: Session, records: StoreSession, name: EventName, row: EntityRow) -> None:
+    """Record a change of an entity in the audit log and as an event, and commit the session."""
     detail = {"version": row.version}
     enter_audit(session, records, name.value, f"{row.kind} {row.name}", detail)
     record_event(session, records, name, row.kind, row.name, data=detail)
     records.commit()
 
 
-def _check_may_change(session: Session) -> None:
+def check_may_change(session: Session) -> None:
+    """Raise PRIVILEGE for a session with a role: who runs the store declares entities."""
     if session.settings.role is not None:
         raise PalimpsestError(
             Code.PRIVILEGE,
@@ -299,26 +330,29 @@ def _check_may_change(session: Session) -> None:
         )
 
 
-def _live_entities(records: StoreSession) -> dict[EntityKey, Entity]:
+def live_entities(records: StoreSession) -> dict[EntityKey, Entity]:
+    """The entities that count, by kind and name."""
     rows = entity_rows.load_entities(records)
-    return {e.key: e for e in map(_entity, (row for row in rows if row.ended_at is None))}
+    return {e.key: e for e in map(entity_of, (row for row in rows if row.ended_at is None))}
 
 
 def _referenced(records: StoreSession, entity: Entity) -> dict[EntityKey, Entity]:
     """The entities that one names, as far as they are there: of many it names few."""
     found = (entity_rows.entity_versions(records, k.value, name) for k, name in entity.references)
     last = (versions[-1] for versions in found if versions)
-    return {e.key: e for e in map(_entity, (row for row in last if row.ended_at is None))}
+    return {e.key: e for e in map(entity_of, (row for row in last if row.ended_at is None))}
 
 
-def _last_version(records: StoreSession, kind: EntityKind, name: str) -> EntityRow:
+def last_version(records: StoreSession, kind: EntityKind, name: str) -> EntityRow:
+    """The newest version of an entity, ended or not; raises UNKNOWN_ENTITY where there is none."""
     versions = entity_rows.entity_versions(records, kind.value, name)
     if not versions:
         raise unknown_entity(kind, name)
     return versions[-1]
 
 
-def _entity(row: EntityRow) -> Entity:
+def entity_of(row: EntityRow) -> Entity:
+    """The entity that a row of the records holds."""
     return Entity(EntityKind(row.kind), row.name, row.definition)
 
 
@@ -331,5 +365,6 @@ def unknown_entity(kind: EntityKind, name: str) -> PalimpsestError:
     )
 
 
-def _now(session: Session) -> datetime:
+def recorded_now(session: Session) -> datetime:
+    """The present, as the clock of the journal has it."""
     return to_datetime(session.journal.clock.now())

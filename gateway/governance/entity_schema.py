@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -15,6 +16,14 @@ from gateway.governance.declarations import Declaration, Path
 from gateway.governance.entity import Entity, EntityKind
 from gateway.governance.expressions import parse_expression
 from gateway.governance.nominal_times import from_zone
+from gateway.governance.process_rules import (
+    STEPS,
+    Availability,
+    CatchUp,
+    RepeatPolicy,
+    RunOrder,
+    check_pattern,
+)
 from gateway.opening.schemes import PREFIX
 from gateway.opening.url_secrets import without_password
 from journal.model.duration import Duration
@@ -23,6 +32,7 @@ from journal.model.lazy_dataclass import dataclass
 from rewriter.dialect_semantics import DIALECTS
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
+_PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _MOMENT = "write 2024-01-31, 2024-01-31T06:00 or 2024-01-31T06:00Z"
 TEXT_MAX = 1_000_000
 ITEMS_MAX = 1_000
@@ -118,6 +128,70 @@ def _one_of(*words: str) -> Check:
     return check
 
 
+def _number(least: int, most: int) -> Check:
+    def check(value: Any, path: Path) -> int:
+        text = str(value)
+        if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
+            raise _FieldError(
+                path, f"cannot be {value!r}", f"give a whole number from {least} to {most}"
+            )
+        return int(text)
+
+    return check
+
+
+def _truth(value: Any, path: Path) -> bool:
+    if str(value).lower() not in {"true", "false"}:
+        raise _FieldError(path, f"cannot be {value!r}", "use true or false")
+    return str(value).lower() == "true"
+
+
+def _word_of(words: type[StrEnum]) -> Check:
+    """One of some words, whose case does not matter."""
+
+    def check(value: Any, path: Path) -> str:
+        found = next((word.value for word in words if word.value == str(value).upper()), None)
+        if found is None:
+            raise _FieldError(path, f"cannot be {value!r}", "use " + ", ".join(words))
+        return found
+
+    return check
+
+
+def _value_expression(value: Any, path: Path) -> str:
+    try:
+        found = parse_expression(text := _text(value, path))
+    except PalimpsestError as error:
+        raise _FieldError(path, error.message, error.advice or "") from error
+    if found.depends_on_data:
+        raise _FieldError(path, "depends on data", "use now(0, 0) or its kin, or formatTime")
+    return text
+
+
+def _values(value: Any, path: Path) -> dict[str, str]:
+    """Parameters of statements: names with expressions."""
+    if not isinstance(value, dict) or len(value) > ITEMS_MAX:
+        raise _FieldError(path, "has no fields", "write name: expression")
+    for name in value:
+        if not _PARAMETER.fullmatch(name):
+            raise _FieldError((*path, name), "is no name of a parameter", "use letters, digits, _")
+    return {name: _value_expression(given, (*path, name)) for name, given in value.items()}
+
+
+def _texts_by_name(value: Any, path: Path) -> dict[str, str]:
+    if not isinstance(value, dict) or len(value) > ITEMS_MAX:
+        raise _FieldError(path, "has no fields", "write name: value")
+    return {name: _text(given, (*path, name)) for name, given in value.items()}
+
+
+def _path_pattern(value: Any, path: Path) -> str:
+    try:
+        check_pattern(text := _text(value, path))
+    except PalimpsestError as error:
+        raise _FieldError(path, error.message, error.advice or "") from error
+    return text
+
+
 def _list_of(check_item: Check) -> Check:
     def check(value: Any, path: Path) -> list[Any]:
         if not isinstance(value, list) or len(value) > ITEMS_MAX:
@@ -161,6 +235,39 @@ _OUTPUT = _record_of(
         "instance": FieldRule(_expression, is_required=True),
     }
 )
+_RETRY = _record_of(
+    {
+        "policy": FieldRule(_word_of(RepeatPolicy)),
+        "delay": FieldRule(_duration),
+        "attempts": FieldRule(_number(0, 1_000)),
+        "on_timeout": FieldRule(_truth),
+    }
+)
+_LATE_INPUT = _record_of(
+    {"dataset": FieldRule(_name, is_required=True), "sql": FieldRule(_text)},
+)
+_LATE_DATA = _record_of(
+    {
+        "policy": FieldRule(_word_of(RepeatPolicy)),
+        "delay": FieldRule(_duration),
+        "inputs": FieldRule(_list_of(_LATE_INPUT)),
+    }
+)
+_JOB = _record_of(
+    {
+        "kind": FieldRule(_name, is_required=True),
+        "tables": FieldRule(_list_of(_text), is_required=True),
+        "options": FieldRule(_texts_by_name),
+    }
+)
+_SPARK = _record_of(
+    {
+        "app": FieldRule(_text, is_required=True),
+        "args": FieldRule(_list_of(_text)),
+        "master": FieldRule(_text),
+        "conf": FieldRule(_texts_by_name),
+    }
+)
 _ALL_KINDS = {
     "kind": FieldRule(_one_of(*EntityKind), is_required=True),
     "name": FieldRule(_name, is_required=True),
@@ -182,14 +289,31 @@ SCHEMA: Mapping[EntityKind, Mapping[str, FieldRule]] = {
         "engine": FieldRule(_one_of("auto", "spark", "local")),
         "master": FieldRule(_text),
     },
-    EntityKind.DATASET: {**_ALL_KINDS, **_REPEATED, "table": FieldRule(_text, is_required=True)},
+    EntityKind.DATASET: {
+        **_ALL_KINDS,
+        **_REPEATED,
+        "table": FieldRule(_text, is_required=True),
+        "where": FieldRule(_text),
+        "flag": FieldRule(_path_pattern),
+        "available": FieldRule(_word_of(Availability)),
+        "late_arrival": FieldRule(_duration),
+    },
     EntityKind.PROCESS: {
         **_ALL_KINDS,
         **_REPEATED,
-        "sql": FieldRule(_text, is_required=True),
+        "sql": FieldRule(_text),
+        "job": FieldRule(_JOB),
+        "spark": FieldRule(_SPARK),
         "dialect": FieldRule(_one_of(*DIALECTS)),
+        "parameters": FieldRule(_values),
         "inputs": FieldRule(_list_of(_INPUT)),
         "outputs": FieldRule(_list_of(_OUTPUT)),
+        "parallel": FieldRule(_number(1, 64)),
+        "order": FieldRule(_word_of(RunOrder)),
+        "timeout": FieldRule(_duration),
+        "retry": FieldRule(_RETRY),
+        "catch_up": FieldRule(_word_of(CatchUp)),
+        "late_data": FieldRule(_LATE_DATA),
     },
 }
 """The fields of each kind."""
@@ -218,6 +342,7 @@ def _entity(kind: EntityKind, fields: dict[str, Any]) -> Entity:
     """The entity of checked fields, with its moments in UTC, and its end behind its start."""
     del fields["kind"]
     name = fields.pop("name")
+    _check_together(kind, fields)
     zone = ZoneInfo(fields["timezone"]) if "timezone" in fields else UTC
     for field in ("start", "end"):
         if field in fields:
@@ -230,3 +355,27 @@ def _entity(kind: EntityKind, fields: dict[str, Any]) -> Entity:
     if "end" in fields and fields["end"] <= fields["start"]:
         raise _FieldError(("end",), "does not lie behind the start", "leave it out, or move it")
     return Entity.of(kind, name, fields)
+
+
+def _check_together(kind: EntityKind, fields: dict[str, Any]) -> None:
+    """Raise for fields that stand beside others which they need, or exclude."""
+    if kind is EntityKind.PROCESS:
+        found = [step for step in STEPS if step in fields]
+        if len(found) != 1:
+            said = "has both " + " and ".join(found) if found else "says nothing to run"
+            raise _FieldError((), said, "give one of " + ", ".join(STEPS))
+        reads = {use["dataset"] for use in fields.get("inputs", ())}
+        late = fields.get("late_data", {}).get("inputs", ())
+        for place, use in enumerate(late):
+            if use["dataset"] not in reads:
+                raise _FieldError(
+                    ("late_data", "inputs", place, "dataset"),
+                    f"{use['dataset']} is no input of the process",
+                    "name one of its inputs",
+                )
+    needs = {Availability.ROWS: "where", Availability.FLAG: "flag"}
+    field = needs.get(Availability(fields["available"])) if "available" in fields else None
+    if field is not None and field not in fields:
+        raise _FieldError(
+            ("available",), f"cannot be {fields['available']}", f"give the field {field} as well"
+        )

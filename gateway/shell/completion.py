@@ -45,6 +45,7 @@ SYSTEM = (
     *("indexes", "policies", "holds", "jobs", "backups", "reject_files"),
     *("roles", "privileges", "access_policies", "logins", "entities"),
     *("events", "safe_mode"),
+    *("entity_schedules", "instances", "instance_data", "attempts"),
 )
 _BEFORE_TABLES = frozenset(
     {"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "USING", "COPY", "BLAME"}

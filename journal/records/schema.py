@@ -316,6 +316,61 @@ SAFE_MODE = RecordTable(
     append_only=True,
 )
 """Each time that safe mode began or ended; the newest row counts."""
+ENTITY_SCHEDULES = RecordTable(
+    "entity_schedules",
+    _columns("kind text, name text, state text, next_at moment, changed_at moment, user_name text"),
+    ("kind", "name"),
+    since=15,
+)
+"""Which datasets and processes are scheduled or suspended; those without a row are submitted.
+
+``next_at`` is the nominal time of the next instance to be made; NULL where there is none.
+"""
+INSTANCES = RecordTable(
+    "instances",
+    _columns(
+        "id text, kind text, entity text, nominal moment, life_cycle text, state text, "
+        "version integer, runs integer required 15, tries integer required 15, "
+        "fence bigint required 15, owner text, missing texts, consumed text, produced text, "
+        "created_at moment, waiting_since moment, not_before moment, started_at moment, "
+        "deadline moment, ended_at moment, check_at moment, checks integer required 15, "
+        "user_name text, forced boolean, error_code text, error text"
+    ),
+    ("id",),
+    since=15,
+    indexed=("entity", "state", "check_at", "nominal"),
+)
+"""One row for each entity, nominal time and life cycle that was asked for by then.
+
+``runs`` counts how often it was begun anew, ``tries`` its attempts since, ``fence`` all attempts;
+only the attempt with the highest may commit. ``check_at`` is when its inputs are compared next with
+what it consumed.
+"""
+INSTANCE_DATA = RecordTable(
+    "instance_data",
+    _columns("instance text, use text, dataset text, first_at moment, last_at moment"),
+    since=15,
+    indexed=("instance", "dataset"),
+)
+"""Which instances of datasets an instance reads (``input``) and fills (``output``)."""
+ATTEMPTS = RecordTable(
+    "attempts",
+    _columns(
+        "instance text, n bigint required 15, run integer, step text, state text, owner text, "
+        "started_at moment, ended_at moment, error_code text, error text, log texts, metrics text"
+    ),
+    ("instance", "n"),
+    since=15,
+    indexed=("state",),
+)
+"""One row for each time that an instance was begun; ``n`` is the fence it had."""
+SCHEDULER_LEASES = RecordTable(
+    "scheduler_leases",
+    _columns("name text, owner text, fence bigint required 15, taken_at moment"),
+    ("name",),
+    since=15,
+)
+"""Who ran the scheduler last; what an earlier one has begun to record is refused."""
 
 _EVERYWHERE = (
     META,
@@ -338,6 +393,11 @@ _EVERYWHERE = (
     EVENTS,
     EVENT_COUNTS,
     SAFE_MODE,
+    ENTITY_SCHEDULES,
+    INSTANCES,
+    INSTANCE_DATA,
+    ATTEMPTS,
+    SCHEDULER_LEASES,
 )
 OF_WAREHOUSE = (*_EVERYWHERE, MANIFESTS)
 OF_DATABASE = (*_EVERYWHERE, STATE, JOURNALS, EPOCHS)

@@ -58,6 +58,7 @@ _TRANSACTIONS = {
     "rows_written": "rows_written",
     "transaction_id": "transaction_id",
 }
+_ATTEMPTS = "instance n run step state owner started_at ended_at error_code error log metrics"
 _SAME_NAMES = {
     "holds": (
         "id scope table_id predicate subject_column reason placed_by placed_at released_by"
@@ -70,11 +71,19 @@ _SAME_NAMES = {
     ),
     "backups": "name kind table_name version rows bytes made_by made_at expires_at",
     "reject_files": "id table_name source host path rows made_by made_at expires_at",
+    "instance_data": "instance use dataset first_at last_at",
+    "attempts": _ATTEMPTS,
 }
 _LOGINS = "seq first_at last_at user_name address front_end outcome detail attempts"
 _ENTITIES = "kind name version definition user_name began_at ended_at"
 _EVENTS = "seq happened_at name status entity_kind entity nominal_time user_name duration_us data"
 _SAFE_MODE = "seq is_on changed_at user_name reason"
+_SCHEDULES = "kind name state next_at changed_at user_name"
+_INSTANCES = (
+    "id kind entity nominal life_cycle state version runs tries fence owner missing consumed"
+    " produced created_at waiting_since not_before started_at deadline ended_at check_at user_name"
+    " error_code error"
+)
 _ERASURES = {"id": "id", "state": "state", "accepted": "accepted", "updated": "updated"}
 STORED = {
     "transactions": _TRANSACTIONS,
@@ -88,6 +97,10 @@ STORED = {
             "safe_mode": _SAFE_MODE,
         }.items()
     },
+    "logins": {n: "user" if n == "user_name" else n for n in _LOGINS.split()},
+    "entities": {n: "user" if n == "user_name" else n for n in _ENTITIES.split()},
+    "entity_schedules": {n: "user" if n == "user_name" else n for n in _SCHEDULES.split()},
+    "instances": {n: "user" if n == "user_name" else n for n in _INSTANCES.split()},
     **{table: {n: n for n in names.split()} for table, names in _SAME_NAMES.items()},
 }
 """Tables of the store that schema ``system`` shows: its columns by the store's."""

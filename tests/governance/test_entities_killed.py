@@ -28,7 +28,7 @@ STEPS = {
     "after the new one": (f"{OPERATIONS}.entity_rows", "add_entity", 1),
     "after the audit log": ("gateway.governance.audit_entries.audit", "record", 1),
     "after the event": (OPERATIONS, "record_event", 1),
-    "after the commit": (OPERATIONS, "_commit", 1),
+    "after the commit": (OPERATIONS, "commit_change", 1),
 }
 PROGRAM = """
 import os, pkgutil, signal, sys
