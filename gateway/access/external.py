@@ -25,6 +25,9 @@ class ExternalLogin(Protocol):
     def is_users(self, name: str, password: str) -> bool:
         """True if it is; False too where it cannot be found out, with a line in the log."""
 
+    def claimed_user(self, token: str) -> str | None:
+        """Whose a token says that it is, which nobody has looked at yet; None if it is none."""
+
 
 @dataclass(frozen=True, slots=True)
 class ExternalOptions:

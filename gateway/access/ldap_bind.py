@@ -38,6 +38,9 @@ class LdapBind:
             connect_timeout=_TIMEOUT_S,
         )
 
+    def claimed_user(self, _token: str) -> None:
+        """A password says nobody's name."""
+
     def is_users(self, name: str, password: str) -> bool:
         """Whether the server takes a password for the user."""
         if not password:

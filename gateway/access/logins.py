@@ -137,6 +137,11 @@ class Logins:
             raise self.refuse(name, address, front_end, wrong_password(name))
         return self.admit(login, address, front_end, how)
 
+    def claimed_user(self, token: str) -> str | None:
+        """Whose a token says that it is, for ``log_in`` to find out; None if it says nobody's."""
+        names = (external.claimed_user(token) for external in self._external)
+        return next((name for name in names if name is not None), None)
+
     def close(self) -> None:
         """Write what the log has not written yet."""
         if self._login_log is not None:

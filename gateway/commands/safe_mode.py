@@ -8,8 +8,11 @@ import click
 
 from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
 from gateway.commands.failure import exit_on_error
+from gateway.config import Settings
 from gateway.errors import mapping
 from gateway.governance import safe_mode
+from gateway.opening.open_warehouse import OpenWarehouse
+from journal.model.system_user import system_user
 from journal.records.safe_mode_rows import SafeModeRow
 
 
@@ -77,6 +80,15 @@ def status(as_json: bool, access: Access) -> None:
         with exit_on_error(as_json=as_json), mapping():
             found = connection.client_session.perform(safe_mode.current_safe_mode)
     _write(found, as_json)
+
+
+def begin_safe(opened: OpenWarehouse) -> None:
+    """Begin safe mode as whoever starts a program on an open warehouse."""
+    session = opened.session(Settings(), dialect="duckdb", autocommit=True, user=system_user())
+    try:
+        session.perform(safe_mode.begin_safe_mode, "begun with the program")
+    finally:
+        session.close()
 
 
 def safe_mode_text(found: SafeModeRow | None) -> str:

@@ -17,6 +17,7 @@ from gateway.commands.connecting import JSON_OPTION, Access, open_connection, up
 from gateway.commands.failure import STATEMENT, exit_on_error
 from gateway.commands.log_options import begin_log
 from gateway.errors import mapping
+from gateway.governance.safe_mode import begin_safe_mode
 from gateway.jobs.runs import JobRun, log_run
 from gateway.jobs.scheduler import CHECK_S, Scheduler, run_due
 from gateway.sharing.remote_session import RemoteSession
@@ -40,9 +41,17 @@ from gateway.sharing.remote_session import RemoteSession
     show_default=True,
     help="How many jobs to run at once.",
 )
+@click.option(
+    "--safe-mode",
+    "begins_safe",
+    is_flag=True,
+    help="Begin safe mode, which lasts until palimpsest safe-mode off.",
+)
 @JSON_OPTION
 @upkeep_options
-def command(once: bool, check_s: int, parallel: int, as_json: bool, access: Access) -> None:
+def command(
+    once: bool, check_s: int, parallel: int, begins_safe: bool, as_json: bool, access: Access
+) -> None:
     """Run jobs when they are due, until interrupted.
 
     A table's policy says when: SCHEDULE_COMPACT = '0 3 * * *' runs a compaction at three o'clock
@@ -67,6 +76,8 @@ def command(once: bool, check_s: int, parallel: int, as_json: bool, access: Acce
         with exit_on_error(as_json=as_json), mapping():
             session = connection.client_session
             runs: list[JobRun] = []
+            if begins_safe:
+                session.perform(begin_safe_mode, "begun with the scheduler")
             if once:
                 runs = session.perform(run_due, None, parallel)
                 for run in runs:

@@ -23,6 +23,7 @@ from gateway.commands.failure import exit_on_error
 from gateway.commands.log_options import begin_log
 from gateway.commands.login_settings import external_options, login_options
 from gateway.commands.openlineage_settings import openlineage_options, sending_events
+from gateway.commands.safe_mode import begin_safe
 from gateway.commands.serve_settings import (
     limit_options,
     limits_of,
@@ -36,6 +37,7 @@ from gateway.opening.warehouses import WAREHOUSES, TakenElsewhere
 from gateway.servers.addresses import Address, parse_address, tcp_listener
 from gateway.servers.admitting import admission_of, check_place, tls_files_of
 from gateway.servers.client_sessions import session_of_client
+from gateway.servers.control.opening import ControlOptions, check_control, control_port
 from gateway.servers.ending import Ending
 from gateway.servers.flight.opening import FlightOptions, check_flight, flight_port
 from gateway.servers.hive.opening import HiveOptions, check_hive, hive_port
@@ -46,8 +48,20 @@ from gateway.servers.pgwire.server import PostgresServer, socket_path, unix_list
 from gateway.servers.tls import ServerTls
 from gateway.sharing.folder import owner_of
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 
 PORT = 5433
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPorts:
+    """Where the server listens, and by which rules."""
+
+    place: Address
+    http: HttpOptions
+    flight: FlightOptions
+    hive: HiveOptions
+    control: ControlOptions
 
 
 @click.command("serve")
@@ -107,11 +121,23 @@ PORT = 5433
     help="Also speak Arrow Flight SQL there, under TLS or with --trust-loopback.",
 )
 @click.option(
+    "--control",
+    "control_address",
+    metavar="HOST:PORT",
+    help="Also answer the control API there, for governance, under TLS or with --trust-loopback.",
+)
+@click.option(
+    "--safe-mode",
+    "begins_safe",
+    is_flag=True,
+    help="Begin safe mode, which lasts until palimpsest safe-mode off.",
+)
+@click.option(
     "--http-name",
     "http_names",
     multiple=True,
     metavar="NAME",
-    help="A name by which clients call the HTTP port; addresses and localhost always do.",
+    help="A name by which clients call the ports of HTTP; addresses and localhost always do.",
 )
 @click.option(
     "--metrics-token-file",
@@ -173,6 +199,8 @@ def command(
     hive_http_address: str | None,
     http_address: str | None,
     flight_address: str | None,
+    control_address: str | None,
+    begins_safe: bool,
     http_names: tuple[str, ...],
     metrics_token_file: Path | None,
     log_level: str | None,
@@ -192,7 +220,8 @@ def command(
     who may do everything. It listens at the ports, too, once a role may log in with a password
     (CREATE USER), at addresses that other machines reach only with --tls-cert. With
     --trust-loopback everybody on this machine may read and write through the ports. Clients of
-    Hive and of Flight SQL connect to ports of their own: --hive, --hive-http and --flight.
+    Hive and of Flight SQL connect to ports of their own: --hive, --hive-http and --flight. With
+    --control programs ask about entities, events and safe mode over HTTP.
 
     SIGTERM and Ctrl-C end it: no new clients are let in, statements that run may finish, and
     transactions that are still open after --drain seconds are rolled back.
@@ -213,12 +242,14 @@ def command(
         http = HttpOptions(http_address, http_names, metrics_token_file)
         flight = FlightOptions(flight_address, tls_files, trust_loopback)
         hive = HiveOptions(hive_address, hive_http_address, trust_loopback, tls_files)
+        control = ControlOptions(control_address, http_names, trust_loopback, tls_files)
         nodes = nodes_of(others["node"], others["peers"])
         if check:
             check_place(place, trusts=trust_loopback, has_tls=tls_files is not None)
             check_http(http)
             check_flight(flight)
             check_hive(hive)
+            check_control(control)
             if tls_files is not None:
                 ServerTls(tls_files, ())
             click.echo("the options are fine" if config is None else f"{config} is fine")
@@ -227,10 +258,11 @@ def command(
         opened = _acquire(target)
         allowed = limits_of(others)
         try:
+            if begins_safe:
+                begin_safe(opened)
+            ports = ServerPorts(place, http, flight, hive, control)
             with sending_events(opened, others):
-                _serve(
-                    opened, place, socket_dir, allowed, drain, http, flight, hive, external, nodes
-                )
+                _serve(opened, ports, socket_dir, allowed, drain, external, nodes)
         finally:
             WAREHOUSES.release(opened)
 
@@ -255,16 +287,14 @@ def _acquire(url: str) -> OpenWarehouse:
 
 def _serve(
     opened: OpenWarehouse,
-    place: Address,
+    ports: ServerPorts,
     socket_dir: Path | None,
     limits: ServerLimits,
     drain_s: float,
-    http: HttpOptions,
-    flight: FlightOptions,
-    hive: HiveOptions,
     external: Sequence[ExternalLogin],
     nodes: ServerNodes,
 ) -> None:
+    place, flight = ports.place, ports.flight
     root = Path(opened.journal.place)
     folder = socket_dir or (root if root.is_dir() else Path.cwd())
     trusts = flight.trusts
@@ -273,6 +303,7 @@ def _serve(
     )
     open_session = partial(session_of_client, opened, "postgres")
     open_hive = partial(session_of_client, opened, "hive")
+    open_control = partial(session_of_client, opened, "duckdb")
     ending = Ending(drain_s)
     server = PostgresServer(open_session, limits, admission, ending, nodes)
     is_open = admission.trusts or admission.logins is not None
@@ -280,9 +311,10 @@ def _serve(
     port = listeners[0].getsockname()[1] if listeners else place.port
     with (
         closing(admission),
-        http_port(opened, http, lambda: server.connections) as (readiness, page),
+        http_port(opened, ports.http, lambda: server.connections) as (readiness, page),
         flight_port(flight, admission, open_session, limits, ending) as flights,
-        hive_port(hive, admission, open_hive, limits, ending) as hives,
+        hive_port(ports.hive, admission, open_hive, limits, ending) as hives,
+        control_port(ports.control, admission, open_control, limits, ending) as controls,
     ):
         try:
             listeners.append(unix_listener(folder, port))
@@ -290,7 +322,7 @@ def _serve(
             if is_open:
                 shown.append(f"postgresql://{Address(place.host, port)}/palimpsest")
             if trusts:
-                open_to_all = ", ".join([*shown[1:], *flights, *hives])
+                open_to_all = ", ".join([*shown[1:], *flights, *hives, *controls])
                 click.echo(
                     f"WARNING: everybody on this machine may read and write at {open_to_all}",
                     err=True,
@@ -300,7 +332,7 @@ def _serve(
                 server.listen(listener)
             place_of_socket = quote(str(folder.resolve()))
             opened.announce_server(f"palimpsest://?host={place_of_socket}&port={port}")
-            for line in (*shown, *flights, *hives, *page):
+            for line in (*shown, *flights, *hives, *controls, *page):
                 click.echo(line)
             sys.stdout.flush()
             over.wait()

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gateway.governance import entity_checks
-from gateway.governance.administration import is_administrator
+from gateway.governance.administration import check_administrator, is_administrator
 from gateway.governance.audit_entries import enter_audit
 from gateway.governance.entity import Entity, EntityKey, EntityKind
 from gateway.governance.events import EventName, noting_failure, record_event, record_failure
@@ -85,29 +86,46 @@ def submit_entities(
 
 @operation
 def update_entities(
-    session: Session, _advance: Advance, entities: Sequence[Entity]
+    session: Session,
+    _advance: Advance,
+    entities: Sequence[Entity],
+    expected_version: int | None = None,
 ) -> list[EntityResult]:
-    """End the definitions of entities now, and let new ones count from now on."""
-    return _each(session, EventName.ENTITY_UPDATE, entities, _update)
+    """End the definitions of entities now, and let new ones count from now on.
+
+    One that has not the ``expected_version`` fails with STALE_ENTITY.
+    """
+    change = partial(_update, expected_version=expected_version)
+    return _each(session, EventName.ENTITY_UPDATE, entities, change)
 
 
 @operation
-def delete_entity(session: Session, _advance: Advance, kind: EntityKind, name: str) -> EntityResult:
+def delete_entity(
+    session: Session,
+    _advance: Advance,
+    kind: EntityKind,
+    name: str,
+    expected_version: int | None = None,
+) -> EntityResult:
     """Let an entity count no more; its definitions stay readable. A repeat changes nothing.
 
-    Raises DEPENDENT_OBJECTS, naming them, where others refer to it.
+    Raises DEPENDENT_OBJECTS, naming them, where others refer to it, and STALE_ENTITY where it has
+    not the ``expected_version``.
     """
     with noting_failure(session, EventName.ENTITY_DELETE, kind.value, name):
-        return _delete(session, kind, name)
+        return _delete(session, kind, name, expected_version)
 
 
-def _delete(session: Session, kind: EntityKind, name: str) -> EntityResult:
+def _delete(
+    session: Session, kind: EntityKind, name: str, expected_version: int | None
+) -> EntityResult:
     check_may_change(session)
     with session.journal.exclusive_session() as records:
         check_not_safe(records, "to delete entities")
         last = last_version(records, kind, name)
         if last.ended_at is not None:
             return EntityResult(kind, name, "UNCHANGED", last.version)
+        _check_version(last, expected_version)
         entity_checks.check_deletable((kind, name), live_entities(records))
         now = recorded_now(session)
         entity_rows.end_entity(records, last, now)
@@ -120,6 +138,7 @@ def _delete(session: Session, kind: EntityKind, name: str) -> EntityResult:
 @operation
 def list_entities(session: Session, _advance: Advance, kind: EntityKind | None) -> list[EntityRow]:
     """The definitions that count, of one kind or all."""
+    _check_may_read(session)
     with session.journal.reading_session() as records:
         found = [row for row in entity_rows.load_entities(records) if row.ended_at is None]
     wanted = [row for row in found if kind is None or row.kind == kind]
@@ -131,6 +150,7 @@ def entity_history(
     session: Session, _advance: Advance, kind: EntityKind, name: str
 ) -> list[EntityRow]:
     """Every definition of an entity, the oldest first, also after it was deleted."""
+    _check_may_read(session)
     with session.journal.reading_session() as records:
         last_version(records, kind, name)
         return entity_rows.entity_versions(records, kind, name)
@@ -141,6 +161,7 @@ def entity_dependencies(
     session: Session, _advance: Advance, kind: EntityKind, name: str
 ) -> tuple[list[Entity], list[Entity]]:
     """What an entity refers to, and what refers to it, both also through others."""
+    _check_may_read(session)
     with session.journal.reading_session() as records:
         known = live_entities(records)
     if (kind, name) not in known:
@@ -154,6 +175,7 @@ def process_instances(
     session: Session, _advance: Advance, name: str, start: datetime, end: datetime | None
 ) -> list[PlannedInstance]:
     """The instances of a process by their nominal times; see ``planned_instances``."""
+    _check_may_read(session)
     with session.journal.reading_session() as records:
         known = live_entities(records)
     process = known.get((EntityKind.PROCESS, name))
@@ -219,13 +241,14 @@ def _submit(session: Session, entity: Entity) -> EntityResult:
     return EntityResult(wanted.kind, wanted.name, "SUBMITTED", row.version)
 
 
-def _update(session: Session, entity: Entity) -> EntityResult:
+def _update(session: Session, entity: Entity, *, expected_version: int | None) -> EntityResult:
     check_may_change(session)
     wanted = _resolved(session, entity)
     with session.journal.exclusive_session() as records:
         last, known = last_version(records, wanted.kind, wanted.name), live_entities(records)
         if last.ended_at is not None:
             raise unknown_entity(wanted.kind, wanted.name)
+        _check_version(last, expected_version)
         _check_time_to_update(session, records, entity_of(last), wanted, known)
         if entity_of(last) == wanted:
             return EntityResult(wanted.kind, wanted.name, "UNCHANGED", last.version)
@@ -255,6 +278,15 @@ def touch_version(session: Session, kind: EntityKind, name: str) -> int:
         entity_checks.check_change(entity, entity, known)
         entity_rows.end_entity(records, last, recorded_now(session))
         return _add(session, records, entity, last.version + 1, EventName.ENTITY_TOUCH).version
+
+
+def _check_version(row: EntityRow, expected: int | None) -> None:
+    if expected is not None and expected != row.version:
+        raise PalimpsestError(
+            Code.STALE_ENTITY,
+            f"{row.kind} {row.name} has version {row.version} by now, not {expected}",
+            advice="read it again, and change what is there",
+        )
 
 
 def _check_time_to_update(
@@ -321,13 +353,12 @@ def commit_change(session: Session, records: StoreSession, name: EventName, row:
 
 
 def check_may_change(session: Session) -> None:
-    """Raise PRIVILEGE for a session with a role: who runs the store declares entities."""
-    if session.settings.role is not None:
-        raise PalimpsestError(
-            Code.PRIVILEGE,
-            "permission denied to change entities",
-            advice="who runs the store declares them",
-        )
+    """Raise PRIVILEGE unless an administrator asks."""
+    check_administrator(session, "to change entities")
+
+
+def _check_may_read(session: Session) -> None:
+    check_administrator(session, "to read entities")
 
 
 def live_entities(records: StoreSession) -> dict[EntityKey, Entity]:

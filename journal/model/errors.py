@@ -131,6 +131,8 @@ class Code(Enum):
     NO_CURSOR = CodeInfo("PAL-610", "34000", "unknown portal or cursor")
     CURSOR_DIRECTION = CodeInfo("PAL-619", "55000", "cursor can only scan forward")
     SAFE_MODE = CodeInfo("PAL-650", "55000", "the store is in safe mode")
+    STALE_ENTITY = CodeInfo("PAL-651", "40001", "entity was changed meanwhile")
+    HTTP_REQUEST = CodeInfo("PAL-652", "22023", "a request over HTTP cannot be taken")
     ERASURE = CodeInfo("PAL-510", "55000", "erasure cannot be done as asked")
     DUPLICATE_ERASURE = CodeInfo("PAL-512", "42710", "a request that waits erases the same people")
     PACKAGE = CodeInfo("PAL-511", "58030", "access package cannot be opened")

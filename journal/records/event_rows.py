@@ -6,6 +6,7 @@ reads on from a number misses nothing but what was removed meanwhile.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import astuple, replace
 from datetime import datetime, timedelta
 
@@ -14,15 +15,13 @@ from sqlglot import exp
 from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import RecordSession
 from journal.records.schema import EVENT_COUNTS, EVENTS
-from journal.records.statements import by, delete, execute, insert, maximum, select
+from journal.records.statements import Where, by, delete, execute, insert, maximum, select
 
 KEPT_ROWS = 100_000
 """How many events stay."""
 KEPT_FOR = timedelta(days=90)
 _PRUNE_EVERY = 500
 _NEWEST, _ADD = maximum(EVENTS, "seq"), insert(EVENTS)
-_ALL = select(EVENTS, order=["seq"])
-_BETWEEN = select(EVENTS, (), {"seq": exp.GT}, ["seq"])
 _FORGET_ROWS = delete(EVENTS, {"seq": exp.LTE})
 _FORGET_OLD = delete(EVENTS, {"happened_at": exp.LT, "seq": exp.LT})
 _COUNTS = select(EVENT_COUNTS, order=["name", "status"])
@@ -83,10 +82,20 @@ def _count(session: RecordSession, row: EventRow) -> None:
     execute(session, _PUT_COUNT, [row.name, row.status, count.events + 1, taken_us])
 
 
-def load_events(session: RecordSession, after: int = 0, most: int | None = None) -> list[EventRow]:
-    """Events whose number is higher than ``after``, the oldest first, ``most`` of them."""
-    rows = execute(session, _BETWEEN, [after]) if after else execute(session, _ALL)
-    return [EventRow(*row) for row in rows[:most]]
+def load_events(
+    session: RecordSession,
+    after: int = 0,
+    most: int | None = None,
+    where: Mapping[str, str] | None = None,
+) -> list[EventRow]:
+    """Events whose number is higher than ``after``, the oldest first, ``most`` of them.
+
+    ``where`` gives the values of columns that are wanted.
+    """
+    wanted = dict(where or {})
+    conditions: Where = {"seq": exp.GT, **by(*wanted)}
+    statement = select(EVENTS, (), conditions, ["seq"], limit=most)
+    return [EventRow(*row) for row in execute(session, statement, [after, *wanted.values()])]
 
 
 def event_counts(session: RecordSession) -> list[EventCount]:

@@ -371,6 +371,19 @@ SCHEDULER_LEASES = RecordTable(
     since=15,
 )
 """Who ran the scheduler last; what an earlier one has begun to record is refused."""
+IDEMPOTENCY = RecordTable(
+    "idempotency",
+    _columns(
+        "caller text, request_key text, digest text, began_at moment, status integer, "
+        "kind text, answer text"
+    ),
+    ("caller", "request_key"),
+    since=15,
+)
+"""Requests over HTTP that name a key, with their answers: a repeat gets the same answer.
+
+``status`` is NULL while the first runs.
+"""
 
 _EVERYWHERE = (
     META,
@@ -398,6 +411,7 @@ _EVERYWHERE = (
     INSTANCE_DATA,
     ATTEMPTS,
     SCHEDULER_LEASES,
+    IDEMPOTENCY,
 )
 OF_WAREHOUSE = (*_EVERYWHERE, MANIFESTS)
 OF_DATABASE = (*_EVERYWHERE, STATE, JOURNALS, EPOCHS)

@@ -176,13 +176,15 @@ def select(
     order: Sequence[str] = (),
     *,
     distinct: bool = False,
+    limit: int | None = None,
 ) -> RecordStatement:
-    """Reads columns, or all, of the rows that are compared so, in an order."""
+    """Reads columns, or all, of the rows that are compared so, in an order; ``limit`` of them."""
     names = tuple(columns) or table.names
     query = exp.select(*[exp.column(n) for n in names]).from_(_target(table))
     query = query.where(*_conditions(where))
     query = query.order_by(*[exp.column(n) for n in order]) if order else query
     query = query.distinct() if distinct else query
+    query = query if limit is None else query.limit(limit)
     return RecordStatement(query, tuple(map(table.type_of, names)))
 
 
