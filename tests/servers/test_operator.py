@@ -75,6 +75,8 @@ def test_metrics_count_what_ran_without_its_values(watched: Watched) -> None:
         with pytest.raises(psycopg.Error):
             connection.execute("SELECT 'hidden' FROM nowhere")
         connection.execute("SELECT * FROM m")
+        connection.execute("CALL system.safe_mode(on => true)")
+        connection.execute("CALL system.safe_mode(on => false)")
         status, body = get(f"{watched.url}metrics")
     assert status == 200
     for line in (
@@ -83,6 +85,7 @@ def test_metrics_count_what_ran_without_its_values(watched: Watched) -> None:
         'palimpsest_errors_total{code="PAL-201"} 1.0',
         'palimpsest_sessions{state="idle"} 1.0',
         "palimpsest_connections 1.0",
+        'palimpsest_events_total{name="safe_mode.on",status="SUCCEEDED"} 1.0',
     ):
         assert f"{line}\n" in body
     assert re.search(r"^palimpsest_rows_sent_total [1-9]", body, re.MULTILINE)

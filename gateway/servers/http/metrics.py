@@ -5,7 +5,7 @@ No label holds a name, a text or a value of anybody; kinds and codes are few.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 
 from prometheus_client import CollectorRegistry, PlatformCollector, ProcessCollector
@@ -21,16 +21,22 @@ from prometheus_client.registry import Collector
 
 from gateway.activity.activity import BUCKETS_S, Activity
 from gateway.version import VERSION
+from journal.records.event_rows import EventCount
 
 _STATES = ("active", "idle", "idle in transaction", "idle in transaction (aborted)")
 
 
+EventCounts = Callable[[], Sequence[EventCount]]
+"""The counts of events; empty where the store does not answer now."""
+
+
 def exposition(
-    activity: Activity, connections: Callable[[], int]
+    activity: Activity, connections: Callable[[], int], event_counts: EventCounts = tuple
 ) -> Callable[[str], tuple[bytes, str]]:
     """From an Accept header to the metrics of now, and their content type."""
     registry = CollectorRegistry()
     registry.register(_ActivityCollector(activity, connections))
+    registry.register(_EventCollector(event_counts))
     ProcessCollector(registry=registry)
     PlatformCollector(registry=registry)
 
@@ -39,6 +45,25 @@ def exposition(
         return encode(registry), kind
 
     return encoded
+
+
+class _EventCollector(Collector):
+    """What happened to entities, instances and data, whichever process did it."""
+
+    def __init__(self, counts: EventCounts) -> None:
+        self._counts = counts
+
+    def collect(self) -> Iterator[Metric]:
+        labels = ["name", "status"]
+        events = CounterMetricFamily("palimpsest_events", "Events of governance", labels=labels)
+        seconds = CounterMetricFamily(
+            "palimpsest_event_seconds", "How long what they tell of took", labels=labels
+        )
+        for count in self._counts():
+            events.add_metric([count.name, count.status], count.events)
+            seconds.add_metric([count.name, count.status], count.duration_us / 1e6)
+        yield events
+        yield seconds
 
 
 class _ActivityCollector(Collector):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from gateway.opening.open_warehouse import OpenWarehouse
@@ -13,10 +15,13 @@ from gateway.servers.http.answers import Exposition, OperatorPages
 from gateway.servers.http.operator_server import OperatorServer
 from gateway.servers.http.readiness import Readiness
 from journal.model.errors import Code, PalimpsestError
+from journal.model.failures import failures
 from journal.model.lazy_dataclass import dataclass
+from journal.records.event_rows import EventCount, event_counts
 from journal.transactions.reading import committed_state
 
 PORT = 8080
+_LOG = logging.getLogger("palimpsest.http")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,4 +87,14 @@ def _exposition(opened: OpenWarehouse, connections: Callable[[], int]) -> Exposi
         return None
     from gateway.servers.http.metrics import exposition
 
-    return exposition(opened.executor.activity, connections)
+    return exposition(opened.executor.activity, connections, partial(_event_counts, opened))
+
+
+def _event_counts(opened: OpenWarehouse) -> list[EventCount]:
+    """The counts of events; none where the store does not answer, so that the rest is shown."""
+    try:
+        with failures(), opened.journal.reading_session() as records:
+            return event_counts(records)
+    except PalimpsestError as error:
+        _LOG.warning("events cannot be counted now: %s", error.message)
+        return []
