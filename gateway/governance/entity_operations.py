@@ -13,12 +13,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gateway.governance import entity_checks
-from gateway.governance.administration import check_administrator, is_administrator
+from gateway.governance.administration import is_administrator
 from gateway.governance.audit_entries import enter_audit
 from gateway.governance.entity import Entity, EntityKey, EntityKind
 from gateway.governance.events import EventName, noting_failure, record_event, record_failure
 from gateway.governance.instance_states import InstanceEvent
 from gateway.governance.instance_transitions import apply_to_all
+from gateway.governance.ownership import EntityRight, check_right, has_right, owned
 from gateway.governance.planned_instances import PlannedInstance, planned_instances
 from gateway.governance.profile_updates import check_move, moves
 from gateway.procedures.procedures import find_tables
@@ -65,11 +66,14 @@ def validate_entities(
         known = live_entities(records)
 
     def check(entity: Entity) -> EntityResult:
-        wanted, old = _resolved(session, entity), known.get(entity.key)
+        old = known.get(entity.key)
+        wanted = _declared(session, entity, old)
         if old is None:
             entity_checks.check_new(wanted, known)
         else:
+            check_right(session, old, EntityRight.CHANGE)
             entity_checks.check_change(old, wanted, known)
+        _check_references(session, wanted, known)
         known[wanted.key] = wanted
         return EntityResult(entity.kind, entity.name, "VALID")
 
@@ -119,10 +123,10 @@ def delete_entity(
 def _delete(
     session: Session, kind: EntityKind, name: str, expected_version: int | None
 ) -> EntityResult:
-    check_may_change(session)
     with session.journal.exclusive_session() as records:
         check_not_safe(records, "to delete entities")
         last = last_version(records, kind, name)
+        check_right(session, entity_of(last), EntityRight.CHANGE)
         if last.ended_at is not None:
             return EntityResult(kind, name, "UNCHANGED", last.version)
         _check_version(last, expected_version)
@@ -138,10 +142,10 @@ def _delete(
 @operation
 def list_entities(session: Session, _advance: Advance, kind: EntityKind | None) -> list[EntityRow]:
     """The definitions that count, of one kind or all."""
-    _check_may_read(session)
     with session.journal.reading_session() as records:
         found = [row for row in entity_rows.load_entities(records) if row.ended_at is None]
     wanted = [row for row in found if kind is None or row.kind == kind]
+    wanted = [row for row in wanted if _may_read(session, entity_of(row))]
     return sorted(wanted, key=lambda row: (_ORDER.index(EntityKind(row.kind)), row.name))
 
 
@@ -150,9 +154,9 @@ def entity_history(
     session: Session, _advance: Advance, kind: EntityKind, name: str
 ) -> list[EntityRow]:
     """Every definition of an entity, the oldest first, also after it was deleted."""
-    _check_may_read(session)
     with session.journal.reading_session() as records:
-        last_version(records, kind, name)
+        last = last_version(records, kind, name)
+        check_right(session, entity_of(last), EntityRight.READ)
         return entity_rows.entity_versions(records, kind, name)
 
 
@@ -161,13 +165,15 @@ def entity_dependencies(
     session: Session, _advance: Advance, kind: EntityKind, name: str
 ) -> tuple[list[Entity], list[Entity]]:
     """What an entity refers to, and what refers to it, both also through others."""
-    _check_may_read(session)
     with session.journal.reading_session() as records:
         known = live_entities(records)
     if (kind, name) not in known:
         raise unknown_entity(kind, name)
     key = (kind, name)
-    return entity_checks.references(key, known), entity_checks.dependents(key, known)
+    check_right(session, known[key], EntityRight.READ)
+    found = entity_checks.references(key, known), entity_checks.dependents(key, known)
+    on, by = ([one for one in some if _may_read(session, one)] for some in found)
+    return on, by
 
 
 @operation
@@ -175,12 +181,12 @@ def process_instances(
     session: Session, _advance: Advance, name: str, start: datetime, end: datetime | None
 ) -> list[PlannedInstance]:
     """The instances of a process by their nominal times; see ``planned_instances``."""
-    _check_may_read(session)
     with session.journal.reading_session() as records:
         known = live_entities(records)
     process = known.get((EntityKind.PROCESS, name))
     if process is None:
         raise unknown_entity(EntityKind.PROCESS, name)
+    check_right(session, process, EntityRight.READ)
     return planned_instances(process, known, start, end)
 
 
@@ -223,8 +229,7 @@ def _attempted(entity: Entity, change: Callable[[Entity], EntityResult]) -> Enti
 
 
 def _submit(session: Session, entity: Entity) -> EntityResult:
-    check_may_change(session)
-    wanted = _resolved(session, entity)
+    wanted = _declared(session, entity, None)
     with session.journal.exclusive_session() as records:
         check_not_safe(records, "to submit entities")
         versions = entity_rows.entity_versions(records, wanted.kind.value, wanted.name)
@@ -236,18 +241,22 @@ def _submit(session: Session, entity: Entity) -> EntityResult:
                 f"{entity} exists already, with another definition",
                 advice="update it, or choose another name",
             )
-        entity_checks.check_new(wanted, _referenced(records, wanted))
+        referenced = _referenced(records, wanted)
+        entity_checks.check_new(wanted, referenced)
+        _check_references(session, wanted, referenced)
         row = _add(session, records, wanted, len(versions) + 1, EventName.ENTITY_SUBMIT)
     return EntityResult(wanted.kind, wanted.name, "SUBMITTED", row.version)
 
 
 def _update(session: Session, entity: Entity, *, expected_version: int | None) -> EntityResult:
-    check_may_change(session)
-    wanted = _resolved(session, entity)
+    resolved = _resolved(session, entity)
     with session.journal.exclusive_session() as records:
-        last, known = last_version(records, wanted.kind, wanted.name), live_entities(records)
+        last, known = last_version(records, entity.kind, entity.name), live_entities(records)
         if last.ended_at is not None:
-            raise unknown_entity(wanted.kind, wanted.name)
+            raise unknown_entity(entity.kind, entity.name)
+        check_right(session, entity_of(last), EntityRight.CHANGE)
+        wanted = owned(session, resolved, entity_of(last))
+        _check_references(session, wanted, known)
         _check_version(last, expected_version)
         _check_time_to_update(session, records, entity_of(last), wanted, known)
         if entity_of(last) == wanted:
@@ -275,6 +284,7 @@ def touch_version(session: Session, kind: EntityKind, name: str) -> int:
         if last.ended_at is not None:
             raise unknown_entity(kind, name)
         entity = entity_of(last)
+        check_right(session, entity, EntityRight.CHANGE)
         entity_checks.check_change(entity, entity, known)
         entity_rows.end_entity(records, last, recorded_now(session))
         return _add(session, records, entity, last.version + 1, EventName.ENTITY_TOUCH).version
@@ -306,6 +316,22 @@ def _check_time_to_update(
         is_safe=found is not None and found.is_on,
         is_admin=is_administrator(session),
     )
+
+
+def _declared(session: Session, entity: Entity, old: Entity | None) -> Entity:
+    """An entity with what the session and the catalog say of it; raises PRIVILEGE first."""
+    return owned(session, _resolved(session, entity), old)
+
+
+def _may_read(session: Session, entity: Entity) -> bool:
+    return has_right(session.catalog, session.settings.role, entity, EntityRight.READ)
+
+
+def _check_references(session: Session, entity: Entity, known: Mapping[EntityKey, Entity]) -> None:
+    """Raise PRIVILEGE for an entity that names one which the session may not read."""
+    for key in entity.references:
+        if key in known:
+            check_right(session, known[key], EntityRight.READ)
 
 
 def _resolved(session: Session, entity: Entity) -> Entity:
@@ -350,15 +376,6 @@ def commit_change(session: Session, records: StoreSession, name: EventName, row:
     enter_audit(session, records, name.value, f"{row.kind} {row.name}", detail)
     record_event(session, records, name, row.kind, row.name, data=detail)
     records.commit()
-
-
-def check_may_change(session: Session) -> None:
-    """Raise PRIVILEGE unless an administrator asks."""
-    check_administrator(session, "to change entities")
-
-
-def _check_may_read(session: Session) -> None:
-    check_administrator(session, "to read entities")
 
 
 def live_entities(records: StoreSession) -> dict[EntityKey, Entity]:

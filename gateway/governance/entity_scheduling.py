@@ -20,7 +20,6 @@ from gateway.governance.catching_up import first_nominal, resumed_nominal
 from gateway.governance.entity import Entity, EntityKey, EntityKind
 from gateway.governance.entity_operations import (
     EntityResult,
-    check_may_change,
     commit_change,
     entity_of,
     last_version,
@@ -33,6 +32,7 @@ from gateway.governance.entity_operations import (
 from gateway.governance.events import EventName, noting_failure
 from gateway.governance.instance_states import InstanceEvent
 from gateway.governance.instance_transitions import apply_to_all
+from gateway.governance.ownership import EntityRight, check_right
 from gateway.session.operations import Advance, operation
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -110,7 +110,6 @@ def touch_entities(
 
     What they refer to is checked again, and instances to come run under the new version.
     """
-    check_may_change(session)
 
     def touch(kind: EntityKind, name: str) -> EntityResult:
         with noting_failure(session, EventName.ENTITY_TOUCH, kind.value, name):
@@ -152,8 +151,6 @@ def _each(
     name: EventName,
     change: _Change,
 ) -> list[EntityResult]:
-    check_may_change(session)
-
     def changed(kind: EntityKind, entity: str) -> EntityResult:
         with noting_failure(session, name, kind.value, entity):
             return change_one(kind, entity)
@@ -165,6 +162,7 @@ def _each(
             last = last_version(records, kind, entity)
             if last.ended_at is not None:
                 raise unknown_entity(kind, entity)
+            check_right(session, entity_of(last), EntityRight.RUN)
             _check_repeats(kind, entity)
             old = schedule_rows.load_schedule(records, kind.value, entity)
             state = change(session, records, last, old, at or recorded_now(session))

@@ -33,6 +33,7 @@ from rewriter.dialect_semantics import DIALECTS
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
 _PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_PERMISSION = re.compile(r"[0-7]{3}")
 _MOMENT = "write 2024-01-31, 2024-01-31T06:00 or 2024-01-31T06:00Z"
 TEXT_MAX = 1_000_000
 ITEMS_MAX = 1_000
@@ -108,6 +109,14 @@ def _url(value: Any, path: Path) -> str:
             "leave it to ~/.pgpass or the environment of whoever runs the process",
         )
     return url
+
+
+def _permission(value: Any, path: Path) -> str:
+    if not isinstance(value, str) or not _PERMISSION.fullmatch(value):
+        raise _FieldError(
+            path, f"{value!r} is no permission", "write three digits for owner, group, others: 750"
+        )
+    return value
 
 
 def _expression(value: Any, path: Path) -> str:
@@ -273,6 +282,8 @@ _ALL_KINDS = {
     "name": FieldRule(_name, is_required=True),
     "description": FieldRule(_text),
     "owner": FieldRule(_text),
+    "group": FieldRule(_text),
+    "permission": FieldRule(_permission),
     "tags": FieldRule(_list_of(_text)),
 }
 _REPEATED = {
@@ -301,6 +312,7 @@ SCHEMA: Mapping[EntityKind, Mapping[str, FieldRule]] = {
     EntityKind.PROCESS: {
         **_ALL_KINDS,
         **_REPEATED,
+        "run_as": FieldRule(_text),
         "sql": FieldRule(_text),
         "job": FieldRule(_JOB),
         "spark": FieldRule(_SPARK),

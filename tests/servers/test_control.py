@@ -165,7 +165,8 @@ def test_f57_a_program_asks_for_a_user_whose_member_it_is(api: Api) -> None:
     assert api.ask("GET", "/events", user="ann", Run_As="watcher")[0] == 200
     refused = api.ask("GET", "/events", user="ann", Run_As="ops")
     assert (refused[0], refused[1]["code"]) == (403, "PAL-250")
-    assert api.ask("GET", "/entities", user="watcher")[0] == 403
+    assert api.ask("GET", "/entities", user="watcher")[1]["items"] == []
+    assert api.ask("POST", "/entities", DATASET, user="watcher")[0] == 403
 
 
 @pytest.mark.parametrize(

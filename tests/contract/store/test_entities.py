@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -116,16 +117,31 @@ def test_f11_of_submissions_at_once_one_is_had(con: Connection) -> None:
     assert len(_history(con, DATASET, "flights")) == 1
 
 
+@pytest.mark.also_on("postgres", "hive")
 @pytest.mark.needs(Capability.ACCESS_CONTROL)
-def test_a_role_declares_nothing(con: Connection) -> None:
-    con.execute("CREATE ROLE ann")
+def test_f56_a_role_declares_what_it_may_and_no_more(con: Connection) -> None:
+    for text in ("CREATE ROLE ann", "CREATE ROLE bob", "SET ROLE ann"):
+        con.execute(text)
+    with pytest.raises(PalimpsestError) as refused:
+        submit_entities(con.session, no_progress, [_dataset()])
+    assert refused.value.code is Code.PRIVILEGE
+    con.execute("RESET ROLE")
+    con.execute("GRANT CREATE ON SYSTEM TO ann")
+    con.execute("GRANT POLICY ON flights TO ann")
     con.execute("SET ROLE ann")
-    for change in (submit_entities, update_entities):
-        with pytest.raises(PalimpsestError) as refused:
-            change(con.session, no_progress, [_dataset()])
-        assert refused.value.code is Code.PRIVILEGE
+    assert _outcomes(submit_entities(con.session, no_progress, [_dataset(), _process()])) == [
+        "SUBMITTED",
+        "SUBMITTED",
+    ]
+    assert _outcomes(submit_entities(con.session, no_progress, [_process()])) == ["UNCHANGED"]
+    (row,) = _history(con, PROCESS, "daily")
+    assert tuple(json.loads(row.definition)[n] for n in ("owner", "run_as")) == ("ann", "ann")
+    con.execute("SET ROLE bob")
+    assert list_entities(con.session, no_progress, None) == []
     with pytest.raises(PalimpsestError) as refused:
         delete_entity(con.session, no_progress, DATASET, "flights")
     assert refused.value.code is Code.PRIVILEGE
+    con.execute("SET ROLE ann")
+    assert delete_entity(con.session, no_progress, PROCESS, "daily").outcome == "DELETED"
     con.execute("RESET ROLE")
-    assert list_entities(con.session, no_progress, None) == []
+    assert len(list_entities(con.session, no_progress, None)) == 1
