@@ -30,6 +30,7 @@ from journal.model.lineage import (
     ColumnNode,
     CommittedLineage,
     LineageTrace,
+    NodeEdge,
     StatementLineage,
     StatementOrigin,
     changes_definitions,
@@ -123,6 +124,12 @@ class LineageLedger:
                 news[found.id] = found
         transaction.lineage = tuple(news.values())
         return PreparedCommit(tuple(ran), origins)
+
+    def uncommitted_edges(self, transaction: Transaction) -> list[NodeEdge]:
+        """The edges of what a transaction has run, less those of temporary tables."""
+        origins = [written.origin for written in transaction.writes]
+        found = [self._lineage_of(origin).lineage for origin in origins if origin is not None]
+        return [edge for one in found if not one.temporary for edge in one.edges]
 
     def committed(self, transaction: Transaction, prepared: PreparedCommit, by: Author) -> None:
         """A transaction is committed that was prepared; its statements are counted."""

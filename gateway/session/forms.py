@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol, TypeVar
 
 from gateway.lineage.dependents import check_dropped
+from gateway.lineage.passed_tags import with_passed_tags
 from gateway.session.cancellation import Cancellation
 from gateway.session.diagnosis import is_unexplained, may_be_of_ended
 from gateway.session.outcome import StatementOutcome
@@ -120,6 +121,7 @@ class StoreForm:
     ) -> StatementOutcome:
         """Run the steps; the transaction takes what they write."""
         (plan, parameters), request = planned, call.request
+        plan = self._with_passed_tags(statement, plan, request)
         parameters |= statement.prepare(plan, parameters)
         supply_system_rows(statement, plan, request.settings, call.times, self.planner)
         if request.batch is not None:
@@ -144,6 +146,16 @@ class StoreForm:
         ast = known.ast if isinstance(known, SqlStatement) else None
         catalog = statement.transaction.catalog
         return check_dropped(self.journal, plan, ast, catalog, request.settings.role)
+
+    def _with_passed_tags(
+        self, statement: OpenStatement, plan: StatementPlan, request: StatementRequest
+    ) -> StatementPlan:
+        """The plan, and the tags that it passes on to what was filled before."""
+        ledger, transaction = self.planner.lineage, statement.transaction
+        if plan.kind is not StatementKind.DDL or not ledger.is_on:
+            return plan
+        role, edges = request.settings.role, ledger.uncommitted_edges(transaction)
+        return with_passed_tags(self.journal, plan, transaction.catalog, role, edges)
 
     def falls_through(self, error: PalimpsestError, plan: StatementPlan | None) -> bool:
         """After an error that an optimistic plan does not explain, or a row that has ended may."""

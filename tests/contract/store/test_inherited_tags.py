@@ -183,3 +183,47 @@ def test_erasures_tell_of_copies_that_they_do_not_reach(con: Connection) -> None
     shown = {row[names.index("table")]: row[names.index("why")] for row in done.fetchall()}
     assert shown[f"{home}.paid"] == f"not named; column pay holds values of {home}.people.pay"
     assert con.execute("SELECT count(*) FROM copied").fetchone() == (2,)
+
+
+_FILLED_BEFORE = """
+CREATE TABLE seen (k INTEGER PRIMARY KEY, mail VARCHAR, other VARCHAR);
+CREATE TABLE b (k INTEGER PRIMARY KEY, m VARCHAR, h VARCHAR, n BIGINT);
+INSERT INTO seen VALUES (1, 'ada@x', 'o');
+INSERT INTO b SELECT k, lower(mail), md5(mail), count(*) OVER (ORDER BY mail) FROM seen;
+CREATE VIEW v AS SELECT k, m AS w, h FROM b;
+CREATE TABLE c AS SELECT k, w, h FROM v;
+UPDATE seen SET other = mail WHERE k = 1
+"""
+
+
+@pytest.mark.also_on("hive")
+def test_a_tag_goes_on_to_what_was_filled_before_it_was_set(con: Connection) -> None:
+    for sql in _FILLED_BEFORE.strip().split(";\n"):
+        con.execute(sql)
+    told = [text for _, text in con.execute("ALTER TABLE seen ALTER mail SET TAG PII").messages]
+    assert _inherited(con, "b") == [("m", "PII", "seen.mail")]
+    assert _inherited(con, "c") == [("w", "PII", "seen.mail")]
+    assert _inherited(con, "seen") == [("other", "PII", "seen.mail")]
+    assert len(told) == 3
+    assert all("which has filled it" in text for text in told)
+    (path,) = con.execute("SELECT path FROM system.tags WHERE \"table\" = 'c'").fetchone() or ()
+    assert [p.split(".")[-2:] for p in path] == [["seen", "mail"], ["b", "m"], ["c", "w"]]
+    assert con.execute("ALTER TABLE seen ALTER mail SET TAG pii").messages == []
+    con.execute("ALTER TABLE seen SET TAG people")
+    assert ("h", "people", "seen.mail") not in _inherited(con, "b")
+    assert ("k", "people", "seen.k") in _inherited(con, "c")
+
+
+def test_a_tag_goes_on_within_the_transaction_that_fills(con: Connection) -> None:
+    con.execute("CREATE TABLE seen (k INTEGER PRIMARY KEY, mail VARCHAR)")
+    con.execute("INSERT INTO seen VALUES (1, 'ada@x')")
+    con.execute("BEGIN")
+    con.execute("CREATE TABLE c AS SELECT mail FROM seen")
+    con.execute("ALTER TABLE seen ALTER mail SET TAG PII")
+    con.execute("COMMIT")
+    assert _inherited(con, "c") == [("mail", "PII", "seen.mail")]
+    con.execute("BEGIN")
+    con.execute("CREATE TABLE d AS SELECT mail FROM seen")
+    con.execute("ALTER TABLE seen ALTER mail SET TAG extra")
+    con.execute("ROLLBACK")
+    assert _inherited(con, "c") == [("mail", "PII", "seen.mail")]
