@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError, Position
 from journal.model.plan import STORE_SCHEMA
+from journal.model.replication import replica_refusal, replica_source
 from journal.model.schema import (
     DATABASE,
     DEFAULT_SCHEMA,
@@ -214,11 +215,18 @@ def missing_relation(
     )
 
 
+def check_no_replica(found: Table, node: exp.Expr | None) -> None:
+    """Raise REPLICA for a table that another store's is copied to, which clients do not change."""
+    if replica_source(found) is not None:
+        raise replica_refusal(found, position_of(node))
+
+
 def find_table(table: exp.Table, context: RewriteContext) -> Table:
     """The table a statement writes to; refuses journals, views and system relations."""
     name = table_name(table, context)
     found = context.catalog.get(name)
     if isinstance(found, Table) and found.materialized is None:
+        check_no_replica(found, table)
         return found
     if isinstance(found, Table):
         raise PalimpsestError(

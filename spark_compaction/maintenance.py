@@ -18,9 +18,12 @@ from spark_compaction.contract import Engine, JobRequest, Workers
 
 if TYPE_CHECKING:
     from journal.model.schema import JournalFormat, Table, TableName
+    from journal.model.version import Version
+    from journal.records.backups import Backup
     from journal.transactions.transaction_rows import Author
     from spark_compaction.erasure.backend import ErasureBackend
     from spark_compaction.programs.backup_store import BackupStore
+    from spark_compaction.programs.replica_package import Reception, ReplicaPackage, ReplicaResult
 
 T = TypeVar("T")
 
@@ -64,6 +67,10 @@ class Maintenance:
     - ``adopt``, ``eject``: take over a table of others, and give one back; both say what they do,
       step by step. ``index``: make an index that an adopted journal lacks, or only propose it; its
       state and its statement.
+    - ``replica_source``: the package of what a backup lists, which is on record or only planned,
+      with the commits after a version; ``receive``: makes a replica what a package says;
+      ``promote`` lets it take writes, ``demote`` has a table follow the other side; both in
+      somebody's name, and say up to which version both sides agree.
     - ``server_jobs``: a block in which jobs of the store's server run where the workers say;
       ``purge_engine``: the same for purges, with the engine that writes rows, None if the server
       does.
@@ -77,6 +84,10 @@ class Maintenance:
     adopt: Callable[[AdoptionRequest], list[str]] | None = None
     eject: Callable[[TableName, Author, bool], list[str]] | None = None
     index: Callable[[Table, bool], tuple[str, str] | None] | None = None
+    replica_source: Callable[[Backup, bool, Version], ReplicaPackage] | None = None
+    receive: Callable[[ReplicaPackage, Reception], ReplicaResult] | None = None
+    promote: Callable[[Table, str], Version] | None = None
+    demote: Callable[[Table, str | None, str], Version] | None = None
     server_jobs: Callable[[Workers], AbstractContextManager[Engine | None]] = _no_worker
     purge_engine: Callable[[Workers], AbstractContextManager[Engine | None]] = _no_worker
 

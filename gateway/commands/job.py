@@ -77,9 +77,9 @@ def command(
 ) -> None:
     """Run a job of KIND on TABLES.
 
-    Kinds are compact, purge, access, retain, backup, restore, verify, vacuum and those that
-    installed packages add. Every run is a row in system.jobs. A table that fails does not
-    stop the others; the exit code is then 1.
+    Kinds are compact, purge, access, retain, backup, restore, replicate, verify, vacuum and
+    those that installed packages add. Every run is a row in system.jobs. A table that fails
+    does not stop the others; the exit code is then 1.
 
     \b
     Examples:
@@ -116,7 +116,7 @@ def command(
                     parallel=parallel,
                     units=units,
                 )
-    _write_runs(runs, as_json=as_json)
+    write_runs(runs, as_json=as_json)
     if any(run.failed for run in runs):
         sys.exit(STATEMENT)
 
@@ -130,7 +130,8 @@ def _option_values(options: Sequence[str]) -> dict[str, str]:
     return {name: value for name, _, value in pairs}
 
 
-def _write_runs(runs: Sequence[JobRun], *, as_json: bool) -> None:
+def write_runs(runs: Sequence[JobRun], *, as_json: bool) -> None:
+    """Write what became of runs."""
     if as_json:
         click.echo(json.dumps([run.to_json() for run in runs]))
         return

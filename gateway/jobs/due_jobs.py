@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from gateway.jobs.replication_times import next_replications
 from gateway.jobs.runs import last_runs
 from gateway.jobs.schedule import JobSchedule, LastRuns, scheduled_jobs, triggered_jobs
 from gateway.session.operations import Advance, operation
@@ -38,6 +39,11 @@ def planned_jobs(session: Session, _advance: Advance) -> list[PlannedJob]:
         PlannedJob(d.kind, str(d.table.name), d.why) for d in triggered_jobs(session, last)
     ]  # fmt: skip
     later = [_planned(entry, last, now) for entry in scheduled_jobs(tables, last, now)]
+    later += [
+        PlannedJob("replicate", str(table.name), f"replication to {clause.target}", at)
+        for table in tables
+        for clause, at in next_replications(session, table, now)
+    ]
     return due + sorted(later, key=lambda job: (job.at or now, job.kind, job.table))
 
 

@@ -19,6 +19,7 @@ OURS = {
     "restore": "gateway.jobs.restore",
     "verify": "gateway.jobs.verify",
     "vacuum": "gateway.jobs.vacuum",
+    "replicate": "gateway.jobs.replicate",
     "refresh": "gateway.jobs.refresh",
 }
 

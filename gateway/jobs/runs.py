@@ -26,6 +26,7 @@ from gateway.jobs.arguments import Arguments
 from gateway.jobs.context import JobContext, JobKind
 from gateway.jobs.engines import workers_of
 from gateway.jobs.job_locks import ExclusiveLock, job_slot
+from gateway.jobs.jobs_of_replicas import replica_report
 from gateway.jobs.orphaned_runs import note_interrupted, owner_lock_name
 from gateway.procedures.procedures import find_tables
 from gateway.session.operations import Advance, operation
@@ -273,7 +274,7 @@ def _run_locked(
             nullcontext() if most is None else job_slot(alone, table.id, most),
             context.maintenance.server_jobs(workers_of(session.settings, session.engine)),
         ):
-            report = kind.run(context)
+            report = replica_report(kind.name, table, job_id, context.given) or kind.run(context)
     except PalimpsestError as error:
         found = error
     except Exception as error:  # noqa: BLE001 - a job from elsewhere may raise anything.

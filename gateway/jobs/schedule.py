@@ -2,6 +2,7 @@
 
 cron line of the policy     kind and table as the line says
 retention without a line    at once, then every 6 h under a day, else every 24 h
+REPLICATION                 EVERY so often, DELAY after the nominal time
 trigger                     reads have become dear: compact; erasures wait: purge;
                             the grace of something has ended: vacuum
 
@@ -16,6 +17,7 @@ from dataclasses import field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from gateway.jobs.replication_times import due_replications
 from journal.erasure.holds import active
 from journal.model.cron import next_run
 from journal.model.errors import PalimpsestError
@@ -23,7 +25,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.limits import Slo
 from journal.model.policy import policy_of
 from journal.model.schema import Table
-from journal.model.version import Version, from_datetime
+from journal.model.version import Version, from_datetime, to_datetime
 from journal.records import backups
 from journal.transactions.protocol import OpenJournal
 from journal.transactions.reading import committed_state
@@ -137,6 +139,11 @@ def triggered_jobs(session: Session, last: LastRuns) -> list[DueJob]:
         released = table.id in wanted.on_hold and not active(journal, table)
         if (table.id in wanted.waiting or released) and "purge" not in lines:
             found.append(DueJob("purge", table, "erasures wait"))
+        if "replicate" not in lines:
+            found += [
+                DueJob("replicate", table, why, {"to": target})
+                for target, why in due_replications(session, table, to_datetime(now))
+            ]
         if table.id in over and "vacuum" not in lines:
             found.append(DueJob("vacuum", table, "the grace of what was replaced has ended"))
     return found + _jobs_of_dropped(found, wanted, state.catalog.tables())

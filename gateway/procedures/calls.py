@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -170,6 +171,17 @@ def _on_session(
     return procedure
 
 
+def _procedure_at(place: str) -> Callable[[Session, Mapping[str, Any]], StatementOutcome]:
+    """A procedure by ``package.module:name``, whose module is loaded when it is called first."""
+    module, _, name = place.partition(":")
+
+    def procedure(session: Session, arguments: Mapping[str, Any]) -> StatementOutcome:
+        found: StatementOutcome = getattr(import_module(module), name)(session, arguments)
+        return found
+
+    return procedure
+
+
 Procedure = Callable[["Session", Mapping[str, Any]], StatementOutcome]
 PROCEDURES: dict[str, Procedure] = {
     "system.cancel": _on_session("system.cancel", cancel_session),
@@ -177,6 +189,8 @@ PROCEDURES: dict[str, Procedure] = {
     "system.drop_rejects": _drop_rejects,
     "system.flush": _flush,
     "system.hold": holds.place_hold,
+    "system.promote": _procedure_at("gateway.procedures.replicas:call_promote"),
+    "system.demote": _procedure_at("gateway.procedures.replicas:call_demote"),
     "system.release": holds.release_hold,
     "system.safe_mode": _safe_mode,
     "system.terminate": _on_session("system.terminate", terminate_session),

@@ -42,7 +42,7 @@ FUNCTIONS = (
 ).split()
 SYSTEM = (
     *("tables", "journals", "segments", "transactions", "settings"),
-    *("indexes", "policies", "holds", "jobs", "backups", "reject_files"),
+    *("indexes", "policies", "holds", "jobs", "backups", "replicas", "reject_files"),
     *("roles", "privileges", "access_policies", "logins", "entities"),
     *("events", "safe_mode"),
     *("entity_schedules", "instances", "instance_data", "attempts"),

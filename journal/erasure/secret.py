@@ -43,15 +43,21 @@ def make_secret(root: Path) -> str:
     """The secret, made if there is none."""
     path = root / PRIVATE / _FILE
     if not path.exists():
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        draft = path.with_suffix(".new")
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "wb") as handle:
-            handle.write(os.urandom(_BYTES))
-            handle.flush()
-            os.fsync(handle.fileno())
-        draft.replace(path)
+        adopt_secret(root, os.urandom(_BYTES).hex())
     return read_secret(root)
+
+
+def adopt_secret(root: Path, secret: str) -> None:
+    """Hash with the secret of another store from now on; nothing may depend on one before."""
+    path = root / PRIVATE / _FILE
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    draft = path.with_suffix(".new")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as handle:
+        handle.write(bytes.fromhex(secret))
+        handle.flush()
+        os.fsync(handle.fileno())
+    draft.replace(path)
 
 
 def has_secret(root: Path) -> bool:

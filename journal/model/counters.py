@@ -7,7 +7,7 @@ sequences of any database. Row ids are recorded in blocks, so that most commits 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Protocol
 
 from journal.model.number_source import CounterKey, NumberSource
@@ -66,6 +66,22 @@ class Counters:
         with self._lock:
             if (value - self._next.get(key, start)) * increment >= 0:
                 self._next[key] = value + increment
+
+    def following(self, table_id: int) -> dict[str, int]:
+        """By column the number that a table goes on with."""
+        with self._lock:
+            return {name: value for (of, name), value in self._next.items() if of == table_id}
+
+    def take(self, table_id: int, following: Mapping[str, int]) -> None:
+        """Go on with numbers that are on record already."""
+        with self._lock:
+            for name, value in following.items():
+                self._next[table_id, name] = self._recorded[table_id, name] = value
+
+    def pass_table_id(self, known: int) -> None:
+        """Give no id up to one that somebody else has given."""
+        with self._lock:
+            self._last_table_id = max(self._last_table_id, known)
 
     def new_table_id(self) -> int:
         """An id that no table and no layout of a table has had."""

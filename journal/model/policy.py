@@ -8,6 +8,7 @@
     LATE_ARRIVAL = 2 DAYS                               how late rows may still come
     REJECTS = 7 DAYS                                    rows of bulk loads that were left out
     LINEAGE = 2 YEARS                                   where it was filled from, since last seen
+    REPLICATION = (TO 'dr', EVERY 2 HOURS)              where copies of it are kept up to date
     DEPENDENTS = REFUSE                                 no row goes by its date that others refer to
 
 A policy is kept as table properties ``policy_...``; the same properties may be set directly. Pure:
@@ -27,6 +28,7 @@ from journal.model.duration import Duration
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.places import is_elsewhere, local_path, shown_place, why_no_place
+from journal.model.replication import Replication, read_replications, write_replications
 from journal.model.schema import Column, Table, fold
 
 PREFIX = "policy_"
@@ -65,6 +67,7 @@ class Policy:
     dependents: Dependents | None = None
     attempts: int | None = None
     concurrency: int | None = None
+    replication: tuple[Replication, ...] = ()
     schedules: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -100,6 +103,7 @@ NAMES = {
     "dependents": "dependents",
     "max_attempts": "attempts",
     "max_concurrency": "concurrency",
+    "replication": "replication",
 }
 """Properties without their prefix, and the fields they set."""
 _DURATIONS = frozenset({"retention", "history", "backup", "late_arrival", "rejects", "lineage"})
@@ -146,6 +150,8 @@ def _with(policy: Policy, field: str, value: str) -> Policy:
             found = RetentionAction(value.upper())
         except ValueError:
             raise _policy_error(f'"{value}" is no action', "use DELETE or ARCHIVE") from None
+    elif field == "replication":
+        found = read_replications(value)
     elif field == "dependents":
         found = _dependents(value)
     change: dict[str, object] = {field: found}
@@ -196,6 +202,12 @@ def check_policy(table: Table) -> None:
     _check_late(policy)
     if policy.archive is not None:
         _check_archive(policy, policy.archive)
+    for clause in policy.replication:
+        if shown_place(clause.target) != clause.target:
+            raise _policy_error(
+                "the gateway records the target of a replication, and must not record a login",
+                "leave it out of the URL; ~/.pgpass or the environment has it",
+            )
     for _, line in policy.schedules:
         check_cron(line)
 
@@ -277,9 +289,9 @@ def policy_rows(table: Table) -> list[tuple[str, str]]:
     names = {field: name for name, field in NAMES.items()}
     for entry in fields(policy):
         value = getattr(policy, entry.name)
-        if entry.name in {"schedules", "column", "action"} or value is None:
+        if entry.name in {"schedules", "column", "action"} or value is None or value == ():
             continue
-        text = str(value)
+        text = write_replications(value) if entry.name == "replication" else str(value)
         if entry.name == "retention":
             column = next((c.name for c in table.columns if c.physical == policy.column), "?")
             text += f" ON COLUMN {column} ACTION = {policy.action}"

@@ -71,6 +71,7 @@ PUT_STATE = update(STATE, STATE.names)
 _SETTLE = update(STATE, ["settled"], {"settled": exp.LT})
 _COMMITS = count(TRANSACTIONS, by("version"))
 _NAMED = select(TRANSACTIONS, ["rows_written"], by("transaction_id"))
+_LATER = select(TRANSACTIONS, (), {"version": exp.GT}, ["version"])
 _SPANNING = select(
     TRANSACTIONS,
     ["first_version", "version"],
@@ -221,6 +222,19 @@ def _put_states(session: RecordSession, tables: Mapping[int, TableState], genera
     for table_id, state in tables.items():
         found = JournalRow(table_id, state.manifest, state.last_version, state.head_counts)
         put_journal(session, found, generation)
+
+
+def commits_after(session: RecordSession, version: Version) -> list[tuple[Any, ...]]:
+    """The rows of the transactions that were committed after a version, oldest first."""
+    return execute(session, _LATER, [version])
+
+
+def copy_commits(session: RecordSession, rows: Sequence[Sequence[Any]]) -> None:
+    """Record commits of another store that this one has the rows of; those on record stay."""
+    known = {row[0] for row in execute(session, _LATER, [min(row[0] for row in rows) - 1])}
+    for row in rows:
+        if row[0] not in known:
+            execute(session, insert(TRANSACTIONS), list(row))
 
 
 def was_committed(session: RecordSession, version: Version) -> bool:

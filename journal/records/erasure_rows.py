@@ -7,7 +7,7 @@ keyed hashes. The audit log only grows: an entry is one INSERT.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple
 from typing import Any
 
@@ -34,6 +34,7 @@ _ROWS_MAX = 100
 """How many rows one statement adds to a database beside the store."""
 _REMOVE_ERASURE = delete(ERASURES, by("id"))
 _ERASURES = select(ERASURES, order=["accepted", "id"])
+_SUPPRESSIONS = select(SUPPRESSIONS, order=["since", "hash"])
 _KINDS = select(SUPPRESSIONS, ["kind", "table_id"], distinct=True)
 _NEWEST = maximum(SUPPRESSIONS, "since")
 _BY_REQUEST, _BY_HASH = by("request"), by("hash")
@@ -78,6 +79,18 @@ def add_suppressions(session: StoreSession, rows: exp.Query, parameters: Paramet
     found = session.arrow_rows(session.arrow(Query.of(rows), parameters))
     for start in range(0, len(found), _ROWS_MAX):
         some = found[start : start + _ROWS_MAX]
+        execute(session, insert(SUPPRESSIONS, len(some)), [v for row in some for v in row])
+
+
+def load_suppressions(session: RecordSession) -> list[tuple[Any, ...]]:
+    """The whole list, as rows."""
+    return execute(session, _SUPPRESSIONS)
+
+
+def copy_suppressions(session: RecordSession, rows: Sequence[Sequence[Any]]) -> None:
+    """Add entries as they are."""
+    for start in range(0, len(rows), _ROWS_MAX):
+        some = rows[start : start + _ROWS_MAX]
         execute(session, insert(SUPPRESSIONS, len(some)), [v for row in some for v in row])
 
 

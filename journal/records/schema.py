@@ -290,6 +290,22 @@ ENTITIES = RecordTable(
 
 The one without ``ended_at`` counts; an entity that was deleted has none.
 """
+REPLICAS = RecordTable(
+    "replicas",
+    _columns(
+        "table_id bigint, role text, place text, table_name text, profile text, state text, "
+        "other_store text, other_table bigint, version bigint required, read_at moment, "
+        "read_version bigint required, job_id text, started_at moment, ended_at moment, "
+        "milliseconds bigint, files bigint, rows bigint, bytes bigint, error text, detail text"
+    ),
+    ("table_id", "role", "place"),
+    since=15,
+)
+"""Replicas of tables: in the store that they follow (``role`` source) and where they are (replica).
+
+``version`` is the last commit that the replica has, ``read_version`` when the source was read for
+it: what was erased before is not in it any more. ``detail`` is JSON.
+"""
 
 EVENTS = RecordTable(
     "events",
@@ -412,6 +428,7 @@ _EVERYWHERE = (
     ATTEMPTS,
     SCHEDULER_LEASES,
     IDEMPOTENCY,
+    REPLICAS,
 )
 OF_WAREHOUSE = (*_EVERYWHERE, MANIFESTS)
 OF_DATABASE = (*_EVERYWHERE, STATE, JOURNALS, EPOCHS)

@@ -18,7 +18,8 @@ from journal.model.access import AccessControl, DropRole, PutAccess, PutRole, Pu
 from journal.model.catalog import touched
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import CatalogChange, PutRelation, Query
-from journal.model.schema import Table, TableName
+from journal.model.replication import replica_refusal, replica_source
+from journal.model.schema import CatalogSnapshot, Table, TableName
 from journal.model.store_session import MemoryRows, RowSet, StoreSession
 from journal.model.version import Version
 from journal.sql.relations import column, version_value
@@ -133,6 +134,7 @@ def check_catalog(transaction: Transaction, committed: JournalState) -> None:
     """Raise if a table the transaction wrote or changed was changed by somebody else."""
     began = transaction.snapshot.catalog
     now = committed.catalog
+    _check_replicas(transaction, now)
     check_validated(transaction, committed)
     _check_sources(transaction, committed)
     if now is began:
@@ -151,6 +153,18 @@ def check_catalog(transaction: Transaction, committed: JournalState) -> None:
         before, after = began.by_id(table_id), now.by_id(table_id)
         if before is not None and before != after:
             raise _changed(str(before.name))
+
+
+def _check_replicas(transaction: Transaction, now: CatalogSnapshot) -> None:
+    """Raise REPLICA if a client has changed a replica, however it came by it."""
+    written = {now.by_id(i) for i in transaction.buffered_tables()}
+    for _, change in transaction.changes():
+        for name in touched(change):
+            found = now.get(name) if name.name else None
+            written.add(found if isinstance(found, Table) else None)
+    for table in written:
+        if table is not None and replica_source(table) is not None:
+            raise replica_refusal(table)
 
 
 def _check_access(change: CatalogChange, began: AccessControl, now: AccessControl) -> None:

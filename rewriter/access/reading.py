@@ -74,6 +74,7 @@ _OPERATORS = {
     "jobs": (Privilege.MAINTAIN,),
     "events": (Privilege.MAINTAIN,),
     "backups": (Privilege.MAINTAIN,),
+    "replicas": (Privilege.MAINTAIN,),
     "reject_files": (Privilege.MAINTAIN, Privilege.ERASE),
     "holds": (Privilege.HOLD,),
     "erasures": (Privilege.ERASE, Privilege.APPROVE),

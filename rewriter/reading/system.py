@@ -70,6 +70,10 @@ _SAME_NAMES = {
         " error_code error report log"
     ),
     "backups": "name kind table_name version rows bytes made_by made_at expires_at",
+    "replicas": (
+        "table_name role place profile state version read_at job_id started_at ended_at"
+        " milliseconds files rows bytes error"
+    ),
     "reject_files": "id table_name source host path rows made_by made_at expires_at",
     "instance_data": "instance use dataset first_at last_at",
     "attempts": _ATTEMPTS,

@@ -1,6 +1,7 @@
 """Properties and policies of a table, as actions of ALTER TABLE, recognised by their tokens.
 
     SET POLICY (RETENTION = 90 DAYS ON COLUMN ds ACTION = DELETE, HISTORY = 7 YEARS)
+    SET POLICY (REPLICATION = (TO 'profile', EVERY 2 HOURS, DELAY 1 HOUR))
     UNSET POLICY [(RETENTION, ..)]
     SET (name = value, ..)      SET TBLPROPERTIES (..)      SET PROPERTIES (..)
     RESET (name, ..)            UNSET TBLPROPERTIES [IF EXISTS] (name, ..)
@@ -18,6 +19,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
 from journal.model.policy import NAMES, PREFIX, SCHEDULE
+from journal.model.replication import read_replications, write_replications
 
 Assignment = tuple[str, str | None]
 _PROPERTIES = frozenset({"TBLPROPERTIES", "PROPERTIES"})
@@ -109,6 +111,9 @@ def _policy(items: list[list[Token]]) -> list[Assignment]:
 def _policy_item(item: list[Token]) -> Iterator[Assignment]:
     name, rest = _name(item)
     name = name.upper()
+    if name == "REPLICATION":
+        yield f"{PREFIX}replication", _replication(rest)
+        return
     if name != "RETENTION":
         yield _property_name(name, item[0]), _value(rest)
         return
@@ -136,6 +141,20 @@ def _policy_item(item: list[Token]) -> Iterator[Assignment]:
 
 
 _RETENTION = tuple(f"{PREFIX}{name}" for name in NAMES if name.startswith("retention"))
+
+
+def _replication(tokens: Sequence[Token]) -> str | None:
+    """The clauses in parentheses, or without them, in one canonical text."""
+    if len(tokens) > 1 and tokens[0].text == "(" and tokens[-1].text == ")":
+        tokens = tokens[1:-1]
+    if len(tokens) == 1 and tokens[0].text.upper() in {"NONE", "NULL"}:
+        return None
+    words = []
+    for token in tokens:
+        is_text = token.token_type is TokenType.STRING
+        words.append("'" + token.text.replace("'", "''") + "'" if is_text else token.text)
+    text = " ".join(words).replace(" , ", ", ")
+    return write_replications(read_replications(text))
 
 
 def _policy_names(items: list[list[Token]]) -> Iterator[str]:

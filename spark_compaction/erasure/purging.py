@@ -39,6 +39,7 @@ from spark_compaction.erasure.deferred_search import AskAgain, search_each
 from spark_compaction.erasure.legal_holds import apply_holds, definition, free_masks
 from spark_compaction.erasure.offsite_search import purge_copies
 from spark_compaction.erasure.receipts import Conclusion, accepted_masks, nothing_to_purge
+from spark_compaction.erasure.replica_waits import waits_for_replica
 
 
 def purge(
@@ -139,7 +140,8 @@ def complete(backend: ErasureBackend, by: str, only: Collection[str] | None = No
     chosen = [r for r in purged if only is None or r.id in only]
     left = backend.clear_remains(chosen)
     for request in chosen:
-        record_completed(backend, request, left.get(request.id, ""), by)
+        waits_for = left.get(request.id) or waits_for_replica(backend.journal, request)
+        record_completed(backend, request, waits_for or "", by)
 
 
 def record_completed(

@@ -136,14 +136,15 @@ def append(
     """Append rows to journals as they are defined now; the new state of each changed journal."""
     return plan.states(
         committed,
-        lambda old, table: _with_definition(session, old, table, plan.version),
+        lambda old, table: defined(session, old, table, plan.version),
         lambda state, table, sets: _with_rows(warehouse, session, state, plan, table.id, sets),
     )
 
 
-def _with_definition(
+def defined(
     session: DuckDBSession, old: TableState | None, table: Table, version: Version
 ) -> TableState:
+    """A journal as it is defined at ``version``, with a head that takes such rows."""
     known = with_definition(old, table, version)
     newest = known.manifest.heads[-1:]
     manifest = known.manifest.with_head_for(layout.fields_of(table))

@@ -267,6 +267,18 @@ class Journal:
             self.state = committed.with_tables(states, fenced)
         return states
 
+    def publish_records(self, session: DuckDBSession) -> None:
+        """Commit a session's transaction that wrote records of the past, and read all anew.
+
+        The caller holds the commit lock. Who began before reads on in what was true then.
+        """
+        with self._publish_lock:
+            session.commit()
+            state, _ = self._load(self.warehouse.new_id)
+            self.in_memory.clear(state.version)
+            self.state = state
+            self.clock.settle(state.version)
+
     def sealing_lock(self, table_id: int) -> threading.Lock:
         """Held while a table's heads are sealed, so that two threads do not do it at once."""
         with self._active_lock:

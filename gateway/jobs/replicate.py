@@ -1,0 +1,263 @@
+"""The kind ``replicate``: other stores get what a table consists of, as far as they lack it.
+
+    name the segments -> package -> target copies and publishes -> record -> complete erasures
+
+A run goes to each target of the table's policy, or to the one named. One that fails does not stop
+the others. How far each replica is stands in ``system.replicas``, at both ends.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from gateway.jobs.arguments import Arguments, argument_error
+from gateway.jobs.backup_stores import backup_run
+from gateway.jobs.context import JobContext, JobKind
+from gateway.jobs.replica_operations import CopyLimits, known_replica, take_replica
+from gateway.jobs.replica_targets import ReplicaPlace, is_there, open_target, replica_places
+from gateway.wording import counted
+from journal.erasure.erasure_spec import requests
+from journal.erasure.requests import State
+from journal.model.errors import Code, PalimpsestError
+from journal.model.failures import failures
+from journal.model.places import shown_place
+from journal.model.system_user import system_user
+from journal.model.version import to_datetime
+from journal.records import backups
+from journal.records.backups import Backup, BackupKind
+from journal.records.replicas import (
+    ReplicaRole,
+    ReplicaRow,
+    ReplicaState,
+    put_replica,
+    replica_row,
+)
+from journal.records.report import JobReport, Volume
+from spark_compaction.erasure.purging import complete
+from spark_compaction.maintenance import required
+from spark_compaction.programs.backup import forget, record
+from spark_compaction.programs.replica_package import ReplicaPackage, ReplicaResult
+
+_LISTED = timedelta(days=7)
+"""How long segments are kept for a run whose process ends meanwhile."""
+_PARALLEL = 4
+_MEGABYTE = 1_000_000
+
+
+def _run(context: JobContext) -> JobReport:
+    places = replica_places(context.session, context.table, context.text("to"))
+    done: list[dict[str, Any]] = []
+    failed: list[PalimpsestError] = []
+    read = Volume()
+    for place in places:
+        try:
+            with failures():
+                result = _replicate(context, place)
+        except PalimpsestError as error:
+            context.log(f"{shown_place(place.url)}: {error.message}")
+            failed.append(error)
+            continue
+        read += Volume(result.files, result.rows, result.bytes)
+        done.append(_target_report(place, result))
+    if failed:
+        raise failed[0]
+    if not context.dry_run:
+        _complete_erasures(context)
+    changed = any(target["changed"] for target in done)
+    state = "nothing" if not changed else "planned" if context.dry_run else "done"
+    return JobReport(
+        id=context.job_id,
+        kind="replicate",
+        table=str(context.table.name),
+        state=state,
+        why="" if changed else f"{counted(len(done), 'replica')} up to date",
+        read=read,
+        written=read,
+        details={"targets": done},
+    )
+
+
+def _target_report(place: ReplicaPlace, result: ReplicaResult) -> dict[str, Any]:
+    return {
+        "target": shown_place(place.url),
+        "profile": place.profile,
+        "changed": result.changed,
+        "made": result.made,
+        "files": result.files,
+        "reused": result.reused,
+        "rows": result.rows,
+        "bytes": result.bytes,
+        "suppressed": result.suppressed,
+        "is_clean": result.is_clean,
+        "notes": list(result.notes),
+    }
+
+
+def _replicate(context: JobContext, place: ReplicaPlace) -> ReplicaResult:
+    """Replicate to one target, and record how that went."""
+    if not place.is_store:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{shown_place(place.url)} is no store of a gateway",
+            advice="name a warehouse as palimpsest:////folder",
+        )
+    began, started = time.perf_counter(), context.session.journal.clock.now()
+    row = ReplicaRow(
+        table_id=context.table.id,
+        role=ReplicaRole.SOURCE,
+        place=shown_place(place.url),
+        table_name=str(context.table.name),
+        profile=place.profile,
+        state=ReplicaState.FAILED,
+        other_store=None,
+        other_table=None,
+        version=0,
+        read_at=None,
+        read_version=0,
+        job_id=context.job_id,
+        started_at=to_datetime(started),
+        ended_at=None,
+        milliseconds=0,
+        files=0,
+        rows=0,
+        bytes=0,
+    )
+    with context.session.journal.reading_session() as records:
+        known = replica_row(records, row.table_id, ReplicaRole.SOURCE, row.place)
+    if known is not None:
+        row = replace(
+            row,
+            **{n: getattr(known, n) for n in ("other_store", "other_table", "version")},
+            **{n: getattr(known, n) for n in ("read_at", "read_version")},
+        )
+    if not context.dry_run:
+        # From now on erasures wait for it: the target may have rows of this run, however it ends.
+        _record(context, replace(row, error="it has not ended"))
+    try:
+        with failures():
+            package, result = _send(context, place)
+    except PalimpsestError as error:
+        if not context.dry_run:
+            _record(context, _finished_row(context, row, began, error=error.message))
+        raise
+    if not context.dry_run:
+        clean = result.is_clean
+        _record(
+            context,
+            replace(
+                _finished_row(context, row, began),
+                state=ReplicaState.FOLLOWING,
+                other_store=result.store,
+                other_table=result.table_id,
+                version=package.version,
+                read_at=to_datetime(package.read_version) if clean else row.read_at,
+                read_version=package.read_version if clean else row.read_version,
+                files=result.files,
+                rows=result.rows,
+                bytes=result.bytes,
+            ),
+        )
+    return result
+
+
+def _finished_row(
+    context: JobContext, row: ReplicaRow, began: float, error: str | None = None
+) -> ReplicaRow:
+    now = to_datetime(context.session.journal.clock.now())
+    spent = round((time.perf_counter() - began) * 1000)
+    return replace(row, ended_at=now, milliseconds=spent, error=error)
+
+
+def _record(context: JobContext, row: ReplicaRow) -> None:
+    with context.session.journal.exclusive_session() as records:
+        put_replica(records, row)
+        records.commit()
+
+
+def _send(context: JobContext, place: ReplicaPlace) -> tuple[ReplicaPackage, ReplicaResult]:
+    """Have the target take what the table consists of now; its segments stay meanwhile."""
+    run = backup_run(context)
+    naming = run.naming(
+        backups.copying(f"{context.job_id}-{abs(hash(place.url)) % 10_000}"),
+        BackupKind.TRASH,
+        run.moment + _LISTED,
+    )
+    if context.dry_run:
+        return _take(context, place, run.store.planned(naming)[0])
+    listing = record(run, naming)
+    try:
+        return _take(context, place, listing)
+    finally:
+        forget(run, listing.name)
+        run.store.reap()
+
+
+def _take(
+    context: JobContext, place: ReplicaPlace, listing: Backup
+) -> tuple[ReplicaPackage, ReplicaResult]:
+    read = required(
+        context.maintenance.replica_source, "tables that replicate", context.session.journal.place
+    )
+    clause = place.clause
+    bandwidth = context.number("bandwidth") or clause.bandwidth
+    limits = CopyLimits(
+        context.number("parallel") or clause.parallel or _PARALLEL,
+        None if bandwidth is None else bandwidth * _MEGABYTE,
+    )
+    if context.dry_run and not is_there(place):
+        return _planned_anew(read(listing, False, 0))
+    with open_target(context, place) as target:
+        package = read(listing, not context.dry_run, 0)
+        known = target.perform(known_replica, package.store, package.table.id)
+        if known is not None:
+            later = tuple(t for t in package.transactions if t[0] > known.version)
+            package = replace(package, transactions=later)
+        result = target.perform_watched(
+            context.progress,
+            take_replica,
+            package.to_json(),
+            context.job_id,
+            limits,
+            dry_run=context.dry_run,
+        )
+    return package, result
+
+
+def _planned_anew(package: ReplicaPackage) -> tuple[ReplicaPackage, ReplicaResult]:
+    """What a run into a store that is not there would copy: everything."""
+    files = [f for s in package.segments for f in s.files]
+    rows, size = sum(f.rows for f in files), sum(f.bytes for f in files)
+    planned = ReplicaResult(
+        0, "", True, False, len(files), rows, size, made=True
+    )  # fmt: skip
+    return package, planned
+
+
+def _complete_erasures(context: JobContext) -> None:
+    """Complete the requests that waited for this replica."""
+    erasure = context.maintenance.erasure
+    if erasure is None or all(
+        r.state is not State.PURGED for r in requests(context.session.journal)
+    ):
+        return
+    complete(erasure(), context.session.recorded_user or system_user())
+
+
+def _check(given: Arguments) -> None:
+    given.text("to")
+    for name in ("parallel", "bandwidth"):
+        given.number(name)
+    if (given.number("parallel") or 1) > 64:
+        raise argument_error("parallel is more than 64", "copy up to 64 files at once")
+
+
+KIND = JobKind(
+    "replicate",
+    "copy what other stores lack of a table, and publish it there",
+    _run,
+    ("to", "parallel", "bandwidth"),
+    _check,
+)

@@ -1,0 +1,240 @@
+"""What a package changes in the records of the warehouse that takes it: before, and after.
+
+Definitions are recorded under the versions that they have at the source, so that the past of the
+replica is that of the source. Suppressions and legal holds concern the replica alone here. Runs in
+the session it is given; commits nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from journal.erasure.audit_marks import has_marks
+from journal.erasure.secret import adopt_secret, has_secret, read_secret
+from journal.local_engine.session import DuckDBSession
+from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
+from journal.model.plan import CatalogChange, PutRelation, PutSchema
+from journal.model.schema import CatalogSnapshot, Table, fold
+from journal.model.version import Version, to_datetime
+from journal.records import catalog as records
+from journal.records import erasure_rows
+from journal.records import maintenance as rows_of
+from journal.records.replicas import ReplicaRole, ReplicaRow, ReplicaState, load_replicas
+from journal.records.schema import HOLDS, SUPPRESSIONS
+from journal.stores.embedded.journal import Journal
+from journal.transactions.state import TableState
+from spark_compaction.backends.embedded.replica_files import LeftOut
+from spark_compaction.programs.replica_package import ReplicaPackage, definition_there
+
+_STORE_CHARS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaTarget:
+    """A replica as it is before a run; ``before`` and ``row`` are None where it is to be made."""
+
+    table_id: int
+    row: ReplicaRow | None = None
+    before: TableState | None = None
+
+    @property
+    def detail(self) -> Mapping[str, Any]:
+        """What the last run noted for the next."""
+        found: dict[str, Any] = json.loads("{}" if self.row is None else self.row.detail)
+        return found
+
+
+def find_target(journal: Journal, package: ReplicaPackage, store: str) -> ReplicaTarget:
+    """The replica that a package is for; raises REPLICATION where this warehouse cannot have it."""
+    name = package.table.name
+    if package.store == store:
+        raise _refused(f"{journal.place} is the source itself", "name another warehouse")
+    if package.table.materialized is not None:
+        raise _refused(
+            f"{name} is a materialized view", "replicate its tables, and make it at the target"
+        )
+    with journal.reading_session() as session:
+        found = load_replicas(session)
+    of_source = (ReplicaRole.REPLICA, package.store, package.table.id)
+    row = next((r for r in found if (r.role, r.other_store, r.other_table) == of_source), None)
+    there = None if row is None else journal.state.catalog.by_id(row.table_id)
+    if row is not None and there is not None:
+        _check_follows(row, package)
+        return ReplicaTarget(row.table_id, row, journal.state.tables[row.table_id])
+    _check_name_is_free(journal, package)
+    journal.counters.pass_table_id(max(t.layout for _, t in package.definitions))
+    return ReplicaTarget(journal.counters.new_table_id())
+
+
+def _check_follows(row: ReplicaRow, package: ReplicaPackage) -> None:
+    if row.state == ReplicaState.PROMOTED:
+        raise PalimpsestError(
+            Code.REPLICATION,
+            f"{row.table_name} was promoted at the target, and takes writes of its own there",
+            advice="`palimpsest replica demote` lets it follow again, where nothing was written",
+        )
+    if package.version < row.version:
+        raise PalimpsestError(
+            Code.DIVERGED,
+            f"the replica of {row.table_name} has version {row.version}, and its source only"
+            f" {package.version}: the source is an older copy of itself",
+            advice="promote the replica, or drop it and replicate anew",
+        )
+
+
+def _check_name_is_free(journal: Journal, package: ReplicaPackage) -> None:
+    first, name = package.definitions[0][0], package.table.name
+    past = [c for v, c in journal.state.history if v >= first]
+    for catalog in (*past, journal.state.catalog):
+        if catalog.get(name) is not None:
+            raise _refused(
+                f"the target has, or had, another {name}",
+                "replicate into another warehouse, or one that never had a table of that name",
+            )
+
+
+def share_secret(journal: Journal, secret: str) -> None:
+    """Hash with the source's secret, so that what it suppresses means the same here.
+
+    Raises REPLICATION where this warehouse has hashed anything with a secret of its own.
+    """
+    if has_secret(journal.root) and read_secret(journal.root) == secret:
+        return
+    with journal.exclusive_session() as session:
+        value = rows_of.HOLD.index("subject_value")
+        held = any(row[value] is not None for row in rows_of.holds(session))
+        if held or has_marks(session) or erasure_rows.load_fences(session):
+            raise _refused(
+                f"{journal.place} has erased, held or audited under a key of its own, and could not"
+                " tell whom the source has erased",
+                "replicate into a new warehouse; it takes the key of its first source",
+            )
+        adopt_secret(journal.root, secret)
+
+
+def parents_here(session: DuckDBSession, store: str) -> dict[int, int]:
+    """The ids of the replicas of a store's tables, by the ids there."""
+    return {
+        r.other_table: r.table_id
+        for r in load_replicas(session)
+        if r.role == ReplicaRole.REPLICA and r.other_store == store and r.other_table is not None
+    }
+
+
+def definition_changes(
+    package: ReplicaPackage,
+    target: ReplicaTarget,
+    catalog: CatalogSnapshot,
+    parents: dict[int, int],
+) -> list[tuple[Version, CatalogChange]]:
+    """The definitions that the target lacks, under their versions at the source."""
+    after = target.detail.get("defined", -1)
+    known = dict(parents) | {package.table.id: target.table_id}
+    previous = catalog.by_id(target.table_id)
+    changes: list[tuple[Version, CatalogChange]] = []
+    schemas = set(catalog.schemas)
+    for version, told in package.definitions:
+        if version <= after:
+            continue
+        table = definition_there(told, package.store, target.table_id, known)
+        if fold(table.name.schema) not in schemas:
+            schemas.add(fold(table.name.schema))
+            changes.append((version, PutSchema(table.name.schema)))
+        moved = previous is not None and previous.name.key != table.name.key
+        if moved and catalog.get(table.name) is not None:
+            raise _refused(f"the target has another {table.name}", "rename one of them")
+        old = previous.name if moved and previous is not None else None
+        changes.append((version, PutRelation(table, old)))
+        previous = table
+    return changes
+
+
+def latest_definition(
+    package: ReplicaPackage, target: ReplicaTarget, parents: Mapping[int, int]
+) -> Table:
+    """The table as the target is to define it now."""
+    known = dict(parents) | {package.table.id: target.table_id}
+    return definition_there(package.table, package.store, target.table_id, known)
+
+
+def is_redefined_later(session: DuckDBSession, table_id: int, version: Version) -> bool:
+    """True if the log of the target defines a table after a version."""
+    return any(
+        isinstance(change, PutRelation)
+        and isinstance(change.relation, Table)
+        and change.relation.id == table_id
+        for _, change in records.load_changes(session, version)
+    )
+
+
+def suppressions_here(package: ReplicaPackage, table_id: int) -> list[tuple[Any, ...]]:
+    """The suppressions of the source as the target records them: of the replica alone."""
+    place, request = SUPPRESSIONS.names.index("table_id"), SUPPRESSIONS.names.index("request")
+    mine = _prefix(package.store, table_id)
+    return [
+        tuple(
+            table_id if i == place else f"{mine}{value}" if i == request else value
+            for i, value in enumerate(row)
+        )
+        for row in package.suppressions
+    ]
+
+
+def carry_suppressions(
+    session: DuckDBSession, package: ReplicaPackage, target: ReplicaTarget
+) -> tuple[str, bool]:
+    """Record them instead of those of the last run; their digest, and whether they changed."""
+    rows = suppressions_here(package, target.table_id)
+    text = json.dumps(sorted(rows, key=str))
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    if digest == target.detail.get("suppressions", hashlib.sha256(b"[]").hexdigest()):
+        return digest, False
+    request, mine = SUPPRESSIONS.names.index("request"), _prefix(package.store, target.table_id)
+    known = {r[request] for r in erasure_rows.load_suppressions(session)}
+    for name in known:
+        if name.startswith(mine):
+            erasure_rows.drop_suppressions(session, name)
+    erasure_rows.copy_suppressions(session, rows)
+    return digest, True
+
+
+def carry_holds(
+    session: DuckDBSession, package: ReplicaPackage, target: ReplicaTarget, by: str, now: Version
+) -> tuple[list[str], bool]:
+    """Place the holds of the source on the replica, release those that it has released; the ids of
+    those in force, and whether any changed."""
+    known = set(target.detail.get("holds", ()))
+    wanted: dict[str, dict[str, Any]] = {}
+    for row in package.holds:
+        values = dict(zip(HOLDS.names, row, strict=True))
+        name = f"{_prefix(package.store, target.table_id)}{values['id']}"
+        wanted[name] = {**values, "id": name, "table_id": target.table_id}
+    for name in known - wanted.keys():
+        rows_of.release_hold(session, name, by, to_datetime(now))
+    for name in wanted.keys() - known:
+        rows_of.add_hold(session, wanted[name])
+    return sorted(wanted), known != wanted.keys()
+
+
+def left_out_of(session: DuckDBSession, package: ReplicaPackage, table_id: int) -> LeftOut:
+    """What the replica must not hold, by the source and by this warehouse."""
+    carried = suppressions_here(package, table_id)
+    mine = _prefix(package.store, table_id)
+    request = SUPPRESSIONS.names.index("request")
+    own = [r for r in erasure_rows.load_suppressions(session) if not r[request].startswith(mine)]
+    text = json.dumps([sorted(carried, key=str), own, package.masks])
+    masks = tuple(str(Path(package.root) / mask) for mask in package.masks)
+    return LeftOut(masks, tuple(carried), hashlib.sha256(text.encode()).hexdigest())
+
+
+def _prefix(store: str, table_id: int) -> str:
+    return f"{store[:_STORE_CHARS]}/{table_id}/"
+
+
+def _refused(message: str, advice: str) -> PalimpsestError:
+    return PalimpsestError(Code.REPLICATION, message, advice=advice)

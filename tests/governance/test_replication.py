@@ -1,0 +1,296 @@
+"""Replicas in other warehouses: incremental, exact in the past, clean of who was erased."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from gateway.dbapi.connection import Connection
+from gateway.errors import Error
+from gateway.jobs.runs import run_named
+from gateway.procedures import requests
+from gateway.procedures.replicas import demote_replica, promote_replica
+from gateway.session.operations import no_progress
+from journal.erasure.requests import ErasureRequest, State
+from journal.model.errors import Code, PalimpsestError
+from journal.model.suppression import Suppression
+from tests.support.replicated import (
+    PEOPLE,
+    last_version,
+    opened,
+    replica_rows,
+    replicated,
+    replication,
+    rows,
+    with_people,
+)
+
+ALL = "SELECT * FROM hr.people ORDER BY id"
+HISTORY = "SELECT * EXCLUDE (version_number) FROM hr.people_journal ORDER BY ALL"
+
+
+@pytest.fixture
+def source(tmp_path: Path):  # type: ignore[no-untyped-def]
+    with opened(tmp_path / "source") as connection:
+        yield connection
+
+
+@pytest.fixture
+def target(tmp_path: Path):  # type: ignore[no-untyped-def]
+    with opened(tmp_path / "target") as connection:
+        yield connection
+
+
+def _erase(connection: Connection, email: str) -> ErasureRequest:
+    return requests.submit(
+        connection.session,
+        no_progress,
+        {"email": [email]},
+        [],
+        reason=None,
+        expires_us=None,
+        dependents=None,
+        suppression=Suppression.IDENTIFIER,
+        dry_run=False,
+    )
+
+
+def _purge(connection: Connection) -> ErasureRequest:
+    (found,), _ = requests.purge(connection.session, no_progress, [])
+    return found
+
+
+def _holds(folder: Path, text: str) -> bool:
+    """True if any file of a warehouse has a text, in its rows or in its bytes."""
+    files = [p for p in folder.rglob("*") if p.is_file()]
+    values = [pq.read_table(p).to_pydict() for p in files if p.suffix == ".parquet"]
+    in_rows = any(text in column for rows in values for column in rows.values())
+    return in_rows or any(text.encode() in p.read_bytes() for p in files)
+
+
+def test_f41_a_replica_is_made_with_keys_policy_and_past(
+    source: Connection, target: Connection, tmp_path: Path
+) -> None:
+    before = with_people(source)
+    source.execute("ALTER TABLE hr.people SET POLICY (HISTORY = 7 YEARS)")
+    told = replicated(source, tmp_path / "target")
+    assert told["made"]
+    assert told["files"] > 0
+    for query in (ALL, f"SELECT * FROM hr.people VERSION AS OF {before} ORDER BY id"):
+        assert rows(target, query) == rows(source, query)
+    assert rows(target, "SHOW POLICY hr.people") == rows(source, "SHOW POLICY hr.people")
+    assert rows(target, "DESCRIBE hr.people") == rows(source, "DESCRIBE hr.people")
+
+
+def test_the_second_run_of_an_unchanged_table_reads_no_file(
+    source: Connection, target: Connection, tmp_path: Path
+) -> None:
+    with_people(source)
+    replicated(source, tmp_path / "target")
+    for file in (tmp_path / "source").glob("hr/*/*/*.parquet"):
+        file.chmod(0)  # Whoever is not root could not read it now.
+        file.write_bytes(b"")  # And its bytes are not those of the manifest.
+    told = replicated(source, tmp_path / "target")
+    assert (told["changed"], told["files"], told["bytes"]) == (False, 0, 0)
+    assert told["reused"] > 0
+
+
+def test_a_changed_table_copies_only_new_segments(
+    source: Connection, target: Connection, tmp_path: Path
+) -> None:
+    with_people(source, 5000)
+    first = replicated(source, tmp_path / "target")
+    source.execute("UPDATE hr.people SET dept = 5 WHERE id = 30")
+    told = replicated(source, tmp_path / "target")
+    assert (told["rows"], told["reused"]) == (2, first["files"])
+    source.execute("ALTER TABLE hr.people ADD COLUMN age INTEGER DEFAULT 3")
+    source.execute("UPDATE hr.people SET age = 40 WHERE id = 31")
+    replicated(source, tmp_path / "target")
+    assert rows(target, ALL) == rows(source, ALL)
+    run_named(source.session, no_progress, "compact", {}, [PEOPLE])
+    replicated(source, tmp_path / "target")
+    assert rows(target, ALL) == rows(source, ALL)
+
+
+def test_time_travel_answers_as_at_the_source(
+    source: Connection, target: Connection, tmp_path: Path
+) -> None:
+    with_people(source)
+    versions = [last_version(source)]
+    for number in range(3):
+        source.execute(f"UPDATE hr.people SET dept = {number} WHERE id < {10 * number}")
+        versions.append(last_version(source))
+        if number == 1:
+            source.execute("ALTER TABLE hr.people RENAME COLUMN dept TO unit")
+            source.execute("ALTER TABLE hr.people RENAME COLUMN unit TO dept")
+            replicated(source, tmp_path / "target")
+    run_named(source.session, no_progress, "compact", {}, [PEOPLE])
+    replicated(source, tmp_path / "target")
+    target.close()
+    with opened(tmp_path / "target") as again:
+        for version in versions:
+            query = f"SELECT * FROM hr.people VERSION AS OF {version} ORDER BY id"
+            assert rows(again, query) == rows(source, query)
+        commits = "SELECT version, user FROM system.transactions WHERE rows_written > 0"
+        assert rows(again, commits) == rows(source, commits)
+
+
+def test_a_damaged_file_is_not_published(
+    source: Connection, target: Connection, tmp_path: Path
+) -> None:
+    with_people(source)
+    replicated(source, tmp_path / "target")
+    source.execute("UPDATE hr.people SET dept = 7")
+    run_named(source.session, no_progress, "compact", {}, [PEOPLE])
+    for file in (tmp_path / "source").glob("hr/*/*/*.parquet"):
+        whole = file.read_bytes()
+        if len(whole) > 1000:
+            file.write_bytes(whole[:-9] + bytes(5) + whole[-4:])
+            assert zlib.crc32(file.read_bytes()) != zlib.crc32(whole)
+    before = rows(target, ALL)
+    run = replication(source, tmp_path / "target")
+    assert run.error is not None
+    assert run.error.code is Code.SEGMENT_DAMAGED
+    assert rows(target, ALL) == before
+
+
+def test_clients_cannot_change_a_replica(
+    source: Connection, target: Connection, tmp_path: Path
+) -> None:
+    with_people(source)
+    replicated(source, tmp_path / "target")
+    for statement in (
+        "INSERT INTO hr.people VALUES (1000, 'x', 1)",
+        "UPDATE hr.people SET dept = 1",
+        "DELETE FROM hr.people WHERE id = 1",
+        "DROP TABLE hr.people",
+        "ALTER TABLE hr.people ADD COLUMN x INTEGER",
+        "ALTER TABLE hr.people RESET (replica_of)",
+        "TRUNCATE hr.people",
+        "CALL system.restore('hr.people')",
+        "CALL system.backup('hr.people', name => 'b')",
+    ):
+        with pytest.raises(Error) as caught:
+            target.execute(statement)
+        assert caught.value.code == "PAL-640", statement
+    assert rows(target, ALL) == rows(source, ALL)
+
+
+def test_p1_an_erasure_waits_for_its_replica_and_is_carried_to_it(
+    source: Connection, target: Connection, tmp_path: Path
+) -> None:
+    with_people(source)
+    replicated(source, tmp_path / "target")
+    assert _holds(tmp_path / "target", "p33@x.org")
+    request = _erase(source, "p33@x.org")
+    assert request.state is State.ACCEPTED
+    purged = _purge(source)
+    assert purged.state is State.PURGED
+    assert "replica of hr.people" in (purged.waits_for or "")
+    replicated(source, tmp_path / "target")
+    done = requests.request_of(source.session, no_progress, request.id)
+    assert done.state is State.COMPLETED
+    assert rows(target, ALL) == rows(source, ALL)
+    assert not _holds(tmp_path / "target", "p33@x.org")
+
+
+def test_p1_what_is_hidden_at_the_source_is_gone_from_the_replica_before_the_purge(
+    source: Connection, target: Connection, tmp_path: Path
+) -> None:
+    with_people(source)
+    _erase(source, "p33@x.org")
+    told = replicated(source, tmp_path / "target")
+    assert told["suppressed"] > 0
+    assert rows(target, ALL) == rows(source, ALL)
+    assert not _holds(tmp_path / "target", "p33@x.org")
+    again = replicated(source, tmp_path / "target")
+    assert (again["changed"], again["files"]) == (False, 0)
+    _purge(source)
+    replicated(source, tmp_path / "target")
+    assert rows(target, ALL) == rows(source, ALL)
+
+
+def test_p1_an_older_copy_of_the_source_brings_nobody_back(
+    source: Connection, target: Connection, tmp_path: Path
+) -> None:
+    """The source itself loses an erasure; the replica has recorded it, and keeps to it."""
+    with_people(source)
+    _erase(source, "p33@x.org")
+    _purge(source)
+    replicated(source, tmp_path / "target")
+    promote_replica(target.session, no_progress, PEOPLE)
+    with pytest.raises(Error) as caught:
+        target.execute("INSERT INTO hr.people VALUES (5000, 'p33@x.org', 1)")
+    assert caught.value.code == "PAL-306"
+
+
+def test_a_replica_is_promoted_written_and_followed_back(
+    source: Connection, target: Connection, tmp_path: Path
+) -> None:
+    with_people(source)
+    replicated(source, tmp_path / "target")
+    promote_replica(target.session, no_progress, PEOPLE)
+    refused = replication(source, tmp_path / "target")
+    assert refused.error is not None
+    assert refused.error.code is Code.REPLICATION
+    target.execute("INSERT INTO hr.people VALUES (2000, 'new@x.org', 2)")
+    with pytest.raises(PalimpsestError) as caught:
+        demote_replica(target.session, no_progress, PEOPLE)
+    assert caught.value.code is Code.DIVERGED
+    demote_replica(source.session, no_progress, PEOPLE)
+    told = replicated(target, tmp_path / "source")
+    assert (told["rows"], told["made"]) == (1, False)
+    assert rows(source, ALL) == rows(target, ALL)
+    with pytest.raises(Error):
+        source.execute("DELETE FROM hr.people")
+    promote_replica(source.session, no_progress, PEOPLE)
+    source.execute("INSERT INTO hr.people VALUES (2001, 'back@x.org', 2)")
+    demote_replica(target.session, no_progress, PEOPLE)
+    replicated(source, tmp_path / "target")
+    assert rows(source, ALL) == rows(target, ALL)
+
+
+def test_both_changed_is_refused_with_both_versions(
+    source: Connection, target: Connection, tmp_path: Path
+) -> None:
+    with_people(source)
+    replicated(source, tmp_path / "target")
+    promote_replica(target.session, no_progress, PEOPLE)
+    target.execute("DELETE FROM hr.people WHERE id = 50")
+    source.execute("DELETE FROM hr.people WHERE id = 51")
+    own = last_version(source)
+    with pytest.raises(PalimpsestError) as caught:
+        demote_replica(source.session, no_progress, PEOPLE)
+    assert caught.value.code is Code.DIVERGED
+    assert str(own) in caught.value.message
+
+
+def test_a_hold_at_the_target_stops_the_removal_of_its_rows(
+    source: Connection, target: Connection, tmp_path: Path
+) -> None:
+    with_people(source)
+    replicated(source, tmp_path / "target")
+    target.execute("PLACE HOLD ON hr.people WHERE id = 33 REASON 'matter 1'")
+    source.execute("UPDATE hr.people SET dept = 8 WHERE id = 34")
+    replicated(source, tmp_path / "target")  # It removes no row.
+    _erase(source, "p33@x.org")
+    run = replication(source, tmp_path / "target")
+    assert run.error is not None
+    assert run.error.code is Code.HELD
+    assert rows(target, "SELECT count(*) FROM hr.people WHERE id = 33") == [(1,)]
+
+
+def test_f44_metrics_of_a_run_are_on_record_at_both_ends(
+    source: Connection, target: Connection, tmp_path: Path
+) -> None:
+    with_people(source)
+    told = replicated(source, tmp_path / "target")
+    query = "SELECT table_name, role, state, files, bytes, milliseconds > 0 FROM system.replicas"
+    for connection, role in ((source, "source"), (target, "replica")):
+        ((*found, took),) = rows(connection, query)
+        assert found == [PEOPLE, role, "FOLLOWING", told["files"], told["bytes"]]
+        assert took
+    assert [r.version for r in replica_rows(source)] == [r.version for r in replica_rows(target)]
