@@ -20,6 +20,7 @@ from dataclasses import field, replace
 from datetime import UTC, datetime
 
 from gateway.activity.statement_text import READ_MAX, shape_digest, without_literals
+from gateway.lineage.changed_datasets import ChangedDataset, changed_datasets
 from gateway.lineage.statement_end import LineageListener, StatementEnd
 from gateway.lineage.temporary_origins import TemporaryOrigins
 from journal.model.errors import PalimpsestError
@@ -40,7 +41,7 @@ from journal.model.schema import CatalogSnapshot
 from journal.model.version import Version
 from journal.records.lineage import LineageAuthor, Uses, add_counts, add_lineage_of
 from journal.transactions.protocol import OpenJournal
-from journal.transactions.transaction import Transaction
+from journal.transactions.transaction import StatementWrites, Transaction
 from journal.transactions.transaction_rows import Author
 
 _LOG = logging.getLogger("palimpsest.lineage")
@@ -70,7 +71,7 @@ class _Counted:
 class PreparedCommit:
     """What a commit that is due has run, with versions; and what follows."""
 
-    ran: tuple[tuple[StatementOrigin, CommittedLineage, Version], ...]
+    ran: tuple[tuple[StatementWrites, StatementOrigin, CommittedLineage], ...]
     origins: TemporaryOrigins
 
 
@@ -119,7 +120,7 @@ class LineageLedger:
                 found = _named(
                     replace(found.lineage, edges=origins.followed(found.lineage)), written.origin
                 )
-            ran.append((written.origin, found, written.version))
+            ran.append((written, written.origin, found))
             if self._is_news(found):
                 news[found.id] = found
         transaction.lineage = tuple(news.values())
@@ -139,9 +140,10 @@ class LineageLedger:
             self._recorded.update(found.id for found in transaction.lineage)
             if len(self._recorded) > _RECORDED_MAX:
                 self._recorded.clear()
-        for origin, found, version in prepared.ran:
+        for written, origin, found in prepared.ran:
             self.count(origin, found.id)
-            self._tell_listener(found, transaction.catalog, by, version)
+            changed = changed_datasets(written, found, transaction.catalog)
+            self._tell_listener(found, transaction.catalog, by, written.version, changed=changed)
 
     def count(self, origin: StatementOrigin, committed: str | None = None) -> None:
         """A statement has run: one that reads, or one that is ``committed`` with an id."""
@@ -190,9 +192,11 @@ class LineageLedger:
         by: Author,
         version: Version | None,
         error: PalimpsestError | None = None,
+        changed: tuple[ChangedDataset, ...] = (),
     ) -> None:
-        if self.listener is not None and found.lineage.edges:
-            self.listener(StatementEnd(found, catalog, by, self.clock(), version, error))
+        if self.listener is not None and (found.lineage.edges or changed):
+            end = StatementEnd(found, catalog, by, self.clock(), version, error, changed)
+            self.listener(end)
 
     def record_export(self, origin: StatementOrigin, by: LineageAuthor) -> None:
         """Record the edges of a statement that has written a file: no commit comes for it."""

@@ -41,8 +41,8 @@ def with_passed_tags(
         table = catalog.by_id(put.key.id)
         own = [tag for tag in put.added if not tag.source]
         if table is not None and own:
-            for target, tag in _passed(journal, table, own, catalog, uncommitted):
-                passed.setdefault(target, {})[tag] = None
+            for found, tag in _passed(journal, table, own, catalog, uncommitted):
+                passed.setdefault(found, {})[tag] = None
     if not passed:
         return plan
     names = NodeNames(visible_to(catalog, catalog.rights_of(role)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from gateway.lineage.changed_datasets import ChangedDataset
 from journal.model.errors import PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.lineage import CommittedLineage
@@ -17,7 +18,8 @@ class StatementEnd:
     """A statement that writes and is committed, or has failed with an ``error``.
 
     ``version`` is that of its rows, and so when it began; None where it had none yet. ``ended_s``
-    is in seconds since the epoch. Names of nodes are those of ``catalog``.
+    is in seconds since the epoch. Names of nodes are those of ``catalog``. ``changed`` are tables
+    and views that were created, dropped or the like.
     """
 
     found: CommittedLineage
@@ -26,6 +28,7 @@ class StatementEnd:
     ended_s: float
     version: Version | None = None
     error: PalimpsestError | None = None
+    changed: tuple[ChangedDataset, ...] = ()
 
 
 LineageListener = Callable[[StatementEnd], None]

@@ -15,6 +15,7 @@ from openlineage.client import facet_v2 as facets
 from openlineage.client.generated.base import DatasetFacet, RunFacet
 from openlineage.client.serde import Serde
 
+from gateway.lineage.changed_datasets import ChangedDataset
 from gateway.version import VERSION
 from journal.model.lazy_dataclass import dataclass
 from rewriter.lineage.sources import WHOLE, ColumnSource
@@ -28,7 +29,8 @@ class TracedRun:
     """A statement as a run of a job: ``job`` names it, ``run_id`` is a UUID, ``at`` has a zone.
 
     ``unknown`` says why nothing could be told about what it writes, if so. A run that took place
-    has ``started``, the ``version`` that it wrote, and says what went wrong in ``error``.
+    has ``started``, the ``version`` that it wrote, and says what went wrong in ``error``, and which
+    tables and views it has ``changed`` as a whole.
     """
 
     namespace: str
@@ -42,13 +44,14 @@ class TracedRun:
     started: datetime | None = None
     version: int | None = None
     error: str | None = None
+    changed: Sequence[ChangedDataset] = ()
 
 
 def run_event(
     run: TracedRun, state: openlineage.RunState = openlineage.RunState.COMPLETE
 ) -> openlineage.RunEvent:
     """An event of a statement, with its inputs, outputs and column lineage."""
-    written = targets_by_table(run.targets)
+    written = {**{one.name: () for one in run.changed}, **targets_by_table(run.targets)}
     read = {source.table for target in run.targets for source in target.sources}
     sql = facets.sql_job.SQLJobFacet(query=run.text, dialect=run.dialect, producer=PRODUCER)
     kind = facets.job_type_job.JobTypeJobFacet(
@@ -106,12 +109,13 @@ def _output(
     shared = row_sources(targets)
     columns = {t.column: [s for s in t.sources if s not in shared] for t in targets}
     whole = [*shared, *columns.pop(WHOLE, [])]
-    facet = lineage.ColumnLineageDatasetFacet(
-        fields={c: lineage.Fields(_input_fields(namespace, s)) for c, s in columns.items()},
-        dataset=_input_fields(namespace, whole),
-        producer=PRODUCER,
-    )
-    described: dict[str, DatasetFacet] = {"columnLineage": facet}
+    described: dict[str, DatasetFacet] = {}
+    if targets:
+        described["columnLineage"] = lineage.ColumnLineageDatasetFacet(
+            fields={c: lineage.Fields(_input_fields(namespace, s)) for c, s in columns.items()},
+            dataset=_input_fields(namespace, whole),
+            producer=PRODUCER,
+        )
     if columns:
         schema = facets.schema_dataset
         fields = [schema.SchemaDatasetFacetFields(name=name) for name in columns]
@@ -120,7 +124,22 @@ def _output(
         described["version"] = facets.dataset_version_dataset.DatasetVersionDatasetFacet(
             datasetVersion=str(run.version), producer=PRODUCER
         )
+    changes = () if is_start else (one for one in run.changed if one.name == table)
+    for one in changes:
+        described["lifecycleStateChange"] = _lifecycle(one, namespace)
     return openlineage.OutputDataset(*_dataset(namespace, table), facets=described)
+
+
+def _lifecycle(changed: ChangedDataset, namespace: str) -> DatasetFacet:
+    lifecycle = facets.lifecycle_state_change_dataset
+    before = None
+    if changed.before is not None:
+        before = lifecycle.PreviousIdentifier(name=changed.before, namespace=namespace)
+    return lifecycle.LifecycleStateChangeDatasetFacet(
+        lifecycleStateChange=lifecycle.LifecycleStateChange(changed.change),
+        previousIdentifier=before,
+        producer=PRODUCER,
+    )
 
 
 def _input_fields(

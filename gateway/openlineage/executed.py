@@ -23,10 +23,10 @@ def events_of(end: StatementEnd, namespace: str) -> Iterator[openlineage.RunEven
     targets = tuple(_targets(end))
     ended = datetime.fromtimestamp(end.ended_s, UTC)
     started = ended if end.version is None else min(to_datetime(end.version), ended)
-    written = targets[0].table if targets else "nothing"
+    named = [*(target.table for target in targets), *(one.name for one in end.changed), "nothing"]
     run = TracedRun(
         namespace,
-        f"{end.found.tag} {written} {end.found.digest}",
+        f"{end.found.tag} {named[0]} {end.found.digest}",
         str(uuid.uuid4()),
         ended,
         end.found.text,
@@ -35,6 +35,7 @@ def events_of(end: StatementEnd, namespace: str) -> Iterator[openlineage.RunEven
         started=started,
         version=end.version if end.error is None else None,
         error=None if end.error is None else _error_text(end.error),
+        changed=end.changed,
     )
     states = openlineage.RunState
     yield run_event(run, states.START)

@@ -170,3 +170,32 @@ def test_urls_name_transports() -> None:
         with pytest.raises(PalimpsestError) as failed:
             transport_config(url)
         assert failed.value.code is Code.SETTING_VALUE
+
+
+_CHANGES = {
+    "CREATE TABLE c AS SELECT * FROM s": ("main.c", "CREATE", None),
+    "ALTER TABLE c ADD COLUMN z INTEGER": ("main.c", "ALTER", None),
+    "INSERT OVERWRITE c SELECT k, mail, 1 FROM s": ("main.c", "OVERWRITE", None),
+    "ALTER TABLE c RENAME TO d": ("main.d", "RENAME", "main.c"),
+    "CREATE VIEW v AS SELECT k FROM d": ("main.v", "CREATE", None),
+    "TRUNCATE d": ("main.d", "TRUNCATE", None),
+    "DROP VIEW v": ("main.v", "DROP", None),
+    "DROP TABLE d": ("main.d", "DROP", None),
+}
+
+
+def test_events_tell_what_became_of_whole_tables(con: Connection) -> None:
+    recorder = Recorder()
+    with listening(con, recorder):
+        for sql in _CHANGES:
+            con.execute(sql)
+        con.execute("CREATE TEMP TABLE own AS SELECT 1 AS a")
+        con.execute("DROP TABLE own")
+    told = []
+    for event in recorder.events:
+        require_valid(event)
+        for output in event["outputs"] if event["eventType"] == "COMPLETE" else ():
+            change = output["facets"].get("lifecycleStateChange", {})
+            before = (change.get("previousIdentifier") or {}).get("name")
+            told.append((output["name"], change.get("lifecycleStateChange"), before))
+    assert told == list(_CHANGES.values())
