@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import click
 
@@ -12,6 +14,7 @@ from gateway.config import Settings
 from gateway.errors import mapping
 from gateway.governance import safe_mode
 from gateway.opening.open_warehouse import OpenWarehouse
+from gateway.session.session import Session
 from journal.model.system_user import system_user
 from journal.records.safe_mode_rows import SafeModeRow
 
@@ -84,9 +87,17 @@ def status(as_json: bool, access: Access) -> None:
 
 def begin_safe(opened: OpenWarehouse) -> None:
     """Begin safe mode as whoever starts a program on an open warehouse."""
-    session = opened.session(Settings(), dialect="duckdb", autocommit=True, user=system_user())
-    try:
+    with own_session(opened) as session:
         session.perform(safe_mode.begin_safe_mode, "begun with the program")
+
+
+@contextmanager
+def own_session(opened: OpenWarehouse) -> Iterator[Session]:
+    """A session of whoever runs the program, for what it does by itself."""
+    user = system_user()
+    session = opened.session(Settings(), dialect="duckdb", autocommit=True, user=user)
+    try:
+        yield session
     finally:
         session.close()
 

@@ -7,19 +7,31 @@ import logging
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import partial
 from types import FrameType
+from typing import Any
 
 import click
 
 from gateway.activity.log_settings import LogSettings
-from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
+from gateway.commands.connecting import (
+    JSON_OPTION,
+    Access,
+    connect,
+    open_connection,
+    upkeep_options,
+)
 from gateway.commands.failure import STATEMENT, exit_on_error
 from gateway.commands.log_options import begin_log
+from gateway.commands.notification_settings import notification_options, sending_notifications
 from gateway.errors import mapping
 from gateway.governance.safe_mode import begin_safe_mode
 from gateway.jobs.runs import JobRun, log_run
 from gateway.jobs.scheduler import CHECK_S, Scheduler, run_due
+from gateway.session.client_session import ClientSession
 from gateway.sharing.remote_session import RemoteSession
 
 
@@ -47,10 +59,17 @@ from gateway.sharing.remote_session import RemoteSession
     is_flag=True,
     help="Begin safe mode, which lasts until palimpsest safe-mode off.",
 )
+@notification_options
 @JSON_OPTION
 @upkeep_options
 def command(
-    once: bool, check_s: int, parallel: int, begins_safe: bool, as_json: bool, access: Access
+    once: bool,
+    check_s: int,
+    parallel: int,
+    begins_safe: bool,
+    as_json: bool,
+    access: Access,
+    **others: Any,
 ) -> None:
     """Run jobs when they are due, until interrupted.
 
@@ -73,7 +92,8 @@ def command(
     if not once:
         begin_log(LogSettings(), "info")
     with open_connection(access, "scheduler", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
+        told = partial(_session_of_sender, access)
+        with exit_on_error(as_json=as_json), mapping(), sending_notifications(told, others):
             session = connection.client_session
             runs: list[JobRun] = []
             if begins_safe:
@@ -97,6 +117,13 @@ def command(
                 )
     if any(run.failed for run in runs):
         sys.exit(STATEMENT)
+
+
+@contextmanager
+def _session_of_sender(access: Access) -> Iterator[ClientSession]:
+    """A session beside that of the scheduler."""
+    with connect(access, "scheduler") as connection:
+        yield connection.client_session
 
 
 def _write_run(run: JobRun, *, as_json: bool) -> None:

@@ -22,8 +22,9 @@ from gateway.commands.connecting import WAREHOUSE_OPTION, url_of
 from gateway.commands.failure import exit_on_error
 from gateway.commands.log_options import begin_log
 from gateway.commands.login_settings import external_options, login_options
+from gateway.commands.notification_settings import notification_options, sending_notifications
 from gateway.commands.openlineage_settings import openlineage_options, sending_events
-from gateway.commands.safe_mode import begin_safe
+from gateway.commands.safe_mode import begin_safe, own_session
 from gateway.commands.serve_settings import (
     limit_options,
     limits_of,
@@ -88,6 +89,7 @@ class ServerPorts:
 @node_options
 @login_options
 @openlineage_options
+@notification_options
 @click.option(
     "--drain",
     type=click.FloatRange(0, 86_400),
@@ -261,7 +263,8 @@ def command(
             if begins_safe:
                 begin_safe(opened)
             ports = ServerPorts(place, http, flight, hive, control)
-            with sending_events(opened, others):
+            told = partial(own_session, opened)
+            with sending_events(opened, others), sending_notifications(told, others):
                 _serve(opened, ports, socket_dir, allowed, drain, external, nodes)
         finally:
             WAREHOUSES.release(opened)

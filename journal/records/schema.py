@@ -400,6 +400,16 @@ IDEMPOTENCY = RecordTable(
 
 ``status`` is NULL while the first runs.
 """
+NOTIFICATIONS = RecordTable(
+    "notifications",
+    _columns("channel text, seq bigint, owner text, claimed_until moment, changed_at moment"),
+    ("channel",),
+    since=15,
+)
+"""Up to which event each channel was told, and who is telling it now, until when.
+
+A channel is named by a digest of its URL, which may hold a password.
+"""
 
 _EVERYWHERE = (
     META,
@@ -429,6 +439,7 @@ _EVERYWHERE = (
     SCHEDULER_LEASES,
     IDEMPOTENCY,
     REPLICAS,
+    NOTIFICATIONS,
 )
 OF_WAREHOUSE = (*_EVERYWHERE, MANIFESTS)
 OF_DATABASE = (*_EVERYWHERE, STATE, JOURNALS, EPOCHS)

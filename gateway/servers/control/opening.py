@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from gateway.servers.addresses import Address, parse_address, tcp_listener
 from gateway.servers.admitting import check_place
 from gateway.servers.client_sessions import OpenSession
+from gateway.servers.control.door import ControlDoor
 from gateway.servers.ending import Ending
 from gateway.servers.limits import ServerLimits
 from gateway.servers.pgwire.admission import Admission
@@ -78,7 +79,6 @@ def control_port(
             advice="CREATE USER name PASSWORD '..' first, through the Unix socket",
         )
     from gateway.servers.control.control_server import ControlServer
-    from gateway.servers.control.door import ControlDoor
 
     names = frozenset(name.lower() for name in options.names)
     listener = tcp_listener(place)

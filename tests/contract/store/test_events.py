@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 
@@ -18,6 +19,8 @@ from gateway.governance.entity_operations import (
 from gateway.governance.entity_schema import read_entity
 from gateway.governance.events import EventName, EventStatus, record_event
 from gateway.governance.safe_mode import begin_safe_mode, end_safe_mode
+from gateway.notifications.event_patterns import parse_patterns
+from gateway.notifications.outbox import finish_batch, take_batch
 from gateway.session.operations import no_progress
 from journal.erasure import audit_check
 from journal.model.errors import Code, PalimpsestError
@@ -182,3 +185,22 @@ def test_f15_a_profile_that_is_referred_to_moves_only_in_safe_mode(con: Connecti
     assert "names another store" in refused.error.message
     (moved,) = update_entities(con.session, no_progress, [there])
     assert moved.outcome == "UPDATED"
+
+
+@pytest.mark.also_on("postgres", "hive")
+def test_f63_a_channel_is_told_each_event_and_one_sender_at_a_time(con: Connection) -> None:
+    session, patterns = con.session, parse_patterns("entity.*")
+
+    def take(owner: str) -> list[str | None] | None:
+        found = take_batch(session, no_progress, "c", owner, patterns, timedelta())
+        return None if found is None else [event.entity for event in found.events]
+
+    assert take("one") is None
+    submit_entities(session, no_progress, [_dataset()])
+    begin_safe_mode(session, no_progress, "")
+    assert take("one") == ["flights"]
+    assert take("two") is None
+    assert take("one") == ["flights"]
+    assert not finish_batch(session, no_progress, "c", "two", 2)
+    assert finish_batch(session, no_progress, "c", "one", 2)
+    assert take("two") is None

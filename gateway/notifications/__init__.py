@@ -1,0 +1,1 @@
+"""Events as messages to people: mail, Slack, Teams, webhooks and whatever else Apprise knows."""
