@@ -14,7 +14,15 @@ from gateway.lineage.node_names import NodeNames, all_shown
 from gateway.lineage.walks import LEVELS_MAX, EdgeStep, path, walk
 from gateway.session.operations import Advance, operation
 from journal.model.errors import Code, PalimpsestError
-from journal.model.lineage import WHOLE, ColumnNode, NodeEdge, file_node, node_of
+from journal.model.lineage import (
+    DIRECT,
+    WHOLE,
+    ColumnNode,
+    NodeEdge,
+    file_node,
+    node_of,
+    view_of,
+)
 from journal.model.schema import CatalogSnapshot, Table, TableName, fold
 from journal.model.store_session import RecordSession
 from journal.model.version import Version
@@ -111,6 +119,25 @@ def downstream_of(session: Session, tables: Iterable[TableName]) -> tuple[str, .
         own = {start.node for start in starts}
         nodes = dict.fromkeys(s.row.edge.target for s in steps if s.row.edge.target not in own)
         return tuple(str(asked.names.name(node)) for node in nodes)
+
+
+def filled_from(session: Session, tables: Iterable[TableName]) -> tuple[str, ...]:
+    """The tables and files into which values of some tables went, however far, by name.
+
+    Views are passed through: they hold nothing. What was only asked in a condition is no copy.
+    """
+    with _Asked(session) as asked:
+        relations = [asked.names.catalog.get(name) for name in tables]
+        starts = [ColumnNode(node_of(found), WHOLE) for found in relations if found is not None]
+
+        def copied(nodes: Sequence[str]) -> list[EdgeRow]:
+            return [row for row in asked.below(nodes) if row.edge.kind == DIRECT]
+
+        steps = [s for start in starts for s in walk(start, copied, LEVELS_MAX, downstream=True)]
+        own = {start.node for start in starts}
+        nodes = dict.fromkeys(s.row.edge.target for s in steps)
+        held = [n for n in nodes if n not in own and view_of(n) is None]
+        return tuple(str(asked.names.name(node)) for node in held)
 
 
 def _in_force(

@@ -22,6 +22,7 @@ from gateway.procedures.erasure_program import erasure_of
 from gateway.procedures.named_identifiers import identifiers_in
 from gateway.procedures.procedures import no_table
 from gateway.session.outcome import StatementOutcome
+from gateway.session.parameters import bind
 from gateway.session.request import StatementRequest
 from gateway.session.typed_names import table_name
 from journal.model.catalog import change_to_json
@@ -42,7 +43,7 @@ from spark_compaction.contract import silent
 if TYPE_CHECKING:
     from gateway.config import Settings
     from gateway.session.session import Session
-    from journal.erasure.erasure_spec import FindAmong
+    from journal.erasure.erasure_spec import ErasureSpec, FindAmong
     from journal.erasure.requests import ErasureRequest
 
 _SHOWN = (
@@ -62,6 +63,7 @@ def erase_rows(
     session: Session, parsed: Parsed, erase: Erase, parameters: Mapping[str, Any]
 ) -> StatementOutcome:
     """ERASE FROM: accept the request, and show it."""
+    from gateway.privacy_desk.exports import drop_naming
     from journal.erasure.erasure_spec import ErasureSpec
     from journal.erasure.unreachable_copies import OUT_OF_REACH
 
@@ -107,6 +109,7 @@ def erase_rows(
         named=named,
         suppression=chosen,
     )
+    drop_naming(erasure.journal, named, by)
     request = erasure.accept(wanted, by)
     if erasure.backend.purges_at_once:
         # Nothing waits but what a hold keeps back, and copies that are out of reach.
@@ -116,6 +119,39 @@ def erase_rows(
             if not (request.unsearched and error.code in OUT_OF_REACH):
                 raise error
     return requests_outcome(session, [request], "ERASE")
+
+
+def condition_spec(
+    session: Session, table: Table, where: exp.Expr, parameters: Mapping[str, Any]
+) -> ErasureSpec:
+    """What a request asks for by a condition on the columns of a table: keys alone are suppressed.
+
+    Values are parameters by the names of the condition's placeholders.
+    """
+    from journal.erasure.erasure_spec import ErasureSpec
+
+    target = exp.Table(this=ident(table.name.name), db=ident(table.name.schema))
+    words = ["ERASE FROM", target.sql("duckdb"), "WHERE", where.sql("duckdb")]
+    (parsed,) = parse(" ".join(words), "duckdb", session.settings.limits)
+    erase = parsed.statement
+    assert isinstance(erase, Erase)
+    bound = bind(parsed, parameters)
+    asking = _ErasureCondition(session, table, bound, session.settings, "duckdb")
+    query = Parsed(
+        SqlStatement(_keys(erase, table, as_written=table.hidden_key)),
+        f"ERASE\0{parsed.text}",
+        parsed.parameters,
+    )
+
+    def find() -> pa.Table:
+        return asking.find_keys(session.journal.begin(read_only=True), query)
+
+    return ErasureSpec(
+        rows={table.id: find},
+        among={table.id: asking.key_finder(parsed, erase)},
+        again=asking.to_record(parsed),
+        suppression=Suppression.KEY,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,8 @@ class ErasureSpec:
     that refer to what goes, in place of what each table says.
 
     ``named`` are the identifiers in a condition that names nothing else: nobody is looked for by
-    them, but they may not come back. ``suppression`` says how much may not.
+    them, but they may not come back. ``suppression`` says how much may not. One that ``restricts``
+    hides rows and removes none.
     """
 
     subjects: Subjects = field(default_factory=dict)
@@ -56,6 +57,7 @@ class ErasureSpec:
     dependents: Dependents | None = None
     named: Subjects = field(default_factory=dict)
     suppression: Suppression = Suppression.IDENTIFIER
+    restricts: bool = False
 
     @property
     def suppressed(self) -> Subjects:

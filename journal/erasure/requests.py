@@ -2,12 +2,13 @@
 
     ACCEPTED --purge--> PURGED --no old byte left--> COMPLETED
     ACCEPTED --hold placed--> ON_HOLD --released--> ACCEPTED
-    ACCEPTED | ON_HOLD --cancel--> CANCELLED
+    ACCEPTED | ON_HOLD | RESTRICTED --cancel--> CANCELLED
 
 A request that a hold covers when it is accepted is ON_HOLD from the beginning. In ACCEPTED nobody
 sees the rows, in ON_HOLD nobody sees those that no hold covers; PURGED means that no segment and no
-head holds them, while a statement that still runs may keep an old file open. Requests hold counts
-and names of tables, never an identifier. Pure.
+head holds them, while a statement that still runs may keep an old file open. In RESTRICTED nobody
+sees the rows, and no purge removes them: they stay until it is cancelled. Requests hold counts and
+names of tables, never an identifier. Pure.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class State(StrEnum):
     PURGED = "PURGED"
     COMPLETED = "COMPLETED"
     CANCELLED = "CANCELLED"
+    RESTRICTED = "RESTRICTED"
 
 
 _NEXT = {
@@ -40,6 +42,7 @@ _NEXT = {
     State.PURGED: {State.COMPLETED},
     State.COMPLETED: set(),
     State.CANCELLED: set(),
+    State.RESTRICTED: {State.CANCELLED},
 }
 
 

@@ -410,6 +410,54 @@ NOTIFICATIONS = RecordTable(
 
 A channel is named by a digest of its URL, which may hold a password.
 """
+PRIVACY_REQUESTS = RecordTable(
+    "privacy_requests",
+    _columns(
+        "id text, submission text, external_id text, idempotency_key text, regulation text, "
+        "action text, state text, reason text, requested_by text, approved_by text, "
+        "received_at moment, due_at moment, updated_at moment, batch text, detail text"
+    ),
+    ("id",),
+    since=15,
+    indexed=("state", "batch"),
+)
+"""Requests of people, as a privacy desk follows them; ``detail`` is JSON, and names nobody."""
+PRIVACY_IDENTITIES = RecordTable(
+    "privacy_identities",
+    _columns("request text, type text, digest text, sealed text"),
+    since=15,
+    indexed=("request", "digest"),
+)
+"""Whom requests name: a keyed hash each, and the value encrypted for as long as it is needed."""
+PRIVACY_BATCHES = RecordTable(
+    "privacy_batches",
+    _columns(
+        "id text, action text, step text, requests integer required 15, made_at moment, "
+        "updated_at moment, detail text"
+    ),
+    ("id",),
+    since=15,
+)
+"""Requests that share a scan: how far they are, and what was found and removed, as JSON."""
+PRIVACY_POLICIES = RecordTable(
+    "privacy_policies",
+    _columns("version integer required 15, definition text, user_name text, began_at moment"),
+    ("version",),
+    since=15,
+    append_only=True,
+)
+"""Each policy that the privacy desk had, as JSON; the newest counts."""
+PRIVACY_EXPORTS = RecordTable(
+    "privacy_exports",
+    _columns(
+        "id text, request text, host text, path text, digest text, rows bigint, bytes bigint, "
+        "made_by text, made_at moment, expires_at moment, removed_at moment"
+    ),
+    ("id",),
+    since=15,
+    indexed=("request",),
+)
+"""Files with what tables hold about somebody, so that they expire and erasures reach them."""
 
 _EVERYWHERE = (
     META,
@@ -440,6 +488,11 @@ _EVERYWHERE = (
     IDEMPOTENCY,
     REPLICAS,
     NOTIFICATIONS,
+    PRIVACY_REQUESTS,
+    PRIVACY_IDENTITIES,
+    PRIVACY_BATCHES,
+    PRIVACY_POLICIES,
+    PRIVACY_EXPORTS,
 )
 OF_WAREHOUSE = (*_EVERYWHERE, MANIFESTS)
 OF_DATABASE = (*_EVERYWHERE, STATE, JOURNALS, EPOCHS)

@@ -347,7 +347,10 @@ def _decided(
         keys, table = one.keys(), one.table
         target = one.target(keys)
         if keys is not None:
-            split = legal_holds.split_keys(backend.journal, lists, table, keys)
+            # What is only hidden is not in the way of a hold, which keeps rows from removal.
+            split = KeySplit(keys, None)
+            if not wanted.restricts:
+                split = legal_holds.split_keys(backend.journal, lists, table, keys)
             target = legal_holds.write_lists(lists, table, request_id, target, split)
             splits.append((table, split))
         targets += [target, *receipts(table, one.search.left)]
@@ -395,7 +398,8 @@ def _record(
             legal_holds.suppress(entries, table, split)
     searching.shared.enter(entries)
     request = ErasureRequest(
-        *(request_id, State.ACCEPTED, now, now, by, wanted.reason, wanted.types),
+        *(request_id, State.RESTRICTED if wanted.restricts else State.ACCEPTED, now, now),
+        *(by, wanted.reason, wanted.types),
         searching.shared.remarked(targets),
         expires=expires,
     )

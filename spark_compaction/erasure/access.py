@@ -8,7 +8,7 @@ that nothing of it lies on the disk in plain text.
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from io import BytesIO
@@ -24,7 +24,7 @@ from journal.erasure.package import seal_package
 from journal.erasure.requests import OPEN, ErasureRequest
 from journal.erasure.scope import load_scope
 from journal.erasure.seam import ErasureJournal
-from journal.identity.descriptor import ever_described
+from journal.identity.descriptor import DescriptorEntry, ever_described
 from journal.identity.suppression_list import KEY_KIND, SPARED_KIND
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -82,13 +82,42 @@ def _keys(number: int) -> str:
     return "1 key is" if number == 1 else f"{number:,} keys are"
 
 
+@dataclass(frozen=True, slots=True)
+class NamedRows:
+    """All versions of the rows of a table that name somebody, and what identifies people in them.
+
+    Columns have the names they have now; those of the key stand once more, under ``keys``.
+    ``roots`` gives the name of a column by its physical one.
+    """
+
+    name: str
+    rows: pa.Table
+    keys: tuple[str, ...]
+    identities: tuple[DescriptorEntry, ...]
+    roots: Mapping[str, str]
+
+
 def gather(
     backend: ErasureBackend,
     subjects: Subjects,
     only: Collection[int] | None = None,
 ) -> tuple[dict[str, bytes], list[Found]]:
     """The files of a package, and what is in it by table; of all tables, or ``only`` some."""
+    found, told = gather_rows(backend, subjects, only)
     files: dict[str, bytes] = {}
+    for one in found:
+        if one.rows.num_rows:
+            files |= _files(one.name, one.rows.drop_columns(list(one.keys)))
+    return files, told
+
+
+def gather_rows(
+    backend: ErasureBackend,
+    subjects: Subjects,
+    only: Collection[int] | None = None,
+) -> tuple[list[NamedRows], list[Found]]:
+    """The rows that name somebody, and what was found by table; of all tables, or ``only`` some."""
+    gathered: list[NamedRows] = []
     told: list[Found] = []
     keys: list[tuple[Table, pa.Table] | None] = []
     with reading(backend.journal) as statement:
@@ -101,12 +130,12 @@ def gather(
                 told.append(Found(name, why=why or "not onboarded for these"))
                 keys.append(None)
                 continue
-            rows, named = found
+            rows, named, roots = found
             told.append(Found(name, rows.num_rows))
             keys.append(None if named is None else (table, named))
-            if rows.num_rows:
-                files |= _files(name, rows)
-    return files, _with_what_waits(backend.journal, told, keys)
+            shown = tuple(_key_names(table))
+            gathered.append(NamedRows(name, rows, shown, aim.identities, roots))
+    return gathered, _with_what_waits(backend.journal, told, keys)
 
 
 def _with_what_waits(
@@ -195,10 +224,11 @@ def _tables(
 
 def _versions(
     backend: ErasureBackend, statement: OpenStatement, aim: TargetTable, subjects: Subjects
-) -> tuple[pa.Table, pa.Table | None] | None:
+) -> tuple[pa.Table, pa.Table | None, dict[str, str]] | None:
     """All versions of the rows of a table that name somebody; None if it names nobody so.
 
-    And the keys of those rows, also of rows that nobody sees any more; None if there are none.
+    And the keys of those rows, also of rows that nobody sees any more; None if there are none. And
+    the names of columns by their physical ones.
     """
     if not any(i.type in subjects for i in aim.identities):
         return None
@@ -219,6 +249,8 @@ def _versions(
         exp.alias_(column(c.physical, "v"), ident(c.name)) for c in whole.columns
     ]
     shown += [exp.alias_(_moment(table, column(n, "v")), ident(n)) for n in (_START, _END)]
+    named = zip(table.key, _key_names(table), strict=True)
+    shown += [exp.alias_(column(k, "v"), ident(name)) for k, name in named]
     query = exp.select(*shown).from_(rows)
     if found_keys:
         relation = f"{_SHOWN}_{table.id}"
@@ -236,7 +268,11 @@ def _versions(
             f"{table.name} holds more than {_ROWS_MAX:,} row versions of these people",
             advice="ask for fewer people at a time",
         )
-    return found, distinct_keys(found_keys)
+    return found, distinct_keys(found_keys), {c.physical: c.name for c in whole.columns}
+
+
+def _key_names(table: Table) -> list[str]:
+    return [f"_key_{place}" for place in range(len(table.key))]
 
 
 def _moment(table: Table, version: exp.Expr) -> exp.Expr:

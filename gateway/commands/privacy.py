@@ -1,0 +1,441 @@
+"""``palimpsest privacy``: requests of people, from the day they come until they are answered."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gateway.commands.connecting import (
+    ENGINE_OPTION,
+    JSON_OPTION,
+    MASTER_OPTION,
+    Access,
+    open_connection,
+    set_workers,
+    upkeep_options,
+)
+from gateway.commands.failure import COPIES_LEFT, STATEMENT, exit_on_error
+from gateway.commands.progress import show_progress
+from gateway.errors import mapping
+from gateway.wording import counted
+
+if TYPE_CHECKING:
+    from gateway.privacy_desk.running import PlannedBatch
+    from journal.records.privacy_rows import PrivacyBatch, PrivacyRequest
+
+_ACTIONS = ["access", "erasure", "portability", "restriction", "rectification"]
+_SHOWN_MAX = 20
+_NAMES = click.argument("names", nargs=-1, required=True, metavar="REQUESTS...")
+_REASON = click.option("--reason", metavar="TEXT", help="Recorded; name nobody in it.")
+
+
+@click.group("privacy")
+def command() -> None:
+    """Take requests of people, follow them, and execute them in batches.
+
+    A request is verified and approved where the policy asks for that, waits in a queue, shares a
+    scan with others, and is COMPLETED when nothing is left to do. Whom it names is encrypted until
+    then, and destroyed after it.
+
+    \b
+    Examples:
+      palimpsest privacy submit --action erasure --subject email=ada@example.org
+      palimpsest privacy submit --action access --csv people.csv --regulation CCPA
+      palimpsest privacy run --dry-run
+      palimpsest privacy run
+      palimpsest privacy due
+    """
+
+
+@command.command("submit")
+@click.option("--action", type=click.Choice(_ACTIONS), required=True, help="What is asked for.")
+@click.option("--subject", "subjects", multiple=True, metavar="TYPE=VALUE",
+              help="Whom it is about; several name one person.")  # fmt: skip
+@click.option("--composite", "composites", multiple=True, metavar="TYPE=VALUE&TYPE=VALUE",
+              help="Rows that have all of these values.")  # fmt: skip
+@click.option("--csv", "file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="Many: a line for each person, a header that names the types.")  # fmt: skip
+@click.option("--regulation", default="GDPR", show_default=True, help="Whose deadline counts.")
+@click.option("--external-id", metavar="ID", help="What others call the request.")
+@click.option("--idempotency-key", metavar="KEY",
+              help="The same key again gives the same requests, and makes none.")  # fmt: skip
+@click.option("--received", "received", metavar="TIME", help="When they asked; default: now.")
+@click.option("--table", "tables", multiple=True, metavar="NAME", help="Only in this table.")
+@click.option("--set", "values", multiple=True, metavar="COLUMN=VALUE",
+              help="What a rectification writes.")  # fmt: skip
+@click.option("--erase-past", is_flag=True,
+              help="Erase the wrong value from earlier versions; not possible yet.")  # fmt: skip
+@_REASON
+@JSON_OPTION
+@upkeep_options
+def submit(
+    action: str,
+    subjects: tuple[str, ...],
+    composites: tuple[str, ...],
+    file: Path | None,
+    regulation: str,
+    external_id: str | None,
+    idempotency_key: str | None,
+    received: str | None,
+    tables: tuple[str, ...],
+    values: tuple[str, ...],
+    erase_past: bool,
+    reason: str | None,
+    as_json: bool,
+    access: Access,
+) -> None:
+    """Take a request, or a file of them; nothing is done about it before `privacy run`.
+
+    \b
+    Examples:
+      palimpsest privacy submit --action erasure --subject email=ada@example.org
+      palimpsest privacy submit --action erasure --csv people.csv --idempotency-key june
+      palimpsest privacy submit --action rectification --table hr.people
+          --subject email=ada@example.org --set dept=4
+    """
+    from gateway.privacy_desk import submission
+    from gateway.privacy_desk.desk_policy import PrivacyAction
+    from gateway.privacy_desk.request_files import identities_in_words, requests_in_csv
+    from gateway.procedures.erasing import read_subjects
+
+    if (file is None) == (not subjects and not composites):
+        raise click.UsageError("give --subject or --composite, or --csv")
+    with exit_on_error(as_json=as_json), mapping():
+        if file is not None:
+            requests = requests_in_csv(read_subjects(file))
+        else:
+            named = identities_in_words(subjects, composites)
+            written = identities_in_words(values, ())
+            requests = [submission.NewRequest(named, external_id, written)]
+        terms = submission.SubmissionTerms(
+            *(PrivacyAction(action), regulation, reason, idempotency_key, _moment(received)),
+            tables=tables,
+            erases_past=erase_past,
+        )
+    with open_connection(access, "privacy", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping():
+            made = connection.client_session.perform(submission.submit, terms, requests)
+    _write_requests(made, as_json=as_json)
+
+
+def _moment(text: str | None) -> datetime | None:
+    if text is None:
+        return None
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise click.UsageError(f"--received {text} is no time: write 2026-11-26T12:00Z") from error
+    return found.replace(tzinfo=UTC) if found.tzinfo is None else found
+
+
+def _deciding(name: str, summary: str, needs_reason: bool = False) -> Callable[..., None]:
+    """A command that decides on some requests, by the operation of its name."""
+
+    @click.command(name, help=summary, short_help=summary)
+    @_NAMES
+    @click.option("--reason", metavar="TEXT", required=needs_reason,
+                  help="Recorded; name nobody in it.")  # fmt: skip
+    @JSON_OPTION
+    @upkeep_options
+    def decide(names: tuple[str, ...], reason: str | None, as_json: bool, access: Access) -> None:
+        from gateway.privacy_desk import decisions, restricting_steps
+
+        operations: dict[str, Any] = {
+            "verify": decisions.verify_identity,
+            "approve": decisions.approve,
+            "deny": decisions.deny,
+            "hold": decisions.hold_requests,
+            "release": decisions.release_requests,
+            "cancel": decisions.cancel,
+            "lift": restricting_steps.lift,
+        }
+        with open_connection(access, "privacy", as_json=as_json) as connection:
+            with exit_on_error(as_json=as_json), mapping():
+                perform = connection.client_session.perform
+                found = perform(operations[name], names, reason)
+        _write_requests(found, as_json=as_json)
+
+    return decide
+
+
+for _name, _summary, _needs in (
+    ("verify", "Note that whoever asks is who they say.", False),
+    ("approve", "Let requests be executed that wait for approval.", False),
+    ("deny", "Refuse requests, for a reason.", True),
+    ("hold", "Keep requests from being executed.", False),
+    ("release", "Let requests that were held go on.", False),
+    ("cancel", "Take requests back that nobody executes yet.", False),
+    ("lift", "Show the rows again that restrictions hide.", False),
+):
+    command.add_command(_deciding(_name, _summary, _needs))  # type: ignore[arg-type]
+
+
+@command.command("extend")
+@_NAMES
+@click.option("--by", "by", required=True, metavar="DURATION", help="How much longer: '2 months'.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why; their people are told.")
+@JSON_OPTION
+@upkeep_options
+def extend(names: tuple[str, ...], by: str, reason: str, as_json: bool, access: Access) -> None:
+    """Give requests more time, once."""
+    from gateway.privacy_desk import decisions
+
+    with open_connection(access, "privacy", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping():
+            found = connection.client_session.perform(decisions.extend, names, by, reason)
+    _write_requests(found, as_json=as_json)
+
+
+@command.command("run")
+@click.argument("names", nargs=-1, metavar="[REQUESTS]...")
+@click.option("--dry-run", is_flag=True, help="Only say what would be done, and what it takes.")
+@click.option("--due", "only_due", is_flag=True,
+              help="Form new batches only where they are full, old, or due soon.")  # fmt: skip
+@ENGINE_OPTION
+@MASTER_OPTION
+@JSON_OPTION
+@upkeep_options
+def run(
+    names: tuple[str, ...],
+    dry_run: bool,
+    only_due: bool,
+    engine: str | None,
+    master: str | None,
+    as_json: bool,
+    access: Access,
+) -> None:
+    """Execute what waits, in batches that share a scan, and go on with what was left.
+
+    The exit code is 1 if a batch failed or waits, and 5 if all are done and one is PARTIAL.
+
+    \b
+    Examples:
+      palimpsest privacy run --dry-run
+      palimpsest privacy run
+      palimpsest privacy run 4f0c9a --json
+    """
+    from gateway.privacy_desk import running
+
+    with open_connection(access, "privacy", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping(), show_progress("privacy", quiet=as_json):
+            set_workers(connection, engine, master)
+            perform = connection.client_session.perform
+            if dry_run:
+                planned = perform(running.plan, names)
+            else:
+                done = perform(running.run, names, only_due=only_due)
+    if dry_run:
+        _write_plan(planned, as_json=as_json)
+        return
+    _write_batches(done, as_json=as_json)
+    steps = {batch.step for batch in done}
+    if steps - {"COMPLETED", "PARTIAL", "CANCELLED"}:
+        sys.exit(STATEMENT)
+    if "PARTIAL" in steps:
+        sys.exit(COPIES_LEFT)
+
+
+@command.command("list")
+@click.option("--state", "states", multiple=True, metavar="STATE", help="Only in this state.")
+@click.option("--submission", metavar="ID", help="Only of this submission.")
+@JSON_OPTION
+@upkeep_options
+def list_command(
+    states: tuple[str, ...], submission: str | None, as_json: bool, access: Access
+) -> None:
+    """List requests, with their states and deadlines."""
+    from gateway.privacy_desk import questions
+
+    with open_connection(access, "privacy", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping():
+            found = connection.client_session.perform(questions.list_requests, states, submission)
+    _write_requests(found, as_json=as_json)
+
+
+@command.command("show")
+@click.argument("name", metavar="REQUEST")
+@JSON_OPTION
+@upkeep_options
+def show(name: str, as_json: bool, access: Access) -> None:
+    """Show one request, and what became of it in each table."""
+    from gateway.privacy_desk import questions
+
+    with open_connection(access, "privacy", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping():
+            found = connection.client_session.perform(questions.show_request, name)
+    if as_json:
+        click.echo(json.dumps(found.to_json()))
+        return
+    click.echo(_request_line(found.request))
+    if found.batch is not None:
+        _write_batches([found.batch], as_json=False)
+    if found.export is not None and found.export.is_there:
+        click.echo(f"  export {found.export.path} until {found.export.expires_at:%Y-%m-%d}")
+
+
+@command.command("due")
+@JSON_OPTION
+@upkeep_options
+def due(as_json: bool, access: Access) -> None:
+    """List open requests by deadline; the exit code is 1 if one is overdue or due soon."""
+    from gateway.privacy_desk import questions
+
+    with open_connection(access, "privacy", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping():
+            found = connection.client_session.perform(questions.due_requests)
+    if as_json:
+        click.echo(json.dumps([one.to_json() for one in found]))
+    for one in () if as_json else found:
+        click.echo(f"{one.urgency}  {_request_line(one.request)}")
+    if any(one.urgency != "IN_TIME" for one in found):
+        sys.exit(STATEMENT)
+
+
+@command.command("waive")
+@click.argument("name", metavar="REQUEST")
+@click.argument("tables", nargs=-1, required=True)
+@click.option("--reason", required=True, metavar="TEXT", help="Why nobody need search there.")
+@JSON_OPTION
+@upkeep_options
+def waive(name: str, tables: tuple[str, ...], reason: str, as_json: bool, access: Access) -> None:
+    """Complete a PARTIAL request without searching TABLES, for a reason; then `privacy run`."""
+    from gateway.privacy_desk import questions
+
+    with open_connection(access, "privacy", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping():
+            found = connection.client_session.perform(questions.waive, name, tables, reason)
+    if as_json:
+        click.echo(json.dumps(found.to_json()))
+    elif found.batch is not None:
+        _write_batches([found.batch], as_json=False)
+
+
+@command.command("export")
+@click.argument("name", required=False, metavar="[REQUEST]")
+@click.option("--to", "target", metavar="FILE", help="Move the file there; it stays on record.")
+@click.option("--gone", is_flag=True, help="Only forget it: it lay on a machine that is no more.")
+@JSON_OPTION
+@upkeep_options
+def export(name: str | None, target: str | None, gone: bool, as_json: bool, access: Access) -> None:
+    """Say where the file of REQUEST lies, or move it; without REQUEST list all files."""
+    from gateway.privacy_desk import questions
+
+    with open_connection(access, "privacy", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping():
+            perform = connection.client_session.perform
+            if name is None:
+                found = perform(questions.list_exports)
+            else:
+                place = None if target is None else str(Path(target).expanduser().resolve())
+                found = [perform(questions.export_of, name, place, gone=gone)]
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in found], default=str))
+        return
+    for one in found:
+        rows = counted(one.rows, "row")
+        click.echo(f"{one.request}  {one.path}  {rows}, until {one.expires_at:%Y-%m-%d}")
+
+
+@command.command("policy")
+@click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Change a setting.")
+@JSON_OPTION
+@upkeep_options
+def policy(settings: tuple[str, ...], as_json: bool, access: Access) -> None:
+    """Show what the desk goes by, or change it: deadlines, gates, batches, prices.
+
+    \b
+    Examples:
+      palimpsest privacy policy
+      palimpsest privacy policy --set four_eyes=erasure,rectification
+      palimpsest privacy policy --set deadlines.APPI="30 days" --set batch_bytes=1000000000
+    """
+    from gateway.privacy_desk import decisions
+
+    wanted = {}
+    for word in settings:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise click.UsageError(f"--set {word}: write name=value")
+        wanted[name.strip()] = value
+    with open_connection(access, "privacy", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping():
+            version, found = connection.client_session.perform(decisions.change_policy, wanted)
+    shown = {"version": version, **found.to_dict()}
+    if as_json:
+        click.echo(json.dumps(shown))
+        return
+    for name, value in shown.items():
+        click.echo(f"{name}: {json.dumps(value)}")
+
+
+def _request_line(request: PrivacyRequest) -> str:
+    types = request.detail.get("types", {})
+    named = ", ".join(f"{n} {t}" for t, n in types.items())
+    external = f" ({request.external_id})" if request.external_id else ""
+    due_at = f"due {request.due_at:%Y-%m-%d}"
+    return f"{request.id}{external}  {request.state}  {request.action} of {named}, {due_at}"
+
+
+def _write_requests(requests: Sequence[PrivacyRequest], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in requests], default=_text))
+        return
+    for one in requests[:_SHOWN_MAX]:
+        click.echo(_request_line(one))
+    if len(requests) > _SHOWN_MAX:
+        states: dict[str, int] = {}
+        for one in requests:
+            states[one.state] = states.get(one.state, 0) + 1
+        told = ", ".join(f"{n} {state}" for state, n in sorted(states.items()))
+        click.echo(f"and {counted(len(requests) - _SHOWN_MAX, 'more')}: of all, {told}")
+
+
+def _text(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
+
+
+def _write_batches(batches: Sequence[PrivacyBatch], *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps([asdict(one) for one in batches], default=_text))
+        return
+    if not batches:
+        click.echo("No request waits.")
+    for one in batches:
+        requests = counted(one.requests, "request")
+        waits = one.detail.get("waits_for")
+        click.echo(f"{one.id}  {one.step}  {one.action}, {requests}"
+                   f"{f'  (waits for {waits})' if waits else ''}")  # fmt: skip
+        error = one.detail.get("error")
+        if error:
+            click.echo(f"  {error['code']} {error['message']}\n  {error['advice']}", err=True)
+        for receipt in one.detail.get("receipts", ()):
+            keys = counted(receipt["keys"], "key")
+            removed = counted(receipt["versions_removed"], "version")
+            click.echo(f"  {receipt['table']}: {receipt['outcome']}  {keys}, {removed} removed")
+        for name, why in one.detail.get("uncovered", {}).items():
+            click.echo(f"  {name}: NOT_SEARCHED  {why}")
+
+
+def _write_plan(planned: Sequence[PlannedBatch], *, as_json: bool) -> None:
+    from gateway.privacy_desk.running import planned_object
+
+    if as_json:
+        click.echo(json.dumps([planned_object(one) for one in planned]))
+        return
+    if not planned:
+        click.echo("No request waits.")
+    for one in planned:
+        e = one.estimate
+        parts = counted(max(1, len(one.parts)), "part")
+        click.echo(
+            f"{one.action}: {counted(one.requests, 'request')}, {counted(one.keys, 'key')} in"
+            f" {counted(len(one.tables), 'table')}, {parts}; reads {e.bytes_read:,} bytes, writes"
+            f" {e.bytes_written:,}, about {e.seconds:.1f} s and {e.price:.2f} {e.currency}"
+        )

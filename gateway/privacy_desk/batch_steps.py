@@ -1,0 +1,91 @@
+"""A batch on its way: its people decrypted in memory, its steps each one transaction.
+
+The requests of a batch change their state together with it, in the transaction that has the entry
+in the audit log. So a process that is killed leaves a batch at the beginning or the end of a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from gateway.privacy_desk import sealing
+from gateway.privacy_desk.desk import Desk
+from gateway.privacy_desk.states import PrivacyEvent, PrivacyState, next_state
+from journal.records import privacy_rows as rows_of
+from journal.records.privacy_rows import PrivacyBatch, PrivacyRequest
+
+_DONE = frozenset({PrivacyState.COMPLETED, PrivacyState.CANCELLED})
+
+Named = dict[str, list[tuple[str, str]]]
+"""By request the type and value of each identity, and of each value that replaces another."""
+
+
+def identities_in(desk: Desk, batch: PrivacyBatch) -> tuple[list[PrivacyRequest], Named]:
+    """The requests of a batch, and whom they name, in memory."""
+    with desk.reading() as records:
+        requests = rows_of.requests_of(records, batch.id)
+        found = rows_of.identities_of(records, [r.id for r in requests])
+    unseal = sealing.opener(desk.journal.read_secret())
+    named: Named = {r.id: [] for r in requests}
+    for one in found:
+        if one.sealed is not None:
+            named[one.request].append((one.type, unseal(one.request, one.type, one.sealed)))
+    return requests, named
+
+
+def subjects_in(named: Named) -> dict[str, list[str]]:
+    """The identities of one part each, by type, as the erasure machinery takes them."""
+    subjects: dict[str, dict[str, None]] = {}
+    for pairs in named.values():
+        for kind, value in pairs:
+            if not sealing.is_composite(kind) and " " not in kind:
+                subjects.setdefault(kind, {})[value] = None
+    return {kind: list(values) for kind, values in subjects.items()}
+
+
+def without_values(text: str, values: Iterable[str]) -> str:
+    """A message with whatever it quotes of some identifiers taken out. Pure."""
+    for value in sorted(values, key=len, reverse=True):
+        for form in (value, value.strip().lower()):
+            if form and form in text:
+                text = text.replace(form, "***")
+    return text
+
+
+def move(
+    desk: Desk,
+    batch: PrivacyBatch,
+    event: PrivacyEvent,
+    detail: Mapping[str, Any] | None = None,
+    told: Mapping[str, Any] | None = None,
+    also: Callable[[Any, list[PrivacyRequest]], None] | None = None,
+) -> PrivacyBatch:
+    """A batch and its requests in their next state; ``told`` is for the audit log.
+
+    An event that makes no sense leaves all as it is, but for the ``detail``. ``also`` runs in the
+    same transaction, with the requests as they were.
+    """
+    state = PrivacyState(batch.step)
+    following = next_state(state, event)
+    now = desk.now()
+    moved = replace(
+        batch,
+        step=following.value,
+        updated_at=now,
+        detail={**batch.detail, **(detail or {})},
+    )
+    with desk.writing() as records:
+        requests = rows_of.requests_of(records, batch.id) if also or following in _DONE else []
+        rows_of.put_batch(records, moved)
+        if following is not state:
+            rows_of.move_batch(records, batch.id, state.value, following.value, now)
+            what = {"from": state.value, "to": following.value, **(told or {})}
+            desk.note(records, "step", batch.id, what)
+        if also is not None:
+            also(records, requests)
+        if following in _DONE:
+            rows_of.forget_identities(records, [r.id for r in requests])
+        records.commit()
+    return moved

@@ -1,0 +1,254 @@
+"""Erasing the people of a batch, step after step, by the one machinery that erases rows.
+
+    FINDING     a request of the erasure machinery for each part: from then on nobody sees the rows
+    EXECUTING   one purge for all parts
+    VERIFYING   receipts, and the same search once more; then what was filled from the tables
+
+A part carries the batch in its reason, so that a process that was killed between accepting and
+noting it finds it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from gateway.lineage.questions import filled_from
+from gateway.privacy_desk import composite
+from gateway.privacy_desk.batch_steps import Named, identities_in, move, subjects_in
+from gateway.privacy_desk.batches import Estimate, split_tables
+from gateway.privacy_desk.desk import Desk
+from gateway.privacy_desk.desk_policy import DeskPolicy
+from gateway.privacy_desk.exports import drop_naming
+from gateway.privacy_desk.states import PrivacyEvent
+from gateway.procedures import requests as erasures
+from gateway.procedures.erasing import names_of
+from gateway.procedures.erasure_program import erasure_of
+from gateway.session.operations import Advance
+from journal.erasure import erasure_spec
+from journal.erasure.erasure_spec import ErasureSpec
+from journal.erasure.requests import ErasureRequest, Outcome, State
+from journal.identity.descriptor import ever_described
+from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
+from journal.records.privacy_rows import PrivacyBatch, PrivacyRequest
+from journal.transactions.reading import committed_state
+
+_MARK = "privacy batch"
+
+
+@dataclass(frozen=True, slots=True)
+class Uncovered:
+    """A table or file that may hold people whom a batch erases, and was not searched."""
+
+    name: str
+    why: str
+
+
+def find(desk: Desk, batch: PrivacyBatch) -> PrivacyBatch:
+    """Accept the parts of a batch, those that were accepted already apart."""
+    requests, named = identities_in(desk, batch)
+    known = {r.reason: r for r in erasure_spec.requests(desk.journal) if r.reason is not None}
+    drop_naming(desk.journal, subjects_in(named), desk.by)
+    round_number = int(batch.detail.get("round", 1))
+    accepted: list[ErasureRequest] = []
+    for number, wanted in enumerate(_specs(desk, batch, requests, named), 1):
+        mark = f"{_MARK} {batch.id} part {round_number}.{number}"
+        found = known.get(mark)
+        if found is None:
+            found = erasure_of(desk.session).accept(_marked(wanted, mark), desk.by)
+        accepted.append(found)
+    ids = [*batch.detail.get("erasures", ()), *(r.id for r in accepted)]
+    with desk.reading() as records:
+        _, policy = desk.policy(records)
+    read = sum(t.bytes_searched for r in accepted for t in r.targets)
+    planned = erasure_of(desk.session).planned
+    tables = sorted({t.table_id for r in accepted for t in r.targets if t.mask})
+    written = sum(planned(table_id, accepted).written.bytes for table_id in tables)
+    detail = {
+        "erasures": list(dict.fromkeys(ids)),
+        "estimate": asdict(Estimate.of(policy, read, written)),
+    }
+    keys = sum(t.keys for r in accepted for t in r.targets)
+    return move(
+        desk, batch, PrivacyEvent.PLAN, detail, {"keys": keys, "erasures": detail["erasures"]}
+    )
+
+
+def execute(desk: Desk, batch: PrivacyBatch, advance: Advance) -> PrivacyBatch:
+    """Purge the parts of a batch in one run, and go on as far as they are."""
+    names = batch.detail["erasures"]
+    found, run = erasures.purge(desk.session, advance, names)
+    if run is not None and run.error is not None:
+        raise run.error
+    detail = {"receipts": _receipts(found), "waits_for": ""}
+    waits = next((r.waits_for for r in found if r.waits_for), "")
+    if any(r.state is State.ON_HOLD for r in found):
+        return move(desk, batch, PrivacyEvent.HOLD, {**detail, "waits_for": waits}, {"why": waits})
+    left = [t for r in found for t in r.unsearched]
+    if left:
+        why = "; ".join(t.why for t in left)
+        return move(desk, batch, PrivacyEvent.AWAIT_BACKUPS, {**detail, "waits_for": why})
+    if any(r.state not in {State.COMPLETED, State.CANCELLED} for r in found):
+        # Something of the rows is still open somewhere; the next run looks again.
+        return move(desk, batch, PrivacyEvent.EXECUTE, {**detail, "waits_for": waits})
+    return move(desk, batch, PrivacyEvent.VERIFY, detail)
+
+
+def verify(desk: Desk, batch: PrivacyBatch) -> PrivacyBatch:
+    """Look for the people once more; the batch is COMPLETED, or PARTIAL while a copy is left."""
+    with desk.reading() as records:
+        _, policy = desk.policy(records)
+    requests, named = identities_in(desk, batch)
+    if policy.verification == "search":
+        _check_none_left(desk, batch, requests, named)
+    uncovered = uncovered_by(desk, batch, policy, subjects_in(named))
+    waived = {**batch.detail.get("waived", {}), **dict.fromkeys(policy.waived, "by the policy")}
+    left = [u for u in uncovered if u.name not in waived]
+    detail = {
+        "uncovered": {u.name: u.why for u in left},
+        "waived": {u.name: waived[u.name] for u in uncovered if u.name in waived},
+        "verified": policy.verification,
+    }
+    event = PrivacyEvent.LEAVE_PART if left else PrivacyEvent.COMPLETE
+    return move(desk, batch, event, detail, {"uncovered": [u.name for u in left]})
+
+
+def dry_run(
+    desk: Desk, requests: Sequence[PrivacyRequest], named: Named
+) -> tuple[list[ErasureRequest], list[list[str]]]:
+    """What finding some requests would come to, and the parts they would be split into."""
+    specs = _specs(desk, None, requests, named)
+    program = erasure_of(desk.session)
+    parts = [sorted(".".join(key) for key in spec.tables or ()) for spec in specs]
+    return [program.dry_run(spec) for spec in specs], parts
+
+
+def uncovered_by(
+    desk: Desk, batch: PrivacyBatch, policy: DeskPolicy, subjects: Mapping[str, Sequence[str]]
+) -> list[Uncovered]:
+    """What may hold these people and was not searched: copies, what was filled, what is denied."""
+    journal = desk.journal
+    mine = [r for r in erasure_spec.requests(journal) if r.id in set(batch.detail["erasures"])]
+    covered = {
+        t.table
+        for r in mine
+        for t in r.targets
+        if not t.is_deferred and t.outcome is not Outcome.NOT_SEARCHED
+    }
+    state = committed_state(journal)
+    described = {
+        str(table.name)
+        for table in state.catalog.tables()
+        if {i.type for i in ever_described(state.tables[table.id].layouts)} & set(subjects)
+    }
+    found: dict[str, str] = {}
+    for target in (t for r in mine for t in r.targets):
+        if target.table in covered or target.is_deferred:
+            continue
+        if state.catalog.by_id(target.table_id) is None:
+            continue  # It was dropped since, with its rows.
+        is_excluded = target.table in described and target.why != "not named"
+        if target.holds_copies or is_excluded:
+            found[target.table] = target.why
+    searched = [table.name for table in state.catalog.tables() if str(table.name) in covered]
+    for name in filled_from(desk.session, searched):
+        if name not in covered:
+            found.setdefault(name, "statements filled it from tables that were searched")
+    return [Uncovered(name, why) for name, why in sorted(found.items())]
+
+
+def _check_none_left(
+    desk: Desk, batch: PrivacyBatch, requests: Sequence[PrivacyRequest], named: Named
+) -> None:
+    program = erasure_of(desk.session)
+    for wanted in _specs(desk, None, requests, named, split=False):
+        found = program.dry_run(wanted)
+        left = sorted(t.table for t in found.targets if t.keys and not t.holds_copies)
+        if left:
+            raise PalimpsestError(
+                Code.ERASURE,
+                f"rows of people whom batch {batch.id} has erased are in {', '.join(left)} again",
+                advice="palimpsest privacy run finds and purges them; they came past the gateway",
+            )
+
+
+def _specs(
+    desk: Desk,
+    batch: PrivacyBatch | None,
+    requests: Sequence[PrivacyRequest],
+    named: Named,
+    *,
+    split: bool = True,
+) -> list[ErasureSpec]:
+    """What the machinery is asked for: groups of tables, and conditions for identities of parts."""
+    session = desk.session
+    options = requests[0].detail.get("options", {})
+    only = names_of(session, list(options.get("tables", ())))
+    subjects = subjects_in(named)
+    found: list[ErasureSpec] = []
+    if subjects:
+        for group in _groups(desk, subjects, only) if split else [only]:
+            found.append(ErasureSpec(subjects=subjects, tables=group))
+    found += composite.specs(session, named, only)
+    if not found:
+        who = "the people of a dry run" if batch is None else f"the people of batch {batch.id}"
+        raise PalimpsestError(
+            Code.ERASURE,
+            f"no table identifies {who}",
+            advice="onboard one: ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'email LOWER')",
+        )
+    return found
+
+
+def _groups(
+    desk: Desk,
+    subjects: Mapping[str, Sequence[str]],
+    only: frozenset[tuple[str, str]] | None,
+) -> list[frozenset[tuple[str, str]] | None]:
+    """The tables of each part; None stands for all tables there are."""
+    with desk.reading() as records:
+        _, policy = desk.policy(records)
+    if not policy.batch_bytes:
+        return [only]
+    state = committed_state(desk.journal)
+    sizes: dict[str, int] = {}
+    keys: dict[str, tuple[str, str]] = {}
+    for table in state.catalog.tables():
+        if only is not None and table.name.key not in only:
+            continue
+        held = state.tables[table.id]
+        if {i.type for i in ever_described(held.layouts)} & set(subjects):
+            sizes[str(table.name)] = sum(s.bytes for s in held.manifest.segments)
+            keys[str(table.name)] = table.name.key
+    groups = split_tables(sizes, policy.batch_bytes)
+    if len(groups) < 2:
+        return [only]
+    return [frozenset(keys[name] for name in group) for group in groups]
+
+
+def _marked(wanted: ErasureSpec, mark: str) -> ErasureSpec:
+    return replace(wanted, reason=mark)
+
+
+def _receipts(found: Sequence[ErasureRequest]) -> list[dict[str, Any]]:
+    """By part and table what was found and removed; counts alone."""
+    return [
+        {
+            "erasure": r.id,
+            "state": r.state.value,
+            "table": t.table,
+            "outcome": t.outcome.value,
+            "keys": t.keys,
+            "versions_removed": t.versions_removed + t.copies_removed,
+            "files_searched": t.files_searched,
+            "files_skipped": t.files_skipped,
+            "manifest_before": t.manifest_before,
+            "manifest_after": t.manifest_after,
+            "why": t.remarks,
+        }
+        for r in found
+        for t in r.targets
+        if t.outcome is not Outcome.NOT_SEARCHED or t.is_deferred or t.holds_copies
+    ]

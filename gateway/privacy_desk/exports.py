@@ -1,0 +1,132 @@
+"""Files with what tables hold about somebody: on record before they exist, until they are removed.
+
+Only the user who runs the desk can read one. It expires; and a later erasure of anybody whom its
+request names removes it, whoever asks for that.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gateway.privacy_desk.sealing import identity_digest
+from journal.erasure import audit
+from journal.local_engine.file_modes import OWNER, make_folder, write_private
+from journal.model.errors import Code, PalimpsestError
+from journal.model.version import to_datetime
+from journal.records import privacy_rows as rows_of
+from journal.records.privacy_rows import PrivacyExport
+
+if TYPE_CHECKING:
+    from journal.erasure.seam import ErasureJournal
+
+
+def export_folder(journal: ErasureJournal, named: str) -> Path:
+    """Where exports are written: the folder that the policy names, else one of the store's own."""
+    if named:
+        return Path(named).expanduser()
+    root = journal.capabilities.folder
+    if root is not None:
+        return root / "_palimpsest" / "exports"
+    return Path("~/.palimpsest/exports").expanduser()
+
+
+def write_export(journal: ErasureJournal, export: PrivacyExport, data: bytes) -> None:
+    """Put a file on record, and then write it."""
+    with journal.exclusive_session() as records:
+        rows_of.put_export(records, export)
+        records.commit()
+    path = Path(export.path)
+    make_folder(path.parent, OWNER)
+    write_private(path, data)
+
+
+def move_export(journal: ErasureJournal, export: PrivacyExport, target: Path) -> PrivacyExport:
+    """Hand a file over at another place, where it stays on record; raises FILE_ACCESS."""
+    path = reached(export)
+    if target.exists():
+        raise PalimpsestError(
+            Code.FILE_ACCESS, f"{target} exists already", advice="name a file that is not there yet"
+        )
+    data = path.read_bytes()
+    moved = replace(export, path=str(target.resolve()))
+    with journal.exclusive_session() as records:
+        rows_of.put_export(records, moved)
+        records.commit()
+    write_private(target, data)
+    path.unlink()
+    return moved
+
+
+def reached(export: PrivacyExport) -> Path:
+    """Where an export lies on this machine; raises FILE_ACCESS if it does not."""
+    path = Path(export.path)
+    if not path.exists():
+        where = "" if export.host == platform.node() else f" on this machine, but on {export.host}"
+        raise PalimpsestError(
+            Code.FILE_ACCESS,
+            f"the export {export.path} is not there{where}",
+            advice="ask there, or submit a new request of access",
+        )
+    return path
+
+
+def remove_exports(
+    journal: ErasureJournal, found: Sequence[PrivacyExport], by: str, why: str
+) -> list[PrivacyExport]:
+    """Remove files of this machine, and note that they are gone; those of others stay on record."""
+    removed = []
+    for export in found:
+        path = Path(export.path)
+        if not path.exists() and export.host != platform.node():
+            continue
+        path.unlink(missing_ok=True)
+        removed.append(replace(export, removed_at=to_datetime(journal.clock.now())))
+    if removed:
+        with journal.exclusive_session() as records:
+            for export in removed:
+                rows_of.put_export(records, export)
+                detail = {"export": export.id, "why": why}
+                audit.record(journal, records, by, "privacy.unexport", export.request, detail)
+            records.commit()
+    return removed
+
+
+def drop_expired(journal: ErasureJournal, now: datetime, by: str) -> list[PrivacyExport]:
+    """Remove the exports past their time that lie on this machine."""
+    with journal.reading_session() as records:
+        over = [e for e in rows_of.all_exports(records) if e.is_there and e.expires_at <= now]
+    return remove_exports(journal, over, by, "expired") if over else []
+
+
+def drop_naming(journal: ErasureJournal, subjects: Mapping[str, Iterable[str]], by: str) -> None:
+    """Remove the exports whose requests name one of these people, as they are being erased.
+
+    Raises FILE_ACCESS for one that lies on another machine: nobody may take it for gone.
+    """
+    with journal.reading_session() as records:
+        there = [e for e in rows_of.all_exports(records) if e.is_there]
+        if not there:
+            return
+        secret = journal.read_secret()
+        digests = [
+            identity_digest(secret, kind, value, lower=lower)
+            for kind, values in subjects.items()
+            for value in values
+            for lower in (False, True)
+        ]
+        named = {i.request for i in rows_of.requests_naming(records, digests)}
+    found = [e for e in there if e.request in named]
+    remove_exports(journal, found, by, "erased")
+    for export in found:
+        if not Path(export.path).exists() and export.host == platform.node():
+            continue
+        raise PalimpsestError(
+            Code.FILE_ACCESS,
+            f"the export {export.path} holds somebody who is erased, and lies on {export.host}",
+            advice="run this there, or remove the file and run `palimpsest privacy export --gone`",
+        )

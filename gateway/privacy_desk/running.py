@@ -1,0 +1,231 @@
+"""Running the desk: requests that wait become batches, and batches go on from where they are.
+
+A run first goes on with what an earlier one left, then forms batches of the queue. One batch that
+fails stops no other; it is FAILED at its step, and the next run begins that step anew.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from gateway.privacy_desk import erasing_steps, exporting_steps, restricting_steps
+from gateway.privacy_desk.batch_steps import identities_in, move, without_values
+from gateway.privacy_desk.batches import Estimate, form_batches
+from gateway.privacy_desk.desk import Desk, find_request
+from gateway.privacy_desk.desk_policy import PrivacyAction
+from gateway.privacy_desk.sealing import opener
+from gateway.privacy_desk.states import STEP_EVENTS, PrivacyEvent, PrivacyState, next_state
+from gateway.session.operations import Advance, operation
+from journal.model.access import Privilege
+from journal.model.errors import Code, PalimpsestError
+from journal.model.failures import failures
+from journal.model.lazy_dataclass import dataclass
+from journal.records import privacy_rows as rows_of
+from journal.records.privacy_rows import PrivacyBatch, PrivacyRequest
+
+if TYPE_CHECKING:
+    from gateway.session.session import Session
+
+_S = PrivacyState
+_WORKED = frozenset({_S.FINDING, _S.PLANNED, _S.EXECUTING, _S.VERIFYING})
+_WAITING = frozenset({_S.ON_HOLD, _S.AWAITING_BACKUP_EXPIRY, _S.FAILED, _S.PARTIAL})
+_STEPS_MAX = 12
+"""More steps than a batch can have in one run."""
+_EXPORTS = frozenset({PrivacyAction.ACCESS, PrivacyAction.PORTABILITY})
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedBatch:
+    """What a batch of requests would do: nothing was written."""
+
+    action: str
+    requests: int
+    keys: int
+    tables: tuple[str, ...]
+    parts: tuple[tuple[str, ...], ...]
+    estimate: Estimate
+
+
+@operation
+def run(
+    session: Session,
+    advance: Advance,
+    names: Sequence[str] = (),
+    *,
+    only_due: bool = False,
+) -> list[PrivacyBatch]:
+    """Execute what waits, of all requests or some: the batches as they are then.
+
+    With ``only_due`` new batches are formed only where they are full, old or due soon.
+    """
+    desk = Desk(session, Privilege.ERASE)
+    chosen = _chosen(desk, names)
+    batches = [b for b in _unfinished(desk) if chosen is None or _has(desk, b, chosen)]
+    batches += _new_batches(desk, chosen, only_due=only_due)
+    results = []
+    for number, batch in enumerate(batches):
+        results.append(_run_alone(desk, batch, advance))
+        advance("privacy", number + 1, len(batches))
+    return results
+
+
+@operation
+def plan(session: Session, _advance: Advance, names: Sequence[str] = ()) -> list[PlannedBatch]:
+    """What ``run`` would form of the queue, with an estimate of each; writes nothing."""
+    desk = Desk(session, Privilege.ERASE)
+    chosen = _chosen(desk, names)
+    with desk.reading() as records:
+        _, policy = desk.policy(records)
+    found = []
+    for requests in _formed(desk, chosen, only_due=False):
+        action = requests[0].action
+        if action in {*_EXPORTS, PrivacyAction.RECTIFICATION}:
+            estimate = Estimate.of(policy, 0, 0)
+            found.append(PlannedBatch(action, len(requests), 0, (), (), estimate))
+            continue
+        unseal = opener(desk.journal.read_secret())
+        with desk.reading() as records:
+            sealed = rows_of.identities_of(records, [r.id for r in requests])
+        named: dict[str, list[tuple[str, str]]] = {r.id: [] for r in requests}
+        for one in sealed:
+            if one.sealed is not None:
+                value = unseal(one.request, one.type, one.sealed)
+                named[one.request].append((one.type, value))
+        told, parts = erasing_steps.dry_run(desk, requests, named)
+        targets = [t for r in told for t in r.targets]
+        read = sum(t.bytes_searched + t.kept_bytes_searched for t in targets)
+        written = sum(t.bytes_rewritten for t in targets)
+        found.append(
+            PlannedBatch(
+                *(action, len(requests), sum(t.keys for t in targets)),
+                tuple(sorted({t.table for t in targets if t.keys})),
+                tuple(map(tuple, parts)),
+                Estimate.of(policy, read, written),
+            )
+        )
+    return found
+
+
+def _chosen(desk: Desk, names: Sequence[str]) -> set[str] | None:
+    if not names:
+        return None
+    with desk.reading() as records:
+        return {find_request(records, name).id for name in names}
+
+
+def _unfinished(desk: Desk) -> list[PrivacyBatch]:
+    with desk.reading() as records:
+        return [b for b in rows_of.all_batches(records) if b.step in _WORKED | _WAITING]
+
+
+def _has(desk: Desk, batch: PrivacyBatch, chosen: set[str]) -> bool:
+    with desk.reading() as records:
+        return any(r.id in chosen for r in rows_of.requests_of(records, batch.id))
+
+
+def _formed(desk: Desk, chosen: set[str] | None, *, only_due: bool) -> list[list[PrivacyRequest]]:
+    with desk.reading() as records:
+        _, policy = desk.policy(records)
+        queued = rows_of.requests_in(records, _S.QUEUED)
+    queued = [r for r in queued if chosen is None or r.id in chosen]
+    counts = {r.id: sum(r.detail.get("types", {}).values()) for r in queued}
+    return form_batches(queued, counts, policy, desk.now(), all_due=not only_due)
+
+
+def _new_batches(desk: Desk, chosen: set[str] | None, *, only_due: bool) -> list[PrivacyBatch]:
+    """Put queued requests into batches; those that somebody else took meanwhile stay theirs."""
+    made = []
+    for requests in _formed(desk, chosen, only_due=only_due):
+        with desk.writing() as records:
+            ids = {r.id for r in rows_of.requests_in(records, _S.QUEUED)}
+            its = [r for r in requests if r.id in ids]
+            if not its:
+                records.rollback()
+                continue
+            now, action = desk.now(), its[0].action
+            step = next_state(_S.QUEUED, PrivacyEvent.FIND)
+            batch = PrivacyBatch(uuid.uuid4().hex[:12], action, step.value, len(its), now, now)
+            rows_of.put_batch(records, batch)
+            rows_of.join_batch(records, [r.id for r in its], batch.id, step.value, now)
+            detail = {"action": action, "requests": len(its), "from": "QUEUED", "to": step.value}
+            desk.note(records, "step", batch.id, detail)
+            records.commit()
+        made.append(batch)
+    return made
+
+
+def _run_alone(desk: Desk, batch: PrivacyBatch, advance: Advance) -> PrivacyBatch:
+    """Take a batch as far as it goes, unless another process is at it."""
+    with desk.journal.exclusive(f"privacy:{batch.id}") as is_mine:
+        if not is_mine:
+            return batch
+        with desk.reading() as records:
+            (batch,) = [b for b in rows_of.all_batches(records) if b.id == batch.id]
+        batch = _begun_anew(desk, batch)
+        for _ in range(_STEPS_MAX):
+            before = batch
+            if PrivacyState(batch.step) not in _WORKED:
+                break
+            try:
+                with failures():
+                    batch = _step(desk, batch, advance)
+            except PalimpsestError as error:
+                return _failed(desk, before, error)
+            if batch.step == before.step:
+                break
+    return batch
+
+
+def _begun_anew(desk: Desk, batch: PrivacyBatch) -> PrivacyBatch:
+    """A batch that waits or failed, back in the step that it goes on with."""
+    state = PrivacyState(batch.step)
+    if state is _S.FAILED:
+        failed = PrivacyState(batch.detail.get("failed_step", _S.FINDING.value))
+        return move(desk, batch, STEP_EVENTS[failed], {"error": None})
+    if state in {_S.ON_HOLD, _S.AWAITING_BACKUP_EXPIRY}:
+        return move(desk, batch, PrivacyEvent.EXECUTE)
+    if state is _S.PARTIAL:
+        # A table may be described by now that was not: it is searched like the others.
+        count = int(batch.detail.get("round", 1)) + 1
+        return move(desk, batch, PrivacyEvent.FIND, {"round": count})
+    return batch
+
+
+def _step(desk: Desk, batch: PrivacyBatch, advance: Advance) -> PrivacyBatch:
+    state, action = PrivacyState(batch.step), PrivacyAction(batch.action)
+    if action in _EXPORTS:
+        return exporting_steps.step(desk, batch, state)
+    if action is PrivacyAction.RESTRICTION:
+        return restricting_steps.restrict(desk, batch, state)
+    if action is PrivacyAction.RECTIFICATION:
+        return restricting_steps.rectify(desk, batch, state)
+    match state:
+        case _S.FINDING:
+            return erasing_steps.find(desk, batch)
+        case _S.PLANNED:
+            return move(desk, batch, PrivacyEvent.EXECUTE)
+        case _S.EXECUTING:
+            return erasing_steps.execute(desk, batch, advance)
+        case _:
+            return erasing_steps.verify(desk, batch)
+
+
+def _failed(desk: Desk, batch: PrivacyBatch, error: PalimpsestError) -> PrivacyBatch:
+    """The batch as FAILED, with the code of the error; its message may name what it must not."""
+    if error.code is Code.PRIVILEGE:
+        raise error
+    _, named = identities_in(desk, batch)
+    values = {value for pairs in named.values() for _, value in pairs}
+    told = {"code": error.code.value.code}
+    for part, text in (("message", error.message), ("advice", error.advice)):
+        told[part] = without_values(text, values)
+    detail: dict[str, Any] = {"failed_step": batch.step, "error": told}
+    return move(desk, batch, PrivacyEvent.FAIL, detail, {"error": told["code"]})
+
+
+def planned_object(planned: PlannedBatch) -> dict[str, Any]:
+    """A planned batch for scripts."""
+    return {**asdict(planned), "estimate": asdict(planned.estimate)}

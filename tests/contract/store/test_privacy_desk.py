@@ -1,0 +1,185 @@
+"""The privacy desk on every store: gates, batches, restriction, exports, derived tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gateway.cli import main
+from tests.support.kept import rows
+from tests.support.stores.store import Capability, Store
+
+pytestmark = [pytest.mark.timeout(900), pytest.mark.needs(Capability.ERASURE)]
+ADA, BOB, CYD = "ada@x.example", "bob@x.example", "cyd@x.example"
+
+
+@pytest.fixture
+def url(store: Store) -> str:
+    """Three people, one of whom has another address by now."""
+    with store.connect() as con:
+        con.execute(
+            "CREATE TABLE people (id INTEGER PRIMARY KEY, email VARCHAR, dept INTEGER)"
+            " WITH (erasure = 'email LOWER')"
+        )
+        con.execute(f"INSERT INTO people VALUES (1, '{ADA}', 1), (2, '{BOB}', 2), (3, '{CYD}', 3)")
+        con.execute("UPDATE people SET email = 'new@x.example' WHERE id = 1")
+    return store.url
+
+
+def _run(url: str, *words: str) -> Result:
+    return CliRunner().invoke(main, ["privacy", *words], env={"PALIMPSEST_WAREHOUSE": url})
+
+
+def _json(url: str, *words: str, code: int = 0) -> Any:
+    run = _run(url, *words, "--json")
+    assert run.exit_code == code, run.output + run.stderr
+    return json.loads(run.stdout)
+
+
+def _submit(url: str, action: str, mail: str, *words: str) -> dict[str, Any]:
+    subject = ("--action", action, "--subject", f"email={mail}")
+    (request,) = _json(url, "submit", *subject, *words)
+    return dict(request)
+
+
+def _ids(store: Store) -> list[int]:
+    with store.connect() as con:
+        return [row[0] for row in rows(con, "SELECT id FROM people ORDER BY id")]
+
+
+def test_an_erasure_takes_every_version_and_destroys_whom_it_names(store: Store, url: str) -> None:
+    request = _submit(url, "erasure", ADA, "--external-id", "T-1")
+    assert request["state"] == "QUEUED"
+    (batch,) = _json(url, "run")
+    assert (batch["step"], batch["requests"]) == ("COMPLETED", 1)
+    assert _ids(store) == [2, 3]
+    shown = _json(url, "show", "T-1")
+    assert shown["state"] == "COMPLETED"
+    (receipt,) = [r for r in shown["batch"]["detail"]["receipts"] if r["keys"]]
+    assert receipt["outcome"] == "ERASED"
+    assert ADA not in json.dumps(shown)
+    assert _json(url, "run") == []
+
+
+def test_requests_that_wait_share_one_batch(store: Store, url: str, tmp_path: Path) -> None:
+    file = tmp_path / "people.csv"
+    file.write_text(f"external_id,email\nA,{ADA}\nB,{BOB}\n")
+    words = ("--action", "erasure", "--csv", str(file), "--idempotency-key", "june")
+    made = _json(url, "submit", *words)
+    assert [r["id"] for r in _json(url, "submit", *words)] == [r["id"] for r in made]
+    (planned,) = _json(url, "run", "--dry-run")
+    assert (planned["requests"], planned["keys"]) == (2, 2)
+    assert _ids(store) == [1, 2, 3]
+    (batch,) = _json(url, "run")
+    assert (batch["step"], batch["requests"]) == ("COMPLETED", 2)
+    assert _ids(store) == [3]
+
+
+def test_who_asks_twice_gets_a_duplicate(url: str) -> None:
+    first = _submit(url, "erasure", ADA)
+    again = _submit(url, "erasure", ADA.upper())
+    assert (again["state"], again["detail"]["duplicate_of"]) == ("DUPLICATE", first["id"])
+    assert _submit(url, "access", ADA)["state"] == "QUEUED"
+    _json(url, "cancel", first["id"])
+    assert _submit(url, "erasure", ADA)["state"] == "QUEUED"
+
+
+def test_two_hands_and_two_gates(store: Store, url: str) -> None:
+    _json(url, "policy", "--set", "four_eyes=erasure", "--set", "identity_checks=erasure")
+    name = _submit(url, "erasure", ADA, "--user", "ann")["id"]
+    assert _json(url, "approve", name, "--user", "bea")[0]["state"] == "IDENTITY_UNVERIFIED"
+    assert _json(url, "verify", name, "--user", "ann")[0]["state"] == "PENDING_APPROVAL"
+    refused = _run(url, "approve", name, "--user", "ann")
+    assert (refused.exit_code, "PAL-630" in refused.stderr) == (1, True)
+    assert _json(url, "run") == []
+    assert _ids(store) == [1, 2, 3]
+    (approved,) = _json(url, "approve", name, "--user", "bea")
+    assert (approved["state"], approved["approved_by"]) == ("QUEUED", "bea")
+    assert _json(url, "approve", name, "--user", "bea")[0]["state"] == "QUEUED"
+    assert _json(url, "run", "--user", "bea")[0]["step"] == "COMPLETED"
+    assert _json(url, "deny", name, "--reason", "late")[0]["state"] == "COMPLETED"
+
+
+def test_a_restricted_person_is_hidden_and_kept_until_it_is_lifted(store: Store, url: str) -> None:
+    name = _submit(url, "restriction", BOB)["id"]
+    assert _json(url, "run")[0]["step"] == "COMPLETED"
+    assert _ids(store) == [1, 3]
+    _submit(url, "erasure", CYD)
+    assert _json(url, "run")[0]["step"] == "COMPLETED"
+    erased = CliRunner().invoke(main, ["erase", "run"], env={"PALIMPSEST_WAREHOUSE": url})
+    assert erased.exit_code == 0, erased.output
+    assert _ids(store) == [1]
+    (lifted,) = _json(url, "lift", name)
+    assert "lifted_by" in lifted["detail"]
+    assert _ids(store) == [1, 2]
+    assert _json(url, "lift", name)[0]["detail"] == lifted["detail"]
+
+
+def test_an_export_has_every_version_and_goes_when_the_person_is_erased(
+    store: Store, url: str, tmp_path: Path
+) -> None:
+    folder = tmp_path / "exports"
+    _json(url, "policy", "--set", f"export_folder={folder}")
+    for mail in (ADA, BOB):
+        _submit(url, "access", mail)
+    (batch,) = _json(url, "run")
+    assert (batch["step"], batch["detail"]["files"]) == ("COMPLETED", 2)
+    first, second = sorted(_json(url, "export"), key=lambda e: -e["rows"])
+    assert (first["rows"], second["rows"]) == (2, 1)
+    assert {Path(e["path"]).stat().st_mode & 0o777 for e in (first, second)} == {0o600}
+    _submit(url, "erasure", ADA)
+    _json(url, "run")
+    assert [e["id"] for e in _json(url, "export")] == [second["id"]]
+    assert not Path(first["path"]).exists()
+
+
+def test_a_rectification_writes_a_new_version(store: Store, url: str) -> None:
+    _submit(url, "rectification", BOB, "--table", "people", "--set", "dept=9")
+    assert _json(url, "run")[0]["detail"]["rows_changed"] == 1
+    with store.connect() as con:
+        assert rows(con, "SELECT dept FROM people WHERE id = 2") == [(9,)]
+    refused = _run(url, "submit", "--action", "rectification", "--subject", f"email={BOB}",
+                   "--table", "people", "--set", "dept=1", "--erase-past")  # fmt: skip
+    assert (refused.exit_code, "PAL-110" in refused.stderr) == (1, True)
+
+
+def test_a_request_is_partial_until_a_copy_is_searched_or_waived(store: Store, url: str) -> None:
+    with store.connect() as con:
+        con.execute("CREATE TABLE mailing AS SELECT id, email FROM people")
+    name = _submit(url, "erasure", BOB)["id"]
+    (batch,) = _json(url, "run", code=5)
+    assert batch["step"] == "PARTIAL"
+    ((table, _),) = batch["detail"]["uncovered"].items()
+    refused = _run(url, "waive", name, "nothing", "--reason", "none")
+    assert (refused.exit_code, "PAL-630" in refused.stderr) == (1, True)
+    _json(url, "waive", name, table, "--reason", "counts alone")
+    assert _json(url, "run")[0]["step"] == "COMPLETED"
+
+
+def test_an_unknown_type_or_deadline_is_refused_without_its_value(url: str) -> None:
+    for words in (
+        ("--action", "erasure", "--subject", "phone=12345"),
+        ("--action", "erasure", "--subject", f"email={ADA}", "--regulation", "NONE"),
+    ):
+        refused = _run(url, "submit", *words)
+        assert (refused.exit_code, "PAL-630" in refused.stderr) == (1, True)
+        assert ADA not in refused.stderr
+        assert "12345" not in refused.stderr
+    assert _json(url, "list") == []
+
+
+def test_identities_of_several_parts(store: Store, url: str) -> None:
+    with store.connect() as con:
+        con.execute(
+            "CREATE TABLE names (id INTEGER PRIMARY KEY, first VARCHAR, last VARCHAR)"
+            " WITH (erasure = 'first LOWER, last LOWER')"
+        )
+        con.execute("INSERT INTO names VALUES (1, 'Ada', 'L'), (2, 'Ada', 'B'), (3, 'Bob', 'L')")
+    _json(url, "submit", "--action", "erasure", "--composite", "last=l&first=ADA")
+    assert _json(url, "run")[0]["step"] == "COMPLETED"
+    with store.connect() as con:
+        assert rows(con, "SELECT id FROM names ORDER BY id") == [(2,), (3,)]
