@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -24,11 +24,13 @@ from gateway.commands.connecting import (
 from gateway.commands.failure import COPIES_LEFT, STATEMENT, exit_on_error
 from gateway.commands.progress import show_progress
 from gateway.errors import mapping
+from gateway.privacy_desk import decisions, questions, restricting_steps, running, submission
+from gateway.privacy_desk.desk_policy import PrivacyAction
+from gateway.privacy_desk.request_files import identities_in_words, requests_in_csv
+from gateway.privacy_desk.running import PlannedBatch, planned_object
+from gateway.procedures.erasing import read_subjects
 from gateway.wording import counted
-
-if TYPE_CHECKING:
-    from gateway.privacy_desk.running import PlannedBatch
-    from journal.records.privacy_rows import PrivacyBatch, PrivacyRequest
+from journal.records.privacy_rows import PrivacyBatch, PrivacyRequest
 
 _ACTIONS = ["access", "erasure", "portability", "restriction", "rectification"]
 _SHOWN_MAX = 20
@@ -100,11 +102,6 @@ def submit(
       palimpsest privacy submit --action rectification --table hr.people
           --subject email=ada@example.org --set dept=4
     """
-    from gateway.privacy_desk import submission
-    from gateway.privacy_desk.desk_policy import PrivacyAction
-    from gateway.privacy_desk.request_files import identities_in_words, requests_in_csv
-    from gateway.procedures.erasing import read_subjects
-
     if (file is None) == (not subjects and not composites):
         raise click.UsageError("give --subject or --composite, or --csv")
     with exit_on_error(as_json=as_json), mapping():
@@ -145,8 +142,6 @@ def _deciding(name: str, summary: str, needs_reason: bool = False) -> Callable[.
     @JSON_OPTION
     @upkeep_options
     def decide(names: tuple[str, ...], reason: str | None, as_json: bool, access: Access) -> None:
-        from gateway.privacy_desk import decisions, restricting_steps
-
         operations: dict[str, Any] = {
             "verify": decisions.verify_identity,
             "approve": decisions.approve,
@@ -185,8 +180,6 @@ for _name, _summary, _needs in (
 @upkeep_options
 def extend(names: tuple[str, ...], by: str, reason: str, as_json: bool, access: Access) -> None:
     """Give requests more time, once."""
-    from gateway.privacy_desk import decisions
-
     with open_connection(access, "privacy", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping():
             found = connection.client_session.perform(decisions.extend, names, by, reason)
@@ -221,8 +214,6 @@ def run(
       palimpsest privacy run
       palimpsest privacy run 4f0c9a --json
     """
-    from gateway.privacy_desk import running
-
     with open_connection(access, "privacy", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping(), show_progress("privacy", quiet=as_json):
             set_workers(connection, engine, master)
@@ -251,8 +242,6 @@ def list_command(
     states: tuple[str, ...], submission: str | None, as_json: bool, access: Access
 ) -> None:
     """List requests, with their states and deadlines."""
-    from gateway.privacy_desk import questions
-
     with open_connection(access, "privacy", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping():
             found = connection.client_session.perform(questions.list_requests, states, submission)
@@ -265,8 +254,6 @@ def list_command(
 @upkeep_options
 def show(name: str, as_json: bool, access: Access) -> None:
     """Show one request, and what became of it in each table."""
-    from gateway.privacy_desk import questions
-
     with open_connection(access, "privacy", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping():
             found = connection.client_session.perform(questions.show_request, name)
@@ -285,8 +272,6 @@ def show(name: str, as_json: bool, access: Access) -> None:
 @upkeep_options
 def due(as_json: bool, access: Access) -> None:
     """List open requests by deadline; the exit code is 1 if one is overdue or due soon."""
-    from gateway.privacy_desk import questions
-
     with open_connection(access, "privacy", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping():
             found = connection.client_session.perform(questions.due_requests)
@@ -306,8 +291,6 @@ def due(as_json: bool, access: Access) -> None:
 @upkeep_options
 def waive(name: str, tables: tuple[str, ...], reason: str, as_json: bool, access: Access) -> None:
     """Complete a PARTIAL request without searching TABLES, for a reason; then `privacy run`."""
-    from gateway.privacy_desk import questions
-
     with open_connection(access, "privacy", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping():
             found = connection.client_session.perform(questions.waive, name, tables, reason)
@@ -325,8 +308,6 @@ def waive(name: str, tables: tuple[str, ...], reason: str, as_json: bool, access
 @upkeep_options
 def export(name: str | None, target: str | None, gone: bool, as_json: bool, access: Access) -> None:
     """Say where the file of REQUEST lies, or move it; without REQUEST list all files."""
-    from gateway.privacy_desk import questions
-
     with open_connection(access, "privacy", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping():
             perform = connection.client_session.perform
@@ -356,8 +337,6 @@ def policy(settings: tuple[str, ...], as_json: bool, access: Access) -> None:
       palimpsest privacy policy --set four_eyes=erasure,rectification
       palimpsest privacy policy --set deadlines.APPI="30 days" --set batch_bytes=1000000000
     """
-    from gateway.privacy_desk import decisions
-
     wanted = {}
     for word in settings:
         name, equals, value = word.partition("=")
@@ -424,8 +403,6 @@ def _write_batches(batches: Sequence[PrivacyBatch], *, as_json: bool) -> None:
 
 
 def _write_plan(planned: Sequence[PlannedBatch], *, as_json: bool) -> None:
-    from gateway.privacy_desk.running import planned_object
-
     if as_json:
         click.echo(json.dumps([planned_object(one) for one in planned]))
         return

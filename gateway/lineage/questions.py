@@ -130,10 +130,10 @@ def filled_from(session: Session, tables: Iterable[TableName]) -> tuple[str, ...
         relations = [asked.names.catalog.get(name) for name in tables]
         starts = [ColumnNode(node_of(found), WHOLE) for found in relations if found is not None]
 
-        def copied(nodes: Sequence[str]) -> list[EdgeRow]:
+        def direct(nodes: Sequence[str]) -> list[EdgeRow]:
             return [row for row in asked.below(nodes) if row.edge.kind == DIRECT]
 
-        steps = [s for start in starts for s in walk(start, copied, LEVELS_MAX, downstream=True)]
+        steps = [s for start in starts for s in walk(start, direct, LEVELS_MAX, downstream=True)]
         own = {start.node for start in starts}
         nodes = dict.fromkeys(s.row.edge.target for s in steps)
         held = [n for n in nodes if n not in own and view_of(n) is None]

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from gateway.privacy_desk import sealing
 from gateway.privacy_desk.batch_steps import Named
-from gateway.procedures.erasing import condition_spec
+from gateway.procedures.condition_spec import condition_spec
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.identity.descriptor import DescriptorEntry, descriptor_of
 from journal.identity.identifiers import normal, numbers_of, texts_of

@@ -39,7 +39,7 @@ def verify_identity(
         if request.state != PrivacyState.IDENTITY_UNVERIFIED:
             return request
         event = first_event(policy, request.action, verified=True, approved=False)
-        return _moved(request, event, {"verified_by": desk.by})
+        return _after_event(request, event, {"verified_by": desk.by})
 
     return _each(desk, "verify", names, verified, reason)
 
@@ -59,7 +59,7 @@ def approve(
                 f"request {request.id} needs the approval of somebody else than its requester",
                 f"somebody but {desk.by} approves it: palimpsest privacy approve --user NAME",
             )
-        moved = _moved(request, PrivacyEvent.QUEUE, {})
+        moved = _after_event(request, PrivacyEvent.QUEUE, {})
         return replace(moved, approved_by=desk.by)
 
     return _each(desk, "approve", names, approved, reason)
@@ -77,7 +77,7 @@ def deny(
         desk,
         "deny",
         names,
-        lambda request, _policy: _moved(request, PrivacyEvent.DENY, {"denied_by": desk.by}),
+        lambda request, _policy: _after_event(request, PrivacyEvent.DENY, {"denied_by": desk.by}),
         reason,
     )
 
@@ -90,7 +90,7 @@ def hold_requests(
     desk = Desk(session)
 
     def on_hold(request: PrivacyRequest, _policy: DeskPolicy) -> PrivacyRequest:
-        return request if request.batch else _moved(request, PrivacyEvent.HOLD, {})
+        return request if request.batch else _after_event(request, PrivacyEvent.HOLD, {})
 
     return _each(desk, "hold", names, on_hold, reason)
 
@@ -111,7 +111,7 @@ def release_requests(
             verified="verified_by" in request.detail,
             approved=request.approved_by is not None,
         )
-        return _moved(request, event, {})
+        return _after_event(request, event, {})
 
     return _each(desk, "release", names, released, reason)
 
@@ -126,7 +126,7 @@ def cancel(
     def cancelled(request: PrivacyRequest, _policy: DeskPolicy) -> PrivacyRequest:
         if request.batch:
             return request  # Others share its scan; it cannot be told from them any more.
-        return _moved(request, PrivacyEvent.CANCEL, {"cancelled_by": desk.by})
+        return _after_event(request, PrivacyEvent.CANCEL, {"cancelled_by": desk.by})
 
     return _each(desk, "cancel", names, cancelled, reason)
 
@@ -174,7 +174,7 @@ def change_policy(
     return row.version, changed
 
 
-def _moved(
+def _after_event(
     request: PrivacyRequest, event: PrivacyEvent, detail: Mapping[str, Any]
 ) -> PrivacyRequest:
     state = PrivacyState(request.state)

@@ -57,7 +57,7 @@ def find(desk: Desk, batch: PrivacyBatch) -> PrivacyBatch:
         mark = f"{_MARK} {batch.id} part {round_number}.{number}"
         found = known.get(mark)
         if found is None:
-            found = erasure_of(desk.session).accept(_marked(wanted, mark), desk.by)
+            found = erasure_of(desk.session).accept(replace(wanted, reason=mark), desk.by)
         accepted.append(found)
     ids = [*batch.detail.get("erasures", ()), *(r.id for r in accepted)]
     with desk.reading() as records:
@@ -226,10 +226,6 @@ def _groups(
     if len(groups) < 2:
         return [only]
     return [frozenset(keys[name] for name in group) for group in groups]
-
-
-def _marked(wanted: ErasureSpec, mark: str) -> ErasureSpec:
-    return replace(wanted, reason=mark)
 
 
 def _receipts(found: Sequence[ErasureRequest]) -> list[dict[str, Any]]:

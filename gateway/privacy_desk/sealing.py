@@ -14,6 +14,7 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from importlib import import_module
 from typing import Any
 
 from journal.identity.identifiers import texts_of
@@ -66,15 +67,14 @@ def sealer(secret: str) -> Callable[[str, str, str], str]:
 
 def opener(secret: str) -> Callable[[str, str, str], str]:
     """Decrypts what ``sealer`` encrypted: takes request, type and sealed value."""
-    from cryptography.exceptions import InvalidTag
-
     cipher = _cipher(secret)
+    invalid_tag: type[Exception] = import_module("cryptography.exceptions").InvalidTag
 
     def unseal(request: str, kind: str, sealed: str) -> str:
         try:
             data = base64.b64decode(sealed)
             found = cipher.decrypt(data[:_NONCE], data[_NONCE:], f"{request}\x1f{kind}".encode())
-        except (InvalidTag, binascii.Error) as error:
+        except (invalid_tag, binascii.Error) as error:
             raise PalimpsestError(
                 Code.PRIVACY_REQUEST,
                 f"an identifier of request {request} cannot be decrypted",

@@ -22,7 +22,6 @@ from gateway.procedures.erasure_program import erasure_of
 from gateway.procedures.named_identifiers import identifiers_in
 from gateway.procedures.procedures import no_table
 from gateway.session.outcome import StatementOutcome
-from gateway.session.parameters import bind
 from gateway.session.request import StatementRequest
 from gateway.session.typed_names import table_name
 from journal.model.catalog import change_to_json
@@ -43,7 +42,7 @@ from spark_compaction.contract import silent
 if TYPE_CHECKING:
     from gateway.config import Settings
     from gateway.session.session import Session
-    from journal.erasure.erasure_spec import ErasureSpec, FindAmong
+    from journal.erasure.erasure_spec import FindAmong
     from journal.erasure.requests import ErasureRequest
 
 _SHOWN = (
@@ -77,14 +76,14 @@ def erase_rows(
     refuse_if_safe(session, "to erase")
     table = _table(session, erase.table)
     query = Parsed(
-        SqlStatement(_keys(erase, table, as_written=table.hidden_key)),
+        SqlStatement(keys_query(erase, table, as_written=table.hidden_key)),
         f"ERASE\0{parsed.text}",
         parsed.parameters,
     )
-    asking = _ErasureCondition(session, table, parameters, session.settings, session.dialect)
+    asking = ErasureCondition(session, table, parameters, session.settings, session.dialect)
 
     def find() -> pa.Table:
-        return asking.find_keys(session.journal.begin(read_only=True), query)
+        return asking.findkeys_query(session.journal.begin(read_only=True), query)
 
     find()
     by = session.recorded_user or system_user()
@@ -121,41 +120,8 @@ def erase_rows(
     return requests_outcome(session, [request], "ERASE")
 
 
-def condition_spec(
-    session: Session, table: Table, where: exp.Expr, parameters: Mapping[str, Any]
-) -> ErasureSpec:
-    """What a request asks for by a condition on the columns of a table: keys alone are suppressed.
-
-    Values are parameters by the names of the condition's placeholders.
-    """
-    from journal.erasure.erasure_spec import ErasureSpec
-
-    target = exp.Table(this=ident(table.name.name), db=ident(table.name.schema))
-    words = ["ERASE FROM", target.sql("duckdb"), "WHERE", where.sql("duckdb")]
-    (parsed,) = parse(" ".join(words), "duckdb", session.settings.limits)
-    erase = parsed.statement
-    assert isinstance(erase, Erase)
-    bound = bind(parsed, parameters)
-    asking = _ErasureCondition(session, table, bound, session.settings, "duckdb")
-    query = Parsed(
-        SqlStatement(_keys(erase, table, as_written=table.hidden_key)),
-        f"ERASE\0{parsed.text}",
-        parsed.parameters,
-    )
-
-    def find() -> pa.Table:
-        return asking.find_keys(session.journal.begin(read_only=True), query)
-
-    return ErasureSpec(
-        rows={table.id: find},
-        among={table.id: asking.key_finder(parsed, erase)},
-        again=asking.to_record(parsed),
-        suppression=Suppression.KEY,
-    )
-
-
 @dataclass(frozen=True, slots=True)
-class _ErasureCondition:
+class ErasureCondition:
     """A condition on a table, and how the client who gave it reads SQL."""
 
     session: Session
@@ -166,7 +132,7 @@ class _ErasureCondition:
 
     def key_finder(self, parsed: Parsed, erase: Erase) -> FindAmong:
         """What finds the keys of rows that meet it among segments, in the place of the table."""
-        kept = SqlStatement(_keys(erase, self.table, as_written=True))
+        kept = SqlStatement(keys_query(erase, self.table, as_written=True))
 
         def find(segments: Sequence[Segment]) -> pa.Table:
             # It has begun: what is shown to it stays when its first statement runs.
@@ -178,11 +144,11 @@ class _ErasureCondition:
             transaction.show(shown, Manifest(0, (), tuple(segments)))
             # Plans name the relations they read, and these have an id of their own.
             text = f"ERASE\0{shown.id}\0{parsed.text}"
-            return self.find_keys(transaction, Parsed(kept, text, parsed.parameters))
+            return self.findkeys_query(transaction, Parsed(kept, text, parsed.parameters))
 
         return find
 
-    def find_keys(self, transaction: Transaction, parsed: Parsed) -> pa.Table:
+    def findkeys_query(self, transaction: Transaction, parsed: Parsed) -> pa.Table:
         """The keys that a statement finds."""
         settings = replace(self.settings, as_of=None, role=None)
         asked = StatementRequest(parsed, self.parameters, settings, self.dialect)
@@ -217,7 +183,7 @@ def recorded_key_finder(session: Session, table: Table, kept: Mapping[str, Any])
     settings = replace(session.settings, schema=kept["schema"], timezone=kept["timezone"])
     (parsed,) = parse(kept["text"], kept["dialect"], settings.limits)
     assert isinstance(parsed.statement, Erase)
-    asking = _ErasureCondition(session, table, values, settings, kept["dialect"])
+    asking = ErasureCondition(session, table, values, settings, kept["dialect"])
     return asking.key_finder(parsed, parsed.statement)
 
 
@@ -236,7 +202,7 @@ def _table(session: Session, node: exp.Table) -> Table:
     return found
 
 
-def _keys(erase: Erase, table: Table, *, as_written: bool) -> exp.Select:
+def keys_query(erase: Erase, table: Table, *, as_written: bool) -> exp.Select:
     """The keys of all rows that meet the condition in any of their versions."""
     alias = erase.table.alias or erase.table.name
     names = list(table.key) if table.hidden_key else [table.by_physical(k).name for k in table.key]
