@@ -20,7 +20,6 @@ from gateway.privacy_desk.batch_steps import Named, identities_in, move, subject
 from gateway.privacy_desk.batches import Estimate, split_tables
 from gateway.privacy_desk.desk import Desk
 from gateway.privacy_desk.desk_policy import DeskPolicy
-from gateway.privacy_desk.exports import drop_naming
 from gateway.privacy_desk.states import PrivacyEvent
 from gateway.procedures import requests as erasures
 from gateway.procedures.erasing import names_of
@@ -50,7 +49,6 @@ def find(desk: Desk, batch: PrivacyBatch) -> PrivacyBatch:
     """Accept the parts of a batch, those that were accepted already apart."""
     requests, named = identities_in(desk, batch)
     known = {r.reason: r for r in erasure_spec.requests(desk.journal) if r.reason is not None}
-    drop_naming(desk.journal, subjects_in(named), desk.by)
     round_number = int(batch.detail.get("round", 1))
     accepted: list[ErasureRequest] = []
     for number, wanted in enumerate(_specs(desk, batch, requests, named), 1):

@@ -93,11 +93,11 @@ def _derived(secret: str, purpose: str) -> bytes:
 
 def _cipher(secret: str) -> Any:
     try:
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+        aead = import_module("cryptography.hazmat.primitives.ciphers.aead")
     except ImportError as error:
         raise PalimpsestError(
             Code.DRIVER_MISSING,
             "the privacy desk needs the package cryptography",
             advice="pip install 'palimpsest-gateway[jobs]'",
         ) from error
-    return AESGCM(_derived(secret, "identities"))
+    return aead.AESGCM(_derived(secret, "identities"))

@@ -62,7 +62,6 @@ def erase_rows(
     session: Session, parsed: Parsed, erase: Erase, parameters: Mapping[str, Any]
 ) -> StatementOutcome:
     """ERASE FROM: accept the request, and show it."""
-    from gateway.privacy_desk.exports import drop_naming
     from journal.erasure.erasure_spec import ErasureSpec
     from journal.erasure.unreachable_copies import OUT_OF_REACH
 
@@ -108,7 +107,6 @@ def erase_rows(
         named=named,
         suppression=chosen,
     )
-    drop_naming(erasure.journal, named, by)
     request = erasure.accept(wanted, by)
     if erasure.backend.purges_at_once:
         # Nothing waits but what a hold keeps back, and copies that are out of reach.

@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from gateway.jobs.engines import workers_of
+from gateway.privacy_desk.exports import drop_naming
 from spark_compaction.maintenance import required
 
 if TYPE_CHECKING:
@@ -27,7 +28,8 @@ def erasure_of(session: Session) -> ErasureProgram:
     engine = partial(
         session.executor.maintenance.purge_engine, workers_of(session.settings, session.engine)
     )
-    return ErasureProgram(backend, again, engine, partial(refresh_views, session))
+    forget = partial(drop_naming, backend.journal)
+    return ErasureProgram(backend, again, engine, partial(refresh_views, session), forget)
 
 
 def erasure_backend(session: Session) -> ErasureBackend:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from gateway.governance.safe_mode import check_not_safe, refuse_if_safe
 from gateway.jobs.runs import JobRun, run_all
 from gateway.jobs.runs import Request as JobRequest
-from gateway.privacy_desk.exports import drop_naming
 from gateway.procedures.erasing import names_of
 from gateway.procedures.erasure_program import erasure_backend, erasure_of
 from gateway.procedures.returned_rows import returned_rows_spec
@@ -63,10 +62,7 @@ def submit(
         dependents=dependents,
         suppression=suppression,
     )
-    journal = erasure_of(session).journal
-    check_duplicate(journal, wanted)
-    if not dry_run:
-        drop_naming(journal, wanted.subjects, actor(session))
+    check_duplicate(erasure_of(session).journal, wanted)
     return _accepted(session, wanted, dry_run=dry_run)
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
 
-from journal.records.schema import OF_WAREHOUSE, RecordType
+from journal.records.record_types import RecordType
+from journal.records.schema import OF_WAREHOUSE
 from rewriter.reading.system import STORED, SUPPLIED, system_names
 
 _SUPPLIED_TYPES = {

@@ -32,14 +32,8 @@ from journal.records.catalog_format import (
     stored_format,
 )
 from journal.records.lineage import add_lineage
-from journal.records.schema import (
-    CATALOG_LOG,
-    JOURNALS,
-    STATE,
-    TRANSACTIONS,
-    RecordTable,
-    RecordType,
-)
+from journal.records.record_types import RecordTable, RecordType
+from journal.records.schema import CATALOG_LOG, JOURNALS, STATE, TRANSACTIONS
 from journal.records.statements import (
     RecordStatement,
     by,

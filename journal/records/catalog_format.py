@@ -12,7 +12,8 @@ from journal.model.plan import STORE_SCHEMA
 from journal.model.segment import Manifest, RowCounts
 from journal.model.store_session import RecordDialect, RecordSession
 from journal.model.version import Version
-from journal.records.schema import FORMAT, META, RecordTable
+from journal.records.record_types import RecordTable
+from journal.records.schema import FORMAT, META
 from journal.records.statements import (
     add_column,
     by,

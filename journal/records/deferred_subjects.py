@@ -7,7 +7,7 @@ session it is given; commits nothing, decides nothing.
 from __future__ import annotations
 
 from journal.model.store_session import RecordSession
-from journal.records.schema import RecordColumn, RecordTable, RecordType
+from journal.records.record_types import RecordColumn, RecordTable, RecordType
 from journal.records.statements import columns_of, create, drop, execute, insert, select
 
 _PREFIX = "sought_"

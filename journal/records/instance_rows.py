@@ -16,7 +16,8 @@ from sqlglot import exp
 
 from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import RecordSession
-from journal.records.schema import ATTEMPTS, INSTANCE_DATA, INSTANCES, RecordTable, RecordType
+from journal.records.record_types import RecordTable, RecordType
+from journal.records.schema import ATTEMPTS, INSTANCE_DATA, INSTANCES
 from journal.records.statements import (
     RecordStatement,
     by,

@@ -22,7 +22,8 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.lineage import ColumnNode, CommittedLineage, NodeEdge
 from journal.model.store_session import RecordSession
 from journal.model.version import Version, to_datetime
-from journal.records.schema import LINEAGE, LINEAGE_STATEMENTS, USAGE, RecordTable
+from journal.records.record_types import RecordTable
+from journal.records.schema import LINEAGE, LINEAGE_STATEMENTS, USAGE
 from journal.records.statements import (
     RecordStatement,
     Where,

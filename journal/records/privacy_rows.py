@@ -18,14 +18,13 @@ from sqlglot import exp
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.store_session import RecordSession, StoreSession
+from journal.records.record_types import RecordTable, RecordType
 from journal.records.schema import (
     PRIVACY_BATCHES,
     PRIVACY_EXPORTS,
     PRIVACY_IDENTITIES,
     PRIVACY_POLICIES,
     PRIVACY_REQUESTS,
-    RecordTable,
-    RecordType,
 )
 from journal.records.statements import (
     RecordStatement,

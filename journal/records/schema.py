@@ -7,75 +7,18 @@ database beside it, as ``palimpsest_<name>``. Each table and column names the fo
 
 from __future__ import annotations
 
-from dataclasses import field
-from enum import StrEnum
-
-from journal.model.lazy_dataclass import dataclass
+from journal.records.record_types import RecordTable, columns
 
 FORMAT = 15
 """The format this version reads and writes. Databases had 1 to 7, the other stores 1, before it."""
 _ERASURES = 3
 """The format that brought jobs which replace pieces, and erasures."""
 
-
-class RecordType(StrEnum):
-    """What a column holds; ``TEXTS`` is a list of texts, ``NUMERIC`` a whole number of any size."""
-
-    TEXT = "text"
-    INTEGER = "integer"
-    BIGINT = "bigint"
-    NUMERIC = "numeric"
-    BOOLEAN = "boolean"
-    MOMENT = "moment"
-    TEXTS = "texts"
-
-
-@dataclass(frozen=True, slots=True)
-class RecordColumn:
-    """One column; where it is ``required``, rows from before it have 0 in it."""
-
-    name: str
-    type: RecordType
-    required: bool = False
-    since: int = 1
-
-
-@dataclass(frozen=True, slots=True)
-class RecordTable:
-    """One table; of one that is ``append_only`` no row is ever changed or removed."""
-
-    name: str
-    columns: tuple[RecordColumn, ...]
-    key: tuple[str, ...] = ()
-    since: int = 1
-    append_only: bool = False
-    indexed: tuple[str, ...] = ()
-    names: tuple[str, ...] = field(init=False)
-    """Of its columns, in order."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "names", tuple(c.name for c in self.columns))
-
-    def type_of(self, name: str) -> RecordType:
-        """What a column holds."""
-        return self.columns[self.names.index(name)].type
-
-
-def _columns(text: str) -> tuple[RecordColumn, ...]:
-    """Columns by name and type, with ``required`` and the format that brought them."""
-    found = []
-    for told in text.split(", "):
-        name, kind, *more = told.split()
-        since = next((int(word) for word in more if word.isdigit()), 1)
-        found.append(RecordColumn(name, RecordType(kind), "required" in more, since))
-    return tuple(found)
-
-
-META = RecordTable("meta", _columns("key text, value text"), ("key",))
+META = RecordTable("meta", columns("key text, value text"), ("key",))
 """Properties of the store: its id, its format, and outside of warehouses its secret."""
 STATE = RecordTable(
     "state",
-    _columns(
+    columns(
         "generation bigint required, version bigint required, settled bigint required, "
         "catalog bigint required, fence bigint required 3"
     ),
@@ -83,14 +26,14 @@ STATE = RecordTable(
 """One row that every commit replaces: who reads it knows at once whether anything has changed."""
 CATALOG_LOG = RecordTable(
     "catalog_log",
-    _columns("version bigint, ordinal integer, change text"),
+    columns("version bigint, ordinal integer, change text"),
     ("version", "ordinal"),
     append_only=True,
 )
 """Every change of definitions, as JSON."""
 JOURNALS = RecordTable(
     "journals",
-    _columns(
+    columns(
         "table_id bigint, changed bigint required, manifest text required, last_version "
         "bigint required, open_rows bigint required 8, closing_rows bigint required 8, "
         "tombstones bigint required 8"
@@ -99,17 +42,17 @@ JOURNALS = RecordTable(
     indexed=("changed",),
 )
 """What is true of each journal, in stores that several gateways write; rows are those of heads."""
-MANIFESTS = RecordTable("manifests", _columns("table_id bigint, generation bigint, manifest text"))
+MANIFESTS = RecordTable("manifests", columns("table_id bigint, generation bigint, manifest text"))
 """The live manifest of each journal of a warehouse."""
 COUNTERS = RecordTable(
     "counters",
-    _columns("table_id bigint, column_name text, value numeric"),
+    columns("table_id bigint, column_name text, value numeric"),
     ("table_id", "column_name"),
 )
 """The next value of each generated number; in a warehouse the highest row counts."""
 TRANSACTIONS = RecordTable(
     "transactions",
-    _columns(
+    columns(
         "version bigint, first_version bigint, committed_at moment 8, user_name text, "
         "application text, statements integer, statement_digest text, message text, "
         "tables texts, rows_written bigint, transaction_id text 9"
@@ -124,7 +67,7 @@ became of it after it lost the process that ran it.
 """
 RETIRED = RecordTable(
     "retired",
-    _columns(
+    columns(
         "id text, table_id bigint, segment text 8, generation bigint 8, since bigint, "
         "until bigint, bytes bigint 8, job_id text, job_kind text 8, reason text 8, "
         "replaced_by bigint 8"
@@ -139,14 +82,14 @@ one that listed it, ``replaced_by`` the number of the server's transaction that 
 """
 EPOCHS = RecordTable(
     "epochs",
-    _columns("table_id bigint, epoch bigint, began_at moment, erased boolean required"),
+    columns("table_id bigint, epoch bigint, began_at moment, erased boolean required"),
     ("table_id", "epoch"),
     since=_ERASURES,
 )
 """When pieces of a journal were replaced, and whether rows were erased, in a database."""
 HOLDS = RecordTable(
     "holds",
-    _columns(
+    columns(
         "id text, scope text, table_id bigint, predicate text, subject_column text, "
         "subject_value text, reason text, placed_by text, placed_at moment, released_by "
         "text, released_at moment"
@@ -157,7 +100,7 @@ HOLDS = RecordTable(
 """Legal holds; what one named is forgotten when it is released."""
 JOBS = RecordTable(
     "jobs",
-    _columns(
+    columns(
         "id text, kind text, table_id bigint, table_name text, state text, attempt "
         "integer, dry_run boolean, cause text, user_name text, options text, started_at "
         "moment, ended_at moment, rows_read bigint, rows_written bigint, rows_removed "
@@ -171,7 +114,7 @@ JOBS = RecordTable(
 """Runs of jobs; a run's row is written again when it ends."""
 BACKUPS = RecordTable(
     "backups",
-    _columns(
+    columns(
         "name text, kind text, table_id bigint, table_name text, version bigint, rows "
         "bigint, bytes bigint, segments text, made_by text, made_at moment, expires_at "
         "moment"
@@ -182,7 +125,7 @@ BACKUPS = RecordTable(
 """Backups, as lists of segments."""
 REJECT_FILES = RecordTable(
     "reject_files",
-    _columns(
+    columns(
         "id text, table_id bigint, table_name text, source text, host text, path text, rows "
         "bigint, made_by text, made_at moment, expires_at moment"
     ),
@@ -192,21 +135,21 @@ REJECT_FILES = RecordTable(
 """Files with rows of bulk loads that no column could take, so that erasures find them."""
 ERASURES = RecordTable(
     "erasures",
-    _columns("id text, state text, accepted bigint, updated bigint, detail text"),
+    columns("id text, state text, accepted bigint, updated bigint, detail text"),
     ("id",),
     since=_ERASURES,
 )
 """Requests to erase, with their receipts as JSON."""
 SUPPRESSIONS = RecordTable(
     "suppressions",
-    _columns("kind text, table_id bigint, hash text, request text, since bigint, expires bigint"),
+    columns("kind text, table_id bigint, hash text, request text, since bigint, expires bigint"),
     since=_ERASURES,
     indexed=("hash",),
 )
 """Keyed hashes of what may not be written again."""
 AUDIT = RecordTable(
     "audit",
-    _columns(
+    columns(
         "seq bigint, happened bigint, actor text, action text, object text, detail text, "
         "previous text, hash text"
     ),
@@ -217,7 +160,7 @@ AUDIT = RecordTable(
 """Who asked for what, each entry chained to the one before."""
 LOGINS = RecordTable(
     "logins",
-    _columns(
+    columns(
         "seq bigint, first_at moment, last_at moment, user_name text, address text, "
         "front_end text, outcome text, detail text, attempts bigint"
     ),
@@ -227,20 +170,20 @@ LOGINS = RecordTable(
 )
 """The newest logins and refusals of servers, like ones of a few seconds as one row."""
 CLAIMS = RecordTable(
-    "claims", _columns("version bigint, table_id bigint, claims text"), ("version", "table_id")
+    "claims", columns("version bigint, table_id bigint, claims text"), ("version", "table_id")
 )
 """Which keys recent commits of a Hive store have written, as JSON."""
 LEASES = RecordTable(
     "leases",
-    _columns("name text, holder text, token bigint required, expires_us bigint required"),
+    columns("name text, holder text, token bigint required, expires_us bigint required"),
     ("name",),
 )
 """Who may write a table of a Hive store now, under which fencing token, until when."""
-SHOWN = RecordTable("shown", _columns("name text, stands_for text required"), ("name",))
+SHOWN = RecordTable("shown", columns("name text, stands_for text required"), ("name",))
 """What the views in the metastore of a Hive store stand for."""
 LINEAGE_STATEMENTS = RecordTable(
     "lineage_statements",
-    _columns(
+    columns(
         "id text, digest text, tag text, statement text, user_name text, application text, "
         "first_version bigint, last_seen moment, runs bigint required 13"
     ),
@@ -254,7 +197,7 @@ meant other tables. ``runs`` and ``last_seen`` are noted about once a minute.
 """
 LINEAGE = RecordTable(
     "lineage",
-    _columns(
+    columns(
         "statement text, target text, target_column text, source text, source_column text, "
         "kind text, subtype text, masking boolean, unknown text, since bigint required 13, "
         "until bigint required 13"
@@ -269,7 +212,7 @@ dropped it; 0 while none has. Whether the tables are still there, the catalog sa
 """
 USAGE = RecordTable(
     "usage",
-    _columns(
+    columns(
         "day text, node text, column_name text, reads bigint required 13, "
         "writes bigint required 13, last_read moment, last_written moment"
     ),
@@ -279,7 +222,7 @@ USAGE = RecordTable(
 """How many statements read and wrote a column on a day of UTC; an empty column is the table."""
 ENTITIES = RecordTable(
     "entities",
-    _columns(
+    columns(
         "kind text, name text, version integer required 14, definition text, user_name text, "
         "began_at moment, ended_at moment"
     ),
@@ -309,7 +252,7 @@ it: what was erased before is not in it any more. ``detail`` is JSON.
 
 EVENTS = RecordTable(
     "events",
-    _columns(
+    columns(
         "seq bigint, happened_at moment, name text, status text, entity_kind text, entity text, "
         "nominal_time moment, user_name text, duration_us bigint, data text"
     ),
@@ -319,14 +262,14 @@ EVENTS = RecordTable(
 """The newest events of entities, instances and erasures; ``data`` is JSON without identifiers."""
 EVENT_COUNTS = RecordTable(
     "event_counts",
-    _columns("name text, status text, events bigint, duration_us bigint"),
+    columns("name text, status text, events bigint, duration_us bigint"),
     ("name", "status"),
     since=15,
 )
 """How many events of each name there were, and how long they took, also those that are gone."""
 SAFE_MODE = RecordTable(
     "safe_mode",
-    _columns("seq bigint, is_on boolean, changed_at moment, user_name text, reason text"),
+    columns("seq bigint, is_on boolean, changed_at moment, user_name text, reason text"),
     ("seq",),
     since=15,
     append_only=True,
@@ -334,7 +277,7 @@ SAFE_MODE = RecordTable(
 """Each time that safe mode began or ended; the newest row counts."""
 ENTITY_SCHEDULES = RecordTable(
     "entity_schedules",
-    _columns("kind text, name text, state text, next_at moment, changed_at moment, user_name text"),
+    columns("kind text, name text, state text, next_at moment, changed_at moment, user_name text"),
     ("kind", "name"),
     since=15,
 )
@@ -344,7 +287,7 @@ ENTITY_SCHEDULES = RecordTable(
 """
 INSTANCES = RecordTable(
     "instances",
-    _columns(
+    columns(
         "id text, kind text, entity text, nominal moment, life_cycle text, state text, "
         "version integer, runs integer required 15, tries integer required 15, "
         "fence bigint required 15, owner text, missing texts, consumed text, produced text, "
@@ -364,14 +307,14 @@ what it consumed.
 """
 INSTANCE_DATA = RecordTable(
     "instance_data",
-    _columns("instance text, use text, dataset text, first_at moment, last_at moment"),
+    columns("instance text, use text, dataset text, first_at moment, last_at moment"),
     since=15,
     indexed=("instance", "dataset"),
 )
 """Which instances of datasets an instance reads (``input``) and fills (``output``)."""
 ATTEMPTS = RecordTable(
     "attempts",
-    _columns(
+    columns(
         "instance text, n bigint required 15, run integer, step text, state text, owner text, "
         "started_at moment, ended_at moment, error_code text, error text, log texts, metrics text"
     ),
@@ -382,14 +325,14 @@ ATTEMPTS = RecordTable(
 """One row for each time that an instance was begun; ``n`` is the fence it had."""
 SCHEDULER_LEASES = RecordTable(
     "scheduler_leases",
-    _columns("name text, owner text, fence bigint required 15, taken_at moment"),
+    columns("name text, owner text, fence bigint required 15, taken_at moment"),
     ("name",),
     since=15,
 )
 """Who ran the scheduler last; what an earlier one has begun to record is refused."""
 IDEMPOTENCY = RecordTable(
     "idempotency",
-    _columns(
+    columns(
         "caller text, request_key text, digest text, began_at moment, status integer, "
         "kind text, answer text"
     ),
@@ -412,7 +355,7 @@ A channel is named by a digest of its URL, which may hold a password.
 """
 PRIVACY_REQUESTS = RecordTable(
     "privacy_requests",
-    _columns(
+    columns(
         "id text, submission text, external_id text, idempotency_key text, regulation text, "
         "action text, state text, reason text, requested_by text, approved_by text, "
         "received_at moment, due_at moment, updated_at moment, batch text, detail text"
@@ -424,14 +367,14 @@ PRIVACY_REQUESTS = RecordTable(
 """Requests of people, as a privacy desk follows them; ``detail`` is JSON, and names nobody."""
 PRIVACY_IDENTITIES = RecordTable(
     "privacy_identities",
-    _columns("request text, type text, digest text, sealed text"),
+    columns("request text, type text, digest text, sealed text"),
     since=15,
     indexed=("request", "digest"),
 )
 """Whom requests name: a keyed hash each, and the value encrypted for as long as it is needed."""
 PRIVACY_BATCHES = RecordTable(
     "privacy_batches",
-    _columns(
+    columns(
         "id text, action text, step text, requests integer required 15, made_at moment, "
         "updated_at moment, detail text"
     ),
@@ -441,7 +384,7 @@ PRIVACY_BATCHES = RecordTable(
 """Requests that share a scan: how far they are, and what was found and removed, as JSON."""
 PRIVACY_POLICIES = RecordTable(
     "privacy_policies",
-    _columns("version integer required 15, definition text, user_name text, began_at moment"),
+    columns("version integer required 15, definition text, user_name text, began_at moment"),
     ("version",),
     since=15,
     append_only=True,
@@ -449,7 +392,7 @@ PRIVACY_POLICIES = RecordTable(
 """Each policy that the privacy desk had, as JSON; the newest counts."""
 PRIVACY_EXPORTS = RecordTable(
     "privacy_exports",
-    _columns(
+    columns(
         "id text, request text, host text, path text, digest text, rows bigint, bytes bigint, "
         "made_by text, made_at moment, expires_at moment, removed_at moment"
     ),

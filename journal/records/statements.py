@@ -21,7 +21,7 @@ from sqlglot import exp
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import STORE_SCHEMA
 from journal.model.store_session import RecordDialect, RecordSession
-from journal.records.schema import RecordColumn, RecordTable, RecordType
+from journal.records.record_types import RecordColumn, RecordTable, RecordType
 
 BESIDE = "palimpsest_"
 """What names of tables begin with in a database beside a store, instead of the schema."""

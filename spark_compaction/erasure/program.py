@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from journal.erasure.erased import Erased
-from journal.erasure.erasure_spec import ErasureSpec
+from journal.erasure.erasure_spec import ErasureSpec, Subjects
 from journal.erasure.requests import ErasureRequest
 from journal.erasure.seam import ErasureJournal
 from journal.model.lazy_dataclass import dataclass
@@ -19,12 +19,17 @@ from spark_compaction.erasure.deferred_search import AskAgain
 OpenEngine = Callable[[], AbstractContextManager[Engine | None]]
 
 
+def _no_exports(_subjects: Subjects, _by: str) -> None:
+    """Nobody has exported anything."""
+
+
 @dataclass(frozen=True, slots=True)
 class ErasureProgram:
     """What can be done about requests to erase in a store.
 
     ``ask_again`` looks for a condition in copies that were out of reach when it was accepted.
     ``refresh_views`` stores the rows of materialised views anew that an erasure has touched.
+    ``remove_exports`` removes the files with what tables hold about people who are erased.
     ``server_engine`` opens what writes rows of a store that purges at once; None: its server does.
     """
 
@@ -32,6 +37,7 @@ class ErasureProgram:
     ask_again: AskAgain | None = None
     server_engine: OpenEngine = nullcontext
     refresh_views: Callable[[], object] = tuple
+    remove_exports: Callable[[Subjects, str], object] = _no_exports
 
     @property
     def journal(self) -> ErasureJournal:
@@ -40,6 +46,8 @@ class ErasureProgram:
 
     def accept(self, wanted: ErasureSpec, by: str) -> ErasureRequest:
         """Hide who is meant from now on, and record the request; see ``acceptance.accept``."""
+        if not wanted.restricts:
+            self.remove_exports({**wanted.subjects, **wanted.named}, by)
         accepted = acceptance.accept(self.backend, wanted, by)
         self.refresh_views()
         return accepted

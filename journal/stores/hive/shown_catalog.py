@@ -17,7 +17,8 @@ from journal.model.plan import STORE_SCHEMA
 from journal.model.store_session import RecordSession
 from journal.model.version import Version
 from journal.records.catalog_format import make_tables
-from journal.records.schema import OF_HIVE_CATALOG, TRANSACTIONS, RecordTable, RecordType
+from journal.records.record_types import RecordTable, RecordType
+from journal.records.schema import OF_HIVE_CATALOG, TRANSACTIONS
 from journal.records.statements import execute, select
 
 _SHOWN = "palimpsest_records"

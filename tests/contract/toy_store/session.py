@@ -19,7 +19,8 @@ from journal.model.result_column import ResultColumn
 from journal.model.segment import Fields
 from journal.model.session_defaults import arrow_of, count_of, nothing_tracked, row_of
 from journal.model.store_session import Parameters, RecordDialect, in_arrow
-from journal.records.schema import OF_DATABASE, RecordType
+from journal.records.record_types import RecordType
+from journal.records.schema import OF_DATABASE
 from journal.records.statements import BESIDE
 from journal.sql.relations import column, ident
 from tests.contract.toy_store.text import Find, add_functions, rendered, to_python, to_store

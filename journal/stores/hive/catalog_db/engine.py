@@ -24,7 +24,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
 from journal.model.store_session import RecordDialect
 from journal.records.catalog_format import OLDEST_SERVER
-from journal.records.schema import RecordTable
+from journal.records.record_types import RecordTable
 from journal.records.statements import BESIDE
 
 _BUSY_S = 30.0

@@ -17,6 +17,7 @@ from journal.local_engine.database_file import DuckDBStore
 from journal.records import catalog_format
 from journal.records.catalog import create_catalog, make_secret
 from journal.records.catalog_format import get_meta, put_meta
+from journal.records.record_types import RecordTable
 from journal.records.schema import (
     AUDIT,
     BACKUPS,
@@ -28,7 +29,6 @@ from journal.records.schema import (
     OF_HIVE_CATALOG,
     RETIRED,
     SUPPRESSIONS,
-    RecordTable,
 )
 from journal.records.statements import (
     columns_of,
