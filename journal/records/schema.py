@@ -235,7 +235,7 @@ The one without ``ended_at`` counts; an entity that was deleted has none.
 """
 REPLICAS = RecordTable(
     "replicas",
-    _columns(
+    columns(
         "table_id bigint, role text, place text, table_name text, profile text, state text, "
         "other_store text, other_table bigint, version bigint required, read_at moment, "
         "read_version bigint required, job_id text, started_at moment, ended_at moment, "
@@ -345,7 +345,7 @@ IDEMPOTENCY = RecordTable(
 """
 NOTIFICATIONS = RecordTable(
     "notifications",
-    _columns("channel text, seq bigint, owner text, claimed_until moment, changed_at moment"),
+    columns("channel text, seq bigint, owner text, claimed_until moment, changed_at moment"),
     ("channel",),
     since=15,
 )
