@@ -44,6 +44,7 @@ from rewriter.rules import (
     materialized,
     restore,
     role,
+    scoped_policy,
     select,
     sequence,
     show,
@@ -88,6 +89,7 @@ from rewriter.statements.access import (
     SetTagPolicy,
     SetTags,
 )
+from rewriter.statements.scoped_policies import SetScopedPolicy
 from rewriter.writing.collations import without_collations
 from rewriter.writing.deferred_references import rewrite_check_references
 from rewriter.writing.sequence_numbers import with_numbers
@@ -174,6 +176,8 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
             plan = replace(plan, trace=rows_restored(statement, context, plan))
         case StoreUpkeep():
             plan = store_upkeep.rewrite_store_upkeep(statement, context)
+        case SetScopedPolicy():
+            plan = scoped_policy.rewrite_scoped_policy(statement, context)
         case Undrop():
             plan = undrop.rewrite_undrop(statement, context)
         case CreateSequence():

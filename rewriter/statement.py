@@ -12,6 +12,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.segment import Tier
 from journal.model.suppression import Suppression
 from rewriter.statements.access import OfAccess
+from rewriter.statements.scoped_policies import SetScopedPolicy
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +316,7 @@ class Show:
     what: str
     table: exp.Table | None = None
     schema: str | None = None
+    column: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,5 +347,5 @@ OfSequence = CreateSequence | AlterSequence | DropSequences
 OfType = CreateType | AlterType | DropTypes
 OfMacro = CreateMacro | DropMacro
 OfDefinition = OfSequence | OfType | OfMacro | OfAccess
-OfStore = Restore | RefreshView | Undrop | Show | Explain | StoreUpkeep
+OfStore = Restore | RefreshView | Undrop | Show | Explain | StoreUpkeep | SetScopedPolicy
 Statement = SqlStatement | SessionStatement | OfStore | OfDefinition

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from gateway.jobs.arguments import Arguments
 from gateway.jobs.engines import workers_of
 from gateway.procedures.procedures import embedded
+from journal.model.effective_policy import effective_policy
 from journal.model.lazy_dataclass import dataclass
-from journal.model.policy import Policy, policy_of
+from journal.model.policy import Policy
 from journal.model.schema import Table
 from journal.model.version import from_datetime, to_datetime
 from journal.records.report import JobReport
+from journal.transactions.reading import committed_state
 from spark_compaction.contract import GRACE_US, Engine, JobRequest, Progress
 
 if TYPE_CHECKING:
@@ -62,8 +64,8 @@ class JobContext:
 
     @property
     def policy(self) -> Policy:
-        """The table's policy."""
-        return policy_of(self.table)
+        """The table's policy: its own, and that of wider scopes."""
+        return effective_policy(committed_state(self.session.journal).catalog, self.table)
 
     def grace_us(self, usual: int) -> int:
         """Microseconds for which replaced segments stay: by the BACKUP policy, else ``usual``."""

@@ -34,14 +34,14 @@ def planned_jobs(session: Session, _advance: Advance) -> list[PlannedJob]:
     """What triggers ask for now, and the next run of what policies schedule, the soonest first."""
     journal = session.journal
     now, last = to_datetime(journal.clock.now()), last_runs(journal)
-    tables = list(committed_state(journal).catalog.tables())
+    catalog = committed_state(journal).catalog
     due = [
         PlannedJob(d.kind, str(d.table.name), d.why) for d in triggered_jobs(session, last)
     ]  # fmt: skip
-    later = [_planned(entry, last, now) for entry in scheduled_jobs(tables, last, now)]
+    later = [_planned(entry, last, now) for entry in scheduled_jobs(catalog, last, now)]
     later += [
         PlannedJob("replicate", str(table.name), f"replication to {clause.target}", at)
-        for table in tables
+        for table in catalog.tables()
         for clause, at in next_replications(session, table, now)
     ]
     return due + sorted(later, key=lambda job: (job.at or now, job.kind, job.table))

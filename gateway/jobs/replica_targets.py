@@ -14,9 +14,9 @@ from gateway.opening.schemes import SCHEMES, scheme_of
 from gateway.opening.sessions import open_session
 from gateway.opening.url_secrets import without_password
 from gateway.packages import entry_points
+from journal.model.effective_policy import effective_policy
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
-from journal.model.policy import policy_of
 from journal.model.replication import Replication
 from journal.records.entity_rows import entity_versions
 
@@ -51,7 +51,7 @@ def replica_places(session: Session, table: Table, to: str | None) -> list[Repli
 
     Raises SETTING_VALUE where there is none, UNKNOWN_ENTITY for a profile that is not declared.
     """
-    clauses = policy_of(table).replication
+    clauses = replication_of(session, table)
     if to is None and not clauses:
         raise PalimpsestError(
             Code.SETTING_VALUE,
@@ -62,6 +62,11 @@ def replica_places(session: Session, table: Table, to: str | None) -> list[Repli
         known = next((c for c in clauses if c.target == to), None)
         return [replica_place(session, known or Replication(to))]
     return [replica_place(session, clause) for clause in clauses]
+
+
+def replication_of(session: Session, table: Table) -> tuple[Replication, ...]:
+    """The clauses of a table's policy: its own, or those of the nearest scope that has some."""
+    return effective_policy(session.journal.state.catalog, table).replication
 
 
 def replica_place(session: Session, clause: Replication) -> ReplicaPlace:

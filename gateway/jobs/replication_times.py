@@ -5,10 +5,9 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from gateway.jobs.replica_targets import replica_place
+from gateway.jobs.replica_targets import replica_place, replication_of
 from journal.model.errors import PalimpsestError
 from journal.model.places import shown_place
-from journal.model.policy import policy_of
 from journal.model.replication import Replication, replica_source
 from journal.records.replicas import ReplicaRole, ReplicaRow, ReplicaState, load_replicas
 
@@ -46,7 +45,7 @@ def next_replications(
 
 def _clauses(session: Session, table: Table) -> list[tuple[Replication, ReplicaRow | None]]:
     """The clauses in force, each with what is on record of its last run."""
-    clauses = () if replica_source(table) is not None else policy_of(table).replication
+    clauses = () if replica_source(table) is not None else replication_of(session, table)
     if not clauses:
         return []
     with session.journal.reading_session() as records:

@@ -32,11 +32,11 @@ from gateway.procedures.procedures import find_tables
 from gateway.session.operations import Advance, operation
 from journal.erasure import audit
 from journal.erasure.seam import SecretJournal
+from journal.model.effective_policy import effective_policy
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import coded
 from journal.model.lazy_dataclass import dataclass
 from journal.model.places import shown_place
-from journal.model.policy import policy_of
 from journal.model.schema import Table
 from journal.model.store_session import StoreSession
 from journal.model.system_user import system_user
@@ -44,6 +44,7 @@ from journal.model.version import to_datetime
 from journal.records import maintenance as rows_of
 from journal.records.report import JobReport
 from journal.transactions.protocol import OpenJournal
+from journal.transactions.reading import committed_state
 from spark_compaction.contract import Engine, Progress, silent
 
 if TYPE_CHECKING:
@@ -174,9 +175,10 @@ def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list
     ordered = sorted(tables, key=lambda t: (not _is_unsuccessful(last, t), str(t.name)))
     runs: list[JobRun] = []
     chosen: list[tuple[Table, int]] = []
+    catalog = committed_state(session.journal).catalog
     for table in ordered:
         attempt = last[table.id][1] + 1 if _is_unsuccessful(last, table) else 1
-        most = policy_of(table).attempts or ATTEMPTS_MAX
+        most = effective_policy(catalog, table).attempts or ATTEMPTS_MAX
         if not request.named and attempt > most:
             runs.append(_record_given_up(request.kind, table, attempt - 1))
         else:

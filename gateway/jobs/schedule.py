@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any
 from gateway.jobs.replication_times import due_replications
 from journal.erasure.holds import active
 from journal.model.cron import next_run
+from journal.model.effective_policy import effective_policy
 from journal.model.errors import PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.limits import Slo
-from journal.model.policy import policy_of
-from journal.model.schema import Table
+from journal.model.schema import CatalogSnapshot, Table
 from journal.model.version import Version, from_datetime, to_datetime
 from journal.records import backups
 from journal.transactions.protocol import OpenJournal
@@ -97,11 +97,11 @@ class DueJob:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
-def scheduled_jobs(tables: Iterable[Table], last: LastRuns, now: datetime) -> list[JobSchedule]:
-    """The schedule of some tables."""
+def scheduled_jobs(catalog: CatalogSnapshot, last: LastRuns, now: datetime) -> list[JobSchedule]:
+    """The schedule of the tables of a catalog, as their policies and those of wider scopes say."""
     found: list[JobSchedule] = []
-    for table in tables:
-        policy = policy_of(table)
+    for table in catalog.tables():
+        policy = effective_policy(catalog, table)
         name = str(table.name)
         lines = dict(policy.schedules)
         found += [JobSchedule(kind, table.id, name, cron=line) for kind, line in lines.items()]
@@ -128,7 +128,7 @@ def triggered_jobs(session: Session, last: LastRuns) -> list[DueJob]:
     wanted = WaitingPurges.of(requests(journal), lambda i: _is_old(last.get(("purge", i)), now))
     found: list[DueJob] = []
     for table in state.catalog.tables():
-        lines = dict(policy_of(table).schedules)
+        lines = dict(effective_policy(state.catalog, table).schedules)
         of_table = state.tables[table.id]
         if "compact" not in lines:
             slo = _trigger_limits(table)

@@ -23,7 +23,7 @@ from gateway.jobs.schedule import DueJob, JobSchedule, LastRuns, scheduled_jobs,
 from gateway.session.operations import Advance, operation
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
-from journal.model.schema import Table
+from journal.model.schema import CatalogSnapshot, Table
 from journal.model.version import to_datetime
 from journal.transactions.reading import committed_state
 
@@ -83,7 +83,7 @@ class Scheduler:
         """
         now = self._now()
         runs: list[JobRun] = []
-        for entry in scheduled_jobs(self._tables().values(), self._last_runs(), now):
+        for entry in scheduled_jobs(self._catalog(), self._last_runs(), now):
             has_come = since is not None and entry.comes_due(since, now)
             if has_come or (entry.first is not None and entry.first <= now):
                 runs += self._run_scheduled(entry)
@@ -134,10 +134,7 @@ class Scheduler:
 
     def refresh(self) -> None:
         """Make the schedule what the policies say now."""
-        wanted = {
-            e.key: e
-            for e in scheduled_jobs(self._tables().values(), self._last_runs(), self._now())
-        }
+        wanted = {e.key: e for e in scheduled_jobs(self._catalog(), self._last_runs(), self._now())}
         with self._lock:
             for key in self._known.keys() - wanted.keys():
                 self._scheduler.remove_job(key)
@@ -227,8 +224,11 @@ class Scheduler:
             self._on_run(run)
         return runs
 
+    def _catalog(self) -> CatalogSnapshot:
+        return committed_state(self._journal).catalog
+
     def _tables(self) -> dict[int, Table]:
-        return {t.id: t for t in committed_state(self._journal).catalog.tables()}
+        return {t.id: t for t in self._catalog().tables()}
 
     def _last_runs(self) -> LastRuns:
         return last_runs(self._journal)

@@ -29,39 +29,49 @@ from journal.model.access import (
 from journal.model.catalog import apply
 from journal.model.plan import CatalogChange, PutRelation
 from journal.model.policy import is_policy
+from journal.model.policy_scope import PutScopedPolicy
 from journal.model.schema import CatalogSnapshot, Table
 from journal.model.store_session import RecordSession
 from journal.model.system_user import system_user
 from journal.model.version import Version
 
+_Properties = tuple[tuple[str, str], ...]
+
 
 def record_access_changes(
     journal: SecretJournal,
     session: RecordSession,
-    before: CatalogSnapshot,
+    committed: CatalogSnapshot,
     changes: Iterable[tuple[Version, CatalogChange]],
     actor: str | None,
 ) -> None:
     """Append an entry for each change of access, in the transaction that commits it."""
-    catalog = before
+    catalog = committed
     for _, change in changes:
         after = apply(catalog, change)
         entry = None
         if isinstance(change, PutRole | DropRole | PutAccess | PutTags):
             entry = _entry(catalog, after, change)
+        elif isinstance(change, PutScopedPolicy):
+            known = catalog.policies.get(change.policy.key)
+            old = () if known is None else known.properties
+            entry = _policy_entry(str(change.policy), old, change.policy.properties)
         elif isinstance(change, PutRelation) and isinstance(change.relation, Table):
-            entry = _policy_entry(catalog.by_id(change.relation.id), change.relation)
+            before, table = catalog.by_id(change.relation.id), change.relation
+            old = () if before is None else before.properties
+            entry = _policy_entry(f"table {table.name}", old, table.properties)
         if entry is not None:
             audit.record(journal, session, actor or system_user(), *entry)
         catalog = after
 
 
-def _policy_entry(before: Table | None, table: Table) -> tuple[str, str, dict[str, Any]] | None:
-    """What of a table's policy of retention, compaction and schedules is another; None: nothing."""
-    old = {} if before is None else dict(before.properties)
-    new = dict(table.properties)
+def _policy_entry(
+    place: str, before: _Properties, after: _Properties
+) -> tuple[str, str, dict[str, Any]] | None:
+    """What of a policy of retention, compaction and schedules is another; None: nothing."""
+    old, new = dict(before), dict(after)
     changed = {n: new.get(n) for n in {*old, *new} if is_policy(n) and old.get(n) != new.get(n)}
-    return ("policy.change", f"table {table.name}", changed) if changed else None
+    return ("policy.change", place, changed) if changed else None
 
 
 def _entry(

@@ -21,8 +21,8 @@ from journal.files.rejected_rows import (
     remove_reject_file,
 )
 from journal.model.duration import Duration
+from journal.model.effective_policy import effective_policy
 from journal.model.errors import Code, PalimpsestError
-from journal.model.policy import policy_of
 from journal.model.schema import Table
 from journal.model.version import to_datetime
 from journal.records import reject_files as records
@@ -48,7 +48,7 @@ def kept_rejects(
     """
     drop_expired(journal, to_datetime(journal.clock.now()))
     now = to_datetime(journal.clock.now())
-    expires = (policy_of(table).rejects or _USUAL).after(now)
+    expires = (effective_policy(journal.state.catalog, table).rejects or _USUAL).after(now)
     kept = RejectFile(
         *(uuid.uuid4().hex[:12], table.id, str(table.name), source, platform.node(), str(path)),
         *(len(rows), by, now, expires),

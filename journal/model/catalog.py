@@ -31,6 +31,7 @@ from journal.model.plan import (
     PutRelation,
     PutSchema,
 )
+from journal.model.policy_scope import PutScopedPolicy, scoped_from_json, scoped_to_json
 from journal.model.schema import (
     CatalogSnapshot,
     Check,
@@ -80,6 +81,8 @@ def apply(catalog: CatalogSnapshot, change: CatalogChange) -> CatalogSnapshot:
             return catalog.with_definition(found, gone)
         case DropDefinition(found):
             return catalog.without_definition(definition_key(found))
+        case PutScopedPolicy(policy):
+            return catalog.with_policy(policy)
         case PutRole() | DropRole() | PutAccess() | PutTags():
             return catalog.with_access(catalog.access.after(change))
 
@@ -115,7 +118,7 @@ def touched(change: CatalogChange) -> list[TableName]:
             return [found.name]
         case PutSchema(schema) | DropSchema(schema):
             return [TableName(schema, "")]
-        case PutRole() | DropRole() | PutAccess() | PutTags():
+        case PutScopedPolicy() | PutRole() | DropRole() | PutAccess() | PutTags():
             return []
 
 
@@ -153,6 +156,8 @@ def change_to_json(change: CatalogChange) -> dict[str, Any]:
             return {"action": "define", "definition": to_json(found), "instead_of": earlier}
         case DropDefinition(found):
             return {"action": "undefine", "definition": to_json(found)}
+        case PutScopedPolicy(policy):
+            return {"action": "put-policy", "policy": scoped_to_json(policy)}
         case PutRole(role):
             return {"action": "put-role", "role": asdict(role)}
         case DropRole(role_id):
@@ -190,6 +195,8 @@ def change_from_json(data: dict[str, Any]) -> CatalogChange:
             return PutDefinition(found, None if gone is None else from_json(gone))
         case "undefine":
             return DropDefinition(from_json(data["definition"]))
+        case "put-policy":
+            return PutScopedPolicy(scoped_from_json(data["policy"]))
         case "put-role":
             return PutRole(role_from_json(data["role"]))
         case "drop-role":

@@ -24,6 +24,7 @@ from journal.model.lineage import LineageTrace
 from journal.model.named_definitions import DropDefinition, PutDefinition
 from journal.model.number_source import CounterPosition, NumberSource
 from journal.model.point_rows import PointChange, PointRead
+from journal.model.policy_scope import PutScopedPolicy
 from journal.model.refusal import Refusal
 from journal.model.schema import Relation, Table, TableName
 from journal.model.segment import RowCounts, Tier
@@ -280,7 +281,8 @@ class DropSchema:
 
 _OfSequence = PutSequence | DropSequence
 _OfDefinition = PutDefinition | DropDefinition | AccessChange
-CatalogChange = PutRelation | DropRelation | PutSchema | DropSchema | _OfSequence | _OfDefinition
+_OfSchema = PutSchema | DropSchema | PutScopedPolicy
+CatalogChange = PutRelation | DropRelation | _OfSchema | _OfSequence | _OfDefinition
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@
     LINEAGE = 2 YEARS                                   where it was filled from, since last seen
     REPLICATION = (TO 'dr', EVERY 2 HOURS)              where copies of it are kept up to date
     DEPENDENTS = REFUSE                                 no row goes by its date that others refer to
+    HISTORY = NONE                                      no limit, whatever wider scopes state
 
 A policy is kept as table properties ``policy_...``; the same properties may be set directly. Pure:
 the clock comes in as an argument.
@@ -17,7 +18,7 @@ the clock comes in as an argument.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -32,6 +33,8 @@ from journal.model.replication import Replication, read_replications, write_repl
 from journal.model.schema import Column, Table, fold
 
 PREFIX = "policy_"
+NONE = "none"
+"""The value of a rule that is not to be taken from a wider scope."""
 SCHEDULE = "schedule_"
 DAY = timedelta(days=1)
 DATED = ("DATE", "TIMESTAMP", "TIMESTAMPTZ", "DATETIME")
@@ -127,13 +130,15 @@ def read_policy(properties: Mapping[str, str]) -> Policy:
     for name, value in properties.items():
         if not is_policy(name):
             continue
-        key = fold(name).removeprefix(PREFIX)
+        key, is_none = fold(name).removeprefix(PREFIX), fold(value.strip()) == NONE
+        if is_none and (key in NAMES or key.startswith(SCHEDULE)):
+            continue
         if key.startswith(SCHEDULE):
             schedules[key.removeprefix(SCHEDULE)] = value
         elif key in NAMES:
             policy = _with(policy, NAMES[key], value)
         else:
-            raise _policy_error(
+            raise policy_error(
                 f'there is no policy "{key.upper()}"', "use one of " + _shown_names()
             )
     return replace(policy, schedules=tuple(sorted(schedules.items())))
@@ -149,7 +154,7 @@ def _with(policy: Policy, field: str, value: str) -> Policy:
         try:
             found = RetentionAction(value.upper())
         except ValueError:
-            raise _policy_error(f'"{value}" is no action', "use DELETE or ARCHIVE") from None
+            raise policy_error(f'"{value}" is no action', "use DELETE or ARCHIVE") from None
     elif field == "replication":
         found = read_replications(value)
     elif field == "dependents":
@@ -162,9 +167,9 @@ def _dependents(value: str) -> Dependents:
     try:
         found = Dependents(value.strip().upper())
     except ValueError:
-        raise _policy_error(f"DEPENDENTS cannot be {value}", "use REPORT or REFUSE") from None
+        raise policy_error(f"DEPENDENTS cannot be {value}", "use REPORT or REFUSE") from None
     if found is Dependents.CASCADE:
-        raise _policy_error(
+        raise policy_error(
             "retention goes by the dates of rows, and takes no rows of other tables along",
             "give these tables a RETENTION of their own; use REPORT or REFUSE",
         )
@@ -174,7 +179,7 @@ def _dependents(value: str) -> Dependents:
 def _number(field: str, value: str) -> int:
     if not value.strip().isdigit() or not 1 <= int(value) <= NUMBERS_MAX:
         name = next(n for n, f in NAMES.items() if f == field)
-        raise _policy_error(
+        raise policy_error(
             f"{name.upper()} cannot be {value}", f"give a whole number from 1 to {NUMBERS_MAX:,}"
         )
     return int(value)
@@ -184,27 +189,33 @@ def _shown_names() -> str:
     return ", ".join([*(n.upper() for n in NAMES), "SCHEDULE_<kind of job>"])
 
 
-def _policy_error(message: str, advice: str) -> PalimpsestError:
+def policy_error(message: str, advice: str) -> PalimpsestError:
+    """POLICY: what a policy cannot say, and what it may."""
     return PalimpsestError(Code.POLICY, message, advice=advice)
 
 
-def check_policy(table: Table) -> None:
-    """Raise POLICY if a table's policy is nonsense for it or contradicts itself."""
+def check_own_policy(table: Table) -> None:
+    """Raise POLICY if what a table itself states is nonsense; how rules agree is not looked at."""
     policy = policy_of(table)
-    if policy.retention is None:
-        if policy.column is not None:
-            raise _policy_error(
-                "a retention column without a retention",
-                "write RETENTION = 90 DAYS ON COLUMN ds, or leave both out",
-            )
-    else:
+    if policy.retention is not None:
         _check_column(table, policy)
-    _check_late(policy)
+    check_stated(policy)
+
+
+def check_stated(policy: Policy) -> None:
+    """Raise POLICY for what no scope may state, whatever its tables look like."""
+    if policy.retention is None and policy.column is not None:
+        raise policy_error(
+            "a retention column without a retention",
+            "write RETENTION = 90 DAYS ON COLUMN ds, or leave both out",
+        )
+    if policy.retention is not None and policy.column is None:
+        raise policy_error(_UNDATED, "write RETENTION = 90 DAYS ON COLUMN ds")
     if policy.archive is not None:
-        _check_archive(policy, policy.archive)
+        _check_archive(policy.archive)
     for clause in policy.replication:
         if shown_place(clause.target) != clause.target:
-            raise _policy_error(
+            raise policy_error(
                 "the gateway records the target of a replication, and must not record a login",
                 "leave it out of the URL; ~/.pgpass or the environment has it",
             )
@@ -212,33 +223,39 @@ def check_policy(table: Table) -> None:
         check_cron(line)
 
 
+_UNDATED = "a retention needs the column that dates the rows"
+
+
 def _check_column(table: Table, policy: Policy) -> None:
     if policy.column is None:
-        raise _policy_error(
-            "a retention needs the column that dates the rows",
-            "write RETENTION = 90 DAYS ON COLUMN ds",
-        )
+        raise policy_error(_UNDATED, "write RETENTION = 90 DAYS ON COLUMN ds")
     found = next((c for c in table.columns if c.physical == policy.column), None)
     if found is None:
-        raise _policy_error(
+        raise policy_error(
             f'the retention of {table.name} goes by a column "{policy.column}" it has not',
             "name a column of the table; UNSET POLICY (RETENTION) before the column is dropped",
         )
     if not is_dated(found):
-        raise _policy_error(
+        raise policy_error(
             f'column "{found.name}" is {found.type}, which cannot date rows',
             "use a DATE or TIMESTAMP column, or text that begins YYYY-MM-DD",
         )
 
 
-def _check_archive(policy: Policy, place: str) -> None:
+def check_archived(policy: Policy, place: str | None) -> None:
+    """Raise POLICY for a place of archived rows where a policy archives none."""
+    if place is None:
+        return
     if policy.retention is None or policy.action is not RetentionAction.ARCHIVE:
-        raise _policy_error(
+        raise policy_error(
             "ARCHIVE names a place, but the policy archives no rows",
             "write RETENTION = 90 DAYS ON COLUMN ds ACTION = ARCHIVE as well, or leave it out",
         )
+
+
+def _check_archive(place: str) -> None:
     if shown_place(place) != place:
-        raise _policy_error(
+        raise policy_error(
             "the gateway records the place of an archive, and must not record a login",
             "leave it out of the URL; the environment or fsspec's configuration has it",
         )
@@ -246,19 +263,20 @@ def _check_archive(policy: Policy, place: str) -> None:
     if why is None and not is_elsewhere(place) and not local_path(place).is_absolute():
         why = "what it is relative to may change"
     if why is not None:
-        raise _policy_error(
+        raise policy_error(
             f"nothing can be archived in {place}: {why}",
             "name a URL as s3://bucket/folder, or a folder from the root on",
         )
 
 
-def _check_late(policy: Policy) -> None:
+def check_late(policy: Policy) -> None:
+    """Raise POLICY where rows or versions go while they may still arrive."""
     late = policy.late_arrival
     if late is None:
         return
     for name, limit in (("RETENTION", policy.retention), ("HISTORY", policy.history)):
         if limit is not None and limit.shortest <= late.longest:
-            raise _policy_error(
+            raise policy_error(
                 f"{name} of {limit} ends within the late-arrival window of {late}",
                 "keep rows longer than they may be late",
             )
@@ -282,19 +300,40 @@ def with_physical_column(
     return result
 
 
+def rule_of(name: str) -> str:
+    """The rule that a property belongs to: RETENTION has a column and an action besides."""
+    key = fold(name).removeprefix(PREFIX)
+    return ("retention" if key.startswith("retention_") else key).upper()
+
+
 def policy_rows(table: Table) -> list[tuple[str, str]]:
-    """Name and value of everything a table's policy states, as people write it."""
-    policy = policy_of(table)
+    """Name and value of everything a table itself states, as people write it."""
+    return stated_rules(table.properties, {c.physical: c.name for c in table.columns})
+
+
+def stated_rules(
+    properties: Sequence[tuple[str, str]], columns: Mapping[str, str] | None = None
+) -> list[tuple[str, str]]:
+    """Name and value of each rule that properties state, as people write it.
+
+    ``columns`` are the names of a table's columns by their physical ones; None: they go by name.
+    """
+    policy = read_policy(dict(properties))
+    none = [rule_of(n) for n, v in properties if is_policy(n) and fold(v.strip()) == NONE]
     rows: list[tuple[str, str]] = []
     names = {field: name for name, field in NAMES.items()}
     for entry in fields(policy):
         value = getattr(policy, entry.name)
+        name = names.get(entry.name, "").upper()
+        if name in none:
+            rows.append((name, NONE.upper()))
         if entry.name in {"schedules", "column", "action"} or value is None or value == ():
             continue
         text = write_replications(value) if entry.name == "replication" else str(value)
         if entry.name == "retention":
-            column = next((c.name for c in table.columns if c.physical == policy.column), "?")
+            known = {} if columns is None else columns
+            column = known.get(policy.column or "", "?" if columns is not None else policy.column)
             text += f" ON COLUMN {column} ACTION = {policy.action}"
-        rows.append((names[entry.name].upper(), text))
+        rows.append((name, text))
     rows += [(f"{SCHEDULE}{kind}".upper(), line) for kind, line in policy.schedules]
-    return rows
+    return rows + [(n, NONE.upper()) for n in none if n.startswith(SCHEDULE.upper())]

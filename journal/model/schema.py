@@ -15,6 +15,7 @@ from journal.model.foreign_key import ForeignKey
 from journal.model.lazy_dataclass import dataclass
 from journal.model.materialized import Materialized as Materialized
 from journal.model.named_definitions import Definition, UserType, definition_key
+from journal.model.policy_scope import ScopedPolicy, ScopeKey, ScopeKind
 from journal.model.sequence import Sequence as Sequence
 from journal.model.table_index import Index as Index
 from journal.model.table_name import TableName as TableName
@@ -236,7 +237,7 @@ class CatalogSnapshot:
     ``own`` is the schema of the relations that one session alone sees; None in stores without.
     ``database`` is what all schemas together are called.
     ``definitions`` are types and macros, by kind, schema and name; ``access`` who may do what.
-    ``schema_comments`` are by folded name.
+    ``schema_comments`` are by folded name. ``policies`` are those of wider scopes than a table.
     """
 
     generation: int
@@ -253,6 +254,7 @@ class CatalogSnapshot:
     )
     access: AccessControl = field(default_factory=AccessControl)
     schema_comments: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    policies: Mapping[ScopeKey, ScopedPolicy] = field(default_factory=lambda: MappingProxyType({}))
     _references: list[References] = field(
         default_factory=list, init=False, repr=False, compare=False
     )
@@ -391,6 +393,14 @@ class CatalogSnapshot:
         """A copy in which others may do what ``access`` says."""
         return replace(self, generation=self.generation + 1, access=access)
 
+    def with_policy(self, policy: ScopedPolicy) -> CatalogSnapshot:
+        """A copy in which a scope states something else; one without properties nothing."""
+        policies = {k: p for k, p in self.policies.items() if k != policy.key}
+        if policy.properties:
+            policies[policy.key] = policy
+        number = self.generation + 1
+        return replace(self, generation=number, policies=MappingProxyType(policies))
+
     def with_schema(self, schema: str, comment: str | None = None) -> CatalogSnapshot:
         """A copy with one more schema, or another comment on one."""
         return self._with_all({**self.schemas, fold(schema): schema}, {fold(schema): comment})
@@ -398,7 +408,8 @@ class CatalogSnapshot:
     def without_schema(self, schema: str) -> CatalogSnapshot:
         """A copy that lacks the schema."""
         schemas = {k: v for k, v in self.schemas.items() if k != fold(schema)}
-        return self._with_all(schemas, {fold(schema): None})
+        left = self.with_policy(ScopedPolicy(ScopeKind.SCHEMA, schema, ()))
+        return left._with_all(schemas, {fold(schema): None})
 
     def _with_all(self, schemas: dict[str, str], said: dict[str, str | None]) -> CatalogSnapshot:
         every = {**self.schema_comments, **said}

@@ -18,8 +18,9 @@ from journal.model.access import AccessControl, DropRole, PutAccess, PutRole, Pu
 from journal.model.catalog import touched
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import CatalogChange, PutRelation, Query
+from journal.model.policy_scope import PutScopedPolicy, ScopedPolicy, ScopeKind
 from journal.model.replication import replica_refusal, replica_source
-from journal.model.schema import CatalogSnapshot, Table, TableName
+from journal.model.schema import CatalogSnapshot, Table, TableName, fold
 from journal.model.store_session import MemoryRows, RowSet, StoreSession
 from journal.model.version import Version
 from journal.sql.relations import column, version_value
@@ -141,6 +142,8 @@ def check_catalog(transaction: Transaction, committed: JournalState) -> None:
         return
     for _, change in transaction.changes():
         _check_access(change, began.access, now.access)
+        if isinstance(change, PutScopedPolicy):
+            _check_scope(change.policy, began, now)
         for index in _put_indexes(change):
             if began.index(index) is None and now.index(index) is not None:
                 raise _changed(str(index))
@@ -186,6 +189,13 @@ def _check_access(change: CatalogChange, began: AccessControl, now: AccessContro
             gone = [(a.owner, a.grants) for a in began.named_by(role_id)]
             if gone != [(a.owner, a.grants) for a in now.named_by(role_id)]:
                 raise _changed("a role")
+
+
+def _check_scope(policy: ScopedPolicy, began: CatalogSnapshot, now: CatalogSnapshot) -> None:
+    """Raise if somebody else changed what a scope states, or has dropped the schema."""
+    is_gone = policy.kind is ScopeKind.SCHEMA and fold(policy.name) not in now.schemas
+    if is_gone or began.policies.get(policy.key) != now.policies.get(policy.key):
+        raise _changed(f"the policy of {policy}")
 
 
 def _check_sources(transaction: Transaction, committed: JournalState) -> None:

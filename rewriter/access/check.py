@@ -55,6 +55,7 @@ from rewriter.statements.access import (
     SetTagPolicy,
     SetTags,
 )
+from rewriter.statements.scoped_policies import SetScopedPolicy
 
 _CHECK_THEMSELVES = (
     AlterDefaultPrivileges, AlterRole, ChangeOwner, CreateRole, DropOwned, DropRoles,
@@ -130,6 +131,8 @@ class _Check:
                 self._sql(tree)
             case Explain(inner):
                 self.statement(inner)
+            case SetScopedPolicy():
+                self._owners.policy_scope(statement.kind, statement.name)
             case Show(_, table, _) | StoreUpkeep(_, table, _):
                 if table is not None and not self._owners.is_system(table):
                     self._owners.find_visible(table)

@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from journal.model.access import ObjectKey, ObjectKind, Privilege
 from journal.model.errors import Code, PalimpsestError
+from journal.model.policy_scope import ScopeKind
 from journal.model.schema import Relation, Table, TableName, fold, relation_key
 from rewriter.access.reading import ReadCheck
 from rewriter.definitions.sequences import find_sequence, unknown_sequence
@@ -96,6 +97,13 @@ class OwnerCheck:
             return
         name = node.db or self._context.default_schema
         self.own_key(schema_key(name), f"schema {name}", node)
+
+    def policy_scope(self, kind: ScopeKind, name: exp.Table | None) -> None:
+        """Raise unless the role owns the schema whose policy changes; the database takes ADMIN."""
+        if kind is not ScopeKind.SCHEMA or name is None:
+            self.refuse("to change the policy of the database", name)
+        elif fold(name.name) in self._context.catalog.schemas:
+            self.own_key(schema_key(name.name), f"schema {name.name}", name)
 
     def refuse(self, what: str, node: exp.Expr | None, advice: str = "it takes ADMIN") -> None:
         """Raise PRIVILEGE."""

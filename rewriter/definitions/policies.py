@@ -12,11 +12,16 @@ from sqlglot import exp
 
 from journal.identity.descriptor import descriptor_of
 from journal.model.dependents import dependents_of
+from journal.model.effective_policy import (
+    check_effective_policy,
+    check_still_reached,
+    effective_policy,
+)
 from journal.model.errors import Code, PalimpsestError
 from journal.model.limits import Slo
 from journal.model.plan import STORE_SCHEMA, Guard, Query
-from journal.model.policy import check_policy, is_policy, policy_of, with_physical_column
-from journal.model.schema import Column, Table, fold
+from journal.model.policy import is_policy, policy_of, read_policy, with_physical_column
+from journal.model.schema import CatalogSnapshot, Column, Table, fold
 from journal.sql.relations import column, ident
 from journal.sql.relations_flat import ALLOW, REFUSE, STALE_WRITES
 from rewriter.context import RewriteContext
@@ -46,14 +51,31 @@ def changed_properties(
 
 def check_properties(new: Table, old: Table | None, context: RewriteContext) -> None:
     """Raise for policies, limits and schedules without a meaning."""
-    check_policy(new)
+    check_effective_policy(context.catalog, new)
+    if old is not None:
+        check_still_reached(context.catalog, old, new)
     Slo.of(new)
     dependents_of(new)
     _check_stale_writes(new)
-    before = () if old is None else policy_of(old).schedules
-    for kind, line in policy_of(new).schedules:
-        known = context.job_kinds()
-        if known and kind not in known and (kind, line) not in before:
+    check_schedules(policy_of(new).schedules, () if old is None else old.properties, context)
+
+
+def with_changes(properties: Mapping[str, str], action: exp.AlterSet) -> dict[str, str]:
+    """The properties of a scope wider than a table after SET POLICY or UNSET POLICY."""
+    found = dict(properties)
+    for node in action.expressions:
+        value = node.args.get("value")
+        found = changed_properties(found, node.name, None if value is None else value.name, ())
+    return found
+
+
+def check_schedules(
+    schedules: Sequence[tuple[str, str]], before: Sequence[tuple[str, str]], context: RewriteContext
+) -> None:
+    """Raise POLICY for a new schedule of a kind of job that there is not."""
+    known, there = context.job_kinds(), read_policy(dict(before)).schedules
+    for kind, line in schedules:
+        if known and kind not in known and (kind, line) not in there:
             raise PalimpsestError(
                 Code.POLICY,
                 f"there is no job {kind} to be scheduled",
@@ -72,21 +94,21 @@ def _check_stale_writes(table: Table) -> None:
         )
 
 
-def hold_guard_steps(old: Table | None, new: Table) -> list[Guard]:
+def hold_guard_steps(old: Table | None, new: Table, catalog: CatalogSnapshot) -> list[Guard]:
     """Guards against removing held rows, and against changing columns that a hold reads."""
-    return [*_hold_guards(old, new), *([] if old is None else _hold_column_guards(old, new))]
+    of_columns = [] if old is None else _hold_column_guards(old, new)
+    return [*_hold_guards(old, new, catalog), *of_columns]
 
 
-def _hold_guards(old: Table | None, new: Table) -> list[Guard]:
+def _hold_guards(old: Table | None, new: Table, catalog: CatalogSnapshot) -> list[Guard]:
     """A guard against removing rows of a table that is held as a whole."""
-    now = policy_of(new)
-    before = None if old is None else policy_of(old)
-    same = before is not None and (before.retention, before.history, before.versions) == (
-        now.retention,
-        now.history,
-        now.versions,
-    )
-    if same or not now.removes:
+    now = effective_policy(catalog, new)
+    before = None if old is None else effective_policy(catalog, old)
+    wanted = (now.retention, now.history, now.versions)
+    known = (None,) * 3 if before is None else (before.retention, before.history, before.versions)
+    if all(
+        limit is None or limit == old_limit for limit, old_limit in zip(wanted, known, strict=True)
+    ):
         return []
     whole = exp.and_(_hold_covers(new), _hold_scope_is("table"))
     message = f"{new.name} is under a legal hold by {{0}} ({{1}}), and the policy would remove rows"

@@ -14,6 +14,7 @@ from sqlglot import exp
 from journal.identity.descriptor import with_descriptors
 from journal.model.copied_rows import with_sources
 from journal.model.distribution import with_distribution
+from journal.model.effective_policy import unreached
 from journal.model.errors import Code, PalimpsestError
 from journal.model.partitioning import with_partitioning
 from journal.model.plan import (
@@ -85,7 +86,9 @@ def rewrite_create_table(ast: exp.Create, context: RewriteContext) -> StatementP
     _read_elements(ast, draft, options, context)
     table = _finish_table(draft, options, context)
     check_journal_name(table, node, _context_without(found, context))
-    return ddl_plan([*steps, validation_guard(table), Change(PutRelation(table))], "CREATE TABLE")
+    steps += [validation_guard(table), Change(PutRelation(table))]
+    notices = tuple(unreached(context.catalog, table))
+    return replace(ddl_plan(steps, "CREATE TABLE"), notices=notices)
 
 
 def _read_elements(
@@ -188,7 +191,8 @@ def _as_query(
     else:
         steps.append(Count(Query.of(exp.select(exp.Literal.number(0)))))
     plan = reads.plan(StatementKind.DDL, steps, None, "CREATE TABLE AS")
-    return replace(plan, writes=frozenset({table.name}))
+    notices = (*plan.notices, *unreached(context.catalog, table))
+    return replace(plan, writes=frozenset({table.name}), notices=notices)
 
 
 def _context_without(replaced: Relation | None, context: RewriteContext) -> RewriteContext:

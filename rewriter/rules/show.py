@@ -24,6 +24,7 @@ from rewriter.definitions.descriptions import (
 from rewriter.definitions.new_relations import wrong_kind
 from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, position_of, table_name
 from rewriter.reading.described import DESCRIBED, constant_rows
+from rewriter.reading.effective_policies import effective_rows, scoped_rows
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.system import STORED, system_names
 from rewriter.statement import Show
@@ -48,7 +49,13 @@ def rewrite_show(statement: Show, context: RewriteContext) -> StatementPlan:
         case "POLICIES":
             tables = sorted(catalog.tables(), key=lambda t: t.name.key)
             stated = [(str(t.name), *row) for t in tables for row in policy.policy_rows(t)]
+            scopes = sorted(catalog.policies.values(), key=lambda scope: scope.nearness)
+            stated += [(str(s), *row) for s in scopes for row in policy.stated_rules(s.properties)]
             query = constant_rows(("table", "policy", "value"), stated)
+        case "SCOPED POLICY":
+            query = constant_rows(("policy", "value"), scoped_rows(statement, catalog))
+        case "EFFECTIVE POLICY":
+            query = effective_rows(_table(statement, reads), statement, catalog, context)
         case "INDEXES":
             tables = sorted(catalog.tables(), key=lambda t: t.name.key)
             tables = tables if statement.table is None else [_table(statement, reads)]

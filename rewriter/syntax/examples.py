@@ -175,6 +175,8 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "SHOW COLUMNS FROM t",
         "SHOW CREATE TABLE t",
         "SHOW POLICY t",
+        "SHOW POLICY FOR SCHEMA hr",
+        "SHOW EFFECTIVE POLICY t COLUMN a",
         "SHOW SELECT a FROM t",
     ),
     "DESCRIBE": _each("DESCRIBE t", "DESC t", "SUMMARIZE t"),
@@ -191,7 +193,12 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "USE": _each("USE hr"),
     "COPY": _each("COPY t TO 'rows.csv' (HEADER)", "COPY (SELECT k FROM t) TO 'k.parquet'"),
     "SET POLICY": _each(
-        "ALTER TABLE t SET POLICY (HISTORY = 7 YEARS)", "ALTER TABLE t UNSET POLICY"
+        "ALTER TABLE t SET POLICY (HISTORY = 7 YEARS)",
+        "ALTER TABLE t UNSET POLICY",
+        "ALTER SCHEMA hr SET POLICY (HISTORY = 7 YEARS, BACKUP = 30 DAYS)",
+        "ALTER SCHEMA hr UNSET POLICY (BACKUP)",
+        "ALTER DATABASE SET POLICY (VERSIONS = 5)",
+        "ALTER TABLE t ALTER COLUMN a SET POLICY (RETENTION = 1 DAY)",
     ),
     "OPTIMIZE": _each("OPTIMIZE t"),
     "VACUUM": _each(

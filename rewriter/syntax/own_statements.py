@@ -39,6 +39,7 @@ from rewriter.syntax.macro import recognise_macro
 from rewriter.syntax.materialized import recognise_materialized
 from rewriter.syntax.prepared import deallocate, execute, parsed_arguments
 from rewriter.syntax.roles import recognise_reassign, recognise_role
+from rewriter.syntax.scoped_policies import recognise_scoped_policy
 from rewriter.syntax.sequence import recognise_sequence
 from rewriter.syntax.table_policies import recognise_table_policy
 from rewriter.syntax.tags import recognise_tags
@@ -304,7 +305,8 @@ def _call(tokens: list[Token], parse: ParseTokens) -> Statement | None:
 
 
 def _alter(tokens: list[Token], parse: ParseTokens) -> Statement | None:
-    found = recognise_default_privileges(tokens, parse) or _definition(tokens, parse)
+    found: Statement | None = recognise_scoped_policy(tokens, parse)
+    found = found or recognise_default_privileges(tokens, parse) or _definition(tokens, parse)
     found = found or recognise_table_policy(tokens, parse)
     found = found or recognise_tags(tokens, parse)
     return found or recognise_alter(tokens, parse)

@@ -18,7 +18,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
-from journal.model.policy import NAMES, PREFIX, SCHEDULE
+from journal.model.policy import NAMES, NONE, PREFIX, SCHEDULE
 from journal.model.replication import read_replications, write_replications
 
 Assignment = tuple[str, str | None]
@@ -121,10 +121,10 @@ def _policy_item(item: list[Token]) -> Iterator[Assignment]:
     acts = words.index("ACTION") if "ACTION" in words else len(words)
     on = words.index("ON") if "ON" in words else acts
     limit = _value(rest[:on])
-    if limit is None:
+    if limit == NONE:
         if on < len(words):
             raise _syntax_error(rest[on], "RETENTION = NONE takes nothing else")
-        yield from ((name, None) for name in _RETENTION)
+        yield from ((name, NONE if name == f"{PREFIX}retention" else None) for name in _RETENTION)
         return
     yield f"{PREFIX}retention", limit
     if on < acts:
@@ -143,12 +143,12 @@ def _policy_item(item: list[Token]) -> Iterator[Assignment]:
 _RETENTION = tuple(f"{PREFIX}{name}" for name in NAMES if name.startswith("retention"))
 
 
-def _replication(tokens: Sequence[Token]) -> str | None:
+def _replication(tokens: Sequence[Token]) -> str:
     """The clauses in parentheses, or without them, in one canonical text."""
     if len(tokens) > 1 and tokens[0].text == "(" and tokens[-1].text == ")":
         tokens = tokens[1:-1]
     if len(tokens) == 1 and tokens[0].text.upper() in {"NONE", "NULL"}:
-        return None
+        return NONE
     words = []
     for token in tokens:
         is_text = token.token_type is TokenType.STRING
@@ -166,12 +166,12 @@ def _policy_names(items: list[list[Token]]) -> Iterator[str]:
             yield _property_name(name, item[0])
 
 
-def _value(tokens: Sequence[Token]) -> str | None:
-    """The text of a value; None for NONE and NULL, which remove the property."""
+def _value(tokens: Sequence[Token]) -> str:
+    """The text of a value; NONE for NONE and NULL, with which no wider scope counts."""
     if not tokens:
         raise PalimpsestError(Code.SYNTAX, "a policy needs a value", advice=_ADVICE)
     if len(tokens) == 1 and tokens[0].text.upper() in {"NONE", "NULL"}:
-        return None
+        return NONE
     return " ".join(t.text for t in tokens)
 
 

@@ -3,6 +3,8 @@
 SHOW [FULL] TABLES | VIEWS [FROM|IN schema]     SHOW ALL TABLES | DESCRIBE
 SHOW COLUMNS FROM|IN t     SHOW CREATE TABLE|VIEW t     SHOW SCHEMAS | DATABASES
 SHOW INDEXES [FROM|IN t]
+SHOW EFFECTIVE POLICY [FOR] t [COLUMN c]
+SHOW POLICY FOR SCHEMA s | DATABASE
 SHOW POLICIES     SHOW POLICY [FOR] t     DESCRIBE POLICY t     SHOW TBLPROPERTIES t
 SHOW query     which describes it, as DuckDB's does
 EXPLAIN [PLAN FOR | ANALYZE | (ANALYZE, ..)] statement
@@ -56,6 +58,12 @@ def show(tokens: list[Token], parse: Parse) -> Show | ShowSetting | SqlStatement
             return Show("INDEXES", _table(_of_schema(named[2:]), parse))
         case ["POLICIES"]:
             return Show("POLICIES")
+        case ["POLICY", "FOR", "SCHEMA", _]:
+            return Show("SCOPED POLICY", schema=named[3].text)
+        case ["POLICY", "FOR", "DATABASE" | "WAREHOUSE"]:
+            return Show("SCOPED POLICY")
+        case ["EFFECTIVE", "POLICY", _, *_]:
+            return _effective(named[2:], parse)
         case ["POLICY" | "TBLPROPERTIES" as what, "FOR" | "OF" | "FROM" | "IN" | "ON", _, *_]:
             return Show(what, _table(named[2:], parse))
         case ["POLICY" | "TBLPROPERTIES" as what, _, *_]:
@@ -72,6 +80,17 @@ def show(tokens: list[Token], parse: Parse) -> Show | ShowSetting | SqlStatement
         case _:
             spelled = _SPELLED_OUT.get(" ".join(words[1:]))
             return ShowSetting(spelled or "".join(t.text for t in tokens[1:]))
+
+
+def _effective(tokens: Sequence[Token], parse: Parse) -> Show:
+    """SHOW EFFECTIVE POLICY of a table, perhaps of one of its columns alone."""
+    rest = list(tokens)
+    if rest[0].text.upper() in {"FOR", "OF"} and len(rest) > 1 and rest[1].text != ".":
+        rest = rest[1:]
+    column = None
+    if len(rest) > 2 and rest[-2].text.upper() == "COLUMN" and rest[-3].text != ".":
+        rest, column = rest[:-2], rest[-1].text
+    return Show("EFFECTIVE POLICY", _table(rest, parse), column=column)
 
 
 def describe(tokens: list[Token], parse: Parse) -> Show | None:

@@ -40,7 +40,7 @@ def altering_steps(
     ``stage`` is the relation of the rows, of each table its own.
     """
     context = reads.context
-    steps: list[Step] = [validation_guard(new), *hold_guard_steps(old, new)]
+    steps: list[Step] = [validation_guard(new), *hold_guard_steps(old, new, context.catalog)]
     append: Append | None = None
     added = change.keys_to_check(new)
     for key in added:

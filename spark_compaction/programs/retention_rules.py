@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from journal.erasure.holds import active, conditions, whole_table
 from journal.erasure.seam import SecretJournal
-from journal.model.policy import policy_of
+from journal.model.effective_policy import effective_policy
 from journal.model.schema import Table
 from journal.model.segment import RowCounts
 from journal.model.version import Version, from_datetime
@@ -32,7 +32,7 @@ def expiry(
 
     Which rows may be judged, ``settled`` and ``oldest``, is said by whoever reads them.
     """
-    policy, holds = policy_of(table), active(journal, table)
+    policy, holds = effective_policy(journal.state.catalog, table), active(journal, table)
     if not policy.removes:
         return replace(nothing, why="no policy removes anything")
     if (whole := whole_table(holds)) is not None:

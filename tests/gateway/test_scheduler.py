@@ -19,7 +19,7 @@ from gateway.jobs.runs import JobRun
 from gateway.jobs.schedule import JobSchedule, scheduled_jobs, triggered_jobs
 from gateway.jobs.scheduler import Scheduler
 from journal.model.policy import PREFIX
-from journal.model.schema import Column, Table, TableName
+from journal.model.schema import CatalogSnapshot, Column, Table, TableName
 from tests.support.client import Client
 
 NOW = datetime(2024, 5, 1, 12, tzinfo=UTC)
@@ -31,6 +31,13 @@ def _table(number: int, **policy: str) -> Table:
     return Table(number, TableName("main", f"t{number}"), columns, ("id",), properties=properties)
 
 
+def _catalog(*tables: Table) -> CatalogSnapshot:
+    catalog = CatalogSnapshot.empty()
+    for table in tables:
+        catalog = catalog.with_relation(table)
+    return catalog
+
+
 def test_cron_lines_and_retention() -> None:
     tables = [
         _table(1, schedule_compact="0 3 * * *", schedule_purge="*/5 * * * *"),
@@ -39,7 +46,7 @@ def test_cron_lines_and_retention() -> None:
         _table(4, versions="3", schedule_retain="0 4 * * *"),
         _table(5),
     ]
-    found = scheduled_jobs(tables, {}, NOW)
+    found = scheduled_jobs(_catalog(*tables), {}, NOW)
     assert found == [
         JobSchedule("compact", 1, "main.t1", cron="0 3 * * *"),
         JobSchedule("purge", 1, "main.t1", cron="*/5 * * * *"),
@@ -53,9 +60,9 @@ def test_cron_lines_and_retention() -> None:
 def test_after_a_restart_retention_goes_on_where_it_was() -> None:
     table = _table(3, retention="3 hours", retention_column="ds")
     ran = {("retain", 3): NOW - timedelta(hours=2)}
-    assert scheduled_jobs([table], ran, NOW)[0].first == NOW + timedelta(hours=4)
+    assert scheduled_jobs(_catalog(table), ran, NOW)[0].first == NOW + timedelta(hours=4)
     ran = {("retain", 3): NOW - timedelta(days=9)}
-    assert scheduled_jobs([table], ran, NOW)[0].first == NOW
+    assert scheduled_jobs(_catalog(table), ran, NOW)[0].first == NOW
 
 
 def test_what_another_scheduler_has_run_is_not_due_any_more() -> None:

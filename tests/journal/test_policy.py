@@ -110,6 +110,8 @@ def test_a_policy_is_set_shown_and_taken_away(table: Client) -> None:
     assert table("SELECT policy, value FROM system.policies") == SHOWN
     table("ALTER TABLE t SET POLICY (VERSIONS = NONE, HISTORY = '2 years')")
     assert ("HISTORY", "2 YEARS") in table("SHOW POLICY t")
+    assert ("VERSIONS", "NONE") in table("SHOW POLICY t"), "what a schema states would count"
+    table("ALTER TABLE t UNSET POLICY (VERSIONS)")
     assert "VERSIONS" not in dict(table("SHOW POLICY t"))
     table("ALTER TABLE t UNSET POLICY (RETENTION, LATE_ARRIVAL, ARCHIVE)")
     assert "RETENTION" not in dict(table("SHOW POLICY t"))
