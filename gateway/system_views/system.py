@@ -22,10 +22,9 @@ from gateway.system_views.definition_rows import (
 from gateway.system_views.duckdb_catalog import DUCKDB_RELATIONS
 from gateway.system_views.lineage_rows import LINEAGE_RELATIONS
 from gateway.system_views.own_relations import own_relations
+from gateway.system_views.policy_rows import stated_policy_rows
 from gateway.system_views.source import SystemViewSource, columns_of, relations_of, tables_of
-from journal.model import policy
 from journal.model.foreign_key import Deferral
-from journal.model.policy_scope import ScopeKind
 from journal.model.schema import Index, Table, View
 from journal.model.segment import Tier
 from journal.sql.unique_keys import logical_text, term_texts
@@ -136,17 +135,6 @@ def _info_sequences(seen: SystemViewSource) -> Iterator[Row]:
 
 def _settings(seen: SystemViewSource) -> Iterator[Row]:
     return iter(seen.settings.rows())
-
-
-def _policies(seen: SystemViewSource) -> Iterator[Row]:
-    for table in tables_of(seen):
-        for name, value in policy.policy_rows(table):
-            yield (table.name.schema, table.name.name, name, value, str(ScopeKind.TABLE))
-    for scope in sorted(seen.catalog.policies.values(), key=lambda scope: scope.nearness):
-        schema = scope.name if scope.kind is ScopeKind.SCHEMA else None
-        shown = str(scope) if scope.kind is ScopeKind.DATASET else str(scope.kind)
-        for name, value in policy.stated_rules(scope.properties):
-            yield (schema, None, name, value, shown)
 
 
 def _indexes(seen: SystemViewSource) -> Iterator[Row]:
@@ -384,7 +372,7 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
         materialized_rows.COLUMNS,
         lambda seen: materialized_rows.materialized_rows(seen.catalog, seen.state),
     ),
-    "sys_policies": (_arrow_schema("schema table policy value scope"), _policies),
+    "sys_policies": (_arrow_schema("schema table policy value scope"), stated_policy_rows),
     "sys_tags": (_arrow_schema(tag_rows.COLUMNS, lists=["path"]), tag_rows.tag_rows),
     "sys_roles": (
         _arrow_schema(
