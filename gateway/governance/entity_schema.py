@@ -277,6 +277,14 @@ _SPARK = _record_of(
         "conf": FieldRule(_texts_by_name),
     }
 )
+_SLA = _record_of(
+    {
+        "should_start": FieldRule(_duration),
+        "should_end": FieldRule(_duration),
+        "low": FieldRule(_duration),
+        "high": FieldRule(_duration),
+    }
+)
 _ALL_KINDS = {
     "kind": FieldRule(_one_of(*EntityKind), is_required=True),
     "name": FieldRule(_name, is_required=True),
@@ -292,6 +300,7 @@ _REPEATED = {
     "start": FieldRule(_moment, is_required=True),
     "end": FieldRule(_moment),
     "timezone": FieldRule(_zone),
+    "sla": FieldRule(_SLA),
 }
 SCHEMA: Mapping[EntityKind, Mapping[str, FieldRule]] = {
     EntityKind.PROFILE: {
@@ -366,7 +375,21 @@ def _entity(kind: EntityKind, fields: dict[str, Any]) -> Entity:
             fields[field] = aware.isoformat()
     if "end" in fields and fields["end"] <= fields["start"]:
         raise _FieldError(("end",), "does not lie behind the start", "leave it out, or move it")
+    _check_marks(kind, fields.get("sla", {}))
     return Entity.of(kind, name, fields)
+
+
+def _check_marks(kind: EntityKind, marks: Mapping[str, str]) -> None:
+    """Raise ``_FieldError`` for marks that come in the wrong order, or that nothing can meet."""
+    if kind is EntityKind.DATASET and marks.keys() & {"should_start", "should_end"}:
+        raise _FieldError(("sla",), "is of data, which neither starts nor ends", "use low and high")
+    for earlier, later in (("should_start", "should_end"), ("low", "high")):
+        if earlier in marks and later in marks:
+            first, then = Duration.parse(marks[earlier]), Duration.parse(marks[later])
+            if first.longest >= then.shortest:
+                raise _FieldError(
+                    ("sla", earlier), f"does not come before {later}", f"make {later} longer"
+                )
 
 
 def _check_together(kind: EntityKind, fields: dict[str, Any]) -> None:

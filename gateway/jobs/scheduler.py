@@ -17,10 +17,11 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from gateway.governance.service_level_looks import note_service_levels
 from gateway.jobs import kind_names
 from gateway.jobs.runs import JobRun, Request, last_runs, run_all
 from gateway.jobs.schedule import DueJob, JobSchedule, LastRuns, scheduled_jobs, triggered_jobs
-from gateway.session.operations import Advance, operation
+from gateway.session.operations import Advance, no_progress, operation
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
 from journal.model.schema import CatalogSnapshot, Table
@@ -87,6 +88,7 @@ class Scheduler:
             has_come = since is not None and entry.comes_due(since, now)
             if has_come or (entry.first is not None and entry.first <= now):
                 runs += self._run_scheduled(entry)
+        note_service_levels(self._sessions(), no_progress)
         return runs + self._run_triggered()
 
     def start(self) -> None:
@@ -170,6 +172,7 @@ class Scheduler:
         try:
             with failures():
                 self.refresh()
+                note_service_levels(self._sessions(), no_progress)
                 self._run_triggered()
         except PalimpsestError as error:
             _LOG.warning("the scheduler could not read the policies: %s", error)

@@ -44,7 +44,7 @@ SYSTEM = (
     *("tables", "journals", "segments", "transactions", "settings"),
     *("indexes", "policies", "holds", "jobs", "backups", "replicas", "reject_files"),
     *("roles", "privileges", "access_policies", "logins", "entities"),
-    *("events", "safe_mode"),
+    *("events", "safe_mode", "service_levels"),
     *("entity_schedules", "instances", "instance_data", "attempts"),
 )
 _BEFORE_TABLES = frozenset(

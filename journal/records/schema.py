@@ -401,6 +401,16 @@ PRIVACY_EXPORTS = RecordTable(
     indexed=("request",),
 )
 """Files with what tables hold about somebody, so that they expire and erasures reach them."""
+SERVICE_LEVELS = RecordTable(
+    "service_levels",
+    columns(
+        "kind text, entity text, nominal_time moment, mark text, due_at moment, "
+        "missed_at moment, met_at moment"
+    ),
+    ("kind", "entity", "nominal_time", "mark"),
+    since=15,
+)
+"""Marks that passed without what should have been there; ``met_at`` is when it came."""
 
 _EVERYWHERE = (
     META,
@@ -436,6 +446,7 @@ _EVERYWHERE = (
     PRIVACY_BATCHES,
     PRIVACY_POLICIES,
     PRIVACY_EXPORTS,
+    SERVICE_LEVELS,
 )
 OF_WAREHOUSE = (*_EVERYWHERE, MANIFESTS)
 OF_DATABASE = (*_EVERYWHERE, STATE, JOURNALS, EPOCHS)

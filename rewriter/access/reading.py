@@ -73,6 +73,7 @@ _OPERATORS = {
     "segments": (Privilege.MAINTAIN,),
     "jobs": (Privilege.MAINTAIN,),
     "events": (Privilege.MAINTAIN,),
+    "service_levels": (Privilege.MAINTAIN,),
     "backups": (Privilege.MAINTAIN,),
     "replicas": (Privilege.MAINTAIN,),
     "reject_files": (Privilege.MAINTAIN, Privilege.ERASE),

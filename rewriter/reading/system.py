@@ -69,6 +69,7 @@ _SAME_NAMES = {
         " rows_read rows_written rows_removed bytes_read bytes_written bytes_removed"
         " error_code error report log"
     ),
+    "service_levels": "kind entity nominal_time mark due_at missed_at met_at",
     "backups": "name kind table_name version rows bytes made_by made_at expires_at",
     "replicas": (
         "table_name role place profile state version read_at job_id started_at ended_at"

@@ -26,12 +26,17 @@ from journal.records.event_rows import EventCount
 _STATES = ("active", "idle", "idle in transaction", "idle in transaction (aborted)")
 
 
-EventCounts = Callable[[], Sequence[EventCount]]
-"""The counts of events; empty where the store does not answer now."""
+EventCounts = Callable[[], tuple[Sequence[EventCount], int]]
+"""The counts of events, and how many marks of service levels are missed and unmet."""
+
+
+def no_events() -> tuple[Sequence[EventCount], int]:
+    """Nothing, as where the store does not answer now."""
+    return (), 0
 
 
 def exposition(
-    activity: Activity, connections: Callable[[], int], event_counts: EventCounts = tuple
+    activity: Activity, connections: Callable[[], int], event_counts: EventCounts = no_events
 ) -> Callable[[str], tuple[bytes, str]]:
     """From an Accept header to the metrics of now, and their content type."""
     registry = CollectorRegistry()
@@ -59,11 +64,15 @@ class _EventCollector(Collector):
         seconds = CounterMetricFamily(
             "palimpsest_event_seconds", "How long what they tell of took", labels=labels
         )
-        for count in self._counts():
+        counts, missed = self._counts()
+        for count in counts:
             events.add_metric([count.name, count.status], count.events)
             seconds.add_metric([count.name, count.status], count.duration_us / 1e6)
         yield events
         yield seconds
+        yield GaugeMetricFamily(
+            "palimpsest_sla_backlog", "Marks of service levels missed and not met yet", missed
+        )
 
 
 class _ActivityCollector(Collector):

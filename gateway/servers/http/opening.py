@@ -18,6 +18,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
 from journal.model.lazy_dataclass import dataclass
 from journal.records.event_rows import EventCount, event_counts
+from journal.records.service_level_rows import load_missed
 from journal.transactions.reading import committed_state
 
 PORT = 8080
@@ -90,11 +91,12 @@ def _exposition(opened: OpenWarehouse, connections: Callable[[], int]) -> Exposi
     return exposition(opened.executor.activity, connections, partial(_event_counts, opened))
 
 
-def _event_counts(opened: OpenWarehouse) -> list[EventCount]:
-    """The counts of events; none where the store does not answer, so that the rest is shown."""
+def _event_counts(opened: OpenWarehouse) -> tuple[list[EventCount], int]:
+    """Events and marks that are missed; none where no store answers, so that the rest is shown."""
     try:
         with failures(), opened.journal.reading_session() as records:
-            return event_counts(records)
+            missed = sum(row.met_at is None for row in load_missed(records))
+            return event_counts(records), missed
     except PalimpsestError as error:
         _LOG.warning("events cannot be counted now: %s", error.message)
-        return []
+        return [], 0
