@@ -346,3 +346,49 @@ def test_f14_serve_begins_safe_and_answers_beside_the_other_ports(tmp_path: Path
         assert "safe mode is on" in told.stdout
     finally:
         server.end()
+
+
+def test_f2_f3_schedules_over_http(api: Api) -> None:
+    api.ask("POST", "/entities", [DATASET, {**PROCESS, "sla": {"high": "1 HOUR"}}])
+    keys = {"entities": [{"kind": "process", "name": "daily"}]}
+    for act, outcome in (
+        ("schedule", "SCHEDULED"),
+        ("suspend", "SUSPENDED"),
+        ("suspend", "UNCHANGED"),
+        ("resume", "SCHEDULED"),
+        ("touch", "TOUCHED"),
+    ):
+        status, found, _ = api.ask("POST", f"/schedules/{act}", keys)
+        assert (status, found["results"][0]["outcome"]) == (200, outcome)
+    states = {s["name"]: s["state"] for s in api.ask("GET", "/schedules")[1]}
+    assert states == {"daily": "SCHEDULED", "flights": "SUBMITTED"}
+    missed = api.ask("GET", "/sla?only_missed=true")[1]
+    assert {level["mark"] for level in missed} <= {"high"}
+    assert api.ask("POST", "/schedules/suspend", keys, user="carl")[0] == 403
+    nobody = {"entities": [{"kind": "process", "name": "nobody"}]}
+    assert api.ask("POST", "/schedules/suspend", nobody)[0] == 404
+
+
+def test_jobs_policies_and_the_audit_log(api: Api) -> None:
+    status, found, _ = api.ask(
+        "POST", "/jobs/compact", {"table": "t", "options": {"mode": "major"}}
+    )
+    assert (status, isinstance(found, list)) == (200, True), found
+    assert api.ask("POST", "/jobs/compact", {"table": "t"}, user="carl")[0] == 404
+    assert api.ask("POST", "/jobs/compact", {}, user="carl")[0] == 403
+    assert api.ask("POST", "/jobs/nothing", {})[0] == 404
+    runs = api.ask("GET", "/jobs?kind=compact&limit=1", user="watcher")[1]
+    assert [run["kind"] for run in runs] in (["compact"], [])
+    assert api.ask("GET", "/jobs", user="carl")[0] == 403
+    assert api.ask("GET", "/jobs/due", user="watcher")[0] == 200
+    assert api.ask("GET", "/policies", user="carl")[0] == 200
+    effective = api.ask("GET", "/policies/t")
+    assert (effective[0], len(effective[1]) > 0) == (200, True)
+    assert api.ask("GET", "/policies/x%22%3B%20DROP%20TABLE%20t")[0] in {404, 422}
+    api.ask("PUT", "/safe-mode", {"is_on": True})
+    entries = api.ask("GET", "/audit?limit=1000")[1]
+    assert entries[-1]["action"] == "safe_mode.on"
+    assert entries[-1]["actor"] == "ops"
+    checked = api.ask("GET", "/audit/check")[1]
+    assert (checked["is_whole"], checked["head"]) == (True, entries[-1]["hash"])
+    assert api.ask("GET", "/audit", user="watcher")[0] == 403

@@ -16,12 +16,28 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from gateway.servers.control.door import ControlDoor
 from gateway.servers.control.problems import KIND, http_problem, problem, status_of
-from gateway.servers.control.routes import entities, events, safe_mode
+from gateway.servers.control.routes import (
+    audit,
+    entities,
+    events,
+    jobs,
+    policies,
+    safe_mode,
+    schedules,
+)
 from gateway.version import VERSION
 from journal.model.errors import PalimpsestError
 
 ROOT = "/api/v1"
-AREAS = (entities.ROUTER, events.ROUTER, safe_mode.ROUTER)
+AREAS = (
+    entities.ROUTER,
+    schedules.ROUTER,
+    jobs.ROUTER,
+    policies.ROUTER,
+    events.ROUTER,
+    safe_mode.ROUTER,
+    audit.ROUTER,
+)
 """The routers of all areas, in the order in which the description lists them."""
 BODY_BYTES_MAX = 16 << 20
 _UNSAFE = frozenset({"POST", "PUT", "PATCH", "DELETE"})
@@ -48,6 +64,7 @@ def control_app(door: ControlDoor) -> FastAPI:
     for router in AREAS:
         app.include_router(router, prefix=ROOT)
     app.add_exception_handler(HTTPException, _answer_http)
+    app.add_exception_handler(Exception, _answer_defect)
     app.add_middleware(_Guard, door=door)
     return app
 
@@ -56,6 +73,12 @@ async def _answer_http(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     body = http_problem(error.status_code, str(error.detail))
     return JSONResponse(body, error.status_code, error.headers, KIND)
+
+
+async def _answer_defect(_request: Request, _error: Exception) -> Response:
+    """What nobody expected: its traceback is in the log, and no part of it in the answer."""
+    body = http_problem(500, "the server failed on the request; its log says more")
+    return JSONResponse(body, 500, media_type=KIND)
 
 
 class _Guard:

@@ -16,9 +16,14 @@ from gateway.governance.entity_operations import EntityResult
 from gateway.governance.planned_instances import DatasetUse, PlannedInstance
 from gateway.servers.control.declared_bodies import DESCRIBED, DeclaredEntities
 from gateway.servers.control.door import refused
+from gateway.servers.control.entity_views import (
+    ResultsView,
+    ResultView,
+    result_view,
+    results_answer,
+)
 from gateway.servers.control.governed_route import GovernedRoute, SessionOf
 from gateway.servers.control.paging import Limit, Offset, Page, page_of
-from gateway.servers.control.problems import KIND, problem, status_of
 from journal.records.entity_rows import EntityRow
 
 ROUTER = APIRouter(prefix="/entities", tags=["entities"], route_class=GovernedRoute)
@@ -37,23 +42,6 @@ class EntityView(BaseModel):
     user: str
     began_at: datetime
     ended_at: datetime | None
-
-
-class ResultView(BaseModel):
-    """What became of one entity of a request; ``error`` says why it failed."""
-
-    kind: EntityKind
-    name: str
-    outcome: str
-    version: int | None
-    error: dict[str, Any] | None
-
-
-class ResultsView(BaseModel):
-    """What became of a request: SUCCEEDED, PARTIAL or FAILED; a repeat changes what failed."""
-
-    state: str
-    results: list[ResultView]
 
 
 class DependenciesView(BaseModel):
@@ -111,13 +99,13 @@ def submit_entities(session: SessionOf, entities: DeclaredEntities) -> Response:
 
     200 where all succeeded, 207 where some did, else the status of the first error.
     """
-    return _results(session.perform(entity_operations.submit_entities, entities))
+    return results_answer(session.perform(entity_operations.submit_entities, entities))
 
 
 @ROUTER.post("/validate", openapi_extra=DESCRIBED, response_model=ResultsView)
 def validate_entities(session: SessionOf, entities: DeclaredEntities) -> Response:
     """Check declarations as submitting and updating do, and change nothing."""
-    return _results(session.perform(entity_operations.validate_entities, entities))
+    return results_answer(session.perform(entity_operations.validate_entities, entities))
 
 
 @ROUTER.get("/{kind}/{name}")
@@ -212,34 +200,11 @@ def _view(row: EntityRow) -> EntityView:
     )
 
 
-def _result_view(result: EntityResult) -> ResultView:
-    error = result.error
-    return ResultView(
-        kind=result.kind,
-        name=result.name,
-        outcome=result.outcome,
-        version=result.version,
-        error=None if error is None else problem(error, status_of(error)),
-    )
-
-
-def _results(results: list[EntityResult]) -> Response:
-    failed = [result.error for result in results if result.error is not None]
-    shown = [_result_view(result).model_dump(mode="json") for result in results]
-    if not failed:
-        return JSONResponse({"state": "SUCCEEDED", "results": shown})
-    if len(failed) < len(results):
-        return JSONResponse({"state": "PARTIAL", "results": shown}, 207)
-    status = status_of(failed[0])
-    body = {**problem(failed[0], status), "state": "FAILED", "results": shown}
-    return JSONResponse(body, status, media_type=KIND)
-
-
 def _one_result(result: EntityResult) -> Response:
     if result.error is not None:
         raise result.error
     headers = {} if result.version is None else {"ETag": f'"{result.version}"'}
-    return JSONResponse(_result_view(result).model_dump(mode="json"), headers=headers)
+    return JSONResponse(result_view(result).model_dump(mode="json"), headers=headers)
 
 
 def _utc(moment: datetime) -> datetime:
