@@ -52,6 +52,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 
 PORT = 5433
+_TLS = ("tls_cert", "tls_key", "tls_client_ca")
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,16 +202,8 @@ def command(
     hive_http_address: str | None,
     http_address: str | None,
     flight_address: str | None,
-    control_address: str | None,
-    begins_safe: bool,
     http_names: tuple[str, ...],
     metrics_token_file: Path | None,
-    log_level: str | None,
-    log_format: str | None,
-    slow_s: float | None,
-    tls_cert: Path | None,
-    tls_key: Path | None,
-    tls_client_ca: Path | None,
     config: Path | None,
     check: bool,
     warehouse: str,
@@ -236,15 +229,15 @@ def command(
       palimpsest serve --trust-loopback --postgres 127.0.0.1:6000
       palimpsest serve --tls-cert server.pem --tls-key server.key --hive 0.0.0.0:10000
     """
-    begin_log(LogSettings(log_level, log_format, slow_s), "info")
+    begin_log(LogSettings(others["log_level"], others["log_format"], others["slow_s"]), "info")
     with exit_on_error(as_json=False), mapping():
         place = parse_address(address, PORT)
-        tls_files = tls_files_of(tls_cert, tls_key, tls_client_ca)
+        tls_files = tls_files_of(*(others[name] for name in _TLS))
         external = external_logins(external_options(others))
         http = HttpOptions(http_address, http_names, metrics_token_file)
         flight = FlightOptions(flight_address, tls_files, trust_loopback)
         hive = HiveOptions(hive_address, hive_http_address, trust_loopback, tls_files)
-        control = ControlOptions(control_address, http_names, trust_loopback, tls_files)
+        control = ControlOptions(others["control_address"], http_names, trust_loopback, tls_files)
         nodes = nodes_of(others["node"], others["peers"])
         if check:
             check_place(place, trusts=trust_loopback, has_tls=tls_files is not None)
@@ -260,7 +253,7 @@ def command(
         opened = _acquire(target)
         allowed = limits_of(others)
         try:
-            if begins_safe:
+            if others["begins_safe"]:
                 begin_safe(opened)
             ports = ServerPorts(place, http, flight, hive, control)
             told = partial(own_session, opened)

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import RecordSession
-from journal.records.schema import EVENT_COUNTS, EVENTS
+from journal.records.governance_tables import EVENT_COUNTS, EVENTS
 from journal.records.statements import Where, by, delete, execute, insert, maximum, select
 
 KEPT_ROWS = 100_000

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import RecordSession
-from journal.records.schema import IDEMPOTENCY
+from journal.records.governance_tables import IDEMPOTENCY
 from journal.records.statements import by, delete, execute, insert, select
 
 KEPT_FOR = timedelta(days=1)

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import RecordSession
-from journal.records.schema import NOTIFICATIONS
+from journal.records.governance_tables import NOTIFICATIONS
 from journal.records.statements import by, delete, execute, insert, select
 
 _FIND, _REMOVE = select(NOTIFICATIONS, (), by("channel")), delete(NOTIFICATIONS, by("channel"))

@@ -8,7 +8,7 @@ from datetime import datetime
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import RecordSession
-from journal.records.schema import SAFE_MODE
+from journal.records.governance_tables import SAFE_MODE
 from journal.records.statements import execute, insert, newest
 
 _ADD, _NEWEST = insert(SAFE_MODE), newest(SAFE_MODE, "seq")

@@ -7,6 +7,14 @@ database beside it, as ``palimpsest_<name>``. Each table and column names the fo
 
 from __future__ import annotations
 
+from journal.records.governance_tables import (
+    EVENT_COUNTS,
+    EVENTS,
+    IDEMPOTENCY,
+    NOTIFICATIONS,
+    SAFE_MODE,
+    SERVICE_LEVELS,
+)
 from journal.records.record_types import RecordTable, columns
 
 FORMAT = 15
@@ -250,31 +258,6 @@ REPLICAS = RecordTable(
 it: what was erased before is not in it any more. ``detail`` is JSON.
 """
 
-EVENTS = RecordTable(
-    "events",
-    columns(
-        "seq bigint, happened_at moment, name text, status text, entity_kind text, entity text, "
-        "nominal_time moment, user_name text, duration_us bigint, data text"
-    ),
-    ("seq",),
-    since=15,
-)
-"""The newest events of entities, instances and erasures; ``data`` is JSON without identifiers."""
-EVENT_COUNTS = RecordTable(
-    "event_counts",
-    columns("name text, status text, events bigint, duration_us bigint"),
-    ("name", "status"),
-    since=15,
-)
-"""How many events of each name there were, and how long they took, also those that are gone."""
-SAFE_MODE = RecordTable(
-    "safe_mode",
-    columns("seq bigint, is_on boolean, changed_at moment, user_name text, reason text"),
-    ("seq",),
-    since=15,
-    append_only=True,
-)
-"""Each time that safe mode began or ended; the newest row counts."""
 ENTITY_SCHEDULES = RecordTable(
     "entity_schedules",
     columns("kind text, name text, state text, next_at moment, changed_at moment, user_name text"),
@@ -330,29 +313,6 @@ SCHEDULER_LEASES = RecordTable(
     since=15,
 )
 """Who ran the scheduler last; what an earlier one has begun to record is refused."""
-IDEMPOTENCY = RecordTable(
-    "idempotency",
-    columns(
-        "caller text, request_key text, digest text, began_at moment, status integer, "
-        "kind text, answer text"
-    ),
-    ("caller", "request_key"),
-    since=15,
-)
-"""Requests over HTTP that name a key, with their answers: a repeat gets the same answer.
-
-``status`` is NULL while the first runs.
-"""
-NOTIFICATIONS = RecordTable(
-    "notifications",
-    columns("channel text, seq bigint, owner text, claimed_until moment, changed_at moment"),
-    ("channel",),
-    since=15,
-)
-"""Up to which event each channel was told, and who is telling it now, until when.
-
-A channel is named by a digest of its URL, which may hold a password.
-"""
 PRIVACY_REQUESTS = RecordTable(
     "privacy_requests",
     columns(
@@ -401,16 +361,6 @@ PRIVACY_EXPORTS = RecordTable(
     indexed=("request",),
 )
 """Files with what tables hold about somebody, so that they expire and erasures reach them."""
-SERVICE_LEVELS = RecordTable(
-    "service_levels",
-    columns(
-        "kind text, entity text, nominal_time moment, mark text, due_at moment, "
-        "missed_at moment, met_at moment"
-    ),
-    ("kind", "entity", "nominal_time", "mark"),
-    since=15,
-)
-"""Marks that passed without what should have been there; ``met_at`` is when it came."""
 
 _EVERYWHERE = (
     META,

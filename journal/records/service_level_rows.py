@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import RecordSession
-from journal.records.schema import SERVICE_LEVELS
+from journal.records.governance_tables import SERVICE_LEVELS
 from journal.records.statements import by, delete, execute, insert, select, update
 
 KEPT_FOR = timedelta(days=90)

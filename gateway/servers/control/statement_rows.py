@@ -8,6 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from gateway.session.session import Session
+from gateway.session.typed_names import table_name
 from journal.model.failures import failures
 from rewriter.statement import Call, Show
 from rewriter.syntax.parsing import Parsed
@@ -30,7 +31,8 @@ def rows_of_call(
 
 def rows_of_show(session: Session, what: str, table: str) -> list[dict[str, Any]]:
     """The rows of ``SHOW what table``."""
-    named = exp.to_table(table, dialect="duckdb")
+    name = table_name(table, session.catalog, session.settings.schema)
+    named = exp.table_(name.name, db=name.schema, quoted=True)
     text = f"SHOW {what} {named.sql(dialect='duckdb', identify=True)}"
     return _rows(session, Show(what, named), text)
 

@@ -33,7 +33,7 @@ class DueView(BaseModel):
     at: datetime | None
 
 
-class JobRequest(BaseModel):
+class WantedRun(BaseModel):
     """A run of a job: on a table or, without one, on all; options as CALL takes them."""
 
     table: str | None = None
@@ -63,7 +63,7 @@ def list_due(session: SessionOf) -> list[DueView]:
 
 
 @ROUTER.post("/{kind}")
-def run_job(session: SessionOf, kind: str, wanted: JobRequest) -> list[dict[str, Any]]:
+def run_job(session: SessionOf, kind: str, wanted: WantedRun) -> list[dict[str, Any]]:
     """Run a job as ``CALL system.kind(..)`` does; the answer comes when the run has ended."""
     if kind not in kind_names():
         raise HTTPException(404, f"there is no job {kind}; there are {', '.join(kind_names())}")
