@@ -7,19 +7,29 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, access_options, open_connection
+from gateway.commands.connecting import (
+    JSON_OPTION,
+    Access,
+    access_options,
+    open_connection,
+    set_workers,
+)
 from gateway.commands.failure import exit_on_error
+from gateway.commands.jdbc_options import JdbcOptions, reading_options
 from gateway.commands.param_types import Place
 from gateway.commands.progress import show_progress
+from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
 from gateway.session.typed_names import column_names
 from gateway.shell.files import FileOptions, Imported, import_file
+from gateway.shell.jdbc_databases import is_jdbc
+from gateway.shell.jdbc_transfers import JdbcSource, import_jdbc
 from gateway.shell.rejecting_imports import import_rejecting
 from gateway.wording import counted
 from journal.files.object_storage import local_copy_of
@@ -60,6 +70,7 @@ from rewriter.writing.copy_options import RejectOptions
 @click.option(
     "--reject-limit", type=click.IntRange(1), metavar="N", help="With --rejects: at most so many."
 )
+@reading_options
 @JSON_OPTION
 @access_options
 def command(
@@ -75,9 +86,10 @@ def command(
     rejects: str | None,
     reject_limit: int | None,
     as_json: bool,
+    jdbc: JdbcOptions,
     access: Access,
 ) -> None:
-    """Append the rows of a CSV, JSON or Parquet FILE to TABLE: all of them, or none.
+    """Append the rows of a CSV, JSON or Parquet FILE, or of a database, to TABLE: all, or none.
 
     FILE may be a URL of any file system that fsspec knows, s3://bucket/planes.csv, or - for
     standard input. A value that its column cannot take is named with its line; with --rejects the
@@ -92,22 +104,26 @@ def command(
       palimpsest import old.csv hr.depts --delimiter ';' --null NA
       palimpsest import old.csv hr.depts --rejects wrong.csv --reject-limit 100
       palimpsest import - hr.depts --format json < new.ndjson
+      palimpsest import jdbc:postgresql://db/shop orders --from public.orders --create --key id
     """
-    if form is not None and file != "-":
-        raise click.UsageError("--format goes with -; a file's name says what it holds")
-    if key and not create:
-        raise click.UsageError("--key goes with --create")
-    if rejects and create:
-        raise click.UsageError("--rejects goes with a table that there is, and so knows its types")
-    if reject_limit and not rejects:
-        raise click.UsageError("--reject-limit goes with --rejects")
+    if is_jdbc(file):
+        of_files = (form, delimiter, header, null, rejects, suppressed)
+        _import_jdbc(file, table, create, key, as_json, jdbc, access, of_files)
+        return
+    jdbc.refuse_with_file()
+    _check_options(
+        {
+            "--format goes with -; a file's name says what it holds": form and file != "-",
+            "--key goes with --create": key and not create,
+            "--rejects goes with a table that there is, and so knows its types": rejects and create,
+            "--reject-limit goes with --rejects": reject_limit and not rejects,
+        }
+    )
     keys = column_names(key)
     options = FileOptions(delimiter, header, null)
     with open_connection(access, "import", as_json=as_json, make=create) as connection:
         started = time.monotonic()
-        session = connection.client_session
-        if suppressed is not None:
-            session.settings = session.settings.with_setting("suppressed_rows", suppressed)
+        _set_suppressed(connection, suppressed)
         with (
             exit_on_error(as_json=as_json),
             show_progress(f"importing {Path(file).name}", quiet=as_json) as advance,
@@ -115,22 +131,68 @@ def command(
             _file_of(file, form) as path,
         ):
             shown = "STDIN" if file == "-" else file
+            given = (connection, str(path), table)
             if rejects:
-                asked = RejectOptions(rejects, reject_limit)
-                done = import_rejecting(connection, str(path), table, asked, options, shown)
+                limits = RejectOptions(rejects, reject_limit)
+                done = import_rejecting(*given, limits, options, shown)
             else:
                 done = import_file(
-                    connection,
-                    str(path),
-                    table,
-                    create=create,
-                    key=keys,
-                    options=options,
-                    advance=advance,
-                    shown=shown,
+                    *given, create=create, key=keys, options=options, advance=advance, shown=shown
                 )
     seconds = time.monotonic() - started
     _report(done, seconds, rejects, as_json=as_json)
+
+
+def _set_suppressed(connection: Connection, suppressed: str | None) -> None:
+    session = connection.client_session
+    if suppressed is not None:
+        session.settings = session.settings.with_setting("suppressed_rows", suppressed)
+
+
+def _check_options(wrong: Mapping[str, object]) -> None:
+    """Raise UsageError with the first text that holds."""
+    for message, holds in wrong.items():
+        if holds:
+            raise click.UsageError(message)
+
+
+def _import_jdbc(
+    url: str,
+    table: str,
+    create: bool,
+    key: str | None,
+    as_json: bool,
+    jdbc: JdbcOptions,
+    access: Access,
+    of_files: tuple[object, ...],
+) -> None:
+    if any(given is not None for given in of_files):
+        raise click.UsageError("a database is read with --from or --query, not as a file")
+    source = JdbcSource(
+        url, jdbc.login("READ"), jdbc.table, jdbc.query, jdbc.columns, jdbc.incremental
+    )
+    with open_connection(access, "import", as_json=as_json, make=create) as connection:
+        started = time.monotonic()
+        with (
+            exit_on_error(as_json=as_json),
+            show_progress(f"importing into {table}", quiet=as_json) as advance,
+            mapping(),
+        ):
+            set_workers(connection, None, jdbc.master)
+            done = import_jdbc(
+                *(connection, source, table),
+                load=jdbc.load or "append",
+                create=create,
+                key=column_names(key),
+                advance=advance,
+            )
+    seconds = time.monotonic() - started
+    if as_json:
+        told = {"table": done.table, "rows": done.rows, "last": done.last}
+        click.echo(json.dumps({**told, "seconds": round(seconds, 3)}))
+        return
+    last = "" if done.last is None else f", up to {jdbc.incremental} {done.last}"
+    click.echo(f"Imported {counted(done.rows, 'row')} into {done.table}{last} in {seconds:.1f} s.")
 
 
 def _report(done: Imported, seconds: float, rejects: str | None, *, as_json: bool) -> None:

@@ -22,7 +22,11 @@ class Place(click.ParamType[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The place as text; fails for paths that cannot be meant."""
-        if not is_elsewhere(value) and not (self._allow_dash and value == "-"):
+        if (
+            not is_elsewhere(value)
+            and not value.lower().startswith("jdbc:")
+            and not (self._allow_dash and value == "-")
+        ):
             self._path.convert(str(local_path(value)), param, ctx)
         return value
 

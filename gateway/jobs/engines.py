@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 JDBC_JAR = "PALIMPSEST_JDBC_JAR"
 """Names the jar of the JDBC driver that Spark reads a database with."""
+_JARS = ("/usr/share/java/postgresql.jar",)
+"""Where Debian's package libpostgresql-jdbc-java has it."""
 _WITH_METASTORE = {"spark.sql.catalogImplementation": "hive"}
 
 
@@ -67,7 +69,7 @@ class Engines:
 
     def jdbc(self, master: str) -> Engine:
         """The worker of a Spark master with a database's driver; raises JOB_ENGINE without one."""
-        jar = os.environ.get(JDBC_JAR)
+        jar = os.environ.get(JDBC_JAR) or next((p for p in _JARS if Path(p).is_file()), None)
         if not jar or not Path(jar).is_file():
             raise PalimpsestError(
                 Code.JOB_ENGINE,

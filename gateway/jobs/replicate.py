@@ -13,6 +13,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from gateway.governance.events import EventName, record_event, record_failure
+from gateway.governance.safe_mode import refuse_if_safe
 from gateway.jobs.arguments import Arguments, argument_error
 from gateway.jobs.backup_stores import backup_run
 from gateway.jobs.context import JobContext, JobKind
@@ -48,6 +50,7 @@ _MEGABYTE = 1_000_000
 
 
 def _run(context: JobContext) -> JobReport:
+    refuse_if_safe(context.session, "replicate")
     places = replica_places(context.session, context.table, context.text("to"))
     done: list[dict[str, Any]] = []
     failed: list[PalimpsestError] = []
@@ -142,6 +145,8 @@ def _replicate(context: JobContext, place: ReplicaPlace) -> ReplicaResult:
     except PalimpsestError as error:
         if not context.dry_run:
             _record(context, _finished_row(context, row, began, error=error.message))
+            name = str(context.table.name)
+            record_failure(context.session, EventName.DATA_REPLICATE, None, name, error)
         raise
     if not context.dry_run:
         clean = result.is_clean
@@ -174,6 +179,15 @@ def _finished_row(
 def _record(context: JobContext, row: ReplicaRow) -> None:
     with context.session.journal.exclusive_session() as records:
         put_replica(records, row)
+        if row.state == ReplicaState.FOLLOWING:
+            data = {"target": row.place, "files": row.files, "rows": row.rows, "bytes": row.bytes}
+            spent = row.milliseconds / 1000
+            table = row.table_name
+            record_event(
+                *(context.session, records, EventName.DATA_REPLICATE, None, table),
+                duration_s=spent,
+                data=data,
+            )
         records.commit()
 
 

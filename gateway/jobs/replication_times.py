@@ -10,6 +10,7 @@ from journal.model.errors import PalimpsestError
 from journal.model.places import shown_place
 from journal.model.replication import Replication, replica_source
 from journal.records.replicas import ReplicaRole, ReplicaRow, ReplicaState, load_replicas
+from journal.records.safe_mode_rows import safe_mode_now
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
@@ -49,6 +50,9 @@ def _clauses(session: Session, table: Table) -> list[tuple[Replication, ReplicaR
     if not clauses:
         return []
     with session.journal.reading_session() as records:
+        mode = safe_mode_now(records)
+        if mode is not None and mode.is_on:
+            return []
         rows = [r for r in load_replicas(records, table.id) if r.role == ReplicaRole.SOURCE]
     found: list[tuple[Replication, ReplicaRow | None]] = []
     for clause in clauses:

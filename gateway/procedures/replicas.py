@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from gateway.governance.events import EventName, noting_failure, record_event
+from gateway.governance.safe_mode import refuse_if_safe
 from gateway.jobs.arguments import argument_error
 from gateway.procedures.procedures import bind_arguments, find_tables
 from gateway.session.operations import Advance, operation
@@ -36,7 +38,12 @@ def promote_replica(session: Session, _advance: Advance, table: str) -> ReplicaC
     _check_may_change(session)
     (found,) = find_tables(session, table)
     act = required(session.executor.maintenance.promote, "replicas", session.journal.place)
-    version = act(found, session.recorded_user or system_user())
+    with noting_failure(session, EventName.DATA_PROMOTE, None, str(found.name)):
+        version = act(found, session.recorded_user or system_user())
+    with session.journal.exclusive_session() as records:
+        data = {"version": version}
+        record_event(session, records, EventName.DATA_PROMOTE, None, str(found.name), data=data)
+        records.commit()
     return ReplicaChange(str(found.name), "PROMOTED", version)
 
 
@@ -47,6 +54,7 @@ def demote_replica(
     """Let a table follow the other side; raises DIVERGED where it has rows that the other lacks."""
     _check_may_change(session)
     (found,) = find_tables(session, table)
+    refuse_if_safe(session, "demote a table")
     act = required(session.executor.maintenance.demote, "replicas", session.journal.place)
     version = act(found, place, session.recorded_user or system_user())
     return ReplicaChange(str(found.name), "DEMOTED", version)
