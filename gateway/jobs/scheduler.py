@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from gateway.governance.scheduled_submissions import undo_interrupted
 from gateway.governance.service_level_looks import note_service_levels
 from gateway.jobs import kind_names
 from gateway.jobs.runs import JobRun, Request, last_runs, run_all
@@ -88,6 +89,7 @@ class Scheduler:
             has_come = since is not None and entry.comes_due(since, now)
             if has_come or (entry.first is not None and entry.first <= now):
                 runs += self._run_scheduled(entry)
+        undo_interrupted(self._sessions(), no_progress)
         note_service_levels(self._sessions(), no_progress)
         return runs + self._run_triggered()
 
@@ -172,6 +174,7 @@ class Scheduler:
         try:
             with failures():
                 self.refresh()
+                undo_interrupted(self._sessions(), no_progress)
                 note_service_levels(self._sessions(), no_progress)
                 self._run_triggered()
         except PalimpsestError as error:

@@ -62,3 +62,16 @@ SERVICE_LEVELS = RecordTable(
     since=15,
 )
 """Marks that passed without what should have been there; ``met_at`` is when it came."""
+OPERATIONS = RecordTable(
+    "operations",
+    columns(
+        "id text, name text, state text, user_name text, began_at moment, changed_at moment, "
+        "undo text, error text"
+    ),
+    ("id",),
+    since=15,
+)
+"""Operations of several transactions, with what undoes each of them, as JSON.
+
+``state`` is RUNNING, DONE, UNDONE or UNDO_FAILED; the newest of those that ended are kept.
+"""

@@ -14,6 +14,7 @@ from gateway.governance import entity_operations
 from gateway.governance.entity import EntityKind
 from gateway.governance.entity_operations import EntityResult
 from gateway.governance.planned_instances import DatasetUse, PlannedInstance
+from gateway.governance.scheduled_submissions import submit_and_schedule
 from gateway.servers.control.declared_bodies import DESCRIBED, DeclaredEntities
 from gateway.servers.control.door import refused
 from gateway.servers.control.entity_views import (
@@ -94,11 +95,17 @@ def list_entities(
 
 
 @ROUTER.post("", openapi_extra=DESCRIBED, response_model=ResultsView)
-def submit_entities(session: SessionOf, entities: DeclaredEntities) -> Response:
+def submit_entities(
+    session: SessionOf, entities: DeclaredEntities, schedule: bool = False
+) -> Response:
     """Put new entities on record; submitting one again changes nothing.
+
+    With ``schedule`` they are scheduled as well: all of them, or none.
 
     200 where all succeeded, 207 where some did, else the status of the first error.
     """
+    if schedule:
+        return results_answer(session.perform(submit_and_schedule, entities))
     return results_answer(session.perform(entity_operations.submit_entities, entities))
 
 
