@@ -1,58 +1,417 @@
-"""``palimpsest instance``: which instances a process has, and which data each is about."""
+"""``palimpsest instance``: instances of processes, where they stand, and what to do with them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 import click
 
 from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
 from gateway.commands.failure import exit_on_error
+from gateway.commands.moments import MomentParam
 from gateway.errors import mapping
+from gateway.governance import instance_operations
 from gateway.governance.entity_operations import process_instances
+from gateway.governance.instance_operations import InstanceChange, instance_objects
+from gateway.governance.instance_states import InstanceEvent, InstanceState
 from gateway.governance.planned_instances import DatasetUse, PlannedInstance
+from gateway.session.operations import Operation
+from journal.records.instance_rows import ORDERS, AttemptRow, InstanceFilter, InstanceRow
+
+_PROCESS = click.argument("process")
+_NOMINAL = click.option(
+    "--start", type=MomentParam(), required=True, metavar="TIME", help="The nominal time."
+)
+_END = click.option(
+    "--end", type=MomentParam(), metavar="TIME", help="Also the instances up to this time."
+)
 
 
-class _Moment(click.ParamType[datetime]):
-    """A moment as 2013-01-31T06:00Z; UTC without an offset."""
+def _span_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Which instances a command is about: one by its nominal time, or a span of them."""
+    first = click.option(
+        "--start",
+        type=MomentParam(),
+        required=True,
+        metavar="TIME",
+        help="The nominal time, or the first.",
+    )
+    return _PROCESS(first(_END(JSON_OPTION(upkeep_options(function)))))
 
-    name = "moment"
 
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> datetime:
-        """The moment in UTC."""
-        try:
-            found = datetime.fromisoformat(value)
-        except ValueError:
-            self.fail(f"{value!r} is no moment; write 2013-01-31T06:00Z", param, ctx)
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+def _filter_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Filter, order and page of a listing."""
+    options = (
+        click.option(
+            "--state",
+            "states",
+            multiple=True,
+            type=click.Choice([s.value for s in InstanceState], case_sensitive=False),
+            help="Only in this state; may be repeated.",
+        ),
+        click.option("--start", type=MomentParam(), metavar="TIME", help="From this time on."),
+        click.option("--end", type=MomentParam(), metavar="TIME", help="Up to this time."),
+        click.option("--life-cycle", metavar="WORD", help="Only of this life cycle: EXECUTION."),
+        click.option("--order-by", type=click.Choice(ORDERS), default="nominal", show_default=True),
+        click.option("--descending", is_flag=True, help="The last first."),
+        click.option("--offset", type=click.IntRange(0), default=0, help="Leave out so many."),
+        click.option("--limit", type=click.IntRange(1, 100_000), default=1_000, show_default=True),
+        JSON_OPTION,
+        upkeep_options,
+    )
+    for option in reversed(options):
+        function = option(function)
+    return function
 
 
 @click.group("instance")
 def command() -> None:
-    """Show which instances a process has, and which data each of them is about.
+    """Show the instances of processes, and suspend, resume, kill or rerun them.
 
-    An instance is one run of a process for one moment of its schedule, its nominal time. Nothing
-    runs them yet.
+    An instance is one run of a process for one moment of its schedule, its nominal time.
+    `palimpsest scheduler` runs those of scheduled processes. Times are UTC unless they have an
+    offset. What makes no sense in a state changes nothing.
 
     \b
     Examples:
-      palimpsest instance params daily-delays --start 2013-01-02T11:00Z
+      palimpsest instance status daily-delays --start 2013-01-02T11:00Z
+      palimpsest instance list daily-delays --state FAILED
+      palimpsest instance rerun daily-delays --start 2013-01-02T11:00Z
     """
 
 
-@command.command("params")
-@click.argument("process")
-@click.option(
-    "--start", type=_Moment(), required=True, metavar="TIME", help="The nominal time, or the first."
-)
-@click.option("--end", type=_Moment(), metavar="TIME", help="Also the instances up to this time.")
+@command.command("status")
+@_span_options
+def status(
+    process: str, start: datetime, end: datetime | None, as_json: bool, access: Access
+) -> None:
+    """Show where instances of PROCESS stand, and what they wait for, also before they are made.
+
+    \b
+    Examples:
+      palimpsest instance status daily-delays --start 2013-01-02T11:00Z
+      palimpsest instance status daily-delays --start 2013-01-02 --end 2013-01-31 --json
+    """
+    found = _perform(access, as_json, instance_operations.instance_status, process, start, end)
+    if as_json:
+        shown = [
+            {
+                "nominal": one.nominal.isoformat(),
+                "state": one.state,
+                "instance": None if one.row is None else instance_objects([one.row])[0],
+            }
+            for one in found
+        ]
+        click.echo(json.dumps(shown))
+        return
+    for one in found:
+        if one.row is None:
+            click.echo(f"{_shown_moment(one.nominal)}: {one.state.lower()}")
+        else:
+            _write_rows([one.row], as_json=False)
+
+
+@command.command("running")
+@click.argument("process", required=False)
+@_filter_options
+def running(process: str | None, as_json: bool, access: Access, **wanted: Any) -> None:
+    """List the instances that run now, of PROCESS or of all processes.
+
+    \b
+    Examples:
+      palimpsest instance running
+      palimpsest instance running daily-delays --json
+    """
+    wanted["states"] = (InstanceState.RUNNING.value,)
+    _list(process, None, as_json, access, wanted)
+
+
+@command.command("list")
+@_PROCESS
+@_filter_options
+def list_command(process: str, as_json: bool, access: Access, **wanted: Any) -> None:
+    """List the instances of PROCESS that there are.
+
+    \b
+    Examples:
+      palimpsest instance list daily-delays
+      palimpsest instance list daily-delays --state FAILED --order-by ended_at --descending --json
+    """
+    _list(process, None, as_json, access, wanted)
+
+
+@command.command("search")
+@click.argument("text")
+@click.option("--process", metavar="PATTERN", help="Only of processes like this: daily%.")
+@_filter_options
+def search(text: str, process: str | None, as_json: bool, access: Access, **wanted: Any) -> None:
+    """List the instances of all processes with TEXT in their id, their error or its code.
+
+    \b
+    Examples:
+      palimpsest instance search PAL-622
+      palimpsest instance search @2013-01-02 --state FAILED --limit 20
+    """
+    _list(process, text, as_json, access, wanted)
+
+
+@command.command("summary")
+@click.argument("process", required=False)
+@_filter_options
+def summary(process: str | None, as_json: bool, access: Access, **wanted: Any) -> None:
+    """Count the instances in each state, of PROCESS or of each process.
+
+    With --start and --end it also counts nominal times without an instance, as UNSCHEDULED.
+
+    \b
+    Examples:
+      palimpsest instance summary
+      palimpsest instance summary daily-delays --start 2013-01-01 --end 2013-01-31 --json
+    """
+    wanted_filter = _filter(process, None, wanted)
+    found = _perform(access, as_json, instance_operations.summarize_instances, wanted_filter)
+    if as_json:
+        click.echo(json.dumps(found))
+        return
+    for entity, counts in sorted(found.items()):
+        shown = ", ".join(f"{number} {state.lower()}" for state, number in sorted(counts.items()))
+        click.echo(f"{entity}: {shown}")
+
+
+@command.command("logs")
+@_PROCESS
+@_NOMINAL
+@click.option("--attempt", type=click.IntRange(1), help="Only this attempt.")
 @JSON_OPTION
 @upkeep_options
+def logs(process: str, start: datetime, attempt: int | None, as_json: bool, access: Access) -> None:
+    """Show the attempts of an instance of PROCESS with their logs.
+
+    \b
+    Examples:
+      palimpsest instance logs daily-delays --start 2013-01-02T11:00Z
+      palimpsest instance logs daily-delays --start 2013-01-02T11:00Z --attempt 2 --json
+    """
+    found = _perform(access, as_json, instance_operations.instance_attempts, process, start)
+    attempts = [one for one in found if attempt in (None, one.n)]
+    if as_json:
+        click.echo(json.dumps([_attempt_object(one) for one in attempts]))
+        return
+    for one in attempts:
+        click.echo(f"attempt {one.n}, {one.step}: {one.state.lower()}")
+        for line in one.log:
+            click.echo(f"  {line}")
+        if one.error is not None:
+            click.echo(f"  {one.error_code} {one.error}")
+
+
+@command.command("rerun")
+@_span_options
+@click.option("--force", is_flag=True, help="Do again also what had succeeded of a job.")
+def rerun(
+    process: str,
+    start: datetime,
+    end: datetime | None,
+    force: bool,
+    as_json: bool,
+    access: Access,
+) -> None:
+    """Have instances of PROCESS run again that have ended; they wait for their inputs first.
+
+    \b
+    Examples:
+      palimpsest instance rerun daily-delays --start 2013-01-02T11:00Z
+      palimpsest instance rerun daily-delays --start 2013-01-02 --end 2013-01-31 --force
+    """
+    _change(InstanceEvent.RERUN, process, start, end, as_json, access, force=force)
+
+
+@command.command("suspend")
+@_span_options
+def suspend(
+    process: str, start: datetime, end: datetime | None, as_json: bool, access: Access
+) -> None:
+    """Suspend instances of PROCESS that have not ended; what runs is stopped, and commits nothing.
+
+    \b
+    Examples:
+      palimpsest instance suspend daily-delays --start 2013-01-02T11:00Z
+    """
+    _change(InstanceEvent.SUSPEND, process, start, end, as_json, access)
+
+
+@command.command("resume")
+@_span_options
+def resume(
+    process: str, start: datetime, end: datetime | None, as_json: bool, access: Access
+) -> None:
+    """Let suspended instances of PROCESS go on; they begin with waiting for their inputs.
+
+    \b
+    Examples:
+      palimpsest instance resume daily-delays --start 2013-01-02T11:00Z
+    """
+    _change(InstanceEvent.RESUME, process, start, end, as_json, access)
+
+
+@command.command("kill")
+@_span_options
+def kill(
+    process: str, start: datetime, end: datetime | None, as_json: bool, access: Access
+) -> None:
+    """End instances of PROCESS that have not ended; what runs is stopped, and commits nothing.
+
+    \b
+    Examples:
+      palimpsest instance kill daily-delays --start 2013-01-02T11:00Z
+    """
+    _change(InstanceEvent.KILL, process, start, end, as_json, access)
+
+
+@command.command("triage")
+@_PROCESS
+@_NOMINAL
+@JSON_OPTION
+@upkeep_options
+def triage(process: str, start: datetime, as_json: bool, access: Access) -> None:
+    """Show why an instance of PROCESS did not succeed: what should have filled its inputs.
+
+    \b
+    Examples:
+      palimpsest instance triage daily-delays --start 2013-01-02T11:00Z
+    """
+    found = _perform(access, as_json, instance_operations.triage_instance, process, start)
+    if as_json:
+        shown = [
+            {"depth": one.depth, "id": one.id, "state": one.state, "reason": one.reason}
+            for one in found
+        ]
+        click.echo(json.dumps(shown))
+        return
+    for one in found:
+        click.echo(f"{'  ' * one.depth}{one.id}: {one.state.lower()}, {one.reason}")
+    if not found:
+        click.echo("It has succeeded.")
+
+
+@command.command("dependency")
+@_PROCESS
+@_NOMINAL
+@JSON_OPTION
+@upkeep_options
+def dependency(process: str, start: datetime, as_json: bool, access: Access) -> None:
+    """Show which instances fill what an instance of PROCESS reads, and which read what it fills.
+
+    \b
+    Examples:
+      palimpsest instance dependency daily-delays --start 2013-01-02T11:00Z
+    """
+    found = _perform(access, as_json, instance_operations.instance_dependencies, process, start)
+    if as_json:
+        shown = {
+            "producers": instance_objects(found.producers),
+            "consumers": instance_objects(found.consumers),
+        }
+        click.echo(json.dumps(shown))
+        return
+    for title, rows in (("has its data from", found.producers), ("is read by", found.consumers)):
+        click.echo(f"{title}: {', '.join(row.id for row in rows) or 'nothing'}")
+
+
+def _perform(access: Access, as_json: bool, operation: Operation[Any, Any], *given: Any) -> Any:
+    with open_connection(access, "instance", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping():
+            return connection.client_session.perform(operation, *given)
+    raise AssertionError("the block returns, or ends the program")
+
+
+def _filter(process: str | None, text: str | None, wanted: dict[str, Any]) -> InstanceFilter:
+    return InstanceFilter(
+        entity=process,
+        life_cycle=wanted["life_cycle"],
+        states=tuple(state.upper() for state in wanted["states"]),
+        since=wanted["start"],
+        until=wanted["end"],
+        text=text,
+        order=wanted["order_by"],
+        descending=wanted["descending"],
+        offset=wanted["offset"],
+        limit=wanted["limit"],
+    )
+
+
+def _list(
+    process: str | None, text: str | None, as_json: bool, access: Access, wanted: dict[str, Any]
+) -> None:
+    found = _perform(
+        access, as_json, instance_operations.find_instances, _filter(process, text, wanted)
+    )
+    _write_rows(found, as_json)
+
+
+def _write_rows(rows: Sequence[InstanceRow], as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(instance_objects(rows)))
+        return
+    for row in rows:
+        waits = f", waits for {', '.join(row.missing)}" if row.missing else ""
+        why = f", {row.error_code or ''} {row.error}".rstrip() if row.error else ""
+        tries = "" if row.fence < 2 else f", attempt {row.fence}"
+        click.echo(f"{row.id}: {row.state.lower()}{tries}{waits}{why}")
+
+
+def _change(
+    event: InstanceEvent,
+    process: str,
+    start: datetime,
+    end: datetime | None,
+    as_json: bool,
+    access: Access,
+    *,
+    force: bool = False,
+) -> None:
+    with open_connection(access, "instance", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping():
+            changes: list[InstanceChange] = connection.client_session.perform(
+                instance_operations.change_instances, event, process, start, end, force=force
+            )
+    if as_json:
+        shown = [
+            {
+                "id": one.id,
+                "nominal": one.nominal.isoformat(),
+                "before": one.before,
+                "after": one.after,
+            }
+            for one in changes
+        ]
+        click.echo(json.dumps(shown))
+        return
+    for one in changes:
+        was = f"still {one.after}" if one.before == one.after else f"{one.before} to {one.after}"
+        click.echo(f"{one.id}: {was.lower()}")
+
+
+def _attempt_object(one: AttemptRow) -> dict[str, Any]:
+    return {
+        "instance": one.instance,
+        "attempt": one.n,
+        "step": one.step,
+        "state": one.state,
+        "started_at": one.started_at.isoformat(),
+        "ended_at": None if one.ended_at is None else one.ended_at.isoformat(),
+        "error_code": one.error_code,
+        "error": one.error,
+        "log": list(one.log),
+        "metrics": None if one.metrics is None else json.loads(one.metrics),
+    }
+
+
+@command.command("params")
+@_span_options
 def params(
     process: str, start: datetime, end: datetime | None, as_json: bool, access: Access
 ) -> None:

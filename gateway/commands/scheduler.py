@@ -26,8 +26,12 @@ from gateway.commands.connecting import (
 )
 from gateway.commands.failure import STATEMENT, exit_on_error
 from gateway.commands.log_options import begin_log
+from gateway.commands.moments import MomentParam
 from gateway.commands.notification_settings import notification_options, sending_notifications
+from gateway.dbapi.connection import Connection
 from gateway.errors import mapping
+from gateway.governance.process_runner import InstanceRun
+from gateway.governance.process_scheduler import ProcessScheduler, log_instance, run_processes
 from gateway.governance.safe_mode import begin_safe_mode
 from gateway.jobs.runs import JobRun, log_run
 from gateway.jobs.scheduler import CHECK_S, Scheduler, run_due
@@ -37,6 +41,12 @@ from gateway.sharing.remote_session import RemoteSession
 
 @click.command("scheduler")
 @click.option("--once", is_flag=True, help="Run what is due now, then end.")
+@click.option(
+    "--at",
+    type=MomentParam(),
+    metavar="TIME",
+    help="With --once: run the processes that are due at TIME, and no jobs.",
+)
 @click.option(
     "--check",
     "check_s",
@@ -64,6 +74,7 @@ from gateway.sharing.remote_session import RemoteSession
 @upkeep_options
 def command(
     once: bool,
+    at: datetime | None,
     check_s: int,
     parallel: int,
     begins_safe: bool,
@@ -71,12 +82,16 @@ def command(
     access: Access,
     **others: Any,
 ) -> None:
-    """Run jobs when they are due, until interrupted.
+    """Run jobs and declared processes when they are due, until interrupted.
 
     A table's policy says when: SCHEDULE_COMPACT = '0 3 * * *' runs a compaction at three o'clock
     (UTC). Retention without such a line runs at once, then every 6 hours if it is under a day, else
     every 24. The scheduler also compacts tables that have become slow to read, and removes what
     jobs have replaced when its grace ends.
+
+    Instances of scheduled processes run when their nominal time has come and their inputs are
+    there; `palimpsest entity schedule` schedules a process, `palimpsest instance` shows its
+    instances. --once --at TIME runs those that are due at another time, to try a schedule.
 
     If another program has an embedded warehouse open, the scheduler works through that program.
     Several schedulers may run on one store: each starts runs that no other has begun, and takes
@@ -87,8 +102,11 @@ def command(
     Examples:
       palimpsest scheduler
       palimpsest scheduler --once --json
+      palimpsest scheduler --once --at 2013-01-05T12:00Z
       palimpsest scheduler -w palimpsest+postgresql://me@localhost:5432/company
     """
+    if at is not None and not once:
+        raise click.UsageError("--at needs --once")
     if not once:
         begin_log(LogSettings(), "info")
     with open_connection(access, "scheduler", as_json=as_json) as connection:
@@ -98,24 +116,21 @@ def command(
             runs: list[JobRun] = []
             if begins_safe:
                 session.perform(begin_safe_mode, "begun with the scheduler")
+            instances: list[InstanceRun] = []
             if once:
-                runs = session.perform(run_due, None, parallel)
+                runs = [] if at is not None else session.perform(run_due, None, parallel)
                 for run in runs:
                     _write_run(run, as_json=as_json)
-                if not runs:
+                instances = session.perform(run_processes, parallel, at)
+                for instance in instances:
+                    _write_instance(instance, as_json=as_json)
+                if not runs and not instances:
                     click.echo(json.dumps({"due": 0}) if as_json else "Nothing is due.")
             elif isinstance(session, RemoteSession):
                 _ask_owner(session, check_s, parallel, as_json)
             else:
-                _serve(
-                    Scheduler(
-                        lambda: connection.session,
-                        parallel=parallel,
-                        check_s=check_s,
-                        on_run=lambda run: _tell_run(run, as_json=as_json),
-                    )
-                )
-    if any(run.failed for run in runs):
+                _run_here(connection, check_s, parallel, as_json=as_json)
+    if any(run.failed for run in runs) or any(run.failed for run in instances):
         sys.exit(STATEMENT)
 
 
@@ -124,6 +139,39 @@ def _session_of_sender(access: Access) -> Iterator[ClientSession]:
     """A session beside that of the scheduler."""
     with connect(access, "scheduler") as connection:
         yield connection.client_session
+
+
+def _write_instance(run: InstanceRun, *, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(run.to_json()))
+        return
+    why = f": {run.error}" if run.error else ""
+    click.echo(f"{run.id}: {run.state.lower()}{why}")
+
+
+def _tell_instance(run: InstanceRun, *, as_json: bool) -> None:
+    """Write an attempt for scripts; the log tells people, with the time."""
+    if as_json:
+        _write_instance(run, as_json=True)
+        sys.stdout.flush()
+
+
+def _run_here(connection: Connection, check_s: int, parallel: int, *, as_json: bool) -> None:
+    """Run jobs and processes in this process, which has the store open."""
+    with ProcessScheduler(
+        lambda: connection.session,
+        parallel=parallel,
+        on_run=lambda run: _tell_instance(run, as_json=as_json),
+    ) as processes:
+        _serve(
+            Scheduler(
+                lambda: connection.session,
+                parallel=parallel,
+                check_s=check_s,
+                on_run=lambda run: _tell_run(run, as_json=as_json),
+                beside=processes.pump,
+            )
+        )
 
 
 def _write_run(run: JobRun, *, as_json: bool) -> None:
@@ -153,6 +201,9 @@ def _ask_owner(session: RemoteSession, check_s: int, parallel: int, as_json: boo
             else:
                 log_run(run, run.error.code.value.title, logging.WARNING)
             _tell_run(run, as_json=as_json)
+        for instance in session.perform(run_processes, parallel):
+            log_instance(instance)
+            _tell_instance(instance, as_json=as_json)
         since = began
         if over.wait(check_s):
             return

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from datetime import UTC, datetime, tzinfo
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -49,8 +50,7 @@ class Entity:
     @property
     def fields(self) -> dict[str, Any]:
         """What was declared, besides kind and name."""
-        found: dict[str, Any] = json.loads(self.definition)
-        return found
+        return dict(_parsed_fields(self.definition))
 
     @property
     def references(self) -> list[EntityKey]:
@@ -81,3 +81,9 @@ class Entity:
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name}"
+
+
+@lru_cache(maxsize=4096)
+def _parsed_fields(definition: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(definition)
+    return found

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from gateway.governance import entity_checks
 from gateway.governance.administration import is_administrator
 from gateway.governance.audit_entries import enter_audit
+from gateway.governance.declared_checks import check_declared, check_late_data
 from gateway.governance.entity import Entity, EntityKey, EntityKind
 from gateway.governance.events import EventName, noting_failure, record_event, record_failure
 from gateway.governance.instance_states import InstanceEvent
@@ -32,7 +33,7 @@ from journal.model.version import to_datetime
 from journal.records import entity_rows, schedule_rows
 from journal.records.entity_rows import EntityRow
 from journal.records.safe_mode_rows import check_not_safe, safe_mode_now
-from rewriter.syntax.parsing import parse
+from journal.transactions.reading import committed_state
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
@@ -74,6 +75,7 @@ def validate_entities(
             check_right(session, old, EntityRight.CHANGE)
             entity_checks.check_change(old, wanted, known)
         _check_references(session, wanted, known)
+        _check_late(session, wanted, known)
         known[wanted.key] = wanted
         return EntityResult(entity.kind, entity.name, "VALID")
 
@@ -244,6 +246,7 @@ def _submit(session: Session, entity: Entity) -> EntityResult:
         referenced = _referenced(records, wanted)
         entity_checks.check_new(wanted, referenced)
         _check_references(session, wanted, referenced)
+        _check_late(session, wanted, referenced)
         row = _add(session, records, wanted, len(versions) + 1, EventName.ENTITY_SUBMIT)
     return EntityResult(wanted.kind, wanted.name, "SUBMITTED", row.version)
 
@@ -262,6 +265,7 @@ def _update(session: Session, entity: Entity, *, expected_version: int | None) -
         if entity_of(last) == wanted:
             return EntityResult(wanted.kind, wanted.name, "UNCHANGED", last.version)
         entity_checks.check_change(entity_of(last), wanted, known)
+        _check_late(session, wanted, known)
         entity_rows.end_entity(records, last, recorded_now(session))
         _follow_schedule(records, wanted, recorded_now(session))
         row = _add(session, records, wanted, last.version + 1, EventName.ENTITY_UPDATE)
@@ -335,23 +339,19 @@ def _check_references(session: Session, entity: Entity, known: Mapping[EntityKey
 
 
 def _resolved(session: Session, entity: Entity) -> Entity:
-    """The entity with its table's full name; raises for a table or a statement that is none."""
+    """The entity with its table's full name; raises for what the store cannot do of it."""
     fields = entity.fields
-    if "sql" in fields:
-        _check_statements(session, entity, fields["sql"], fields.get("dialect", "duckdb"))
-    if "table" not in fields or "profile" in fields:
-        return entity  # A table of another store is looked at there.
-    (table,) = find_tables(session, fields["table"])
-    return Entity.of(entity.kind, entity.name, {**fields, "table": str(table.name)})
+    if "table" in fields and "profile" not in fields:
+        # A table of another store is looked at there.
+        (table,) = find_tables(session, fields["table"])
+        entity = Entity.of(entity.kind, entity.name, {**fields, "table": str(table.name)})
+    check_declared(session, entity)
+    return entity
 
 
-def _check_statements(session: Session, entity: Entity, text: str, dialect: str) -> None:
-    try:
-        parse(text, dialect, session.settings.limits, placeholders=True)
-    except PalimpsestError as error:
-        raise PalimpsestError(
-            Code.ENTITY, f"{entity}: sql: {error.message}", advice=error.advice
-        ) from error
+def _check_late(session: Session, entity: Entity, known: Mapping[EntityKey, Entity]) -> None:
+    tables = {str(t.name): t for t in committed_state(session.journal).catalog.tables()}
+    check_late_data(entity, known, tables)
 
 
 def _add(

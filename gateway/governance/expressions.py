@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
+from functools import lru_cache
 from itertools import islice
 
 from dateutil.relativedelta import relativedelta
@@ -68,6 +69,7 @@ class InstanceExpression:
         return self.name in {"latest", "future"}
 
 
+@lru_cache(maxsize=4096)
 def parse_expression(text: str) -> InstanceExpression:
     """Read an expression; raises EXPRESSION where it is none.
 

@@ -291,7 +291,7 @@ def _run_locked(
         _record_end(session, run, log, request)
         log_run(run, "", logging.INFO)
         return run
-    add_line(why := _recorded_error(found, request.options))
+    add_line(why := recorded_error(found, request.options))
     state = "CANCELLED" if found.code is Code.CANCELLED else "FAILED"
     taken = time.perf_counter() - began
     run = JobRun(job_id, kind.name, str(table.name), state, attempt, error=found, seconds=taken)
@@ -333,7 +333,7 @@ def _recorded_option(name: str, value: Any) -> str:
     return "(not kept)" if name in _PRIVATE else shown_place(str(value))
 
 
-def _recorded_error(error: PalimpsestError, options: Mapping[str, Any]) -> str:
+def recorded_error(error: PalimpsestError, options: Mapping[str, Any]) -> str:
     """An error for the record: without its message where that may quote data, or who was named."""
     quotes = error.sqlstate[:2] in {"22", "23"} and error.code is not Code.SETTING_VALUE
     return error.code.value.title if quotes or _PRIVATE & options.keys() else error.message
@@ -385,7 +385,7 @@ def _record_end(session: Session, run: JobRun, log: list[str], request: Request)
     if run.error is not None:
         values |= {
             "error_code": run.error.code.value.code,
-            "error": _recorded_error(run.error, request.options),
+            "error": recorded_error(run.error, request.options),
         }
     is_audited = run.kind in _AUDITED and not request.dry_run
     is_audited = is_audited and journal.capabilities.access_control

@@ -53,6 +53,7 @@ class Scheduler:
 
     ``sessions`` returns a session of the store that the scheduler may use; ``parallel`` is how many
     jobs run at once, ``check_s`` how many seconds pass between two reads of the policies.
+    ``beside`` is called as often, in a thread of its own.
 
     >>> import gateway
     >>> connection = gateway.connect("palimpsest://", autocommit=True)
@@ -67,6 +68,7 @@ class Scheduler:
         parallel: int = 1,
         check_s: int = CHECK_S,
         on_run: OnRun = lambda _run: None,
+        beside: Callable[[], None] | None = None,
     ) -> None:
         self._sessions = sessions
         self._journal = sessions().journal
@@ -74,6 +76,7 @@ class Scheduler:
         self._parallel = parallel
         self._check_s = check_s
         self._on_run = on_run
+        self._beside = beside
         self._known: dict[str, JobSchedule] = {}
         self._lock = threading.Lock()
         self._scheduler: Any = None
@@ -109,10 +112,8 @@ class Scheduler:
             ) from error
 
         defaults = {"coalesce": True, "max_instances": 1, "misfire_grace_time": None}
-        pool = ThreadPoolExecutor(self._parallel)
-        self._scheduler = BackgroundScheduler(
-            executors={"default": pool}, job_defaults=defaults, timezone=UTC
-        )
+        pools = {"default": ThreadPoolExecutor(self._parallel), "beside": ThreadPoolExecutor(1)}
+        self._scheduler = BackgroundScheduler(executors=pools, job_defaults=defaults, timezone=UTC)
         self.refresh()
         self._scheduler.add_job(
             self._tick,
@@ -121,6 +122,14 @@ class Scheduler:
             id="tick",
             next_run_time=datetime.now(UTC),
         )
+        if self._beside is not None:
+            self._scheduler.add_job(
+                *(self._beside, "interval"),
+                seconds=self._check_s,
+                id="beside",
+                executor="beside",
+                next_run_time=datetime.now(UTC),
+            )
         self._scheduler.start()
         _LOG.info("the scheduler begins; it reads policies every %d s", self._check_s)
 

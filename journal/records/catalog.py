@@ -161,9 +161,12 @@ def put_journal(session: RecordSession, row: JournalRow, generation: int) -> Non
 
 
 def add_transactions(session: RecordSession, rows: Sequence[TransactionRow]) -> None:
-    """Record commits, with the lineage that they bring."""
+    """Record commits, with the lineage that they bring, and what else belongs to them."""
     execute(session, insert(TRANSACTIONS, len(rows)), [v for row in rows for v in row.values])
     add_lineage(session, rows)
+    for row in rows:
+        if row.alongside is not None:
+            row.alongside(session, row.version)
 
 
 def record_commit(

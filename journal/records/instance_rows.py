@@ -38,6 +38,7 @@ _END_ATTEMPT = update(
     by("instance", "n", "state"),
 )
 _STOP_ATTEMPT = update(ATTEMPTS, ["state", "ended_at"], by("instance", "n", "state"))
+_KEEP_LOG = update(ATTEMPTS, ["log"], by("instance", "n"))
 _OF_INSTANCE = select(ATTEMPTS, (), by("instance"), ["n"])
 _USES = select(INSTANCE_DATA, (), by("instance"), ["use", "dataset"])
 _TOUCHING = select(
@@ -46,6 +47,7 @@ _TOUCHING = select(
     {"dataset": exp.EQ, "use": exp.EQ, "first_at": exp.LTE, "last_at": exp.GTE},
     ["instance"],
 )
+_LATE = select(INSTANCES, (), {"check_at": exp.LTE, "life_cycle": exp.EQ}, ["check_at"])
 _MOMENTS = frozenset(c.name for c in INSTANCES.columns if c.type is RecordType.MOMENT)
 
 
@@ -194,6 +196,13 @@ def list_instances(session: RecordSession, wanted: InstanceFilter) -> list[Insta
     return [_instance(row) for row in execute(session, statement, values)]
 
 
+def instances_to_check(
+    session: RecordSession, until: datetime, life_cycle: str
+) -> list[InstanceRow]:
+    """Those that look for late data by a moment."""
+    return [_instance(row) for row in execute(session, _LATE, [until, life_cycle])]
+
+
 def count_states(session: RecordSession, wanted: InstanceFilter) -> list[tuple[str, str, int]]:
     """How many instances there are by entity and state, of those that a filter gives."""
     shape, values = _shape(wanted)
@@ -304,6 +313,11 @@ def end_attempt(session: RecordSession, row: AttemptRow) -> None:
 def stop_attempt(session: RecordSession, instance: str, n: int, state: str, at: datetime) -> None:
     """Note that an attempt was stopped from outside."""
     execute(session, _STOP_ATTEMPT, [state, at, instance, n, "RUNNING"])
+
+
+def keep_log(session: RecordSession, instance: str, n: int, log: Sequence[str]) -> None:
+    """Keep the log of an attempt, however it ended."""
+    execute(session, _KEEP_LOG, [list(log), instance, n])
 
 
 def attempts_of(session: RecordSession, instance: str) -> list[AttemptRow]:

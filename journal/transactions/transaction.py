@@ -20,7 +20,7 @@ from journal.model.lineage import CommittedLineage, StatementOrigin
 from journal.model.plan import CatalogChange
 from journal.model.schema import CatalogSnapshot, Table, fold
 from journal.model.segment import Manifest, SegmentFile, Tier
-from journal.model.store_session import RowSet, StagedRows
+from journal.model.store_session import RecordSession, RowSet, StagedRows
 from journal.model.version import Version
 from journal.transactions.constraint_timing import ConstraintKey, ConstraintTiming
 from journal.transactions.session_numbers import SessionNumbers
@@ -41,6 +41,11 @@ class StatementWrites:
     origin: StatementOrigin | None = None
 
 
+Alongside = Callable[[RecordSession, Version], None]
+"""What is recorded in the very transaction of the store that commits, given the version.
+
+It may refuse the commit by raising, and must bear being asked again where a commit is tried again.
+"""
 Forget = Callable[[Iterable[SegmentFile]], None]
 """Removes staged rows from a store, which no manifest lists."""
 
@@ -96,6 +101,8 @@ class Transaction:
     """When deferrable foreign keys are checked; None: at the end of each statement."""
     lineage: tuple[CommittedLineage, ...] = ()
     """What its commit has to record of lineage, unless that is on record already."""
+    alongside: Alongside | None = None
+    """What else its commit records, and may refuse; see ``Alongside``."""
     _deferred: tuple[CatalogSnapshot, ConstraintTiming, frozenset[ConstraintKey]] | None = None
     _savepoints: list[_Savepoint] = field(default_factory=list)
     _buffered: dict[int, list[RowSet]] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from journal.model.lineage import CommittedLineage
 from journal.model.schema import CatalogSnapshot
 from journal.model.segment import RowCounts
 from journal.model.version import Version, to_datetime
-from journal.transactions.transaction import StatementWrites, Transaction
+from journal.transactions.transaction import Alongside, StatementWrites, Transaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +43,7 @@ class TransactionRow:
     rows: int
     transaction_id: str | None = None
     lineage: tuple[CommittedLineage, ...] = ()
+    alongside: Alongside | None = None
 
     @property
     def values(self) -> list[Any]:
@@ -88,6 +89,7 @@ def transaction_row(
         rows=rows.changed,
         transaction_id=author.transaction_id,
         lineage=transaction.lineage,
+        alongside=transaction.alongside,
     )
 
 

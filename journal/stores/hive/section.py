@@ -176,7 +176,9 @@ class _Attempt:
         """Make it all true in one transaction of the catalog; raises Overtaken."""
         journal = self._journal
         try:
-            with journal.catalog.writing(STATE) as connection:
+            # Who changes records locks the log of audits.
+            more = () if self._transaction.alongside is None else (rows_of.RECORDS,)
+            with journal.catalog.writing(STATE, *more) as connection:
                 held.check(connection)
                 written = self._write(connection, held)
         except PalimpsestError as error:

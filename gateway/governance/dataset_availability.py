@@ -1,0 +1,188 @@
+"""Whether the data of an instance of a dataset is there: by a flag, a row, its producer, a commit.
+
+    FLAG      the file of ``flag`` exists
+    ROWS      the table has a row for which ``where`` is true
+    PRODUCED  the instance of the process that fills it has SUCCEEDED
+    WRITTEN   somebody committed to the table after the moment of the instance
+
+A dataset that does not say takes the first that it can: it has a flag, a condition, a process that
+fills it. Answers are kept for as long as the table has not changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import sqlglot
+from sqlglot import exp
+
+from gateway.governance.entity import Entity, EntityKind
+from gateway.governance.entity_checks import KnownEntities
+from gateway.governance.instance_states import InstanceState
+from gateway.governance.process_rules import Availability, path_at
+from gateway.governance.process_sessions import process_session
+from gateway.procedures.procedures import find_tables
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table
+from journal.model.version import Version, from_datetime
+from journal.records import instance_rows
+from journal.transactions.reading import committed_state
+
+if TYPE_CHECKING:
+    from gateway.session.session import Session
+
+KEPT_MAX = 50_000
+KeptAnswers = dict[tuple[str, str, datetime], tuple[Version, bool]]
+"""By dataset, condition and moment: for which version of the table what was found."""
+
+
+class DatasetAvailability:
+    """Answers for one look at a store; ``kept`` are answers of earlier looks.
+
+    ``known`` are the entities that count.
+    """
+
+    def __init__(self, session: Session, known: KnownEntities, kept: KeptAnswers) -> None:
+        self._session = session
+        self._known = known
+        self._kept = kept
+        self._state = committed_state(session.journal)
+        self._tables = {str(t.name): t for t in self._state.catalog.tables()}
+        self._filled: set[str] | None = None
+        if len(kept) > KEPT_MAX:
+            kept.clear()
+
+    def is_there(self, name: str, moment: datetime) -> bool:
+        """Whether the data of a dataset's instance is there."""
+        dataset = self._known[EntityKind.DATASET, name]
+        match self._way(dataset):
+            case Availability.FLAG:
+                return Path(path_at(dataset.fields["flag"], moment, dataset.zone)).exists()
+            case Availability.PRODUCED:
+                return self._is_produced(name, moment)
+            case Availability.ROWS:
+                return self._has_rows(dataset, moment)
+            case _:
+                return self.table_version(name) > from_datetime(moment)
+
+    def table_version(self, name: str) -> Version:
+        """The version of the last commit to the table of a dataset; 0 where there is no table."""
+        table = self.table_of(name)
+        state = None if table is None else self._state.tables.get(table.id)
+        return 0 if state is None else state.last_version
+
+    def table_of(self, name: str) -> Table | None:
+        """The table of a dataset; None where it was dropped, or is in another store."""
+        fields = self._known[EntityKind.DATASET, name].fields
+        return None if "profile" in fields else self._tables.get(fields["table"])
+
+    def has_changes(self, name: str, moments: Iterable[datetime], after: Version) -> bool:
+        """Whether somebody changed data of a dataset's instances after a version.
+
+        Of a dataset without ``where`` every change of the table counts.
+        """
+        dataset = self._known[EntityKind.DATASET, name]
+        table = self.table_of(name)
+        if table is None or self.table_version(name) <= after:
+            return False
+        if "where" not in dataset.fields:
+            return True
+        version = exp.Literal.number(after + 1)
+        changes = exp.Anonymous(
+            this="table_changes", expressions=[exp.Literal.string(str(table.name)), version]
+        )
+        return any(self._exists(dataset, moment, exp.Table(this=changes)) for moment in moments)
+
+    def _way(self, dataset: Entity) -> Availability:
+        fields = dataset.fields
+        if "available" in fields:
+            return Availability(fields["available"])
+        if "flag" in fields:
+            return Availability.FLAG
+        if "where" in fields:
+            return Availability.ROWS
+        if self._filled is None:
+            processes = (e for e in self._known.values() if e.kind is EntityKind.PROCESS)
+            uses = (use for p in processes for use in p.fields.get("outputs", ()))
+            self._filled = {use["dataset"] for use in uses}
+        return Availability.PRODUCED if dataset.name in self._filled else Availability.WRITTEN
+
+    def _is_produced(self, name: str, moment: datetime) -> bool:
+        with self._session.journal.reading_session() as records:
+            uses = instance_rows.uses_touching(records, name, "output", moment, moment)
+            rows = [instance_rows.load_instance(records, use.instance) for use in uses]
+        found = [row.state for row in rows if row is not None]
+        return bool(found) and all(state == InstanceState.SUCCEEDED for state in found)
+
+    def _has_rows(self, dataset: Entity, moment: datetime) -> bool:
+        table = self.table_of(dataset.name)
+        if table is None:
+            return False
+        key = (dataset.name, dataset.fields["where"], moment)
+        version = self.table_version(dataset.name)
+        before = self._kept.get(key)
+        if before is None or before[0] != version:
+            relation = _relation(table)
+            before = self._kept[key] = (version, self._exists(dataset, moment, relation))
+        return before[1]
+
+    def _exists(self, dataset: Entity, moment: datetime, relation: exp.Expr) -> bool:
+        """Whether a relation has a row for which the dataset's condition is true."""
+        condition = parsed_condition(dataset.fields["where"])
+        query = exp.select(exp.Literal.number(1)).from_(relation).where(condition).limit(1)
+        with process_session(self._session, dataset, "duckdb") as own:
+            outcome = own.execute(query.sql(dialect="duckdb"), condition_values(dataset, moment))
+            assert outcome.rows is not None
+            found = bool(outcome.rows.take(1))
+            outcome.close()
+        return found
+
+
+def parsed_condition(text: str) -> exp.Expr:
+    """The condition of a dataset; raises ENTITY where it is none."""
+    try:
+        found = sqlglot.parse_one(text, dialect="duckdb", into=exp.Condition)
+        if found.find(exp.Query) is not None:
+            # It is asked with the rights of the scheduler.
+            raise sqlglot.ParseError("a query")
+        return found
+    except sqlglot.ParseError as error:
+        raise PalimpsestError(
+            Code.ENTITY,
+            f"where: {text!r} is no condition",
+            advice="write one over its columns, without a query: day = CAST($instance AS DATE)",
+        ) from error
+
+
+def condition_values(dataset: Entity, moment: datetime) -> Mapping[str, Any]:
+    """The parameters of a dataset's condition: the moment of the instance, and the next one."""
+    coming = (m for m in dataset.nominal_times.on_from(moment) if m > moment)
+    return {"instance": moment, "next": next(coming, None)}
+
+
+def check_condition(session: Session, dataset: Entity) -> None:
+    """Raise ENTITY for a condition that the dataset's table cannot be asked."""
+    if "where" not in dataset.fields or "profile" in dataset.fields:
+        return
+    (table,) = find_tables(session, dataset.fields["table"])
+    condition = parsed_condition(dataset.fields["where"])
+    relation = _relation(table)
+    query = exp.select(exp.Literal.number(1)).from_(relation).where(condition).limit(0)
+    values = condition_values(dataset, dataset.nominal_times.start)
+    try:
+        with process_session(session, dataset, "duckdb") as own:
+            own.execute(query.sql(dialect="duckdb"), values).close()
+    except PalimpsestError as error:
+        raise PalimpsestError(
+            Code.ENTITY, f"{dataset}: where: {error.message}", advice=error.advice
+        ) from error
+
+
+def _relation(table: Table) -> exp.Table:
+    name, schema = (
+        exp.to_identifier(text, quoted=True) for text in (table.name.name, table.name.schema)
+    )
+    return exp.table_(name, db=schema)

@@ -1,0 +1,95 @@
+"""What an entity declares, checked against the store: statements, conditions, cut-offs, jobs.
+
+It is checked before an entity goes on record, so that no instance fails for what was wrong from the
+start. Nothing is changed here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gateway.governance.dataset_availability import check_condition
+from gateway.governance.entity import Entity, EntityKind
+from gateway.governance.entity_checks import KnownEntities
+from gateway.governance.late_data import cut_off
+from gateway.governance.process_rules import process_rules
+from gateway.governance.process_statements import check_statements
+from gateway.jobs.kind_names import kind_names
+from gateway.procedures.procedures import find_tables
+from journal.model.duration import Duration
+from journal.model.errors import Code, PalimpsestError
+from journal.model.policy import policy_of
+from journal.model.schema import Table
+
+if TYPE_CHECKING:
+    from gateway.session.session import Session
+
+
+def check_declared(session: Session, entity: Entity) -> None:
+    """Raise ENTITY for what the store cannot do of an entity."""
+    if entity.kind is EntityKind.DATASET:
+        check_condition(session, entity)
+        _check_cut_off(session, entity)
+    elif entity.kind is EntityKind.PROCESS:
+        fields, limits = entity.fields, session.settings.limits
+        dialect = fields.get("dialect", "duckdb")
+        late = fields.get("late_data", {}).get("inputs", ())
+        texts = [fields.get("sql"), *(use.get("sql") for use in late)]
+        for text in filter(None, texts):
+            check_statements(entity, text, dialect, limits)
+        if "job" in fields:
+            _check_job(session, entity)
+        if "profile" in fields and "spark" not in fields:
+            raise _entity_error(
+                entity,
+                "profile: only a Spark application runs elsewhere",
+                "declare the process in the store whose tables it writes",
+            )
+
+
+def check_late_data(entity: Entity, known: KnownEntities, tables: dict[str, Table]) -> None:
+    """Raise ENTITY for late data that nobody would look for: a dataset without a cut-off.
+
+    ``tables`` are those of the store, by name.
+    """
+    if entity.kind is not EntityKind.PROCESS:
+        return
+    late = process_rules(entity).late
+    for name in () if late is None else late.handlers:
+        dataset = known.get((EntityKind.DATASET, name))
+        if dataset is None:
+            continue
+        if cut_off(dataset, tables.get(dataset.fields["table"])) is None:
+            raise _entity_error(
+                entity,
+                f"late_data: {dataset} has no cut-off, so that nothing would be looked for",
+                "give it late_arrival, or its table the policy LATE_ARRIVAL",
+            )
+
+
+def _check_cut_off(session: Session, dataset: Entity) -> None:
+    fields = dataset.fields
+    if "late_arrival" not in fields or "profile" in fields:
+        return
+    (table,) = find_tables(session, fields["table"])
+    retention, late = policy_of(table).retention, Duration.parse(fields["late_arrival"])
+    if retention is not None and late.longest >= retention.shortest:
+        raise _entity_error(
+            dataset,
+            f"late_arrival: {late} is not shorter than the retention of {table.name}, {retention}",
+            "rows would go before they can be late; shorten it, or keep rows longer",
+        )
+
+
+def _check_job(session: Session, entity: Entity) -> None:
+    job = entity.fields["job"]
+    if job["kind"] not in kind_names():
+        raise _entity_error(
+            entity, f"job.kind: there is no job {job['kind']}", "use " + ", ".join(kind_names())
+        )
+    for name in job["tables"]:
+        find_tables(session, name)
+
+
+def _entity_error(entity: Entity, message: str, advice: str) -> PalimpsestError:
+    return PalimpsestError(Code.ENTITY, f"{entity}: {message}", advice=advice)

@@ -1,0 +1,75 @@
+"""A scheduler that is killed at any step loses no instance, and runs none twice (P21)."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import gateway
+from gateway.governance.process_scheduler import run_processes
+from gateway.session.operations import no_progress
+from tests.architecture.sources import ROOT
+from tests.support.processes import day
+
+TICK = "gateway.governance.scheduler_tick"
+COMMIT = "gateway.governance.instance_commits"
+STEPS = {
+    "before instances are made": (f"{TICK}.instance_rows", "add_instances", 0),
+    "after instances are made": (f"{TICK}.instance_rows", "add_instances", 1),
+    "after the schedule has moved": (f"{TICK}.schedule_rows", "move_schedule", 1),
+    "before an attempt is noted": (f"{TICK}.instance_rows", "add_attempt", 0),
+    "after an attempt is noted": (f"{TICK}.instance_rows", "add_attempt", 1),
+    "before it runs": ("gateway.governance.process_runner", "run_statements", 0),
+    "in the commit, before it ends": (f"{COMMIT}.instance_rows", "end_attempt", 0),
+    "in the commit, after it ended": (COMMIT, "changed_instance", 1),
+    "in the commit, after the event": (COMMIT, "record_event", 1),
+    "after the commit": ("gateway.governance.process_runner", "run_statements", 1),
+}
+PROGRAM = """
+import os, pkgutil, signal, sys
+import gateway
+from gateway.governance.process_scheduler import run_processes
+from gateway.session.operations import no_progress
+from tests.support.processes import day, make_tables, process, schedule
+
+root, place, name, after = sys.argv[1:]
+owner = pkgutil.resolve_name(place)
+step = getattr(owner, name)
+
+def killed(*given, **more):
+    if after == "1":
+        step(*given, **more)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:
+    make_tables(con)
+    con.execute("INSERT INTO flights VALUES (DATE '2013-01-01', 7)")
+    text = "INSERT INTO delays SELECT day, delay, $instance FROM flights"
+    schedule(con, day(1), process(sql=text, inputs=None))
+    setattr(owner, name, killed)
+    run_processes(con.session, no_progress, 1, day(3))
+"""
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_p21_what_a_killed_scheduler_began_happens_once(tmp_path: Path, step: str) -> None:
+    place, name, after = STEPS[step]
+    root = tmp_path / "warehouse"
+    words = [sys.executable, "-c", PROGRAM, str(root), place, name, str(after)]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:
+        run_processes(con.session, no_progress, 1, day(3))
+        rows = con.execute("SELECT made_by, count(*) FROM delays GROUP BY made_by ORDER BY made_by")
+        assert rows.fetchall() == [("daily@2013-01-02T00:00Z", 1), ("daily@2013-01-03T00:00Z", 1)]
+        found = con.execute("SELECT id, state FROM system.instances ORDER BY id").fetchall()
+        assert found == [
+            ("daily@2013-01-02T00:00Z", "SUCCEEDED"),
+            ("daily@2013-01-03T00:00Z", "SUCCEEDED"),
+        ]
+        states = con.execute("SELECT DISTINCT state FROM system.attempts ORDER BY state").fetchall()
+        assert states in ([("SUCCEEDED",)], [("LOST",), ("SUCCEEDED",)])
