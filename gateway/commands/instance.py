@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,15 +11,20 @@ import click
 
 from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
 from gateway.commands.failure import exit_on_error
+from gateway.commands.instance_rendering import (
+    attempt_object,
+    planned_object,
+    shown_minute,
+    write_uses,
+)
 from gateway.commands.moments import MomentParam
 from gateway.errors import mapping
 from gateway.governance import instance_operations
 from gateway.governance.entity_operations import process_instances
 from gateway.governance.instance_operations import InstanceChange, instance_objects
 from gateway.governance.instance_states import InstanceEvent, InstanceState
-from gateway.governance.planned_instances import DatasetUse, PlannedInstance
 from gateway.session.operations import Operation
-from journal.records.instance_rows import ORDERS, AttemptRow, InstanceFilter, InstanceRow
+from journal.records.instance_rows import ORDERS, InstanceFilter, InstanceRow
 
 _PROCESS = click.argument("process")
 _NOMINAL = click.option(
@@ -109,7 +114,7 @@ def status(
         return
     for one in found:
         if one.row is None:
-            click.echo(f"{_shown_moment(one.nominal)}: {one.state.lower()}")
+            click.echo(f"{shown_minute(one.nominal)}: {one.state.lower()}")
         else:
             _write_rows([one.row], as_json=False)
 
@@ -198,7 +203,7 @@ def logs(process: str, start: datetime, attempt: int | None, as_json: bool, acce
     found = _perform(access, as_json, instance_operations.instance_attempts, process, start)
     attempts = [one for one in found if attempt in (None, one.n)]
     if as_json:
-        click.echo(json.dumps([_attempt_object(one) for one in attempts]))
+        click.echo(json.dumps([attempt_object(one) for one in attempts]))
         return
     for one in attempts:
         click.echo(f"attempt {one.n}, {one.step}: {one.state.lower()}")
@@ -395,21 +400,6 @@ def _change(
         click.echo(f"{one.id}: {was.lower()}")
 
 
-def _attempt_object(one: AttemptRow) -> dict[str, Any]:
-    return {
-        "instance": one.instance,
-        "attempt": one.n,
-        "step": one.step,
-        "state": one.state,
-        "started_at": one.started_at.isoformat(),
-        "ended_at": None if one.ended_at is None else one.ended_at.isoformat(),
-        "error_code": one.error_code,
-        "error": one.error,
-        "log": list(one.log),
-        "metrics": None if one.metrics is None else json.loads(one.metrics),
-    }
-
-
 @command.command("params")
 @_span_options
 def params(
@@ -430,51 +420,9 @@ def params(
             session = connection.client_session
             found = session.perform(process_instances, process, start, end)
     if as_json:
-        click.echo(json.dumps([_instance_object(one) for one in found]))
+        click.echo(json.dumps([planned_object(one) for one in found]))
         return
     for one in found:
-        click.echo(_shown_moment(one.nominal))
-        _write_uses("reads", one.inputs)
-        _write_uses("fills", one.outputs)
-
-
-def _write_uses(verb: str, uses: Sequence[DatasetUse]) -> None:
-    for use in uses:
-        declared = " to ".join(use.expressions)
-        if use.instances is None:
-            click.echo(f"  {verb} {use.dataset}: {declared}, by what is there then")
-        else:
-            shown = _shown_span(use.instances)
-            click.echo(f"  {verb} {use.dataset}: {shown} ({declared})")
-
-
-def _shown_span(moments: Sequence[datetime]) -> str:
-    if len(moments) < 3:
-        return ", ".join(map(_shown_moment, moments)) or "none"
-    first, last = _shown_moment(moments[0]), _shown_moment(moments[-1])
-    return f"{first} to {last}, {len(moments)} instances"
-
-
-def _instance_object(one: PlannedInstance) -> dict[str, Any]:
-    return {
-        "nominal": one.nominal.isoformat(),
-        "inputs": _use_objects(one.inputs),
-        "outputs": _use_objects(one.outputs),
-    }
-
-
-def _use_objects(uses: Iterable[DatasetUse]) -> list[dict[str, Any]]:
-    return [
-        {
-            "dataset": use.dataset,
-            "expressions": list(use.expressions),
-            "instances": None
-            if use.instances is None
-            else [moment.isoformat() for moment in use.instances],
-        }
-        for use in uses
-    ]
-
-
-def _shown_moment(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%dT%H:%MZ}"
+        click.echo(shown_minute(one.nominal))
+        write_uses("reads", one.inputs)
+        write_uses("fills", one.outputs)

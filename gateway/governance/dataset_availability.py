@@ -58,7 +58,7 @@ class DatasetAvailability:
     def is_there(self, name: str, moment: datetime) -> bool:
         """Whether the data of a dataset's instance is there."""
         dataset = self._known[EntityKind.DATASET, name]
-        match self._way(dataset):
+        match self._availability_of(dataset):
             case Availability.FLAG:
                 return Path(path_at(dataset.fields["flag"], moment, dataset.zone)).exists()
             case Availability.PRODUCED:
@@ -96,7 +96,7 @@ class DatasetAvailability:
         )
         return any(self._exists(dataset, moment, exp.Table(this=changes)) for moment in moments)
 
-    def _way(self, dataset: Entity) -> Availability:
+    def _availability_of(self, dataset: Entity) -> Availability:
         fields = dataset.fields
         if "available" in fields:
             return Availability(fields["available"])

@@ -46,7 +46,7 @@ class LateLook:
             after = replace(row, check_at=self.next_at, checks=row.checks + 1)
             is_changed = instance_rows.change_instance(records, row, after)
             if self.past and is_changed:
-                self._tell(session, records, EventName.INSTANCE_PAST_CUT_OFF, self.past)
+                self._record_found(session, records, EventName.INSTANCE_PAST_CUT_OFF, self.past)
             return
         consumed = {**json.loads(row.consumed or "{}"), "late": list(self.late)}
         changed = changed_instance(
@@ -57,9 +57,9 @@ class LateLook:
             consumed=json.dumps(consumed),
         )
         if changed is not None:
-            self._tell(session, records, EventName.INSTANCE_LATE_DATA, self.late)
+            self._record_found(session, records, EventName.INSTANCE_LATE_DATA, self.late)
 
-    def _tell(
+    def _record_found(
         self, session: Session, records: RecordSession, name: EventName, datasets: Sequence[str]
     ) -> None:
         record_event(

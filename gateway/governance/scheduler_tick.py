@@ -99,7 +99,7 @@ class SchedulerTick:
         if not due:
             self._load_entities()
         there = DatasetAvailability(self._session, self._known, self._kept)
-        looks = [look for row in late if (look := self._look(row, there)) is not None]
+        looks = [look for row in late if (look := self._late_look(row, there)) is not None]
         changes = self._changes(live, there)
         ready = self._ready(live, changes)
         if not looks and not changes and not (ready and slots):
@@ -364,7 +364,7 @@ class SchedulerTick:
             changed, attempt, process, spans, tuple(outputs), tables, late, check_at
         )
 
-    def _look(self, row: InstanceRow, there: DatasetAvailability) -> LateLook | None:
+    def _late_look(self, row: InstanceRow, there: DatasetAvailability) -> LateLook | None:
         process = self._process(row)
         if process is None:
             return LateLook(row)

@@ -265,10 +265,7 @@ ENTITY_SCHEDULES = RecordTable(
     ("kind", "name"),
     since=15,
 )
-"""Which datasets and processes are scheduled or suspended; those without a row are submitted.
-
-``next_at`` is the nominal time of the next instance to be made; NULL where there is none.
-"""
+"""Which datasets and processes are scheduled or suspended; those without a row are submitted."""
 INSTANCES = RecordTable(
     "instances",
     columns(
@@ -285,9 +282,7 @@ INSTANCES = RecordTable(
 )
 """One row for each entity, nominal time and life cycle that was asked for by then.
 
-``runs`` counts how often it was begun anew, ``tries`` its attempts since, ``fence`` all attempts;
-only the attempt with the highest may commit. ``check_at`` is when its inputs are compared next with
-what it consumed.
+``runs`` counts how often it began anew, ``tries`` its attempts since, ``fence`` all of them.
 """
 INSTANCE_DATA = RecordTable(
     "instance_data",
