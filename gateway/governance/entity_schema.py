@@ -308,6 +308,8 @@ SCHEMA: Mapping[EntityKind, Mapping[str, FieldRule]] = {
         "url": FieldRule(_url, is_required=True),
         "engine": FieldRule(_one_of("auto", "spark", "local")),
         "master": FieldRule(_text),
+        "start": FieldRule(_moment),
+        "end": FieldRule(_moment),
     },
     EntityKind.DATASET: {
         **_ALL_KINDS,

@@ -35,6 +35,7 @@ def known_replica(
 ) -> ReplicaRow | None:
     """The replica here of a table of another store; None if there is none."""
     _check_may_replicate(session)
+    required(session.executor.maintenance.receive, "replicas", session.journal.place)
     with session.journal.reading_session() as records:
         found = load_replicas(records)
     of_source = (ReplicaRole.REPLICA, store, table_id)
@@ -53,9 +54,7 @@ def take_replica(
 ) -> ReplicaResult:
     """Make a replica what a package says; see ``Maintenance.receive``."""
     _check_may_replicate(session)
-    receive = required(
-        session.executor.maintenance.receive, "replicas of its own", session.journal.place
-    )
+    receive = required(session.executor.maintenance.receive, "replicas", session.journal.place)
     given = Reception(
         by=session.recorded_user or system_user(),
         job_id=job_id,

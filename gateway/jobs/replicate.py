@@ -34,6 +34,7 @@ from journal.records.replicas import (
     ReplicaRole,
     ReplicaRow,
     ReplicaState,
+    forget_replica,
     put_replica,
     replica_row,
 )
@@ -47,10 +48,13 @@ _LISTED = timedelta(days=7)
 """How long segments are kept for a run whose process ends meanwhile."""
 _PARALLEL = 4
 _MEGABYTE = 1_000_000
+_REFUSALS = frozenset({Code.REPLICATION, Code.NOT_SUPPORTED, Code.PRIVILEGE})
+"""What a target says before it takes the first byte."""
 
 
 def _run(context: JobContext) -> JobReport:
     refuse_if_safe(context.session, "replicate")
+    required(context.maintenance.replica_source, "replication", context.session.journal.place)
     places = replica_places(context.session, context.table, context.text("to"))
     done: list[dict[str, Any]] = []
     failed: list[PalimpsestError] = []
@@ -144,9 +148,7 @@ def _replicate(context: JobContext, place: ReplicaPlace) -> ReplicaResult:
             package, result = _send(context, place)
     except PalimpsestError as error:
         if not context.dry_run:
-            _record(context, _finished_row(context, row, began, error=error.message))
-            name = str(context.table.name)
-            record_failure(context.session, EventName.DATA_REPLICATE, None, name, error)
+            _record_failure(context, row, began, error, is_new=known is None)
         raise
     if not context.dry_run:
         clean = result.is_clean
@@ -166,6 +168,20 @@ def _replicate(context: JobContext, place: ReplicaPlace) -> ReplicaResult:
             ),
         )
     return result
+
+
+def _record_failure(
+    context: JobContext, row: ReplicaRow, began: float, error: PalimpsestError, *, is_new: bool
+) -> None:
+    """Record how a run failed; nothing of a replica that its target has refused from the start."""
+    if is_new and error.code in _REFUSALS:
+        with context.session.journal.exclusive_session() as records:
+            forget_replica(records, row)
+            records.commit()
+    else:
+        _record(context, _finished_row(context, row, began, error=error.message))
+    name = str(context.table.name)
+    record_failure(context.session, EventName.DATA_REPLICATE, None, name, error)
 
 
 def _finished_row(
@@ -213,7 +229,7 @@ def _take(
     context: JobContext, place: ReplicaPlace, listing: Backup
 ) -> tuple[ReplicaPackage, ReplicaResult]:
     read = required(
-        context.maintenance.replica_source, "tables that replicate", context.session.journal.place
+        context.maintenance.replica_source, "replication", context.session.journal.place
     )
     clause = place.clause
     bandwidth = context.number("bandwidth") or clause.bandwidth

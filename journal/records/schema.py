@@ -253,11 +253,7 @@ REPLICAS = RecordTable(
     ("table_id", "role", "place"),
     since=15,
 )
-"""Replicas of tables: in the store that they follow (``role`` source) and where they are (replica).
-
-``version`` is the last commit that the replica has, ``read_version`` when the source was read for
-it: what was erased before is not in it any more. ``detail`` is JSON.
-"""
+"""Replicas, at both ends: the last ``version`` that one has, and when its source was read."""
 
 ENTITY_SCHEDULES = RecordTable(
     "entity_schedules",

@@ -1,0 +1,86 @@
+"""What replicates does, and a store that lacks it says so before anything is recorded (F37)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gateway.dbapi.connection import Connection
+from gateway.errors import Error
+from gateway.jobs.runs import last_runs
+from gateway.jobs.schedule import triggered_jobs
+from tests.support.replicated import last_version, opened, replica_rows, rows, url_of
+from tests.support.stores.store import Store
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture
+def con(store: Store) -> Connection:
+    """A connection that commits each statement."""
+    return store.connect()
+
+
+def _filled(con: Connection) -> int:
+    con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR)")
+    con.execute("INSERT INTO t VALUES (1, 'x'), (2, 'y')")
+    before = last_version(con)
+    con.execute("UPDATE t SET b = 'z' WHERE a = 1")
+    return before
+
+
+@pytest.mark.also_on("hive")
+def test_a_table_is_replicated_or_the_store_says_that_it_has_no_replication(
+    con: Connection, store: Store, tmp_path: Path
+) -> None:
+    before = _filled(con)
+    call = f"CALL system.replicate('t', to => '{url_of(tmp_path / 'target')}')"
+    if con.session.executor.maintenance.replica_source is None:
+        with pytest.raises(Error) as caught:
+            con.execute(call)
+        assert caught.value.code == "PAL-110"
+        assert not replica_rows(con)
+        return
+    con.execute(call)
+    with opened(tmp_path / "target") as target:
+        for query in ("SELECT * FROM t ORDER BY a", f"SELECT * FROM t VERSION AS OF {before}"):
+            assert rows(target, query) == rows(con, query)
+
+
+@pytest.mark.also_on("hive")
+def test_a_store_that_takes_no_replicas_refuses_before_anything_is_recorded(
+    con: Connection, store: Store, tmp_path: Path
+) -> None:
+    if con.session.executor.maintenance.receive is not None:
+        pytest.skip("this store takes replicas")
+    with opened(tmp_path / "source") as source:
+        _filled(source)
+        with pytest.raises(Error) as caught:
+            source.execute(f"CALL system.replicate('t', to => '{store.url}')")
+        assert caught.value.code in {"PAL-110", "PAL-222"}
+        assert not replica_rows(source)
+
+
+def test_a_policy_is_stated_and_shown_and_its_instances_are_due_once(
+    con: Connection, tmp_path: Path
+) -> None:
+    _filled(con)
+    target = url_of(tmp_path / "target")
+    clause = f"TO '{target}', EVERY 2 HOURS, DELAY 1 HOUR, PARALLEL 2"
+    con.execute(f"ALTER TABLE t SET POLICY (REPLICATION = ({clause}))")
+    ((name, shown),) = rows(con, "SHOW POLICY t")[:1]
+    assert name == "REPLICATION"
+    assert f"TO '{target}', EVERY 2 HOURS, DELAY 1 HOUR, PARALLEL 2" in shown
+    if con.session.executor.maintenance.replica_source is None:
+        return
+
+    def due() -> list[object]:
+        found = triggered_jobs(con.session, last_runs(con.session.journal))
+        return [job.options["to"] for job in found if job.kind == "replicate"]
+
+    assert due() == [target]
+    con.execute("CALL system.replicate('t')")
+    assert due() == []
+    con.execute("ALTER TABLE t UNSET POLICY (REPLICATION)")
+    assert rows(con, "SHOW POLICY t") == []
