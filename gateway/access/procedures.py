@@ -22,6 +22,15 @@ _OF_DATABASE = {
     "purge": Privilege.ERASE,
     "access": Privilege.ACCESS,
     "drop_rejects": Privilege.ERASE,
+    "privacy_submit": Privilege.ERASE,
+    "privacy_verify": Privilege.ERASE,
+    "privacy_hold": Privilege.ERASE,
+    "privacy_release": Privilege.ERASE,
+    "privacy_cancel": Privilege.ERASE,
+    "privacy_lift": Privilege.ERASE,
+    "privacy_run": Privilege.ERASE,
+    "privacy_approve": Privilege.APPROVE,
+    "privacy_deny": Privilege.APPROVE,
 }
 """The privileges that others take; whatever stands in neither takes ADMIN."""
 

@@ -25,11 +25,14 @@ from gateway.commands.failure import COPIES_LEFT, STATEMENT, exit_on_error
 from gateway.commands.progress import show_progress
 from gateway.errors import mapping
 from gateway.privacy_desk import decisions, questions, restricting_steps, running, submission
+from gateway.privacy_desk import evidence as evidences
 from gateway.privacy_desk.desk_policy import PrivacyAction
 from gateway.privacy_desk.request_files import identities_in_words, requests_in_csv
 from gateway.privacy_desk.running import PlannedBatch, planned_object
 from gateway.procedures.erasing import read_subjects
 from gateway.wording import counted
+from journal.erasure.audit_anchor import read_anchors
+from journal.local_engine.file_modes import write_private
 from journal.records.privacy_rows import PrivacyBatch, PrivacyRequest
 
 _ACTIONS = ["access", "erasure", "portability", "restriction", "rectification"]
@@ -322,6 +325,58 @@ def export(name: str | None, target: str | None, gone: bool, as_json: bool, acce
     for one in found:
         rows = counted(one.rows, "row")
         click.echo(f"{one.request}  {one.path}  {rows}, until {one.expires_at:%Y-%m-%d}")
+
+
+@command.command("evidence")
+@click.argument("name", metavar="REQUEST|FILE")
+@click.option("--to", "target", metavar="FILE", help="The file to write; default: its own name.")
+@click.option("--anchor", "anchors", metavar="FILE",
+              help="Anchors of the audit log; its entries begin behind the last.")  # fmt: skip
+@click.option("--verify", "verifies", is_flag=True, help="Check the package FILE by this store.")
+@JSON_OPTION
+@upkeep_options
+def evidence(
+    name: str,
+    target: str | None,
+    anchors: str | None,
+    verifies: bool,
+    as_json: bool,
+    access: Access,
+) -> None:
+    """Write what was asked, decided and done about REQUEST as one file, or check such a FILE.
+
+    \b
+    Examples:
+      palimpsest privacy evidence 4f0c9a --to 4711.zip --anchor anchors.jsonl
+      palimpsest privacy evidence --verify 4711.zip
+    """
+    with open_connection(access, "privacy", as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json), mapping():
+            perform = connection.client_session.perform
+            if verifies:
+                data = Path(name).expanduser().read_bytes()
+                checked = perform(evidences.check_evidence, data)
+            else:
+                known = [] if anchors is None else read_anchors(_text_of(anchors), anchors)
+                made = perform(evidences.make_evidence, name, known)
+                path = Path(target or f"evidence-{name}.zip").expanduser()
+                write_private(path, made)
+    if not verifies:
+        click.echo(json.dumps({"file": str(path)}) if as_json else f"Wrote {path}.")
+        return
+    if as_json:
+        click.echo(json.dumps(asdict(checked)))
+    else:
+        whole = "not whole" if checked.problems else "whole"
+        click.echo(f"Request {checked.request}: {whole}, {checked.entries} entries of the log.")
+        for problem in checked.problems:
+            click.echo(f"  {problem}", err=True)
+    if checked.problems:
+        sys.exit(STATEMENT)
+
+
+def _text_of(file: str) -> str:
+    return Path(file).expanduser().read_text(encoding="utf-8")
 
 
 @command.command("policy")

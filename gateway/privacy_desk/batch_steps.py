@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from gateway.governance.events import EventName
 from gateway.privacy_desk import sealing
 from gateway.privacy_desk.desk import Desk
 from gateway.privacy_desk.states import PrivacyEvent, PrivacyState, next_state
@@ -85,6 +86,9 @@ def move(
             desk.note(records, "step", batch.id, what)
         if also is not None:
             also(records, requests)
+        if following is PrivacyState.COMPLETED:
+            done = {"action": batch.action, "requests": batch.requests}
+            desk.tell(records, EventName.REQUEST_COMPLETE, batch.id, done)
         if following in _DONE:
             rows_of.forget_identities(records, [r.id for r in requests])
         records.commit()

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from gateway.governance.events import EventName
 from gateway.privacy_desk.desk import Desk, find_request
 from gateway.privacy_desk.desk_policy import DeskPolicy
 from gateway.privacy_desk.states import PrivacyEvent, PrivacyState, next_state
@@ -25,7 +26,11 @@ if TYPE_CHECKING:
     from journal.model.store_session import StoreSession
 
 _STOPS = frozenset({PrivacyState.DENIED, PrivacyState.CANCELLED})
-_AT_WORK = frozenset({PrivacyState.PLANNED, PrivacyState.FAILED, PrivacyState.ON_HOLD})
+_EVENTS = {
+    "approve": EventName.REQUEST_APPROVE,
+    "deny": EventName.REQUEST_DENY,
+    "cancel": EventName.REQUEST_CANCEL,
+}
 
 
 @operation
@@ -219,4 +224,6 @@ def _recorded(
         rows_of.forget_identities(records, [after.id])
     told = {"from": before.state, "to": after.state}
     desk.note(records, action, after.id, {**told, **({"reason": reason} if reason else {})})
+    if action in _EVENTS:
+        desk.tell(records, _EVENTS[action], after.id, told)
     return after

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from gateway.governance.events import EventName, record_event
 from gateway.privacy_desk.desk_policy import DeskPolicy
 from gateway.procedures.erasure_program import erasure_of
 from gateway.procedures.requests import actor
@@ -63,6 +64,12 @@ class Desk:
     ) -> None:
         """Append an entry of the audit log, in the session's transaction."""
         audit.record(self.journal, records, self.by, f"privacy.{action}", what, detail)
+
+    def tell(
+        self, records: RecordSession, name: EventName, what: str, data: Mapping[str, Any]
+    ) -> None:
+        """Record an event of a request, a submission or a batch, in the session's transaction."""
+        record_event(self.session, records, name, "request", what, data=data)
 
     def policy(self, records: RecordSession) -> tuple[int, DeskPolicy]:
         """The policy that counts, and its version; 0 for what holds as long as none was set."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from gateway.privacy_desk.desk import Desk, find_request
 from gateway.privacy_desk.exports import drop_expired, move_export, reached, remove_exports
 from gateway.privacy_desk.states import OPEN_STATES, PrivacyState
-from gateway.privacy_desk.submission import request_error
+from gateway.privacy_desk.submission import known_types, request_error
 from gateway.session.operations import Advance, operation
 from journal.model.access import Privilege
 from journal.model.lazy_dataclass import dataclass
@@ -102,6 +102,13 @@ def due_requests(
         found = [r for s in OPEN_STATES for r in rows_of.requests_in(records, s)]
     ordered = sorted(found, key=lambda r: (r.due_at, r.id))
     return [DueRequest(r, urgency(r.due_at, policy.warns_at(r.due_at), at)) for r in ordered]
+
+
+@operation
+def described_types(session: Session, _advance: Advance) -> list[str]:
+    """The types of identifiers that requests may name."""
+    Desk(session, Privilege.ACCESS)
+    return sorted(known_types(session))
 
 
 def urgency(due: datetime, warns: datetime, now: datetime) -> Urgency:

@@ -8,16 +8,24 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
+from gateway.governance.events import EventName
+from gateway.governance.safe_mode import refuse_if_safe
 from gateway.privacy_desk import erasing_steps, exporting_steps, restricting_steps
 from gateway.privacy_desk.batch_steps import identities_in, move, without_values
 from gateway.privacy_desk.batches import Estimate, form_batches
 from gateway.privacy_desk.desk import Desk, find_request
 from gateway.privacy_desk.desk_policy import PrivacyAction
 from gateway.privacy_desk.sealing import opener
-from gateway.privacy_desk.states import STEP_EVENTS, PrivacyEvent, PrivacyState, next_state
+from gateway.privacy_desk.states import (
+    OPEN_STATES,
+    STEP_EVENTS,
+    PrivacyEvent,
+    PrivacyState,
+    next_state,
+)
 from gateway.session.operations import Advance, operation
 from journal.model.access import Privilege
 from journal.model.errors import Code, PalimpsestError
@@ -62,6 +70,8 @@ def run(
     With ``only_due`` new batches are formed only where they are full, old or due soon.
     """
     desk = Desk(session, Privilege.ERASE)
+    refuse_if_safe(session, "to execute privacy requests")
+    _warn(desk)
     chosen = _chosen(desk, names)
     batches = [b for b in _unfinished(desk) if chosen is None or _has(desk, b, chosen)]
     batches += _new_batches(desk, chosen, only_due=only_due)
@@ -107,6 +117,24 @@ def plan(session: Session, _advance: Advance, names: Sequence[str] = ()) -> list
             )
         )
     return found
+
+
+def _warn(desk: Desk) -> None:
+    """Record an event, once, of each open request that is overdue or due soon."""
+    now = desk.now()
+    with desk.writing() as records:
+        _, policy = desk.policy(records)
+        found = [r for state in OPEN_STATES for r in rows_of.requests_in(records, state)]
+        near = [r for r in found if policy.warns_at(r.due_at) <= now and "warned" not in r.detail]
+        for one in near:
+            warned = {**one.detail, "warned": now.isoformat()}
+            rows_of.put_request(records, replace(one, detail=warned))
+            data = {"due_at": one.due_at.isoformat(), "action": one.action, "state": one.state}
+            desk.tell(records, EventName.REQUEST_DUE, one.id, data)
+        if near:
+            records.commit()
+        else:
+            records.rollback()
 
 
 def _chosen(desk: Desk, names: Sequence[str]) -> set[str] | None:

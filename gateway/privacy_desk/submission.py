@@ -12,6 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from gateway.governance.events import EventName
 from gateway.privacy_desk import sealing
 from gateway.privacy_desk.desk import Desk
 from gateway.privacy_desk.desk_policy import DeskPolicy, PrivacyAction
@@ -30,6 +31,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import fold
 from journal.records import privacy_rows as rows_of
 from journal.records.privacy_rows import PrivacyRequest, SealedIdentity
+from journal.records.safe_mode_rows import check_not_safe
 from journal.transactions.reading import committed_state
 
 if TYPE_CHECKING:
@@ -89,6 +91,7 @@ def submit(
     named = [replace(r, identities=_folded(r.identities)) for r in requests]
     lower = _check(session, terms, named)
     with desk.writing() as records:
+        check_not_safe(records, "to submit privacy requests")
         version, policy = desk.policy(records)
         secret = lasting_secret(desk.journal, records)
         digests = [_digests(secret, r, lower) for r in named]
@@ -113,6 +116,7 @@ def submit(
             "policy": version,
         }
         desk.note(records, "submit", made[0].submission, detail)
+        desk.tell(records, EventName.REQUEST_RECEIVE, made[0].submission, detail)
         records.commit()
     return made
 

@@ -55,8 +55,14 @@ def call_procedure(session: Session, call: Call, parameters: Mapping[str, Any]) 
     if procedure is not None:
         return procedure(session, given)
     schema, _, kind = name.rpartition(".")
+    if schema == "system" and kind in DESK_PROCEDURES:
+        return _call_desk(session, kind, given)
     if schema != "system" or kind not in kind_names():
-        known = [*PROCEDURES, *(f"system.{k}" for k in kind_names())]
+        known = [
+            *PROCEDURES,
+            *(f"system.{p}" for p in DESK_PROCEDURES),
+            *(f"system.{k}" for k in kind_names()),
+        ]
         raise PalimpsestError(
             Code.UNKNOWN_FUNCTION,
             f"there is no procedure {call.procedure}",
@@ -182,6 +188,16 @@ def _procedure_at(place: str) -> Callable[[Session, Mapping[str, Any]], Statemen
     return procedure
 
 
+def _call_desk(session: Session, name: str, given: Mapping[str, Any]) -> StatementOutcome:
+    """Run a procedure of the privacy desk, which is loaded when it is asked for."""
+    desk = import_module("gateway.privacy_desk.procedures")
+    outcome: StatementOutcome = desk.call_desk(session, name, given)
+    return outcome
+
+
+DESK_PROCEDURES = tuple(
+    f"privacy_{word}" for word in "submit verify approve deny hold release cancel lift run".split()
+)
 Procedure = Callable[["Session", Mapping[str, Any]], StatementOutcome]
 PROCEDURES: dict[str, Procedure] = {
     "system.cancel": _on_session("system.cancel", cancel_session),

@@ -75,6 +75,10 @@ _SAME_NAMES = {
         "table_name role place profile state version read_at job_id started_at ended_at"
         " milliseconds files rows bytes error"
     ),
+    "privacy_requests": (
+        "id submission external_id regulation action state reason requested_by approved_by"
+        " received_at due_at updated_at batch"
+    ),
     "reject_files": "id table_name source host path rows made_by made_at expires_at",
     "instance_data": "instance use dataset first_at last_at",
     "attempts": _ATTEMPTS,

@@ -21,7 +21,9 @@ from gateway.servers.control.routes import (
     entities,
     events,
     jobs,
+    opendsr,
     policies,
+    privacy,
     safe_mode,
     schedules,
 )
@@ -37,6 +39,8 @@ AREAS = (
     events.ROUTER,
     safe_mode.ROUTER,
     audit.ROUTER,
+    privacy.ROUTER,
+    opendsr.ROUTER,
 )
 """The routers of all areas, in the order in which the description lists them."""
 BODY_BYTES_MAX = 16 << 20

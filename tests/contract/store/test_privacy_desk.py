@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import pytest
 from click.testing import CliRunner, Result
@@ -183,3 +184,90 @@ def test_identities_of_several_parts(store: Store, url: str) -> None:
     assert _json(url, "run")[0]["step"] == "COMPLETED"
     with store.connect() as con:
         assert rows(con, "SELECT id FROM names ORDER BY id") == [(2,), (3,)]
+
+
+def test_the_desk_in_sql(store: Store, url: str) -> None:
+    with store.connect() as con:
+        submitted = "action => 'erasure', subject => 'email=bob@x.example', external_id => 'S-1'"
+        made = rows(con, f"CALL system.privacy_submit({submitted})")
+        assert [row[1:3] for row in made] == [("erasure", "QUEUED")]
+        name = made[0][0]
+        held = rows(con, f"CALL system.privacy_hold('{name}', 'not today')")
+        assert held[0][2] == "ON_HOLD"
+        assert rows(con, "CALL system.privacy_run()") == []
+        assert rows(con, f"CALL system.privacy_release('{name}')")[0][2] == "QUEUED"
+        assert rows(con, "CALL system.privacy_run()")[0][1:4] == ("erasure", "COMPLETED", 1)
+        shown = rows(con, "SELECT external_id, state, regulation FROM system.privacy_requests")
+        assert shown == [("S-1", "COMPLETED", "GDPR")]
+    assert _ids(store) == [1, 3]
+
+
+def test_evidence_is_whole_and_tells_what_was_altered(
+    store: Store, url: str, tmp_path: Path
+) -> None:
+    _json(url, "policy", "--set", "four_eyes=erasure")
+    name = _submit(url, "erasure", BOB, "--user", "ann")["id"]
+    _json(url, "approve", name, "--user", "bea")
+    _json(url, "run")
+    file = tmp_path / "evidence.zip"
+    _json(url, "evidence", name, "--to", str(file))
+    assert _json(url, "evidence", "--verify", str(file))["problems"] == []
+    with ZipFile(file) as read:
+        files = {n: read.read(n) for n in read.namelist()}
+    decisions = json.loads(files["decisions.json"])
+    assert {(e["actor"], e["action"]) for e in decisions} >= {
+        ("ann", "privacy.submit"),
+        ("bea", "privacy.approve"),
+    }
+    assert BOB.encode() not in b"".join(files.values())
+    files["request.json"] = files["request.json"].replace(b"COMPLETED", b"DENIED")
+    with ZipFile(file, "w") as written:
+        for one, data in files.items():
+            written.writestr(one, data)
+    checked = _json(url, "evidence", "--verify", str(file), code=1)
+    assert checked["problems"] == ["request.json is not the file that the manifest lists"]
+    file.write_bytes(b"nothing")
+    refused = _run(url, "evidence", "--verify", str(file))
+    assert (refused.exit_code, "PAL-633" in refused.stderr) == (1, True)
+
+
+def test_safe_mode_takes_no_request_and_executes_none(url: str) -> None:
+    name = _submit(url, "erasure", BOB)["id"]
+    env = {"PALIMPSEST_WAREHOUSE": url}
+    assert CliRunner().invoke(main, ["safe-mode", "on", "--reason", "test"], env=env).exit_code == 0
+    for words in (("run",), ("submit", "--action", "access", "--subject", f"email={BOB}")):
+        refused = _run(url, *words)
+        assert (refused.exit_code, "PAL-650" in refused.stderr) == (1, True), refused.output
+    assert _json(url, "cancel", name)[0]["state"] == "CANCELLED"
+
+
+def test_a_large_batch_is_split_by_tables_into_one_result(store: Store, url: str) -> None:
+    with store.connect() as con:
+        con.execute(
+            "CREATE TABLE visits (id INTEGER PRIMARY KEY, email VARCHAR)"
+            " WITH (erasure = 'email LOWER')"
+        )
+        con.execute(f"INSERT INTO visits VALUES (1, '{BOB}'), (2, '{CYD}')")
+    _json(url, "policy", "--set", "batch_bytes=1")
+    _submit(url, "erasure", BOB)
+    (batch,) = _json(url, "run")
+    assert batch["step"] == "COMPLETED"
+    erased = [r for r in batch["detail"]["receipts"] if r["outcome"] == "ERASED"]
+    assert len(erased) == 2
+    with store.connect() as con:
+        assert rows(con, "SELECT id FROM visits") == [(2,)]
+
+
+def test_a_legal_hold_keeps_a_request_until_its_release(store: Store, url: str) -> None:
+    with store.connect() as con:
+        (hold,) = rows(
+            con, "CALL system.hold(subject => 'email=bob@x.example', reason => 'matter 1')"
+        )
+    name = _submit(url, "erasure", BOB)["id"]
+    (batch,) = _json(url, "run", code=1)
+    assert batch["step"] == "ON_HOLD"
+    assert _json(url, "cancel", name)[0]["state"] == "ON_HOLD"
+    with store.connect() as con:
+        rows(con, f"CALL system.release('{hold[0]}')")
+    assert _json(url, "run")[0]["step"] == "COMPLETED"
+    assert _ids(store) == [1, 3]
