@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,21 +22,24 @@ from gateway.commands.connecting import (
     upkeep_options,
 )
 from gateway.commands.failure import COPIES_LEFT, STATEMENT, exit_on_error
+from gateway.commands.privacy_output import (
+    request_line,
+    write_batches,
+    write_plan,
+    write_requests,
+)
 from gateway.commands.progress import show_progress
 from gateway.errors import mapping
 from gateway.privacy_desk import decisions, questions, restricting_steps, running, submission
 from gateway.privacy_desk import evidence as evidences
 from gateway.privacy_desk.desk_policy import PrivacyAction
 from gateway.privacy_desk.request_files import identities_in_words, requests_in_csv
-from gateway.privacy_desk.running import PlannedBatch, planned_object
 from gateway.procedures.erasing import read_subjects
 from gateway.wording import counted
 from journal.erasure.audit_anchor import read_anchors
 from journal.local_engine.file_modes import write_private
-from journal.records.privacy_rows import PrivacyBatch, PrivacyRequest
 
 _ACTIONS = ["access", "erasure", "portability", "restriction", "rectification"]
-_SHOWN_MAX = 20
 _NAMES = click.argument("names", nargs=-1, required=True, metavar="REQUESTS...")
 _REASON = click.option("--reason", metavar="TEXT", help="Recorded; name nobody in it.")
 
@@ -122,7 +125,7 @@ def submit(
     with open_connection(access, "privacy", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping():
             made = connection.client_session.perform(submission.submit, terms, requests)
-    _write_requests(made, as_json=as_json)
+    write_requests(made, as_json=as_json)
 
 
 def _moment(text: str | None) -> datetime | None:
@@ -158,7 +161,7 @@ def _deciding(name: str, summary: str, needs_reason: bool = False) -> Callable[.
             with exit_on_error(as_json=as_json), mapping():
                 perform = connection.client_session.perform
                 found = perform(operations[name], names, reason)
-        _write_requests(found, as_json=as_json)
+        write_requests(found, as_json=as_json)
 
     return decide
 
@@ -186,7 +189,7 @@ def extend(names: tuple[str, ...], by: str, reason: str, as_json: bool, access: 
     with open_connection(access, "privacy", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping():
             found = connection.client_session.perform(decisions.extend, names, by, reason)
-    _write_requests(found, as_json=as_json)
+    write_requests(found, as_json=as_json)
 
 
 @command.command("run")
@@ -226,9 +229,9 @@ def run(
             else:
                 done = perform(running.run, names, only_due=only_due)
     if dry_run:
-        _write_plan(planned, as_json=as_json)
+        write_plan(planned, as_json=as_json)
         return
-    _write_batches(done, as_json=as_json)
+    write_batches(done, as_json=as_json)
     steps = {batch.step for batch in done}
     if steps - {"COMPLETED", "PARTIAL", "CANCELLED"}:
         sys.exit(STATEMENT)
@@ -248,7 +251,7 @@ def list_command(
     with open_connection(access, "privacy", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping():
             found = connection.client_session.perform(questions.list_requests, states, submission)
-    _write_requests(found, as_json=as_json)
+    write_requests(found, as_json=as_json)
 
 
 @command.command("show")
@@ -263,9 +266,9 @@ def show(name: str, as_json: bool, access: Access) -> None:
     if as_json:
         click.echo(json.dumps(found.to_json()))
         return
-    click.echo(_request_line(found.request))
+    click.echo(request_line(found.request))
     if found.batch is not None:
-        _write_batches([found.batch], as_json=False)
+        write_batches([found.batch], as_json=False)
     if found.export is not None and found.export.is_there:
         click.echo(f"  export {found.export.path} until {found.export.expires_at:%Y-%m-%d}")
 
@@ -281,7 +284,7 @@ def due(as_json: bool, access: Access) -> None:
     if as_json:
         click.echo(json.dumps([one.to_json() for one in found]))
     for one in () if as_json else found:
-        click.echo(f"{one.urgency}  {_request_line(one.request)}")
+        click.echo(f"{one.urgency}  {request_line(one.request)}")
     if any(one.urgency != "IN_TIME" for one in found):
         sys.exit(STATEMENT)
 
@@ -300,7 +303,7 @@ def waive(name: str, tables: tuple[str, ...], reason: str, as_json: bool, access
     if as_json:
         click.echo(json.dumps(found.to_json()))
     elif found.batch is not None:
-        _write_batches([found.batch], as_json=False)
+        write_batches([found.batch], as_json=False)
 
 
 @command.command("export")
@@ -407,67 +410,3 @@ def policy(settings: tuple[str, ...], as_json: bool, access: Access) -> None:
         return
     for name, value in shown.items():
         click.echo(f"{name}: {json.dumps(value)}")
-
-
-def _request_line(request: PrivacyRequest) -> str:
-    types = request.detail.get("types", {})
-    named = ", ".join(f"{n} {t}" for t, n in types.items())
-    external = f" ({request.external_id})" if request.external_id else ""
-    due_at = f"due {request.due_at:%Y-%m-%d}"
-    return f"{request.id}{external}  {request.state}  {request.action} of {named}, {due_at}"
-
-
-def _write_requests(requests: Sequence[PrivacyRequest], *, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps([asdict(one) for one in requests], default=_text))
-        return
-    for one in requests[:_SHOWN_MAX]:
-        click.echo(_request_line(one))
-    if len(requests) > _SHOWN_MAX:
-        states: dict[str, int] = {}
-        for one in requests:
-            states[one.state] = states.get(one.state, 0) + 1
-        told = ", ".join(f"{n} {state}" for state, n in sorted(states.items()))
-        click.echo(f"and {counted(len(requests) - _SHOWN_MAX, 'more')}: of all, {told}")
-
-
-def _text(value: object) -> str:
-    return value.isoformat() if isinstance(value, datetime) else str(value)
-
-
-def _write_batches(batches: Sequence[PrivacyBatch], *, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps([asdict(one) for one in batches], default=_text))
-        return
-    if not batches:
-        click.echo("No request waits.")
-    for one in batches:
-        requests = counted(one.requests, "request")
-        waits = one.detail.get("waits_for")
-        click.echo(f"{one.id}  {one.step}  {one.action}, {requests}"
-                   f"{f'  (waits for {waits})' if waits else ''}")  # fmt: skip
-        error = one.detail.get("error")
-        if error:
-            click.echo(f"  {error['code']} {error['message']}\n  {error['advice']}", err=True)
-        for receipt in one.detail.get("receipts", ()):
-            keys = counted(receipt["keys"], "key")
-            removed = counted(receipt["versions_removed"], "version")
-            click.echo(f"  {receipt['table']}: {receipt['outcome']}  {keys}, {removed} removed")
-        for name, why in one.detail.get("uncovered", {}).items():
-            click.echo(f"  {name}: NOT_SEARCHED  {why}")
-
-
-def _write_plan(planned: Sequence[PlannedBatch], *, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps([planned_object(one) for one in planned]))
-        return
-    if not planned:
-        click.echo("No request waits.")
-    for one in planned:
-        e = one.estimate
-        parts = counted(max(1, len(one.parts)), "part")
-        click.echo(
-            f"{one.action}: {counted(one.requests, 'request')}, {counted(one.keys, 'key')} in"
-            f" {counted(len(one.tables), 'table')}, {parts}; reads {e.bytes_read:,} bytes, writes"
-            f" {e.bytes_written:,}, about {e.seconds:.1f} s and {e.price:.2f} {e.currency}"
-        )

@@ -88,7 +88,7 @@ def move(
             also(records, requests)
         if following is PrivacyState.COMPLETED:
             done = {"action": batch.action, "requests": batch.requests}
-            desk.tell(records, EventName.REQUEST_COMPLETE, batch.id, done)
+            desk.announce(records, EventName.REQUEST_COMPLETE, batch.id, done)
         if following in _DONE:
             rows_of.forget_identities(records, [r.id for r in requests])
         records.commit()

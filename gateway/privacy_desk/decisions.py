@@ -225,5 +225,5 @@ def _recorded(
     told = {"from": before.state, "to": after.state}
     desk.note(records, action, after.id, {**told, **({"reason": reason} if reason else {})})
     if action in _EVENTS:
-        desk.tell(records, _EVENTS[action], after.id, told)
+        desk.announce(records, _EVENTS[action], after.id, told)
     return after

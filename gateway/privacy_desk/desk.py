@@ -65,7 +65,7 @@ class Desk:
         """Append an entry of the audit log, in the session's transaction."""
         audit.record(self.journal, records, self.by, f"privacy.{action}", what, detail)
 
-    def tell(
+    def announce(
         self, records: RecordSession, name: EventName, what: str, data: Mapping[str, Any]
     ) -> None:
         """Record an event of a request, a submission or a batch, in the session's transaction."""

@@ -35,7 +35,7 @@ class Urgency(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class RequestView:
+class FollowedRequest:
     """A request with its batch and the file it has, if any."""
 
     request: PrivacyRequest
@@ -80,14 +80,14 @@ def list_requests(
 
 
 @operation
-def show_request(session: Session, _advance: Advance, name: str) -> RequestView:
+def show_request(session: Session, _advance: Advance, name: str) -> FollowedRequest:
     """One request, and how far its batch is."""
     desk = Desk(session)
     with desk.reading() as records:
         request = find_request(records, name)
         batches = {b.id: b for b in rows_of.all_batches(records)} if request.batch else {}
         exports = {e.request: e for e in rows_of.all_exports(records)}
-    return RequestView(request, batches.get(request.batch), exports.get(request.id))
+    return FollowedRequest(request, batches.get(request.batch), exports.get(request.id))
 
 
 @operation
@@ -121,7 +121,7 @@ def urgency(due: datetime, warns: datetime, now: datetime) -> Urgency:
 @operation
 def waive(
     session: Session, _advance: Advance, name: str, tables: Sequence[str], reason: str
-) -> RequestView:
+) -> FollowedRequest:
     """Note that tables or files need not be searched for a request, and why; for its whole batch.
 
     Raises PRIVACY_REQUEST for what the request does not lack.
@@ -143,7 +143,7 @@ def waive(
         rows_of.put_batch(records, changed)
         desk.note(records, "waive", batch.id, {"tables": list(tables), "reason": reason})
         records.commit()
-    return RequestView(request, changed)
+    return FollowedRequest(request, changed)
 
 
 @operation

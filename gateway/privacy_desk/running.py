@@ -130,7 +130,7 @@ def _warn(desk: Desk) -> None:
             warned = {**one.detail, "warned": now.isoformat()}
             rows_of.put_request(records, replace(one, detail=warned))
             data = {"due_at": one.due_at.isoformat(), "action": one.action, "state": one.state}
-            desk.tell(records, EventName.REQUEST_DUE, one.id, data)
+            desk.announce(records, EventName.REQUEST_DUE, one.id, data)
         if near:
             records.commit()
         else:

@@ -116,7 +116,7 @@ def submit(
             "policy": version,
         }
         desk.note(records, "submit", made[0].submission, detail)
-        desk.tell(records, EventName.REQUEST_RECEIVE, made[0].submission, detail)
+        desk.announce(records, EventName.REQUEST_RECEIVE, made[0].submission, detail)
         records.commit()
     return made
 

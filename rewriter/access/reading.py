@@ -79,6 +79,7 @@ _OPERATORS = {
     "reject_files": (Privilege.MAINTAIN, Privilege.ERASE),
     "holds": (Privilege.HOLD,),
     "erasures": (Privilege.ERASE, Privilege.APPROVE),
+    "privacy_requests": (Privilege.ERASE, Privilege.APPROVE),
     "transactions": (Privilege.HISTORY,),
 }
 """Relations of schema ``system`` that tell of all tables, and who may read them; else ADMIN."""
