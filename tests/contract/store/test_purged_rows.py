@@ -1,0 +1,48 @@
+"""Rows G2, G5, G11 and G19 of governance: whom a purge takes, and what it says of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from gateway.cli import main
+from tests.support.kept import rows
+from tests.support.stores.store import Capability, Store
+
+pytestmark = [pytest.mark.timeout(900), pytest.mark.needs(Capability.ERASURE)]
+
+
+def _json(url: str, *words: str) -> Any:
+    run = CliRunner().invoke(main, [*words, "--json"], env={"PALIMPSEST_WAREHOUSE": url})
+    assert run.exit_code == 0, run.output + run.stderr
+    return json.loads(run.stdout)
+
+
+def test_g2_g5_g11_g19_null_and_repeated_identifiers(store: Store, tmp_path: Path) -> None:
+    with store.connect() as con:
+        con.execute(
+            "CREATE TABLE people (id INTEGER PRIMARY KEY, email VARCHAR)"
+            " WITH (erasure = 'email LOWER')"
+        )
+        con.execute("INSERT INTO people VALUES (1, 'a@x.example'), (2, NULL), (3, 'b@x.example')")
+        con.execute("UPDATE people SET email = NULL WHERE id = 3")
+        con.execute("CREATE TABLE plain (id INTEGER PRIMARY KEY, email VARCHAR)")
+        con.execute("INSERT INTO plain VALUES (1, 'a@x.example')")
+    file = tmp_path / "ids.csv"
+    file.write_text("email\na@x.example\nA@x.example\na@x.example\n")
+    _json(store.url, "erase", "submit", "--file", str(file))
+    (request,) = _json(store.url, "erase", "run")
+    by_table = {t["table"].split(".")[-1]: t for t in request["targets"]}
+    people, plain = by_table["people"], by_table["plain"]
+    assert (people["outcome"], people["keys"], people["versions_removed"]) == ("ERASED", 1, 1)
+    assert plain["outcome"] == "NOT_SEARCHED"
+    assert "no erasure descriptor" in plain["why"]
+    with store.connect() as con:
+        assert rows(con, "SELECT id FROM people ORDER BY id") == [(2,), (3,)]
+        assert rows(con, "SELECT count(*) FROM plain") == [(1,)]
+        (job,) = rows(con, "SELECT rows_read, rows_written, rows_removed FROM system.jobs")
+    assert job[0] == job[1] + job[2]
