@@ -106,6 +106,7 @@ class JobKind:
     - ``run``: runs it on any store; it raises NOT_SUPPORTED where the store lacks what it needs.
     - ``options``: the names of the arguments that it takes besides the table.
     - ``check``: raises for arguments that it cannot use, before any table's run begins.
+    - ``concerns``: which tables a run over all tables takes; all where it is missing.
 
     >>> def run(context: JobContext) -> JobReport:
     ...     return JobReport(context.job_id, "count", str(context.table.name), "nothing")
@@ -118,3 +119,4 @@ class JobKind:
     run: Callable[[JobContext], JobReport]
     options: tuple[str, ...] = ()
     check: Callable[[Arguments], object] | None = None
+    concerns: Callable[[Table, Arguments], bool] | None = None

@@ -26,6 +26,9 @@ from journal.erasure.requests import State
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
 from journal.model.places import shown_place
+from journal.model.policy import policy_of
+from journal.model.replication import replica_source
+from journal.model.schema import Table
 from journal.model.system_user import system_user
 from journal.model.version import to_datetime
 from journal.records import backups
@@ -284,10 +287,17 @@ def _check(given: Arguments) -> None:
         raise argument_error("parallel is more than 64", "copy up to 64 files at once")
 
 
+def _concerns(table: Table, given: Arguments) -> bool:
+    """True for tables that have a target, given or by policy, and are no replica."""
+    has_target = given.text("to") is not None or bool(policy_of(table).replication)
+    return has_target and replica_source(table) is None
+
+
 KIND = JobKind(
     "replicate",
     "copy what other stores lack of a table, and publish it there",
     _run,
     ("to", "parallel", "bandwidth"),
     _check,
+    _concerns,
 )

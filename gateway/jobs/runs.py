@@ -170,6 +170,8 @@ def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list
     """
     kind = kinds.find_kind(request.kind)
     _check_options(kind, request)
+    if kind.concerns is not None and not request.named:
+        tables = [t for t in tables if kind.concerns(t, Arguments(request.options))]
     note_interrupted(session.journal, session.journal.exclusive, {t.id for t in tables})
     last = last_states(session.journal, request.kind)
     ordered = sorted(tables, key=lambda t: (not _is_unsuccessful(last, t), str(t.name)))

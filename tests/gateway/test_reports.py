@@ -38,7 +38,9 @@ def _said(report: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in report.items() if name not in _OF_THE_RUN}
 
 
-@pytest.mark.parametrize("kind", sorted(set(kind_names()) - {"access", "restore", "purge"}))
+@pytest.mark.parametrize(
+    "kind", sorted(set(kind_names()) - {"access", "restore", "purge", "replicate"})
+)
 def test_a_plan_says_the_same_everywhere(root: Path, kind: str) -> None:
     options = {"retain": {"now": NOW}, "backup": {"name": "b"}}.get(kind, {})
     given = [f"--{name}={value}" for name, value in options.items()]

@@ -294,3 +294,30 @@ def test_f44_metrics_of_a_run_are_on_record_at_both_ends(
         assert found == [PEOPLE, role, "FOLLOWING", told["files"], told["bytes"]]
         assert took
     assert [r.version for r in replica_rows(source)] == [r.version for r in replica_rows(target)]
+
+
+def test_a_run_over_all_tables_takes_those_with_a_policy(
+    source: Connection, target: Connection, tmp_path: Path
+) -> None:
+    with_people(source)
+    source.execute("CREATE TABLE other (a INTEGER PRIMARY KEY)")
+    assert run_named(source.session, no_progress, "replicate", {}, []) == []
+    (failed,) = run_named(source.session, no_progress, "replicate", {}, ["other"])
+    assert failed.error is not None
+    place = f"palimpsest:///{tmp_path}/target"
+    source.execute(f"ALTER TABLE hr.people SET POLICY (REPLICATION = (TO '{place}'))")
+    (run,) = run_named(source.session, no_progress, "replicate", {}, [])
+    assert (run.table, run.state) == (PEOPLE, "SUCCEEDED")
+    assert rows(target, ALL) == rows(source, ALL)
+
+
+def test_a_table_that_the_target_has_is_refused_and_not_recorded(
+    source: Connection, target: Connection, tmp_path: Path
+) -> None:
+    with_people(source)
+    target.execute("CREATE SCHEMA hr")
+    target.execute("CREATE TABLE hr.people (a INTEGER PRIMARY KEY)")
+    run = replication(source, tmp_path / "target")
+    assert run.error is not None
+    assert run.error.code is Code.REPLICATION
+    assert not replica_rows(source)
