@@ -1,0 +1,92 @@
+"""What does lineage cost the statements that it follows?
+
+Turns in one process, on one warehouse, with lineage and without: statements whose plans are cached,
+and, text by text, statements that were never seen, of the shape of one that was and of a new one.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import count
+
+from bench import lineitem
+from bench.contenders import TABLE, Gateway, loaded_gateway
+from bench.measure import OURS, Promise, Report
+from bench.options import Options, read_options
+
+OFF = "without lineage"
+_CACHED, _COLD = 1.02, 1.05
+_BATCH = 20
+_ROUNDS = 40
+_ROWS_MAX = 1_000_000
+
+Statements = Iterator[tuple[str, tuple[int, ...]]]
+"""Texts with their parameters."""
+
+
+def measure(options: Options) -> Report:
+    """Run the same kind of statement with lineage and without."""
+    rows = min(options.rows, _ROWS_MAX)
+    report = Report("what lineage costs", rows)
+    source = lineitem.lineitem_file(options.work, rows)
+    with loaded_gateway(options.work / "lineage_cost", source) as ours:
+        ours.run("CREATE TABLE copied (k BIGINT, priced DECIMAL(15,2), told VARCHAR)")
+        for case, (most, statements) in _cases(rows).items():
+            run = partial(_timed, options, ours, statements)
+            contenders = {OURS: partial(run, on=True), OFF: partial(run, on=False)}
+            promises = () if most is None else (Promise(OFF, most),)
+            report.compare(case, contenders, options.repeats * _ROUNDS, promises, warm_ups=5)
+    report.notes.append(f"each run is the mean of {_BATCH} statements")
+    return report
+
+
+def _cases(rows: int) -> dict[str, tuple[float | None, Statements]]:
+    """Statements by case, and what they may take at most; None where that is only shown."""
+    keys, numbers = random.Random(3), count(1)
+
+    def key() -> int:
+        return keys.randint(1, rows)
+
+    read = f"SELECT * FROM {TABLE} WHERE k = "
+    update = f"UPDATE {TABLE} SET l_comment = 'changed' WHERE k = "
+    insert = (
+        f"INSERT INTO copied SELECT k, l_extendedprice * l_tax AS c, 'x' FROM {TABLE} WHERE k ="
+    )
+
+    def cached(text: str) -> Statements:
+        return ((f"{text} ?", (key(),)) for _ in numbers)
+
+    def unseen(text: str) -> Statements:
+        return ((f"{text} {key()} AND k > -{number}", ()) for number in numbers)
+
+    def of_new_shape(text: str) -> Statements:
+        return ((f"{text.replace(' AS c', f' AS c{n}')} {key()}", ()) for n in numbers)
+
+    return {
+        "read by key, cached": (_CACHED, cached(read)),
+        "update by key, cached": (_CACHED, cached(update)),
+        "insert from a query, cached": (_CACHED, cached(insert)),
+        "update, another text of its shape": (_COLD, unseen(update)),
+        "insert from a query, another text of its shape": (_COLD, unseen(insert)),
+        "insert from a query, a new shape": (None, of_new_shape(insert)),
+    }
+
+
+def _timed(options: Options, ours: Gateway, statements: Statements, *, on: bool) -> float:
+    ours.connection.session.executor.lineage.is_on = on
+    clock: Callable[[], float] = time.process_time if options.cpu else time.perf_counter
+    chosen = [next(statements) for _ in range(_BATCH)]
+    began = clock()
+    for sql, values in chosen:
+        ours.cursor.execute(sql, values or None)
+        if ours.cursor.description is not None:
+            ours.cursor.fetchall()
+    return (clock() - began) / _BATCH
+
+
+if __name__ == "__main__":
+    given = read_options(__doc__ or "")
+    measure(given).finish(given.json)
