@@ -19,7 +19,7 @@ from bench.options import Options, read_options
 
 OFF = "without lineage"
 _CACHED, _COLD = 1.02, 1.05
-_BATCH = 20
+_BATCH = 10
 _ROUNDS = 40
 _ROWS_MAX = 1_000_000
 

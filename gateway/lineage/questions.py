@@ -73,8 +73,9 @@ def lineage_around(session: Session, _: Advance, name: str, up: int, down: int) 
     """
     with _Asked(session) as asked:
         start = asked.column_named(name)
-        above = walk(start, asked.above, up, downstream=False)
-        below = walk(start, asked.below, down, downstream=True)
+        shows = asked.names.shows
+        above = walk(start, asked.all_above, up, downstream=False, shows=shows)
+        below = walk(start, asked.all_below, down, downstream=True, shows=shows)
         return LineageAround(*asked.name_of(start), asked.named(above), asked.named(below))
 
 
@@ -165,15 +166,17 @@ class _Asked(ExitStack):
         rights = self._session.catalog.rights_of(self._session.settings.role)
         return NodeNames(visible_to(catalog, rights))
 
+    def all_below(self, nodes: Sequence[str]) -> list[EdgeRow]:
+        """What comes from some nodes, also what the role does not see."""
+        return edges_beside(self.records, nodes, downstream=True)
+
+    def all_above(self, nodes: Sequence[str]) -> list[EdgeRow]:
+        """What some nodes come from, also what the role does not see."""
+        return edges_beside(self.records, nodes, downstream=False)
+
     def below(self, nodes: Sequence[str]) -> list[EdgeRow]:
         """What comes from some nodes."""
-        rows = edges_beside(self.records, nodes, downstream=True)
-        return [row for row in rows if self.names.shows(row.edge)]
-
-    def above(self, nodes: Sequence[str]) -> list[EdgeRow]:
-        """What some nodes come from."""
-        rows = edges_beside(self.records, nodes, downstream=False)
-        return [row for row in rows if self.names.shows(row.edge)]
+        return [row for row in self.all_below(nodes) if self.names.shows(row.edge)]
 
     def name_of(self, column: ColumnNode) -> tuple[str, str | None]:
         """A table or column by its name."""

@@ -23,8 +23,18 @@ class EdgeStep(NamedTuple):
     row: EdgeRow
 
 
-def walk(start: ColumnNode, beside: Beside, levels: int, *, downstream: bool) -> list[EdgeStep]:
-    """The edges within so many levels of a column, or of ``*`` for any column of a node."""
+def walk(
+    start: ColumnNode,
+    beside: Beside,
+    levels: int,
+    *,
+    downstream: bool,
+    shows: Callable[[NodeEdge], bool] = lambda _edge: True,
+) -> list[EdgeStep]:
+    """The edges within so many levels of a column, or of ``*`` for any column of a node.
+
+    It goes over edges alone that ``shows`` takes; only those are asked of that are reached.
+    """
     found: list[EdgeStep] = []
     seen, frontier = {start}, {start}
     told: set[tuple[str, NodeEdge]] = set()
@@ -35,6 +45,8 @@ def walk(start: ColumnNode, beside: Beside, levels: int, *, downstream: bool) ->
             if near is None or not _meets(near, frontier) or (row.statement, row.edge) in told:
                 continue
             told.add((row.statement, row.edge))
+            if not shows(row.edge):
+                continue
             found.append(EdgeStep(level, row))
             if far is not None and far not in seen:
                 following.add(far)
