@@ -132,6 +132,10 @@ class Settings:
             rest = tuple(pair for pair in self.taken if pair[0] != key)
             given = () if value is None else ((key, others[key].checked(key, str(value))),)
             return replace(self, taken=rest + given)
+        if self._is_custom(key):
+            rest = tuple(pair for pair in self.taken if pair[0] != key)
+            # As in PostgreSQL it stays known, as an empty text.
+            return replace(self, taken=(*rest, (key, "" if value is None else str(value))))
         if key not in known or (key in _DUCKDB_ONLY and self.dialect != "duckdb"):
             raise self._unknown_setting(name)
         if value is None:
@@ -153,6 +157,10 @@ class Settings:
         if key == "timezone":
             return self._replaced(key, zone_name(str(value)))
         return self._replaced(key, str(value) or None)
+
+    def _is_custom(self, key: str) -> bool:
+        """True for a name that only programs know, ``app.tenant``, in PostgreSQL's dialect."""
+        return "." in key and self.dialect in {"postgres", "postgresql"}
 
     def _unknown_setting(self, name: str) -> PalimpsestError:
         known = [found for found, _, _ in self.rows()]
@@ -182,6 +190,10 @@ class Settings:
             return dict(self.variables).get(key.removeprefix(VARIABLE))
         if key == "search_path":
             return ", ".join(self.search_path)
+        if self._is_custom(key):
+            if key not in dict(self.taken):
+                raise self._unknown_setting(name)
+            return dict(self.taken)[key]
         self.with_setting(name, None)
         key = _ALIASES.get(key, key)
         return next(value for found, value, _ in self.rows() if found == key)
@@ -197,7 +209,8 @@ class Settings:
             found.append((entry.name, shown, str(entry.metadata["about"])))
         given = dict(self.taken)
         for name, taken in sorted(taken_settings(self.dialect).items()):
-            found.append((name, given.get(name, taken.default), _NO_EFFECT))
+            found.append((name, given.pop(name, taken.default), _NO_EFFECT))
+        found += [(name, value, _CUSTOM) for name, value in sorted(given.items())]
         return found
 
 
@@ -228,6 +241,7 @@ def zone_name(text: str) -> str | None:
 
 
 _OF_OPERATORS = frozenset({"job_engine", "spark_master"})
+_CUSTOM = "a program's own"
 _NO_EFFECT = "taken, without effect on answers"
 _NULL_ORDERS = {
     **dict.fromkeys((NULLS_FIRST, "null_first", "first"), NULLS_FIRST),

@@ -268,7 +268,7 @@ def unknown_table(
         advice = "read information_schema or system; ask the server itself for its own catalog"
     return PalimpsestError(
         Code.UNKNOWN_TABLE,
-        f"table {name} does not exist",
+        f"table {name if name.schema else name.name} does not exist",
         advice=advice,
         position=position_of(node),
     )

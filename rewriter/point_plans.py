@@ -96,7 +96,8 @@ def _initial_value(
         return AllocateIdentity(table.id, ROW_ID, ROW_ID, count=1)
     if stored.identity is not None:
         made = stored.identity
-        return AllocateIdentity(table.id, stored.physical, "", made.start, made.increment, count=1)
+        counter = made.counted_as(stored.physical)
+        return AllocateIdentity(table.id, counter, "", made.first, made.increment, count=1)
     value = default_value(stored) if given is None else given
     return value if _is_value(value) or isinstance(value, exp.Null) else None
 

@@ -90,6 +90,37 @@ class ShowSetting:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionColumn:
+    """One value of a SELECT of session calls: a ``function`` with arguments, or an expression."""
+
+    name: str
+    function: str | None
+    arguments: tuple[exp.Expr, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SessionCalls:
+    """SELECT set_config(..), pg_advisory_lock(..) and the like, without FROM."""
+
+    columns: tuple[SessionColumn, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Discard:
+    """DISCARD ALL, PLANS, SEQUENCES or TEMP."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class LockTables:
+    """LOCK TABLE in a mode that keeps nobody from reading or writing rows."""
+
+    tables: tuple[exp.Table, ...]
+    mode: str
+
+
+@dataclass(frozen=True, slots=True)
 class Prepare:
     """PREPARE name [(types)] AS statement; ``text`` and ``parameters`` are the statement's."""
 
@@ -340,9 +371,10 @@ class Explain:
 
 
 Setting = SetSetting | ShowSetting | SetConstraints | CheckReferences
+OfSession = SessionCalls | Discard | LockTables
 Prepared = Prepare | Execute | Deallocate
 Boundary = Begin | Commit | Rollback | Savepoint | Release
-SessionStatement = Boundary | Setting | Prepared | Call | Erase
+SessionStatement = Boundary | Setting | OfSession | Prepared | Call | Erase
 OfSequence = CreateSequence | AlterSequence | DropSequences
 OfType = CreateType | AlterType | DropTypes
 OfMacro = CreateMacro | DropMacro

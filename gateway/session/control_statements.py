@@ -9,10 +9,13 @@ from typing import Protocol
 from gateway.session.constraint_checks import ConstraintSession, set_constraints
 from gateway.session.outcome import StatementOutcome
 from gateway.session.savepoints import SavepointSession, run_savepoint, transaction_of
-from gateway.session.setting_statements import LocalSettings, SettingSession, show_setting
+from gateway.session.session_calls import CallingSession, run_discard, run_lock
+from gateway.session.setting_statements import LocalSettings, show_setting
 from rewriter.statement import (
     Begin,
     Commit,
+    Discard,
+    LockTables,
     Release,
     Rollback,
     Savepoint,
@@ -23,7 +26,7 @@ from rewriter.statement import (
 from rewriter.syntax.parsing import Parsed
 
 
-class ControlledSession(ConstraintSession, SavepointSession, SettingSession, Protocol):
+class ControlledSession(ConstraintSession, SavepointSession, CallingSession, Protocol):
     """What of a session such statements change."""
 
     local_settings: LocalSettings
@@ -74,5 +77,9 @@ def run_control(session: ControlledSession, parsed: Parsed) -> StatementOutcome 
             return set_constraints(session, parsed.statement)
         case ShowSetting(name):
             return show_setting(session, name)
+        case Discard():
+            return run_discard(session, parsed.statement)
+        case LockTables():
+            return run_lock(session, parsed.statement)
         case _:
             return None

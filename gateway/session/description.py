@@ -10,9 +10,11 @@ from typing import Any
 
 from sqlglot import exp
 
+from gateway.session.named_schemas import with_home_schema
 from gateway.session.request import StatementRequest
 from gateway.session.roles import acting_user
 from gateway.session.session import Session
+from gateway.session.session_calls import call_columns
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import P_USER, USER_PARAMETER
 from journal.model.result_column import ResultColumn
@@ -22,7 +24,7 @@ from journal.transactions.transaction import Transaction
 from rewriter.context import RewriteContext
 from rewriter.preview.synthetic_catalog import plain_scan_info
 from rewriter.reading.parameter_types import parameter_types
-from rewriter.statement import SqlStatement
+from rewriter.statement import SessionCalls, SqlStatement
 from rewriter.syntax.parsing import Parsed
 
 
@@ -36,6 +38,11 @@ class StatementDescription:
 
 def describe(session: Session, parsed: Parsed) -> StatementDescription:
     """What a statement of SQL takes and gives, as tables are now; raises what is wrong with it."""
+    if isinstance(parsed.statement, SessionCalls):
+        places = [p for p in parsed.parameters if isinstance(p, int)]
+        none = (None,) * (max(places, default=-1) + 1)
+        return StatementDescription(none, tuple(call_columns(parsed.statement)))
+    parsed = with_home_schema(parsed, session.dialect, session.catalog)
     assert isinstance(parsed.statement, SqlStatement)
     transaction = session.transaction or session.new_transaction()
     try:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from gateway.activity.activity import Activity
 from gateway.jobs import kind_names
+from gateway.session.advisory_locks import AdvisoryLocks
 from gateway.session.cached_rows import CachedForm, CachedRows
 from gateway.session.cancellation import Cancellation
 from gateway.session.describe_form import DescribeForm
@@ -50,6 +51,7 @@ class Executor:
         self.upkeep = upkeep
         self._maintained = maintained
         self.activity = Activity()
+        self.advisory_locks = AdvisoryLocks()
         self.planner = Planner(journal, kind_names.kind_names, self.activity)
         self.lineage = self.planner.lineage
         able, rows = journal.capabilities, journal.in_memory

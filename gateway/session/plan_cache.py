@@ -16,7 +16,14 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import KeyLookup, StatementPlan
 from journal.model.schema import CatalogSnapshot
 from rewriter.context import ScanInfos, SettingValues, TableScanInfo, Times, no_settings
-from rewriter.statement import AlterType, CreateSequence, DropTypes, RefreshView, SqlStatement
+from rewriter.statement import (
+    AlterSequence,
+    AlterType,
+    CreateSequence,
+    DropTypes,
+    RefreshView,
+    SqlStatement,
+)
 from rewriter.statements.access import CreateRole
 from rewriter.syntax.parsing import Parsed
 
@@ -137,9 +144,9 @@ def has_locks(parsed: Parsed) -> bool:
 
 
 def may_create_ids(parsed: Parsed) -> bool:
-    """True for statements that may need a new id, for a table or a layout."""
+    """True for statements that may need a new id, for a table, a layout or a counter."""
     statement = parsed.statement
     if isinstance(statement, SqlStatement):
-        return statement.ast.key in {"create", "alter"}
-    makers = CreateSequence | AlterType | DropTypes | CreateRole | RefreshView
+        return statement.ast.key in {"create", "alter", "truncatetable"}
+    makers = CreateSequence | AlterSequence | AlterType | DropTypes | CreateRole | RefreshView
     return isinstance(statement, makers)

@@ -31,6 +31,9 @@ def schemas_of(value: exp.Expr, user: str | None) -> tuple[str, ...]:
 
 def _split_path(text: str) -> list[str]:
     """The names in a text, as the embedded store takes a path."""
+    if not text.strip():
+        # Names are looked up in no schema at all.
+        return [""]
     found: list[str] = []
     place = 0
     while place < len(text):

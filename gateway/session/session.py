@@ -32,6 +32,7 @@ from gateway.session.control_statements import run_control
 from gateway.session.execute_many import execute_many
 from gateway.session.executor import Executor
 from gateway.session.file_copies import is_copy, run_copy_from
+from gateway.session.named_schemas import with_home_schema
 from gateway.session.operations import Advance, Operation, P, T, no_progress
 from gateway.session.outcome import ResultRows, StatementOutcome
 from gateway.session.parameters import bind, refuse_placeholders
@@ -41,6 +42,7 @@ from gateway.session.results import StreamedRows
 from gateway.session.retries import RetryPolicy
 from gateway.session.roles import acting_user
 from gateway.session.savepoints import in_progress
+from gateway.session.session_calls import run_session_calls
 from gateway.session.setting_statements import LocalSettings
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import P_USER
@@ -52,7 +54,7 @@ from journal.transactions.transaction import Status, Transaction
 from journal.transactions.transaction_rows import Author
 from rewriter.context import PlanForm
 from rewriter.dialect_semantics import DIALECTS
-from rewriter.statement import Call, Deallocate, Erase, Execute, Prepare
+from rewriter.statement import Call, Deallocate, Erase, Execute, Prepare, SessionCalls
 from rewriter.syntax.parsing import Parsed, parse
 
 if TYPE_CHECKING:
@@ -232,6 +234,7 @@ class Session:
             parsed = without_password(parsed, os.urandom)
         if self.folder is not None:
             parsed = in_folder(parsed, self.folder)
+        parsed = with_home_schema(parsed, self.dialect, self.catalog)
         control = run_control(self, parsed)
         if control is not None:
             return control
@@ -244,6 +247,8 @@ class Session:
                 return run_maintenance(self, parsed, parsed.statement, bound)
             case Prepare() | Execute() | Deallocate():
                 return self._run_prepared(parsed, bound)
+            case SessionCalls():
+                return run_session_calls(self, parsed.statement, bound)
             case _ if is_copy(parsed):
                 check_file(parsed, self.settings, self.catalog, self._stream_file)
                 return run_copy_from(self, parsed, bound)
@@ -429,6 +434,7 @@ class Session:
     def _leave_transaction(self) -> Transaction | None:
         """The transaction, which is about to end."""
         transaction, self.transaction = self.transaction, None
+        self.executor.advisory_locks.end(self, of_transaction=True)
         self.settings = self.local_settings.end(self.settings)
         return transaction
 
@@ -444,5 +450,6 @@ class Session:
     def close(self) -> None:
         """Roll back and let go."""
         self.rollback()
+        self.executor.advisory_locks.end(self, of_transaction=False)
         self.temporary.close()
         self.activity.leave()

@@ -8,6 +8,7 @@ from gateway.config import Settings
 from gateway.session.search_path import schemas_of
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot, fold
+from rewriter.home_schema import means_home
 from rewriter.name_resolution import OWN_SCHEMAS, SYSTEM_SCHEMAS, is_database, position_of
 
 
@@ -20,8 +21,15 @@ def after_set(
 ) -> Settings:
     """Settings after a SET or USE of ``user``; None for the value sets the default."""
     if value is not None and name.lower() == "search_path":
-        return settings.with_search_path(schemas_of(value, user))
-    return settings.with_setting(name, None if value is None else setting_text(value, catalog))
+        found = (
+            catalog.home if means_home(schema, settings.dialect, catalog) else schema
+            for schema in schemas_of(value, user)
+        )
+        return settings.with_search_path(tuple(dict.fromkeys(found)))
+    given = None if value is None else setting_text(value, catalog)
+    if name.lower() == "schema" and given and means_home(given, settings.dialect, catalog):
+        given = catalog.home
+    return settings.with_setting(name, given)
 
 
 def setting_text(value: exp.Expr, catalog: CatalogSnapshot) -> str:

@@ -7,11 +7,11 @@ sequences of any database. Row ids are recorded in blocks, so that most commits 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from journal.model.number_source import CounterKey, NumberSource
-from journal.model.schema import ROW_ID
+from journal.model.schema import ROW_ID, Table
 
 _ROW_ID_BLOCK = 1 << 16
 _AHEAD = 32
@@ -32,6 +32,16 @@ class Numbers(Protocol):
 
     def new_table_id(self) -> int:
         """An id that no table and no layout of a table has had."""
+
+
+def counter_ids(recorded: Iterable[CounterKey], tables: Iterable[Table]) -> Iterator[int]:
+    """The numbers of counters that RESTART has made, in a catalog or by what they have counted."""
+    for table in tables:
+        yield from (c.identity.counter for c in table.columns if c.identity is not None)
+    for _, name in recorded:
+        last = name.rpartition(" ")[2]
+        if last.isdigit():
+            yield int(last)
 
 
 class Counters:

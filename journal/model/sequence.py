@@ -11,8 +11,8 @@ from journal.model.table_name import TableName
 class Sequence:
     """A sequence: its definition, which transactions undo, over a counter, which they do not.
 
-    ``owner`` is a table's id and a physical column, with which it goes. RESTART raises ``counter``,
-    so that a ROLLBACK goes back to the old one; ``begin`` is what the counter begins with.
+    ``owner`` is a table's id and a physical column, with which it goes. RESTART gives it another
+    ``counter``, so that a ROLLBACK goes back to the old one; ``begin`` is what that begins with.
     """
 
     id: int

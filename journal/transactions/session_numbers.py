@@ -6,20 +6,17 @@ relations are counted in memory, since nobody else takes any.
 
 from __future__ import annotations
 
-import re
-
 from journal.model.counters import Counters, Numbers
 from journal.model.errors import Code, PalimpsestError
 from journal.model.number_source import CounterKey, NumberBlock, NumberSource
 from journal.model.schema import CatalogSnapshot, Table
 
-_OF_SEQUENCE = re.compile(r"sequence \d+")
-
 
 def _owner(key: CounterKey) -> CounterKey:
     """The column of a counter, or the sequence, to which RESTART gives another counter."""
     number, name = key
-    return (number, "sequence") if _OF_SEQUENCE.fullmatch(name) else key
+    column, _, counter = name.rpartition(" ")
+    return (number, column) if column and counter.isdigit() else key
 
 
 class SessionNumbers:
@@ -29,6 +26,11 @@ class SessionNumbers:
         self._own = Counters({})
         self._last: dict[CounterKey, int] = {}
         self._latest: CounterKey | None = None
+
+    def forget(self) -> None:
+        """Know no number any more that the session has taken."""
+        self._last.clear()
+        self._latest = None
 
     def counters_of(self, table_id: int, catalog: CatalogSnapshot, shared: Numbers) -> Numbers:
         """The counters for the numbers of a table or sequence: its own if that is temporary."""

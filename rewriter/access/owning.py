@@ -9,7 +9,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.policy_scope import ScopeKind
 from journal.model.schema import Relation, Table, TableName, fold, relation_key
 from rewriter.access.reading import ReadCheck
-from rewriter.definitions.sequences import find_sequence, unknown_sequence
+from rewriter.definitions.sequences import find_sequence, identity_named, unknown_sequence
 from rewriter.name_resolution import SYSTEM_SCHEMAS, is_in_temp_schema, position_of, table_name
 
 
@@ -69,6 +69,10 @@ class OwnerCheck:
     def sequence(self, node: exp.Table, *, is_optional: bool) -> None:
         """Raise unless the role owns the sequence of a name."""
         found = find_sequence(node, self._context)
+        numbered = identity_named(node, self._context) if found is None else None
+        if numbered is not None:
+            self.check_owner(numbered[0], node)
+            return
         key = None if found is None else ObjectKey(ObjectKind.SEQUENCE, found.id)
         if found is not None and self._context.catalog.is_own(found.name):
             return

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from sqlglot import exp
 
 from journal.model.access import OF_COLUMNS, Privilege
-from journal.model.schema import Relation, Table, fold
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Relation, Table, fold, relation_key
 from rewriter.access.reading import ReadCheck, column_of, every_column
 from rewriter.access.used_columns import used_columns
-from rewriter.name_resolution import table_name
+from rewriter.name_resolution import position_of, table_name
 from rewriter.reading.scopes import is_named
 
 WRITERS = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
@@ -68,6 +69,17 @@ class WriteCheck:
                 return
         raise self._reads.refused(found, privilege, at)
 
+    def _require_owner(self, found: Relation, at: exp.Table) -> None:
+        """Raise unless the role may have the numbers of a table begin anew."""
+        owns = self._reads.rights.owns(relation_key(found))
+        if not owns and not self._reads.context.catalog.is_own(found.name):
+            raise PalimpsestError(
+                Code.PRIVILEGE,
+                f"must be owner of table {found.name.name} for RESTART IDENTITY",
+                advice="its owner may; TRUNCATE without it takes TRUNCATE alone",
+                position=position_of(at),
+            )
+
     def _check_statement(self, node: exp.Expr) -> None:
         match node:
             case exp.TruncateTable():
@@ -75,6 +87,8 @@ class WriteCheck:
                     found = self.target(table)
                     if found is not None:
                         self.require(found[1], Privilege.TRUNCATE, table)
+                        if str(node.args.get("identity") or "").upper() == "RESTART":
+                            self._require_owner(found[1], table)
             case exp.Insert():
                 self._check_insert(node)
             case exp.Update():

@@ -25,7 +25,6 @@ _ADVICE = {
     "CREATE TYPE": "use VARCHAR with a CHECK constraint",
     "DECLARE": "iterate over the cursor, which reads its rows as they are fetched",
     "DETACH": _NO_FILES,
-    "DISCARD": "open a new connection, or RESET each setting",
     "DO": "send the statements one by one, in a transaction",
     "EXPORT": "use `palimpsest export`",
     "FETCH": "iterate over the cursor, which reads its rows as they are fetched",

@@ -11,16 +11,22 @@ from journal.model.schema import Column, Identity
 from rewriter.definitions.alteration import Alteration
 from rewriter.definitions.generated_columns import identity_options
 from rewriter.name_resolution import position_of
-from rewriter.syntax.alter_identity import DROPS, IDENTITY, IF_THERE, KEEPS
+from rewriter.syntax.alter_identity import DROPS, IDENTITY, IF_THERE, KEEPS, RESTARTS, STARTS
 
 
 def is_about_identity(action: exp.AlterColumn) -> bool:
-    """True for ADD GENERATED .. AS IDENTITY, SET GENERATED and DROP IDENTITY."""
-    return action.args.get(IDENTITY) is not None or bool(action.args.get(DROPS))
+    """True for ADD GENERATED .. AS IDENTITY, SET GENERATED, RESTART and DROP IDENTITY."""
+    return any(action.args.get(name) for name in (IDENTITY, DROPS, RESTARTS, STARTS))
 
 
-def change_identity(change: Alteration, action: exp.AlterColumn) -> None:
-    """Carry out such an action; rows keep their numbers.
+def restarted_identity(column: Column, counter: int, begin: int | None = None) -> Column:
+    """A column whose numbers begin anew, as TRUNCATE and ALTER SEQUENCE may ask for."""
+    assert column.identity is not None
+    return replace(column, identity=column.identity.restarted(counter, begin))
+
+
+def change_identity(change: Alteration, action: exp.AlterColumn, counter: int) -> None:
+    """Carry out such an action; rows keep their numbers. ``counter`` is that of a RESTART.
 
     Raises INVALID_DEFINITION where the column does not fit it.
     """
@@ -28,6 +34,7 @@ def change_identity(change: Alteration, action: exp.AlterColumn) -> None:
     stored = change.draft.columns[index]
     given = action.args.get(IDENTITY)
     wanted = None if given is None else identity_options(given)
+    begins = action.args.get(RESTARTS) or action.args.get(STARTS)
     needs_one = wanted is None or bool(action.args.get(KEEPS))
     if needs_one and stored.identity is None and action.args.get(IF_THERE):
         return
@@ -40,10 +47,23 @@ def change_identity(change: Alteration, action: exp.AlterColumn) -> None:
             advice="an identity is NOT NULL, SMALLINT, INTEGER or BIGINT, and has no DEFAULT",
             position=position_of(action),
         )
-    if needs_one and wanted is not None and stored.identity is not None:
+    if begins and stored.identity is not None:
+        wanted = _begun_anew(stored.identity, action, counter)
+    elif needs_one and wanted is not None and stored.identity is not None:
         wanted = replace(stored.identity, always=wanted.always)
     required = stored.not_null or wanted is not None
     change.draft.columns[index] = replace(stored, identity=wanted, not_null=required)
+
+
+def _begun_anew(known: Identity, action: exp.AlterColumn, counter: int) -> Identity:
+    starts, restarts = action.args.get(STARTS), action.args.get(RESTARTS)
+    if starts is not None:
+        # The counter goes on; only the next RESTART begins with it.
+        known = replace(known, start=int(starts.sql()), begin=known.first)
+    if restarts is None:
+        return known
+    begin = None if isinstance(restarts, exp.Boolean) else int(restarts.sql())
+    return known.restarted(counter, begin)
 
 
 def _what_is_wrong(

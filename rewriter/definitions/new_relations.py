@@ -50,6 +50,13 @@ def new_name(node: exp.Table, context: RewriteContext) -> TableName:
 def resolve_schema(name: TableName, node: exp.Expr, context: RewriteContext) -> TableName:
     """``name`` with its schema spelled as in the catalog; raises if it cannot be given."""
     check_schema_name(name.schema, node)
+    if not name.schema:
+        raise PalimpsestError(
+            Code.UNKNOWN_SCHEMA,
+            "no schema has been selected to create in",
+            advice="name one before the name, or SET search_path",
+            position=position_of(node),
+        )
     if fold(name.schema) not in context.catalog.schemas:
         raise PalimpsestError(
             Code.UNKNOWN_SCHEMA,

@@ -55,11 +55,17 @@ def source_of(call: exp.Anonymous, context: RewriteContext) -> NumberSource:
     if column is not None:
         table, stored = column
         assert stored.identity is not None
-        start, increment = stored.identity.start, stored.identity.increment
+        start, increment = stored.identity.first, stored.identity.increment
+        counter = stored.identity.counted_as(stored.physical)
         shown = str(_sequence_name(table, stored))
-        source = NumberSource(table.id, stored.physical, start, increment, shown=shown)
+        source = NumberSource(table.id, counter, start, increment, shown=shown)
         return source if increment > 0 else replace(source, minimum=-source.maximum - 1, maximum=-1)
     raise unknown_sequence(name, context)
+
+
+def identity_named(node: exp.Table, context: RewriteContext) -> tuple[Table, Column] | None:
+    """The identity column whose own sequence has this name, and its table."""
+    return next(_identities(node, context), None)
 
 
 def sequence_relation(node: exp.Table, context: RewriteContext) -> exp.Query | None:

@@ -42,6 +42,7 @@ from rewriter.definitions.new_relations import (
 from rewriter.definitions.policies import check_properties
 from rewriter.definitions.renamed_constraints import rename_constraint
 from rewriter.definitions.sequences import with_named_defaults
+from rewriter.definitions.storage_actions import check_storage
 from rewriter.definitions.struct_fields import FieldChange, adding, dropping, renaming
 from rewriter.definitions.table_policies import check_policies_fit
 from rewriter.definitions.temporary import new_temporary_name
@@ -50,6 +51,7 @@ from rewriter.functions import check_functions
 from rewriter.name_resolution import find_table, position_of, table_name, unknown_table
 from rewriter.reading.read_rewriter import Reads
 from rewriter.syntax.alter import DEFERRAL, NOT_VALID, RENAMES, VALIDATES, WITHIN
+from rewriter.syntax.alter_storage import STORAGE
 from rewriter.writing.altered_rows import altering_steps
 
 
@@ -70,8 +72,14 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
     for action in ast.args["actions"]:
         if isinstance(action, exp.AlterRename):
             name = _new_name(name, action, context)
+        elif action.args.get(STORAGE):
+            check_storage(change, action, context)
+        elif isinstance(action, exp.AlterColumn) and is_about_identity(action):
+            change_identity(change, action, context.new_table_id)
         else:
             _apply_action(change, action)
+    if all(action.args.get(STORAGE) for action in ast.args["actions"]):
+        return ddl_plan([], "ALTER TABLE")
     change.draft.name = name
     altered = replace(
         change.draft.table(table.id),
@@ -225,9 +233,6 @@ def _alter_column(change: Alteration, action: exp.AlterColumn) -> None:
     given = action.args
     if given.get("visible") or given.get("rename_to"):
         raise _unknown_action(action)
-    if is_about_identity(action):
-        change_identity(change, action)
-        return
     if given.get("dtype") is not None:
         change.change_type(name, given["dtype"], given.get("using") or None, action)
         _set_collation(change, name, given.get("collate"), action)

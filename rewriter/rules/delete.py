@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import Query, Stage, StatementPlan
+from journal.model.plan import Change, PutRelation, Query, Stage, StatementKind, StatementPlan, Step
 from journal.model.schema import Table, fold
+from journal.model.sequence_changes import PutSequence
 from rewriter.context import RewriteContext
+from rewriter.definitions.identity_changes import restarted_identity
+from rewriter.definitions.sequences import owned_by
 from rewriter.name_resolution import find_table, position_of
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.row_security import check_no_raw, refuse_restricted
@@ -57,14 +63,7 @@ def write_delete(ast: exp.Delete, reads: Reads, part: PartNames) -> StatementPar
 def rewrite_truncate(ast: exp.TruncateTable, context: RewriteContext) -> StatementPlan:
     """The plan of a TRUNCATE: all rows end, and can be read AS OF before."""
     option = str(ast.args.get("option") or "").upper()
-    identity = str(ast.args.get("identity") or "").upper()
-    if identity not in {"", "CONTINUE"}:
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            f"TRUNCATE .. {identity} IDENTITY is not supported",
-            advice="leave it out; generated numbers go on where they were",
-            position=position_of(ast),
-        )
+    restarts = str(ast.args.get("identity") or "").upper() == "RESTART"
     reads = Reads(context)
     parts: list[StatementPart] = []
     tables = {table.id: table for table in (find_table(n, context) for n in ast.expressions)}
@@ -83,7 +82,26 @@ def rewrite_truncate(ast: exp.TruncateTable, context: RewriteContext) -> Stateme
         parts.append(
             finish_part(reads, changes, steps, "TRUNCATE", ReturningClause(None, target.alias))
         )
-    return plan_of(reads, parts, None, None, "TRUNCATE")
+    plan = plan_of(reads, parts, None, None, "TRUNCATE")
+    if not restarts:
+        return plan
+    # Never from the cache of plans, since each counter is new.
+    begun = (*plan.steps, *_restarts(tables.values(), context))
+    return replace(plan, kind=StatementKind.DDL, steps=begun)
+
+
+def _restarts(tables: Iterable[Table], context: RewriteContext) -> Iterator[Step]:
+    """Steps with which the numbers of these tables begin anew, if the transaction commits."""
+    for table in tables:
+        for sequence in owned_by(context, table.id):
+            begun = replace(sequence, counter=context.new_table_id, begin=sequence.start)
+            yield Change(PutSequence(begun, sequence.name))
+        if any(c.identity is not None for c in table.columns):
+            columns = (
+                c if c.identity is None else restarted_identity(c, context.new_table_id)
+                for c in table.columns
+            )
+            yield Change(PutRelation(replace(table, columns=tuple(columns)), table.name))
 
 
 def _add_children(tables: dict[int, Table], context: RewriteContext) -> None:

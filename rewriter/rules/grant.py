@@ -41,8 +41,10 @@ from rewriter.definitions.access import (
     sequence_key,
 )
 from rewriter.definitions.new_relations import ddl_plan
+from rewriter.definitions.sequences import find_sequence
 from rewriter.definitions.tags import known_tag
-from rewriter.name_resolution import position_of
+from rewriter.definitions.user_types import named_type, unknown_type
+from rewriter.name_resolution import position_of, table_name
 from rewriter.statements.access import (
     AlterDefaultPrivileges,
     ChangeOwner,
@@ -108,8 +110,10 @@ def rewrite_change_owner(ast: ChangeOwner, context: RewriteContext) -> Statement
     tag = f"ALTER {ast.kind}"
     if ast.kind == "SCHEMA":
         key = schema_key(ast.name, context)
-    elif ast.kind == "SEQUENCE":
+    elif ast.kind == "SEQUENCE" or _is_sequence(ast, context):
         key = sequence_key(ast.name, context)
+    elif ast.kind in {"TYPE", "DOMAIN"}:
+        return _owner_of_type(ast, context)
     else:
         try:
             found = find_relation_by(ast.name, context)
@@ -117,7 +121,8 @@ def rewrite_change_owner(ast: ChangeOwner, context: RewriteContext) -> Statement
             if ast.exists and error.code is Code.UNKNOWN_TABLE:
                 return ddl_plan([], tag)
             raise
-        if isinstance(found, Table) != (ast.kind == "TABLE"):
+        wanted = ("TABLE", "MATERIALIZED VIEW") if isinstance(found, Table) else ("VIEW", "TABLE")
+        if ast.kind not in wanted:
             raise PalimpsestError(
                 Code.WRONG_OBJECT,
                 f"{found.name} is not a {ast.kind.lower()}",
@@ -134,6 +139,34 @@ def rewrite_change_owner(ast: ChangeOwner, context: RewriteContext) -> Statement
     # As in PostgreSQL: what the old owner had goes to the new one, who needs no grants.
     others = tuple(g for g in known.grants if g.role not in {known.owner, role.id})
     return ddl_plan([Change(PutAccess(replace(known, owner=role.id, grants=others)))], tag)
+
+
+def _is_sequence(ast: ChangeOwner, context: RewriteContext) -> bool:
+    """True where ALTER TABLE names a sequence, as dumps of older servers do."""
+    return (
+        ast.kind == "TABLE"
+        and context.catalog.get(table_name(ast.name, context)) is None
+        and find_sequence(ast.name, context) is not None
+    )
+
+
+def _owner_of_type(ast: ChangeOwner, context: RewriteContext) -> StatementPlan:
+    """OWNER TO of a type: it belongs to whoever owns its schema, and to nobody else."""
+    role = find_role(ast.role, context)
+    found = named_type(ast.name, context)
+    if found is None:
+        if ast.exists:
+            return ddl_plan([], f"ALTER {ast.kind}")
+        raise unknown_type(ast.name, context)
+    key = schema_key(exp.Table(this=exp.to_identifier(found.name.schema)), context)
+    if not context.catalog.rights_of(role.id).owns(key):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{found.name} belongs to the owner of its schema, which {role.name} is not",
+            advice=f"ALTER SCHEMA {found.name.schema} OWNER TO {role.name}, or leave it out",
+            position=position_of(ast.name),
+        )
+    return ddl_plan([], f"ALTER {ast.kind}")
 
 
 def rewrite_reassign(ast: ReassignOwned, context: RewriteContext) -> StatementPlan:

@@ -249,9 +249,9 @@ def _number_steps(
         elif made is not None and stored.physical in actions.generated:
             number = AllocateIdentity(
                 table.id,
-                stored.physical,
+                made.counted_as(stored.physical),
                 part.relation_name(f"first_{index}"),
-                made.start,
+                made.first,
                 made.increment,
                 looked,
             )

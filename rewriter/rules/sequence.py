@@ -14,12 +14,14 @@ from journal.model.plan import (
     StatementPlan,
     Step,
 )
-from journal.model.schema import Sequence, Table, TableName
+from journal.model.schema import Column, Sequence, Table, TableName
 from journal.model.sequence_changes import DropSequence, PutSequence
 from rewriter.context import RewriteContext
+from rewriter.definitions.identity_changes import restarted_identity
 from rewriter.definitions.new_relations import check_schema_name, ddl_plan, resolve_schema
 from rewriter.definitions.sequences import (
     find_sequence,
+    identity_named,
     renamed_default,
     unknown_sequence,
     users_of,
@@ -69,6 +71,9 @@ def rewrite_alter_sequence(ast: AlterSequence, context: RewriteContext) -> State
     """ALTER SEQUENCE."""
     found = find_sequence(ast.name, context)
     if found is None:
+        numbered = identity_named(ast.name, context)
+        if numbered is not None:
+            return ddl_plan([_restart(numbered, ast, context)], "ALTER SEQUENCE")
         if ast.exists:
             return ddl_plan([], "ALTER SEQUENCE")
         raise unknown_sequence(ast.name, context)
@@ -92,6 +97,22 @@ def rewrite_alter_sequence(ast: AlterSequence, context: RewriteContext) -> State
         columns = tuple(renamed_default(c, found.name, name) for c in table.columns)
         steps.append(Change(PutRelation(replace(table, columns=columns), table.name)))
     return ddl_plan(steps, "ALTER SEQUENCE")
+
+
+def _restart(numbered: tuple[Table, Column], ast: AlterSequence, context: RewriteContext) -> Step:
+    """RESTART of the sequence that an identity column has; nothing else of it can change."""
+    table, column = numbered
+    if ast.options.said != {"restart"}:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f'{ast.name.name} belongs to the identity column "{column.name}" of {table.name}, and'
+            " only RESTART changes it",
+            advice=f"write ALTER TABLE {table.name} ALTER COLUMN {column.name} SET ..",
+            position=position_of(ast.name),
+        )
+    begun = restarted_identity(column, context.new_table_id, ast.options.restart)
+    columns = tuple(begun if c == column else c for c in table.columns)
+    return Change(PutRelation(replace(table, columns=columns), table.name))
 
 
 def rewrite_drop_sequences(ast: DropSequences, context: RewriteContext) -> StatementPlan:
@@ -156,7 +177,7 @@ def _defined(
     _check_bounds(kind, minimum, maximum, start, cache, node)
     counter, begin = before.counter, start if is_new else before.begin
     if "restart" in said:
-        counter, begin = counter + 1, start if options.restart is None else options.restart
+        counter, begin = context.new_table_id, start if options.restart is None else options.restart
         if not minimum <= begin <= maximum:
             raise _invalid(
                 f"RESTART value ({begin}) must lie between {minimum} and {maximum}",

@@ -14,6 +14,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from journal.model.errors import Code, PalimpsestError, Position
 from rewriter.statement import SqlStatement, Statement
 from rewriter.syntax.alter_identity import identity_action
+from rewriter.syntax.alter_storage import storage_action
 from rewriter.syntax.properties import properties_action
 
 ParseTokens = Callable[[list[Token]], exp.Expr]
@@ -40,7 +41,10 @@ _DROPPED = frozenset(
     {"COLUMN", "CONSTRAINT", "PRIMARY", "FOREIGN", "CHECK", "PARTITION", "COLUMNS", "INDEX"}
 )
 _ACTIONS = frozenset(
-    {"ADD", "DROP", "ALTER", "RENAME", "SET", "MODIFY", "CHANGE", "UNSET", "RESET", "VALIDATE"}
+    {
+        *("ADD", "DROP", "ALTER", "RENAME", "SET", "MODIFY", "CHANGE", "UNSET", "RESET"),
+        *("VALIDATE", "CLUSTER", "REPLICA", "ENABLE", "DISABLE"),
+    }
 )
 
 
@@ -60,6 +64,7 @@ def recognise_alter(tokens: list[Token], parse: ParseTokens) -> Statement | None
         if ast is None:
             ast = (
                 identity_action(part, parse)
+                or storage_action(part, parse)
                 or _schema_move(part)
                 or _no_key(part)
                 or _known_constraint(part)

@@ -2,6 +2,7 @@
 
 ALTER [COLUMN] c ADD GENERATED ALWAYS | BY DEFAULT AS IDENTITY [([SEQUENCE NAME s] options)]
 ALTER [COLUMN] c SET GENERATED ALWAYS | BY DEFAULT
+ALTER [COLUMN] c RESTART [[WITH] n] | SET START [WITH] n | SET CACHE n, one or several
 ALTER [COLUMN] c DROP IDENTITY [IF EXISTS]
 """
 
@@ -16,8 +17,10 @@ from rewriter.syntax.sequence import sequence_options
 from rewriter.syntax.token_reader import Parse, TokenReader
 
 IDENTITY, DROPS, IF_THERE, KEEPS = "identity", "drops_identity", "if_there", "keeps"
+RESTARTS, STARTS = "restarts", "starts"
 """Arguments of an altered column: how its numbers are generated; that they are no more; that
-nothing is wrong if there are none; that they go on as they were."""
+nothing is wrong if there are none; that they go on as they were; with which number, true for the
+usual one, they begin anew; with which one they begin where nothing else is said."""
 
 
 def identity_action(part: list[Token], parse: Parse) -> exp.AlterColumn | None:
@@ -38,6 +41,8 @@ def identity_action(part: list[Token], parse: Parse) -> exp.AlterColumn | None:
         reader.ends("nothing else stands behind DROP IDENTITY")
         found.set(DROPS, True)
         return found
+    if _reads_changes(found, reader):
+        return found
     sets = reader.takes("SET", "GENERATED")
     if not sets and not reader.takes("ADD", "GENERATED"):
         return None
@@ -54,6 +59,25 @@ def identity_action(part: list[Token], parse: Parse) -> exp.AlterColumn | None:
         _read_options(made, reader)
     reader.ends("nothing else stands behind the options of IDENTITY")
     return found
+
+
+def _reads_changes(found: exp.AlterColumn, reader: TokenReader) -> bool:
+    """Read where the numbers begin; False where nothing of that stands here."""
+    begun = reader.place
+    while reader.place < len(reader.tokens):
+        if reader.takes("RESTART"):
+            given = reader.number(optional=not reader.takes("WITH"))
+            found.set(RESTARTS, exp.true() if given is None else exp.Literal.number(given))
+        elif reader.takes("SET", "START"):
+            reader.takes("WITH")
+            found.set(STARTS, exp.Literal.number(reader.number()))
+        elif reader.takes("SET", "CACHE"):
+            reader.number()
+        elif reader.place == begun:
+            return False
+        else:
+            raise reader.error("RESTART, SET START or SET CACHE was expected")
+    return reader.place > begun
 
 
 def _read_options(made: exp.GeneratedAsIdentityColumnConstraint, reader: TokenReader) -> None:

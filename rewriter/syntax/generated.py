@@ -16,6 +16,7 @@ def spell_out_generated(tokens: list[Token]) -> list[Token]:
     """The tokens of a CREATE TABLE with the generated columns of its list spelled in one way."""
     if tokens[0].text.upper() != "CREATE" or not any(t.text.upper() == "AS" for t in tokens):
         return tokens
+    tokens = _without_cache(tokens)
     found: list[Token] = []
     opened: list[bool] = []
     begun = 0
@@ -39,6 +40,28 @@ def spell_out_generated(tokens: list[Token]) -> list[Token]:
         if word == "AS" and len(opened) == 1 and _is_untyped(tokens, begun, place):
             del found[-2:]
         found.append(token)
+    return found
+
+
+def _without_cache(tokens: list[Token]) -> list[Token]:
+    """The tokens without ``CACHE n`` of identities: how many numbers a server has at hand."""
+    found: list[Token] = []
+    place, depth, inside = 0, 0, 0
+    while place < len(tokens):
+        token = tokens[place]
+        depth += (token.text == "(") - (token.text == ")")
+        if token.text == "(" and place and tokens[place - 1].text.upper() == "IDENTITY":
+            inside = depth
+        inside = inside if depth >= inside else 0
+        follows = tokens[place + 1].token_type if place + 1 < len(tokens) else None
+        if inside and token.text.upper() == "CACHE" and follows is TokenType.NUMBER:
+            place += 2
+            if found[-1].text == "(" and tokens[place].text == ")":
+                found.pop()
+                place, depth, inside = place + 1, depth - 1, 0
+            continue
+        found.append(token)
+        place += 1
     return found
 
 

@@ -34,6 +34,7 @@ from rewriter.syntax.clause_order import aliases_last
 from rewriter.syntax.comment import recognise_comment
 from rewriter.syntax.constraints import set_constraints
 from rewriter.syntax.erase import recognise_erase
+from rewriter.syntax.extension import recognise_extension
 from rewriter.syntax.grants import recognise_default_privileges, recognise_grant
 from rewriter.syntax.macro import recognise_macro
 from rewriter.syntax.materialized import recognise_materialized
@@ -41,6 +42,7 @@ from rewriter.syntax.prepared import deallocate, execute, parsed_arguments
 from rewriter.syntax.roles import recognise_reassign, recognise_role
 from rewriter.syntax.scoped_policies import recognise_scoped_policy
 from rewriter.syntax.sequence import recognise_sequence
+from rewriter.syntax.session_calls import discard, lock_tables
 from rewriter.syntax.table_policies import recognise_table_policy
 from rewriter.syntax.tags import recognise_tags
 from rewriter.syntax.user_types import recognise_type
@@ -203,6 +205,8 @@ def _set(tokens: list[Token], parse: ParseTokens) -> Statement | None:
         return _set_transaction(tokens, rest)
     if words[:2] == ["TIME", "ZONE"] and len(rest) == 3:
         return SetSetting("timezone", _setting_value(rest[2:], parse), local)
+    if words == ["AUTHORIZATION", "DEFAULT"]:
+        return SetSetting("role", None)
     if len(rest) == 2 and words[0] in _WITHOUT_SIGN and words[1] != "=":
         return SetSetting(_WITHOUT_SIGN[words[0]], _setting_value(rest[1:], parse), local)
     split = next((i for i, t in enumerate(rest) if t.text.upper() in {"=", "TO"}), None)
@@ -312,10 +316,18 @@ def _alter(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     return found or recognise_alter(tokens, parse)
 
 
+def _comment(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    return recognise_extension(tokens, parse) or recognise_comment(tokens, parse)
+
+
 def _definition(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     of_role = recognise_role(tokens, parse)
     if of_role is not None:
         return of_role
+    if tokens[0].text.upper() == "CREATE":
+        extension = recognise_extension(tokens, parse)
+        if extension is not None:
+            return extension
     found = recognise_sequence(tokens, parse) or recognise_type(tokens, parse)
     return found or recognise_macro(tokens, parse) or recognise_materialized(tokens, parse)
 
@@ -380,7 +392,7 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "DEALLOCATE": deallocate,
     "PRAGMA": _pragma,
     "BLAME": recognise_blame,
-    "COMMENT": recognise_comment,
+    "COMMENT": _comment,
     "REFRESH": recognise_materialized,
     "RESTORE": _restore,
     "UNDROP": _undrop,
@@ -401,4 +413,6 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "CLUSTER": upkeep.cluster,
     "REINDEX": upkeep.reindex,
     "PLACE": upkeep.place_hold,
+    "DISCARD": discard,
+    "LOCK": lock_tables,
 }

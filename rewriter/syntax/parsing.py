@@ -37,6 +37,7 @@ from rewriter.syntax.query_table import name_tables
 from rewriter.syntax.recursive_view import spell_out_recursive_view
 from rewriter.syntax.select_into import into_as_table
 from rewriter.syntax.sequence import spell_next_value
+from rewriter.syntax.session_calls import session_calls
 from rewriter.syntax.show import explained
 from rewriter.syntax.temporary import set_on_commit, without_on_commit
 from rewriter.syntax.token_reader import Parse, TokenReader
@@ -152,6 +153,9 @@ def _statement(
     refused = refusal(tokens, ast)
     if refused is not None:
         raise refused
+    calls = session_calls(ast) if DIALECTS[dialect] == "postgres" else None
+    if calls is not None:
+        return Parsed(calls, own_text, parameters)
     if isinstance(ast, exp.Update):
         # Here, so that it comes before anything the state of the transaction has to say.
         check_some(ast.expressions, ast.this)

@@ -6,7 +6,7 @@ DROP ROLE | USER | GROUP [IF EXISTS] name, ..
 options: [NO]LOGIN, [NO]SUPERUSER, [NO]INHERIT, [NO]CREATEROLE, [NO]BYPASSRLS, [ENCRYPTED] PASSWORD
     'text' | NULL, VALID UNTIL 'moment', CONNECTION LIMIT n, IN ROLE name, .., ROLE name, ..,
     ADMIN name, ..
-ALTER TABLE | VIEW | SEQUENCE | SCHEMA [IF EXISTS] name OWNER TO role
+ALTER TABLE | [MATERIALIZED] VIEW | SEQUENCE | SCHEMA | TYPE | DOMAIN [IF EXISTS] name OWNER TO role
 REASSIGN OWNED BY role, .. TO role;  DROP OWNED BY role, .. [CASCADE | RESTRICT]
 """
 
@@ -38,7 +38,7 @@ _FLAGS = {
     "BYPASSRLS": "bypasses_policies",
 }
 _WITHOUT_MEANING = frozenset({"CREATEDB", "REPLICATION"})
-_OWNED = frozenset({"TABLE", "VIEW", "SEQUENCE", "SCHEMA"})
+_OWNED = frozenset({"TABLE", "VIEW", "SEQUENCE", "SCHEMA", "TYPE", "DOMAIN"})
 
 
 def recognise_role(tokens: list[Token], parse: Parse) -> OfAccess | None:
@@ -68,6 +68,8 @@ def recognise_role(tokens: list[Token], parse: Parse) -> OfAccess | None:
                 return DropRoles(names, exists)
     if (verb, kind) == ("DROP", "OWNED"):
         return _drop_owned(reader)
+    if verb == "ALTER" and kind == "MATERIALIZED" and reader.takes("VIEW"):
+        return _owner("MATERIALIZED VIEW", reader)
     if verb == "ALTER" and kind in _OWNED:
         return _owner(kind, reader)
     return None

@@ -125,7 +125,11 @@ class NewRows:
             value = column(new_name(self._table.columns.index(stored)))
             query = select([highest(this=value)], staged_relation(stage))
             step = SkipNumbers(
-                self._table.id, stored.physical, made.start, made.increment, Query.of(query)
+                self._table.id,
+                made.counted_as(stored.physical),
+                made.first,
+                made.increment,
+                Query.of(query),
             )
             found.append(step)
         return found
@@ -170,9 +174,9 @@ class NewRows:
         assert stored.identity is not None
         return AllocateIdentity(
             self._table.id,
-            stored.physical,
+            stored.identity.counted_as(stored.physical),
             self._part.relation_name(f"first_{self._table.columns.index(stored)}"),
-            stored.identity.start,
+            stored.identity.first,
             stored.identity.increment,
             self._part.relation_name("source") if self.row_count is None else None,
             self.row_count or 0,

@@ -22,7 +22,15 @@ from gateway.session.outcome import StatementOutcome
 from gateway.session.results import buffer_rows
 from gateway.session.session import Session
 from journal.model.errors import Code, PalimpsestError
-from rewriter.statement import Begin, Commit, Explain, Rollback, ShowSetting, SqlStatement
+from rewriter.statement import (
+    Begin,
+    Commit,
+    Explain,
+    Rollback,
+    SessionCalls,
+    ShowSetting,
+    SqlStatement,
+)
 from rewriter.syntax.parsing import Parsed
 
 _NO_ROWS = pa.schema([])
@@ -67,7 +75,7 @@ def describe_prepared(
     with client.working(statement.transaction) as worker:
         session = worker.session
         with session.cancellation.running():
-            if isinstance(parsed.statement, SqlStatement):
+            if isinstance(parsed.statement, SqlStatement | SessionCalls):
                 found = describe(session, parsed)
                 types = [arrow_type(kind or "VARCHAR") for kind in found.parameters]
                 given = pa.schema([(f"${i + 1}", kind) for i, kind in enumerate(types)])

@@ -178,7 +178,6 @@ MACROS: dict[str, tuple[str, ...]] = {
     ),
     "row_security_active": ("(o) AS false",),
     "session_user": ("() AS getvariable('pgc_login')",),
-    "set_config": ("(n, v, l) AS v",),
     "shobj_description": ("(o, c) AS NULL::VARCHAR",),
     "to_regtype": (
         ("(n) AS (SELECT any_value(t.oid) FROM pgc.pg_type t JOIN pgc.shown_types s USING (oid)"

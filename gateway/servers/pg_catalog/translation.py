@@ -13,6 +13,7 @@ from sqlglot.errors import SqlglotError
 from gateway.servers.pg_catalog.functions import MACROS
 from gateway.servers.pg_catalog.relations import builtin_types, relation_columns
 from rewriter.syntax.postgres_words import with_words_spelled_out
+from rewriter.syntax.session_calls import session_calls
 
 _HINT = re.compile(
     r"\bpg_|\bversion\s*\(|current_setting|set_config|current_schema|\bto_reg|has_\w+_privilege"
@@ -73,7 +74,7 @@ def catalog_parameters(query: exp.Expr, given: Sequence[int]) -> tuple[int, ...]
 
 
 def _is_on_catalog(ast: exp.Expr) -> bool:
-    if not isinstance(ast, exp.Query):
+    if not isinstance(ast, exp.Query) or session_calls(ast) is not None:
         return False
     ctes = {cte.alias for cte in ast.find_all(exp.CTE)}
     tables = [t for t in ast.find_all(exp.Table) if isinstance(t.this, exp.Identifier)]

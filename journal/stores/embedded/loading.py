@@ -13,7 +13,7 @@ from types import MappingProxyType
 from journal.erasure import guard
 from journal.local_engine.session import DuckDBSession
 from journal.model.catalog import apply
-from journal.model.counters import Counters
+from journal.model.counters import Counters, counter_ids
 from journal.model.number_source import CounterKey
 from journal.model.plan import PutRelation
 from journal.model.schema import OWN_SCHEMA, CatalogSnapshot, Table
@@ -57,9 +57,11 @@ def load_journals(
         for table_id, manifest in rows_of.load_manifests(session).items()
     }
     known_ids = [*tables, *(t.layout for found in tables.values() for t in found.layouts)]
-    known_ids += [s.id for _, c in history for s in c.sequences.values()]
+    known_ids += [n for _, c in history for s in c.sequences.values() for n in (s.id, s.counter)]
     known_ids += [role for _, c in history for role in c.access.roles]
-    counters = Counters(rows_of.load_counters(session), record, max(known_ids, default=0))
+    recorded = rows_of.load_counters(session)
+    known_ids += counter_ids(recorded, (t for each in known.values() for t in each.values()))
+    counters = Counters(recorded, record, max(known_ids, default=0))
     section.settle_in(session, catalog, tables, root)
     state = JournalState(last, catalog, MappingProxyType(tables), tuple(history), fenced)
     return state, counters

@@ -188,8 +188,9 @@ def kept_and_lost(
     """What a plain table is given besides its rows, and what it cannot have."""
 
     def number(column: Column, identity: Identity) -> int:
-        given = session.text(_NEXT, [plain.table.id, column.physical])
-        return int(given[0][0]) if given else identity.start
+        counter = identity.counted_as(column.physical)
+        given = session.text(_NEXT, [plain.table.id, counter])
+        return int(given[0][0]) if given else identity.first
 
     return list(clauses(plain, catalog, number))
 

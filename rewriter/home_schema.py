@@ -1,0 +1,93 @@
+"""``public`` in PostgreSQL's dialect: the home schema of a store that has no schema of that name.
+
+Tools and dumps write ``public.t`` without asking what the default schema is called. Where somebody
+has made a schema ``public``, that one is meant. Pure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import Any
+
+from sqlglot import exp
+
+from journal.model.schema import CatalogSnapshot, fold
+from rewriter.dialect_semantics import DIALECTS
+from rewriter.functions import SEQUENCE_FUNCTIONS
+from rewriter.statement import SetSetting, Statement
+
+PUBLIC_SCHEMA = "public"
+_OF_NAMES = SEQUENCE_FUNCTIONS | {"pg_get_serial_sequence"}
+_SCHEMAS = frozenset({"SCHEMA", "ALL TABLES", "ALL SEQUENCES"})
+
+
+def means_home(name: str, dialect: str, catalog: CatalogSnapshot) -> bool:
+    """True where the name of a schema stands for the home schema."""
+    is_public = fold(name) == PUBLIC_SCHEMA and DIALECTS.get(dialect) == "postgres"
+    return is_public and PUBLIC_SCHEMA not in catalog.schemas
+
+
+def in_home_schema(statement: Statement, home: str) -> Statement:
+    """The statement with the home schema where it says ``public``; the same if it does not."""
+    kind = str(getattr(statement, "kind", "")).upper()
+    of_schemas = kind in _SCHEMAS or isinstance(statement, SetSetting)
+    named: Any = _changed(statement, home, of_schemas)
+    return statement if named is None else named
+
+
+def _changed(value: Any, home: str, of_schemas: bool) -> Any:
+    """A value with other names in it; None if it has none of them."""
+    if isinstance(value, exp.Expr):
+        if not any(_place(node, None, of_schemas) for node in value.walk()):
+            return None
+        copied = value.copy()
+        for node in list(copied.walk()):
+            _place(node, home, of_schemas)
+        return copied
+    if isinstance(value, tuple):
+        parts = [_changed(part, home, of_schemas) for part in value]
+        if all(part is None for part in parts):
+            return None
+        return tuple(old if new is None else new for old, new in zip(value, parts, strict=True))
+    if is_dataclass(value) and not isinstance(value, type):
+        found = {f.name: _changed(getattr(value, f.name), home, of_schemas) for f in fields(value)}
+        moved = getattr(value, "new_schema", None)
+        if isinstance(moved, str) and fold(moved) == PUBLIC_SCHEMA:
+            found["new_schema"] = home
+        changes = {name: new for name, new in found.items() if new is not None}
+        return replace(value, **changes) if changes else None
+    return None
+
+
+def _place(node: exp.Expr, home: str | None, of_schemas: bool) -> bool:
+    """True if a node names the schema, which is ``home`` from then on if that is given."""
+    if isinstance(node, exp.Table | exp.Column):
+        part = node.args.get("db")
+        if part is None and of_schemas and isinstance(node, exp.Table):
+            part = node.this
+        if not isinstance(part, exp.Identifier) or fold(part.name) != PUBLIC_SCHEMA:
+            return False
+        if home is not None:
+            part.set("this", home)
+        return True
+    if isinstance(node, exp.DataType):
+        kind = node.args.get("kind")
+        text = kind if isinstance(kind, str) else kind.sql() if isinstance(kind, exp.Expr) else ""
+        if not text.lower().startswith(f"{PUBLIC_SCHEMA}."):
+            return False
+        if home is not None:
+            rest = text[len(PUBLIC_SCHEMA) :]
+            node.set("kind", home + rest if isinstance(kind, str) else exp.to_table(home + rest))
+        return True
+    if isinstance(node, exp.Comment) and str(node.args.get("kind")).upper() == "SCHEMA":
+        return _place(node.this, home, of_schemas=True)
+    if not isinstance(node, exp.Anonymous) or node.name.lower() not in _OF_NAMES:
+        return False
+    name = node.expressions[0] if node.expressions else None
+    name = name.this if isinstance(name, exp.Cast) else name
+    prefix = f"{PUBLIC_SCHEMA}."
+    if not isinstance(name, exp.Literal) or not name.name.lower().startswith(prefix):
+        return False
+    if home is not None:
+        name.set("this", f"{home}.{name.name[len(prefix) :]}")
+    return True

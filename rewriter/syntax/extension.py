@@ -1,0 +1,55 @@
+"""CREATE EXTENSION and COMMENT ON EXTENSION: those that change nothing, told from others. Pure.
+
+CREATE EXTENSION [IF NOT EXISTS] name [WITH] [SCHEMA s] [VERSION v] [CASCADE]
+COMMENT ON EXTENSION name IS '..'
+"""
+
+from __future__ import annotations
+
+from sqlglot.tokenizer_core import Token
+
+from journal.model.errors import Code, PalimpsestError, Position
+from rewriter.statement import StoreUpkeep
+from rewriter.syntax.token_reader import Parse, TokenReader
+
+_WITHOUT_EFFECT = frozenset({"plpgsql"})
+"""Which every PostgreSQL has, and which says nothing about tables and their rows."""
+_ADVICE = {
+    "uuid-ossp": "leave it out: gen_random_uuid() is there",
+    "pgcrypto": "leave it out: gen_random_uuid() is there, and other functions of it are not",
+    "citext": "leave it out: declare the column VARCHAR COLLATE NOCASE",
+}
+
+
+def recognise_extension(tokens: list[Token], parse: Parse) -> StoreUpkeep | None:
+    """The statement if it is about an extension without effect; None for another statement.
+
+    Raises NOT_SUPPORTED for one that would bring functions, types or operators along.
+    """
+    reader = TokenReader(tokens, parse, 1)
+    is_comment = tokens[0].text.upper() == "COMMENT" and reader.takes("ON")
+    if not reader.takes("EXTENSION"):
+        return None
+    if not is_comment:
+        reader.takes("IF", "NOT", "EXISTS")
+    at = tokens[min(reader.place, len(tokens) - 1)]
+    name = reader.word()
+    if name.lower() not in _WITHOUT_EFFECT:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"the extension {name} is not supported: its functions and types are not here",
+            advice=_ADVICE.get(name.lower(), "leave it out, and what needs it"),
+            position=Position(at.line, max(1, at.col - len(at.text) + 1)),
+        )
+    if is_comment:
+        if not reader.takes("IS"):
+            raise reader.error("IS and a text were expected")
+        _ = reader.takes("NULL") or reader.text()
+        reader.ends("nothing else stands behind the text")
+        return StoreUpkeep("COMMENT")
+    reader.takes("WITH")
+    while reader.takes("CASCADE") or reader.takes("SCHEMA") or reader.takes("VERSION"):
+        if tokens[reader.place - 1].text.upper() != "CASCADE":
+            reader.word()
+    reader.ends("SCHEMA, VERSION or CASCADE was expected")
+    return StoreUpkeep("CREATE EXTENSION")

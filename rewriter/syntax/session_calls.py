@@ -1,0 +1,102 @@
+"""Statements about a session that look like queries or locks: recognised, and never run here.
+
+SELECT set_config('name', 'value', false), ..     SELECT pg_advisory_lock(1), ..
+DISCARD ALL | PLANS | SEQUENCES | TEMP
+LOCK [TABLE] t, .. [IN mode MODE] [NOWAIT]
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token
+
+from journal.model.errors import Code, PalimpsestError, Position
+from rewriter.name_resolution import position_of
+from rewriter.statement import Discard, LockTables, SessionCalls, SessionColumn
+from rewriter.syntax.token_reader import Parse, TokenReader
+
+SET_CONFIG = "set_config"
+_ADVISORY = ("pg_advisory_", "pg_try_advisory_")
+_DISCARDED = ("ALL", "PLANS", "SEQUENCES", "TEMP")
+_WEAK = ("ACCESS SHARE", "ROW SHARE", "ROW EXCLUSIVE")
+"""Modes that keep nobody from reading or writing rows."""
+_STRONG = (
+    *("SHARE UPDATE EXCLUSIVE", "SHARE ROW EXCLUSIVE", "ACCESS EXCLUSIVE"),
+    *("SHARE", "EXCLUSIVE"),
+)
+
+
+def session_calls(ast: exp.Expr) -> SessionCalls | None:
+    """A SELECT without FROM of which some values are calls that change the session, else None."""
+    if not isinstance(ast, exp.Select):
+        return None
+    others = {name for name, value in ast.args.items() if value} - {"expressions", "kind"}
+    calls = [_call(node) for node in ast.expressions]
+    if not any(calls):
+        return None
+    if others:
+        (wrong,) = [call for call in calls if call is not None][:1]
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{wrong.name.lower()} is not supported beside {', '.join(sorted(others))}",
+            advice=f"write SELECT {wrong.name.lower()}(..) alone",
+            position=position_of(wrong),
+        )
+    columns = []
+    for node, call in zip(ast.expressions, calls, strict=True):
+        if call is None:
+            columns.append(SessionColumn(node.alias_or_name or "?column?", None, (node,)))
+        else:
+            name = node.alias or call.name.lower()
+            columns.append(SessionColumn(name, call.name.lower(), tuple(call.expressions)))
+    return SessionCalls(tuple(columns))
+
+
+def _call(node: exp.Expr) -> exp.Anonymous | None:
+    inner = node.unalias()
+    while isinstance(inner, exp.Paren | exp.Cast | exp.Dot):
+        inner = inner.expression if isinstance(inner, exp.Dot) else inner.this
+    if not isinstance(inner, exp.Anonymous):
+        return None
+    name = inner.name.lower()
+    return inner if name == SET_CONFIG or name.startswith(_ADVISORY) else None
+
+
+def discard(tokens: list[Token], parse: Parse) -> Discard:
+    """DISCARD and what is to be forgotten."""
+    reader = TokenReader(tokens, parse, 1, "see docs/sql.md for what DISCARD takes")
+    word = reader.word().upper()
+    what = "TEMP" if word == "TEMPORARY" else word
+    if what not in _DISCARDED:
+        reader.place -= 1
+        raise reader.error(f"{', '.join(_DISCARDED)} was expected")
+    reader.ends("DISCARD takes one word")
+    return Discard(what)
+
+
+def lock_tables(tokens: list[Token], parse: Parse) -> LockTables | None:
+    """LOCK TABLE; None for MySQL's LOCK TABLES."""
+    reader = TokenReader(tokens, parse, 1, "write LOCK TABLE t, .. IN mode MODE")
+    if reader.takes("TABLES"):
+        return None
+    reader.takes("TABLE")
+    reader.takes("ONLY")
+    tables = [reader.name()]
+    while reader.takes(","):
+        tables.append(reader.name())
+    mode = "ACCESS EXCLUSIVE"
+    if reader.takes("IN"):
+        mode = next((m for m in (*_WEAK, *_STRONG) if reader.takes(*m.split(), "MODE")), "")
+        if not mode:
+            raise reader.error("a mode of locks was expected")
+    reader.takes("NOWAIT")
+    reader.ends("nothing else stands behind the mode")
+    if mode in _STRONG:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"LOCK TABLE IN {mode} MODE is not supported: nobody waits for another here",
+            advice="leave it out: of two who change a row the second to commit gets 40001; SELECT"
+            " .. FOR UPDATE claims rows that are read",
+            position=Position(tokens[0].line, max(1, tokens[0].col - len(tokens[0].text) + 1)),
+        )
+    return LockTables(tuple(tables), mode)

@@ -1,0 +1,86 @@
+"""What dumps and tools of PostgreSQL send about storage, owners and extensions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import gateway
+from gateway.dbapi.connection import Connection
+
+
+@pytest.fixture
+def con(tmp_path: Path) -> Iterator[Connection]:
+    with gateway.connect(f"palimpsest:///{tmp_path}/w", dialect="postgres", autocommit=True) as con:
+        for sql in (
+            "CREATE TABLE t (id SERIAL PRIMARY KEY, a INTEGER CONSTRAINT once UNIQUE, b TEXT)",
+            "CREATE INDEX by_b ON t (b)",
+            "CREATE TABLE child (id INTEGER PRIMARY KEY, parent INTEGER REFERENCES t (id))",
+            "CREATE VIEW v AS SELECT a FROM t",
+            "CREATE TYPE mood AS ENUM ('ok')",
+            "CREATE SEQUENCE s",
+            "CREATE ROLE boss SUPERUSER",
+            "CREATE ROLE clerk",
+        ):
+            con.execute(sql)
+        yield con
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "ALTER TABLE ONLY t REPLICA IDENTITY FULL",
+        "ALTER TABLE t REPLICA IDENTITY USING INDEX once",
+        "ALTER TABLE t CLUSTER ON by_b",
+        "ALTER TABLE t CLUSTER ON t_pkey",
+        "ALTER TABLE t SET WITHOUT CLUSTER, SET LOGGED",
+        "ALTER TABLE ONLY t ALTER COLUMN b SET STORAGE EXTERNAL",
+        "ALTER TABLE t ALTER b SET STATISTICS -1, ALTER b SET COMPRESSION lz4",
+        "ALTER TABLE t DISABLE TRIGGER USER",
+        "ALTER TABLE t ENABLE TRIGGER ALL",
+        "ALTER TABLE t SET (fillfactor = 70)",
+        "CREATE EXTENSION IF NOT EXISTS plpgsql WITH SCHEMA pg_catalog",
+        "COMMENT ON EXTENSION plpgsql IS 'PL/pgSQL procedural language'",
+        "ALTER TYPE mood OWNER TO boss",
+        "ALTER TABLE s OWNER TO boss",
+        "ALTER TABLE v OWNER TO boss",
+        "SET SESSION AUTHORIZATION DEFAULT",
+    ],
+)
+def test_taken(con: Connection, sql: str) -> None:
+    before = con.execute("SELECT max(version) FROM system.transactions").fetchall()
+    con.execute(sql)
+    quiet = ("REPLICA", "CLUSTER", "STORAGE", "STATISTICS", "TRIGGER", "EXTENSION", "AUTHORIZATION")
+    if any(word in sql for word in quiet):
+        assert con.execute("SELECT max(version) FROM system.transactions").fetchall() == before
+
+
+@pytest.mark.parametrize(
+    ("sql", "sqlstate"),
+    [
+        ("ALTER TABLE t DISABLE TRIGGER ALL", "0A000"),
+        ("ALTER TABLE child DISABLE TRIGGER ALL", "0A000"),
+        ("ALTER TABLE t DISABLE TRIGGER mine", "0A000"),
+        ("ALTER TABLE t CLUSTER ON nowhere", "42704"),
+        ("ALTER TABLE t ALTER COLUMN nowhere SET STORAGE PLAIN", "42703"),
+        ("ALTER TABLE nowhere REPLICA IDENTITY FULL", "42P01"),
+        ("ALTER TABLE t REPLICA IDENTITY MOST", "42601"),
+        ("ALTER TABLE t ENABLE ROW LEVEL SECURITY", "0A000"),
+        ('CREATE EXTENSION IF NOT EXISTS "uuid-ossp"', "0A000"),
+        ("CREATE EXTENSION postgis", "0A000"),
+        ("ALTER TYPE mood OWNER TO clerk", "0A000"),
+        ("ALTER TYPE mood OWNER TO nobody", "42704"),
+        ("ALTER TYPE nowhere OWNER TO boss", "42704"),
+    ],
+)
+def test_refused(con: Connection, sql: str, sqlstate: str) -> None:
+    with pytest.raises(gateway.Error) as caught:
+        con.execute(sql)
+    assert caught.value.sqlstate == sqlstate
+
+
+def test_storage_stands_beside_what_changes_a_table(con: Connection) -> None:
+    con.execute("ALTER TABLE t ALTER b SET STORAGE PLAIN, ADD COLUMN c INTEGER, CLUSTER ON by_b")
+    assert con.execute("SELECT c FROM t").fetchall() == []
