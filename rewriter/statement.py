@@ -90,7 +90,7 @@ class ShowSetting:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionColumn:
+class SelectedCall:
     """One value of a SELECT of session calls: a ``function`` with arguments, or an expression."""
 
     name: str
@@ -99,10 +99,10 @@ class SessionColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class SessionCalls:
+class SelectedCalls:
     """SELECT set_config(..), pg_advisory_lock(..) and the like, without FROM."""
 
-    columns: tuple[SessionColumn, ...]
+    columns: tuple[SelectedCall, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -371,7 +371,7 @@ class Explain:
 
 
 Setting = SetSetting | ShowSetting | SetConstraints | CheckReferences
-OfSession = SessionCalls | Discard | LockTables
+OfSession = SelectedCalls | Discard | LockTables
 Prepared = Prepare | Execute | Deallocate
 Boundary = Begin | Commit | Rollback | Savepoint | Release
 SessionStatement = Boundary | Setting | OfSession | Prepared | Call | Erase

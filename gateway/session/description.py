@@ -24,7 +24,7 @@ from journal.transactions.transaction import Transaction
 from rewriter.context import RewriteContext
 from rewriter.preview.synthetic_catalog import plain_scan_info
 from rewriter.reading.parameter_types import parameter_types
-from rewriter.statement import SessionCalls, SqlStatement
+from rewriter.statement import SelectedCalls, SqlStatement
 from rewriter.syntax.parsing import Parsed
 
 
@@ -38,7 +38,7 @@ class StatementDescription:
 
 def describe(session: Session, parsed: Parsed) -> StatementDescription:
     """What a statement of SQL takes and gives, as tables are now; raises what is wrong with it."""
-    if isinstance(parsed.statement, SessionCalls):
+    if isinstance(parsed.statement, SelectedCalls):
         places = [p for p in parsed.parameters if isinstance(p, int)]
         none = (None,) * (max(places, default=-1) + 1)
         return StatementDescription(none, tuple(call_columns(parsed.statement)))

@@ -1,11 +1,12 @@
-"""Statements as a client writes them, with the schema that ``public`` means in their place."""
+"""Statements as a client means them: its folder before paths, and the schema ``public`` means."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from gateway.session.client_folder import in_folder
 from journal.model.schema import CatalogSnapshot
-from rewriter.home_schema import PUBLIC_SCHEMA, in_home_schema, means_home
+from rewriter.syntax.home_schema import PUBLIC_SCHEMA, in_home_schema, means_home
 from rewriter.syntax.parsing import Parsed
 
 
@@ -20,3 +21,9 @@ def with_home_schema(parsed: Parsed, dialect: str, catalog: CatalogSnapshot) -> 
         return parsed
     # The text names the plan in the cache, where one may stand of a schema that was there.
     return replace(parsed, statement=statement, text=f"{parsed.text} -- {catalog.home}")
+
+
+def as_meant(parsed: Parsed, folder: str | None, dialect: str, catalog: CatalogSnapshot) -> Parsed:
+    """The statement of a client that works in a folder, if that is known; often the same object."""
+    placed = parsed if folder is None else in_folder(parsed, folder)
+    return with_home_schema(placed, dialect, catalog)

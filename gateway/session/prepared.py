@@ -18,17 +18,18 @@ from gateway.config import Settings
 from gateway.session.executor import Executor
 from gateway.session.outcome import StatementOutcome
 from gateway.session.request import StatementRequest
+from gateway.session.session_calls import CallingSession, run_session_calls
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import USER_PARAMETER
 from journal.model.schema import fold
 from journal.transactions.protocol import OpenJournal
 from journal.transactions.transaction import Transaction
 from rewriter.dialect_semantics import DIALECTS
-from rewriter.statement import Deallocate, Execute, Prepare, SqlStatement
+from rewriter.statement import Deallocate, Execute, Prepare, SelectedCalls, SqlStatement
 from rewriter.syntax.parsing import Parsed
 
 
-class PreparingSession(Protocol):
+class PreparingSession(CallingSession, Protocol):
     """What of a session is needed to prepare statements and to run them."""
 
     journal: OpenJournal
@@ -53,7 +54,7 @@ class PreparingSession(Protocol):
 def run_prepared(
     session: PreparingSession, parsed: Parsed, bound: Mapping[str, Any]
 ) -> StatementOutcome:
-    """Run PREPARE, EXECUTE or DEALLOCATE."""
+    """Run PREPARE, EXECUTE or DEALLOCATE, or the calls of a SELECT that change the session."""
     match parsed.statement:
         case Prepare():
             return _prepare(session, parsed.statement, parsed.text)
@@ -61,6 +62,8 @@ def run_prepared(
             return _execute(session, parsed.statement, bound)
         case Deallocate(name):
             return _deallocate(session, name)
+        case SelectedCalls():
+            return run_session_calls(session, parsed.statement, bound)
         case _:
             raise AssertionError(parsed.statement)
 

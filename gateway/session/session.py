@@ -25,14 +25,13 @@ from gateway.access.run_as import record_name
 from gateway.config import Settings
 from gateway.lineage.temporary_origins import TemporaryOrigins
 from gateway.session.cancellation import Cancellation
-from gateway.session.client_folder import in_folder
 from gateway.session.commit_names import CommitNames, known_outcome
 from gateway.session.constraint_checks import check_deferred
 from gateway.session.control_statements import run_control
 from gateway.session.execute_many import execute_many
 from gateway.session.executor import Executor
 from gateway.session.file_copies import is_copy, run_copy_from
-from gateway.session.named_schemas import with_home_schema
+from gateway.session.named_schemas import as_meant
 from gateway.session.operations import Advance, Operation, P, T, no_progress
 from gateway.session.outcome import ResultRows, StatementOutcome
 from gateway.session.parameters import bind, refuse_placeholders
@@ -42,7 +41,6 @@ from gateway.session.results import StreamedRows
 from gateway.session.retries import RetryPolicy
 from gateway.session.roles import acting_user
 from gateway.session.savepoints import in_progress
-from gateway.session.session_calls import run_session_calls
 from gateway.session.setting_statements import LocalSettings
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import P_USER
@@ -54,7 +52,7 @@ from journal.transactions.transaction import Status, Transaction
 from journal.transactions.transaction_rows import Author
 from rewriter.context import PlanForm
 from rewriter.dialect_semantics import DIALECTS
-from rewriter.statement import Call, Deallocate, Erase, Execute, Prepare, SessionCalls
+from rewriter.statement import Call, Deallocate, Erase, Execute, Prepare, SelectedCalls
 from rewriter.syntax.parsing import Parsed, parse
 
 if TYPE_CHECKING:
@@ -232,9 +230,7 @@ class Session:
         self.cancellation.check()
         if has_password(parsed):
             parsed = without_password(parsed, os.urandom)
-        if self.folder is not None:
-            parsed = in_folder(parsed, self.folder)
-        parsed = with_home_schema(parsed, self.dialect, self.catalog)
+        parsed = as_meant(parsed, self.folder, self.dialect, self.catalog)
         control = run_control(self, parsed)
         if control is not None:
             return control
@@ -245,10 +241,8 @@ class Session:
                 from gateway.procedures.calls import run_maintenance
 
                 return run_maintenance(self, parsed, parsed.statement, bound)
-            case Prepare() | Execute() | Deallocate():
+            case Prepare() | Execute() | Deallocate() | SelectedCalls():
                 return self._run_prepared(parsed, bound)
-            case SessionCalls():
-                return run_session_calls(self, parsed.statement, bound)
             case _ if is_copy(parsed):
                 check_file(parsed, self.settings, self.catalog, self._stream_file)
                 return run_copy_from(self, parsed, bound)

@@ -24,8 +24,8 @@ from journal.transactions.temporary import Temporary
 from rewriter.statement import (
     Discard,
     LockTables,
-    SessionCalls,
-    SessionColumn,
+    SelectedCall,
+    SelectedCalls,
     SetSetting,
     SqlStatement,
     StoreUpkeep,
@@ -47,30 +47,23 @@ class CallingSession(SettingSession, Protocol):
 
 
 def run_session_calls(
-    session: CallingSession, statement: SessionCalls, bound: Mapping[str, Any]
+    session: CallingSession, statement: SelectedCalls, bound: Mapping[str, Any]
 ) -> StatementOutcome:
-    """Make the calls, each once; a transaction in which one fails has failed."""
+    """Make the calls, each once, from left to right."""
     names: list[str] = []
     arrays: list[pa.Array] = []
-    if session.transaction is not None:
-        session.transaction.check_open()
-    try:
-        for column in statement.columns:
-            names.append(column.name)
-            arrays.append(_value(session, column, bound))
-    except PalimpsestError:
-        if session.transaction is not None:
-            session.transaction.fail()
-        raise
+    for column in statement.columns:
+        names.append(column.name)
+        arrays.append(_value(session, column, bound))
     return session.executor.table_outcome("SELECT", pa.Table.from_arrays(arrays, names=names))
 
 
-def call_columns(statement: SessionCalls) -> list[ResultColumn]:
+def call_columns(statement: SelectedCalls) -> list[ResultColumn]:
     """The columns of such a SELECT, for a client that asks before it runs it."""
     return [ResultColumn(c.name, _type_of(c)) for c in statement.columns]
 
 
-def _type_of(column: SessionColumn) -> str:
+def _type_of(column: SelectedCall) -> str:
     is_flag = column.function is not None and (
         column.function.startswith(("pg_try_", "pg_advisory_unlock"))
         and column.function != "pg_advisory_unlock_all"
@@ -78,7 +71,7 @@ def _type_of(column: SessionColumn) -> str:
     return "BOOLEAN" if is_flag else "VARCHAR"
 
 
-def _value(session: CallingSession, column: SessionColumn, bound: Mapping[str, Any]) -> pa.Array:
+def _value(session: CallingSession, column: SelectedCall, bound: Mapping[str, Any]) -> pa.Array:
     values = [_argument(session, node, bound) for node in column.arguments]
     if column.function is None:
         return pa.array([None if values[0] is None else str(values[0])], pa.string())

@@ -8,8 +8,8 @@ from gateway.config import Settings
 from gateway.session.search_path import schemas_of
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot, fold
-from rewriter.home_schema import means_home
 from rewriter.name_resolution import OWN_SCHEMAS, SYSTEM_SCHEMAS, is_database, position_of
+from rewriter.syntax.home_schema import means_home
 
 
 def after_set(

@@ -12,7 +12,7 @@ from sqlglot.tokenizer_core import Token
 
 from journal.model.errors import Code, PalimpsestError, Position
 from rewriter.name_resolution import position_of
-from rewriter.statement import Discard, LockTables, SessionCalls, SessionColumn
+from rewriter.statement import Discard, LockTables, SelectedCall, SelectedCalls
 from rewriter.syntax.token_reader import Parse, TokenReader
 
 SET_CONFIG = "set_config"
@@ -26,7 +26,7 @@ _STRONG = (
 )
 
 
-def session_calls(ast: exp.Expr) -> SessionCalls | None:
+def session_calls(ast: exp.Expr) -> SelectedCalls | None:
     """A SELECT without FROM of which some values are calls that change the session, else None."""
     if not isinstance(ast, exp.Select):
         return None
@@ -45,11 +45,11 @@ def session_calls(ast: exp.Expr) -> SessionCalls | None:
     columns = []
     for node, call in zip(ast.expressions, calls, strict=True):
         if call is None:
-            columns.append(SessionColumn(node.alias_or_name or "?column?", None, (node,)))
+            columns.append(SelectedCall(node.alias_or_name or "?column?", None, (node,)))
         else:
             name = node.alias or call.name.lower()
-            columns.append(SessionColumn(name, call.name.lower(), tuple(call.expressions)))
-    return SessionCalls(tuple(columns))
+            columns.append(SelectedCall(name, call.name.lower(), tuple(call.expressions)))
+    return SelectedCalls(tuple(columns))
 
 
 def _call(node: exp.Expr) -> exp.Anonymous | None:

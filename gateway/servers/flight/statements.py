@@ -27,7 +27,7 @@ from rewriter.statement import (
     Commit,
     Explain,
     Rollback,
-    SessionCalls,
+    SelectedCalls,
     ShowSetting,
     SqlStatement,
 )
@@ -75,7 +75,7 @@ def describe_prepared(
     with client.working(statement.transaction) as worker:
         session = worker.session
         with session.cancellation.running():
-            if isinstance(parsed.statement, SqlStatement | SessionCalls):
+            if isinstance(parsed.statement, SqlStatement | SelectedCalls):
                 found = describe(session, parsed)
                 types = [arrow_type(kind or "VARCHAR") for kind in found.parameters]
                 given = pa.schema([(f"${i + 1}", kind) for i, kind in enumerate(types)])

@@ -21,7 +21,7 @@ from gateway.session.description import describe
 from gateway.session.session import Session
 from journal.model.errors import Code, PalimpsestError
 from journal.model.result_column import ResultColumn
-from rewriter.statement import Explain, SessionCalls, ShowSetting, SqlStatement
+from rewriter.statement import Explain, SelectedCalls, ShowSetting, SqlStatement
 
 CursorColumns = Callable[[str], Sequence[ResultColumn]]
 
@@ -144,7 +144,7 @@ class StatementStore:
         places = [p for p in parsed.parameters if isinstance(p, int)] if parsed else []
         count = max(places, default=-1) + 1
         types: tuple[str | None, ...] = (None,) * count
-        if parsed is not None and isinstance(parsed.statement, SqlStatement | SessionCalls):
+        if parsed is not None and isinstance(parsed.statement, SqlStatement | SelectedCalls):
             described = describe(self._session, parsed)
             types, statement.columns = described.parameters, described.columns
         elif parsed is not None and isinstance(parsed.statement, ShowSetting | Explain):
