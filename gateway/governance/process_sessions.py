@@ -1,7 +1,7 @@
 """Sessions in which the scheduler asks and runs what entities declare: in their dialect and zone.
 
 They act for whoever runs the scheduler, whose user the commits bear; statements of a process have
-the rights of the role that it runs as. Nothing is decided here.
+the rights of the role that it runs as, and commits then bear both names. Nothing is decided here.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def process_session(
     if entity.kind is EntityKind.PROCESS:
         role = role_to_run(session.journal.state.catalog, entity)
     settings = replace(
-        Settings(schema=session.settings_at_start.schema, role=role),
+        # RESET ROLE in a statement leads no further than to the role that it runs as.
+        Settings(schema=session.settings_at_start.schema, role=role, login_role=role),
         timezone=fields.get("timezone", "UTC"),
         application=f"palimpsest {entity}",
     )
@@ -43,6 +44,8 @@ def process_session(
         settings=settings,
         retries=session.retries,
     )
+    if role is not None:
+        own.user, own.proxy = session.journal.state.catalog.access.roles[role].name, session.user
     try:
         yield own
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from gateway.governance.entity_operations import (
 )
 from gateway.governance.entity_scheduling import schedule_entities, touch_entities
 from gateway.governance.ownership import EntityRight, has_right, role_to_run
+from gateway.governance.process_sessions import process_session
 from gateway.session.operations import no_progress
 from gateway.session.roles import with_role
 from journal.model.errors import Code, PalimpsestError
@@ -160,3 +162,15 @@ def test_f57_the_audit_log_has_both_names(con: Connection) -> None:
     submit_entities(session, no_progress, [_process()])
     con.execute("SET ROLE ops")
     assert con.execute('SELECT "user" FROM system.events').fetchall() == [("ann (by superset)",)]
+
+
+def test_f56_a_statement_gets_no_rights_by_resetting_its_role(con: Connection) -> None:
+    process = _process(run_as="carl")
+    with process_session(con.session, process) as own:
+        for text in ("SELECT * FROM t", "RESET ROLE", "SET ROLE NONE"):
+            with suppress(PalimpsestError):
+                own.execute(text).close()
+        assert own.settings.role == role_to_run(con.session.catalog, process)
+        assert own.recorded_user == f"carl (by {con.session.user})"
+        with pytest.raises(PalimpsestError):
+            own.execute("SELECT * FROM t").close()
