@@ -11,10 +11,12 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from gateway.session.typed_names import table_name
+from gateway.shell.formats import FORMATS
 from gateway.shell.options import Options
 from gateway.shell.syntax import FORMS
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import CatalogSnapshot, Relation, Table, View, fold
+from rewriter.reading.system import system_names
 
 STATEMENTS = (
     "SELECT INSERT UPDATE DELETE MERGE CREATE ALTER DROP TRUNCATE BEGIN COMMIT ROLLBACK SAVEPOINT "
@@ -40,13 +42,6 @@ FUNCTIONS = (
     "row_number split_part sqrt stddev string_agg strftime substring sum table_blame "
     "table_changes table_diff table_history trim upper"
 ).split()
-SYSTEM = (
-    *("tables", "journals", "segments", "transactions", "settings"),
-    *("indexes", "policies", "holds", "jobs", "backups", "replicas", "reject_files"),
-    *("roles", "privileges", "access_policies", "logins", "entities"),
-    *("events", "safe_mode", "service_levels"),
-    *("entity_schedules", "instances", "instance_data", "attempts"),
-)
 _BEFORE_TABLES = frozenset(
     {"FROM", "JOIN", "INTO", "UPDATE", "TABLE", "DESCRIBE", "USING", "COPY", "BLAME"}
 )
@@ -58,6 +53,15 @@ OPTIONS = {
     "x": (*_SWITCHED, "auto"),
 }
 """What may stand first behind a command."""
+PRINT_VALUES = {
+    "expanded": (*_SWITCHED, "auto"),
+    "footer": _SWITCHED,
+    "format": tuple(FORMATS),
+    "pager": _SWITCHED,
+}
+r"""What options of ``\pset`` take."""
+_FILE = re.compile(r"\b(?:from|join|to|\w+\s*\()\s*'(?P<path>[^'\n]*)$", re.IGNORECASE)
+"""The name of a file that a statement reads or writes, as far as it is typed."""
 _COMMAND = re.compile(r"\\[^\\\n]*$")
 _AFTER_COPY = re.compile(r".*\s(?:from|to)\s+\S*", re.IGNORECASE | re.DOTALL)
 _BEFORE_COLUMNS = frozenset(
@@ -98,6 +102,8 @@ class Completer:
             yield from self._backslash(command.group(), commands)
             return
         if _is_inside_literal(before):
+            file = _FILE.search(before)
+            yield from () if file is None else _paths(file["path"])
             return
         found = _WORD.search(before)
         word = found.group() if found is not None else ""
@@ -132,7 +138,7 @@ class Completer:
         if relation is not None:
             yield from _columns_of(relation)
         if fold(qualifier) == "system":
-            yield from ((name, "table") for name in SYSTEM)
+            yield from ((name, "table") for name in system_names("system"))
         for known in catalog.relations.values():
             if fold(known.name.schema) == fold(qualifier):
                 yield known.name.name, "table" if isinstance(known, Table) else "view"
@@ -192,6 +198,10 @@ class Completer:
             yield from _paths(rest)
         elif name in OPTIONS and " " not in rest:
             yield from self._matching(rest, ((text, "option") for text in OPTIONS[name]))
+        elif name == "pset":
+            option, _, typed = rest.partition(" ")
+            choices = PRINT_VALUES.get(option, ())
+            yield from self._matching(typed, ((text, "option") for text in choices))
         elif name == "copy" and _AFTER_COPY.fullmatch(rest):
             yield from _paths(rest.rpartition(" ")[2].lstrip("'"))
         elif name == "h":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from gateway.shell.backslash import COMMANDS
@@ -47,6 +49,9 @@ def offered(text: str) -> list[str]:
         ("SELECT * FROM depts wh", "when"),
         ("SELECT co", "coalesce"),
         ("SELECT * FROM system.tr", "transactions"),
+        ("SELECT * FROM system.usa", "usage"),
+        ("\\pset format j", "json"),
+        ("\\pset pag", "pager"),
         ("\\d", "\\d"),
         ("\\d dep", "depts"),
         ("\\prev", "\\preview"),
@@ -68,3 +73,22 @@ def test_nothing_is_offered_where_nothing_fits(text: str) -> None:
 )
 def test_lists_open_by_themselves_only_where_they_help(text: str, noisy: bool) -> None:
     assert is_noisy(text) is noisy
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM '%s/day",
+        "SELECT * FROM read_csv('%s/day",
+        "COPY depts FROM '%s/day",
+        "COPY depts TO '%s/day",
+        "\\i %s/day",
+        "\\copy depts from '%s/day",
+    ],
+)
+def test_names_of_files_are_completed(tmp_path: Path, text: str) -> None:
+    (tmp_path / "days.csv").touch()
+    (tmp_path / "daily").mkdir()
+    (tmp_path / "other.csv").touch()
+    assert offered(text % tmp_path) == ["days.csv"]
+    assert offered((text % tmp_path)[:-1]) == ["daily/", "days.csv"]
