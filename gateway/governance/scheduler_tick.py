@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 LEASE = "instances"
 EXECUTION = "EXECUTION"
-SCHEDULES_AT_ONCE = 100
+SCHEDULES_AT_ONCE = 20
 """Of how many processes one transaction makes instances."""
 _LIVE = ("WAITING", "READY", "RUNNING")
 _S = InstanceState
