@@ -72,12 +72,11 @@ def _place(node: exp.Expr, home: str | None, of_schemas: bool) -> bool:
         return True
     if isinstance(node, exp.DataType):
         kind = node.args.get("kind")
-        text = kind if isinstance(kind, str) else kind.sql() if isinstance(kind, exp.Expr) else ""
-        if not text.lower().startswith(f"{PUBLIC_SCHEMA}."):
+        first = kind.this if isinstance(kind, exp.Dot) else None
+        if not isinstance(first, exp.Identifier) or fold(first.name) != PUBLIC_SCHEMA:
             return False
         if home is not None:
-            rest = text[len(PUBLIC_SCHEMA) :]
-            node.set("kind", home + rest if isinstance(kind, str) else exp.to_table(home + rest))
+            first.set("this", home)
         return True
     if isinstance(node, exp.Comment) and str(node.args.get("kind")).upper() == "SCHEMA":
         return _place(node.this, home, of_schemas=True)

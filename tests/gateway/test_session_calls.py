@@ -76,6 +76,10 @@ def test_an_empty_search_path_finds_and_makes_nothing(con: Connection) -> None:
     assert sqlstate(con, "CREATE TABLE u (a INTEGER)") == "3F000"
     assert sqlstate(con, "SELECT * FROM t") == "42P01"
     assert value(con, "SELECT count(*) FROM public.t") == 0
+    con.execute("CREATE TYPE public.mood AS ENUM ('ok')")
+    con.execute("CREATE TABLE public.m (how public.mood DEFAULT 'ok'::public.mood)")
+    con.execute("INSERT INTO public.m DEFAULT VALUES")
+    assert value(con, "SELECT how FROM public.m") == "ok"
 
 
 def test_public_is_the_home_schema_where_there_is_no_other(con: Connection) -> None:
