@@ -8,6 +8,7 @@ the others. How far each replica is stands in ``system.replicas``, at both ends.
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import replace
 from datetime import timedelta
@@ -33,6 +34,7 @@ from journal.model.system_user import system_user
 from journal.model.version import to_datetime
 from journal.records import backups
 from journal.records.backups import Backup, BackupKind
+from journal.records.erasure_rows import has_entry
 from journal.records.replicas import (
     ReplicaRole,
     ReplicaRow,
@@ -246,6 +248,7 @@ def _take(
         package = read(listing, not context.dry_run, 0)
         known = target.perform(known_replica, package.store, package.table.id)
         if known is not None:
+            _check_no_older_copy(context, known)
             later = tuple(t for t in package.transactions if t[0] > known.version)
             package = replace(package, transactions=later)
         result = target.perform_watched(
@@ -257,6 +260,22 @@ def _take(
             dry_run=context.dry_run,
         )
     return package, result
+
+
+def _check_no_older_copy(context: JobContext, known: ReplicaRow) -> None:
+    """Raise DIVERGED if the source lacks what the replica knows of its audit log.
+
+    It is an older copy of itself then, and has forgotten whom it erased since.
+    """
+    entry = json.loads(known.detail).get("ledger")
+    with context.session.journal.reading_session() as records:
+        if entry and not has_entry(records, entry):
+            raise PalimpsestError(
+                Code.DIVERGED,
+                f"the source of the replica of {context.table.name} is an older copy of itself: its"
+                " audit log lacks an entry that the replica knows",
+                advice="promote the replica; or drop it, and replicate into a new warehouse",
+            )
 
 
 def _planned_anew(package: ReplicaPackage) -> tuple[ReplicaPackage, ReplicaResult]:

@@ -58,6 +58,8 @@ class ReplicaPackage:
     suppressions: tuple[tuple[Any, ...], ...]
     holds: tuple[tuple[Any, ...], ...]
     secret: str = field(repr=False)
+    ledger: str = ""
+    """The hash of the newest entry of the source's audit log; empty where there is none."""
 
     @property
     def table(self) -> Table:
@@ -95,7 +97,7 @@ class ReplicaPackage:
         )
 
 
-_PLAIN = "store root place version read_version masks floor counters secret".split()
+_PLAIN = "store root place version read_version masks floor counters secret ledger".split()
 
 
 @dataclass(frozen=True, slots=True)

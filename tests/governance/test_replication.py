@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import zlib
 from pathlib import Path
 
@@ -214,9 +215,33 @@ def test_p1_what_is_hidden_at_the_source_is_gone_from_the_replica_before_the_pur
 
 
 def test_p1_an_older_copy_of_the_source_brings_nobody_back(
+    target: Connection, tmp_path: Path
+) -> None:
+    """The source loses an erasure with its disk; the replica has recorded it, and keeps to it."""
+    with opened(tmp_path / "source") as source:
+        with_people(source)
+    shutil.copytree(tmp_path / "source", tmp_path / "older")
+    with opened(tmp_path / "source") as source:
+        _erase(source, "p33@x.org")
+        _purge(source)
+        replicated(source, tmp_path / "target")
+    shutil.copy(  # The key of hashes is kept elsewhere, as docs/erasure.md says.
+        tmp_path / "source/_palimpsest/secret.key",
+        (tmp_path / "older/_palimpsest").mkdir(exist_ok=True) or tmp_path / "older/_palimpsest",
+    )
+    before = rows(target, ALL)
+    with opened(tmp_path / "older") as older:
+        older.execute("UPDATE hr.people SET dept = 4 WHERE id IN (33, 34)")
+        refused = replication(older, tmp_path / "target")
+    assert refused.error is not None
+    assert refused.error.code is Code.DIVERGED
+    assert rows(target, ALL) == before
+    assert not _holds(tmp_path / "target", "p33@x.org")
+
+
+def test_p1_who_was_erased_is_not_written_to_a_promoted_replica(
     source: Connection, target: Connection, tmp_path: Path
 ) -> None:
-    """The source itself loses an erasure; the replica has recorded it, and keeps to it."""
     with_people(source)
     _erase(source, "p33@x.org")
     _purge(source)

@@ -59,6 +59,7 @@ def read_package(
             and change.relation.id == table_id
         )
         names = {str(t.name) for _, t in definitions}
+        last = erasure_rows.last_audit(session)
         commits = records.commits_after(session, since)
         mine = {None, table_id}
         return ReplicaPackage(
@@ -88,4 +89,5 @@ def read_package(
                 if row[_OF_HOLD] in mine and row[_RELEASED] is None
             ),
             secret=secret,
+            ledger="" if last is None else last.hash,
         )

@@ -191,6 +191,7 @@ def _publish(
         changed = bool(changes) or not same or is_fenced or is_held
         detail = {
             "defined": last,
+            "ledger": package.ledger,
             "filtered": found.filtered,
             "suppressions": digest,
             "holds": held,
