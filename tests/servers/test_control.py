@@ -392,3 +392,18 @@ def test_jobs_policies_and_the_audit_log(api: Api) -> None:
     checked = api.ask("GET", "/audit/check")[1]
     assert (checked["is_whole"], checked["head"]) == (True, entries[-1]["hash"])
     assert api.ask("GET", "/audit", user="watcher")[0] == 403
+
+
+def test_f21_f23_instances_over_http(api: Api) -> None:
+    api.ask("POST", "/entities?schedule=true", PROCESS)
+    days = "?start=2013-01-02T00:00Z&end=2013-01-03T00:00Z"
+    status, found, _ = api.ask("GET", f"/instances/daily/status{days}")
+    assert (status, len(found)) == (200, 2), found
+    for query in ("", "?process=daily&state=RUNNING&order=nominal", "/summary?process=daily"):
+        assert api.ask("GET", f"/instances{query}")[0] == 200
+    span = {"start": "2013-01-02T00:00Z"}
+    assert api.ask("POST", "/instances/daily/kill", {**span, "end": span["start"]})[1] == []
+    assert api.ask("POST", "/instances/daily/kill", span)[0] == 404
+    assert api.ask("POST", "/instances/daily/kill", span, user="carl")[0] == 403
+    assert api.ask("POST", "/instances/daily/explode", span)[0] == 422
+    assert api.ask("GET", "/instances/daily/triage?nominal=2013-01-02")[0] == 404

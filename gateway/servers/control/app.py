@@ -20,6 +20,7 @@ from gateway.servers.control.routes import (
     audit,
     entities,
     events,
+    instances,
     jobs,
     opendsr,
     policies,
@@ -34,6 +35,7 @@ ROOT = "/api/v1"
 AREAS = (
     entities.ROUTER,
     schedules.ROUTER,
+    instances.ROUTER,
     jobs.ROUTER,
     policies.ROUTER,
     events.ROUTER,
