@@ -23,6 +23,8 @@ class Capabilities:
     - ``access_control``: changes of roles and grants enter an audit log in their commit.
     - ``fences_by_offset``: a query with OFFSET 0 is what the optimizer moves no condition into;
       else it moves none below one that calls a random number.
+    - ``plans_unions_apart``: the optimizer orders the joins below a UNION ALL by themselves, and
+      knows of the whole how many rows and different values it has.
     - ``column_name``: what journals call a new column; the same, unless the store lacks the name.
     """
 
@@ -35,5 +37,6 @@ class Capabilities:
     accesses_files: bool = False
     access_control: bool = False
     fences_by_offset: bool = False
+    plans_unions_apart: bool = False
     folder: Path | None = None
     column_name: Callable[[str], str] = str

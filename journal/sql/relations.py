@@ -77,12 +77,15 @@ class Reader:
 
     ``placed``: it is known by position which sealed rows have ended, and there is no buffer.
     ``files``: for tiers of which some files are enough, the parameter with their paths.
+    ``planned_apart``: an anti-join stands below a union, so that the optimizer orders the joins
+    around it as it would around a plain table; a branch without rows makes that union.
     """
 
     table: Table
     tiers: frozenset[Tier]
     placed: bool = False
     files: Mapping[Tier, str] = field(default_factory=dict)
+    planned_apart: bool = False
 
     @property
     def _version(self) -> str:
@@ -110,6 +113,8 @@ class Reader:
         shape, why = "anti-join", "open rows that no closing row names"
         if self.placed:
             shape, why = "positions", "it is known which sealed rows have ended"
+        elif self.planned_apart:
+            why += ", planned apart from the joins around them"
         return shape, f"{why}; tiers: {', '.join(sorted(self.tiers))}{of_files}"
 
     def current(self, outputs: Sequence[Output]) -> exp.Query:
@@ -123,14 +128,29 @@ class Reader:
             return self._by_position(outputs)
         if Tier.BASE not in self.tiers:
             opens = self._union(changes)
-            return self._survivors(opens, outputs, self._is_open(), self._union(changes))
+            rows = self._survivors(opens, outputs, self._is_open(), self._union(changes))
+            return self._apart(rows, outputs, changes)
         # One anti-join over both, so that the closing rows are read and hashed once.
-        rows: list[exp.Query] = [self._all_rows(Tier.BASE)]
+        parts: list[exp.Query] = [self._all_rows(Tier.BASE)]
         for tier in changes:
             opened = exp.Is(this=column(self._subsequent), expression=exp.Null())
-            rows.append(where(self._all_rows(tier), opened))
-        candidates = union_all(rows).subquery(copy=False)
-        return self._survivors(candidates, outputs, None, self._union(changes))
+            parts.append(where(self._all_rows(tier), opened))
+        candidates = union_all(parts).subquery(copy=False)
+        rows = self._survivors(candidates, outputs, None, self._union(changes))
+        return self._apart(rows, outputs, changes)
+
+    def _apart(
+        self, rows: exp.Query, outputs: Sequence[Output], changes: Sequence[Tier]
+    ) -> exp.Query:
+        """The same rows below a union, if that is asked for."""
+        if not self.planned_apart:
+            return rows
+        # No row was written before all time. Files need no reading to tell that, nor does a head.
+        tier = Tier.HEAD if Tier.HEAD in changes else changes[0]
+        never = version_value(self.table, exp.Literal.number(0))
+        earlier = exp.LT(this=column(self._version), expression=never)
+        none = where(self._select(self._physical(tier), outputs), earlier)
+        return union_all([rows, none])
 
     def _by_position(self, outputs: Sequence[Output]) -> exp.Query:
         rows: list[exp.Query] = [self._select(placed(self.table.id), outputs)]

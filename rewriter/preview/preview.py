@@ -126,7 +126,11 @@ def without_store(
         describe=query_columns,
         new_table_id=max(ids, default=0) + 1,
         capabilities=Capabilities(
-            collations=True, equates_texts=True, enums=True, access_control=True
+            collations=True,
+            equates_texts=True,
+            enums=True,
+            access_control=True,
+            plans_unions_apart=dialect == "duckdb",
         ),
     )
     plan = rewrite_statement(parsed.statement, context)

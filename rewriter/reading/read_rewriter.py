@@ -37,9 +37,11 @@ from rewriter.definitions.sequences import sequence_relation
 from rewriter.definitions.user_types import expand_types
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import check_table_function, function_name
-from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, position_of, table_name
+from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, table_name
 from rewriter.reading.catalog_functions import catalog_function, catalog_name
+from rewriter.reading.client_words import spell_out
 from rewriter.reading.described import describe_queries, describe_relations
+from rewriter.reading.exists_as_in import name_what_exists
 from rewriter.reading.failing import has_conditions_around, may_fail
 from rewriter.reading.history import Past, current_versions
 from rewriter.reading.history_functions import history_query
@@ -47,11 +49,15 @@ from rewriter.reading.key_lookup import NOTHING, Keys, pinned_values
 from rewriter.reading.lasting_rows import lasting_rows
 from rewriter.reading.linear import split_aggregates
 from rewriter.reading.materialized import holds_its_rows, view_of
-from rewriter.reading.pivots import move_sources_out
-from rewriter.reading.result_names import name_changed
 from rewriter.reading.row_security import RowSecurity, check_journal, masked_columns
 from rewriter.reading.scopes import SOURCE_PARTS, Scopes, is_named
-from rewriter.reading.sources import check_shape, file_function, refusal, source_name
+from rewriter.reading.sources import (
+    file_function,
+    nested_too_deep,
+    refusal,
+    source_name,
+)
+from rewriter.reading.star_joins import star_centers
 from rewriter.reading.system import system_relation
 from rewriter.reading.time_travel import (
     HISTORY_FUNCTIONS,
@@ -63,7 +69,6 @@ from rewriter.reading.time_travel import (
     history_call,
     session_point,
 )
-from rewriter.users import name_schema, name_settings, name_users
 
 SETTLED = "settled"
 """Mark on table nodes that are physical or staged already, so that no rewrite touches them."""
@@ -88,6 +93,8 @@ class Reads:
     may_fail: bool = False
     _meets_ended: bool = False
     _is_asked: bool = False
+    _centers: frozenset[int] = frozenset()
+    _is_center: bool = False
     _moment: Moment | None = None
     _session_moment: Moment | None = None
     _scopes: Scopes | None = None
@@ -99,28 +106,25 @@ class Reads:
         expand_types(query, self.context)
         nodes = Nodes.of(query)
         self.may_fail |= may_fail(nodes, self.context, is_asked=self._is_asked)
+        if self.context.capabilities.plans_unions_apart and name_what_exists(nodes, self.context):
+            nodes = Nodes.of(query)
         if moment is None and self._split_aggregates(nodes):
             nodes = Nodes.of(query)
-        if name_settings(nodes, self.context):
-            nodes = Nodes.of(query)
-        if check_shape(nodes):
-            move_sources_out(query)
-            nodes = Nodes.of(query)
-        name_changed(nodes)
-        name_users(nodes)
-        name_schema(nodes, self.context)
-        outer = self._scopes
+        nodes = spell_out(query, nodes, self.context)
+        outer, centers = self._scopes, self._centers
         with self._in_the_past(moment):
             describes = describe_relations(nodes, self.context)
             if describes:
                 nodes = Nodes.of(query)
             self._scopes = Scopes.of(nodes, self.context)
             self._scopes.resolve()
+            if self.context.capabilities.plans_unions_apart:
+                self._centers = star_centers(nodes, self.context)
             for table in self._scopes.tables:
                 self._replace(table)
             if describes:
                 describe_queries(query, self.context, frozenset(self.tables))
-        self._scopes = outer
+        self._scopes, self._centers = outer, centers
         return query
 
     def point(self, request: PointRequest) -> Moment:
@@ -230,7 +234,8 @@ class Reads:
                 return Reader(table, frozenset()).row_from_parameters(outputs, self.keyed[-1].name)
         scan = self.context.scan_info(table.id)
         self.tables[table.id] = table
-        reader = Reader(table, scan.tiers, scan.placed)
+        is_center = self._is_center or id(at) in self._centers
+        reader = Reader(table, scan.tiers, scan.placed, planned_apart=is_center)
         point = version_value(table, exp.Placeholder(this=P_SNAPSHOT)) if scan.pinned else None
         if keys is not None:
             as_of = "" if point is None else ", as of the transaction's snapshot"
@@ -243,7 +248,7 @@ class Reads:
         if filtered and scan.finds_by_filter:
             name, value = next(iter(filtered.items()))
             files = {t: self._lookup(table, t, value, name) for t in sorted(scan.by_file)}
-            reader = Reader(table, scan.tiers, files=files)
+            reader = Reader(table, scan.tiers, files=files, planned_apart=is_center)
         elif not reader.is_plain():
             self.scans.add(table.id)
         self._shape(table, *reader.shape)
@@ -413,18 +418,14 @@ class Reads:
 
     def _view(self, view: View, node: exp.Table) -> exp.Query:
         if self._depth >= _VIEW_DEPTH_MAX:
-            raise PalimpsestError(
-                Code.NESTING_TOO_DEEP,
-                f"views are nested more than {_VIEW_DEPTH_MAX} deep at {view.name}",
-                advice="define the view over fewer layers",
-                position=position_of(node),
-            )
+            raise nested_too_deep(view, node, _VIEW_DEPTH_MAX)
         query = dialects.stored(view.query)
         assert isinstance(query, exp.Query)
         root = exp.Subquery(this=query)
         outer, self._is_asked = self._is_asked, self._is_asked or has_conditions_around(node)
+        around, self._is_center = self._is_center, self._is_center or id(node) in self._centers
         self.rewrite_in(root, view.name.schema)
-        self._is_asked = outer
+        self._is_asked, self._is_center = outer, around
         query = root.this
         assert isinstance(query, exp.Query)
         self.names.add(view.name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import View
 from journal.model.trees import Nodes
 from rewriter.functions import check_function, check_table_function
 from rewriter.name_resolution import position_of
@@ -89,6 +90,16 @@ def source_name(table: exp.Table) -> str:
     if table.db or file_function(table) is None:
         return table.name
     return table.name.replace("\\", "/").rpartition("/")[2].partition(".")[0]
+
+
+def nested_too_deep(view: View, node: exp.Expr, deepest: int) -> PalimpsestError:
+    """The error of views over views, deeper than is followed."""
+    return PalimpsestError(
+        Code.NESTING_TOO_DEEP,
+        f"views are nested more than {deepest} deep at {view.name}",
+        advice="define the view over fewer layers",
+        position=position_of(node),
+    )
 
 
 def refusal(what: str, node: exp.Expr) -> PalimpsestError:

@@ -65,6 +65,7 @@ class Journal:
         self.root = root
         self.capabilities = Capabilities(
             fences_by_offset=True,
+            plans_unions_apart=True,
             access_control=True,
             accesses_files=True,
             collations=True,

@@ -134,6 +134,7 @@ def context_of(
             expands_lists=store.dialect != "spark",
             enums=True,
             fences_by_offset=store.dialect == "postgres",
+            plans_unions_apart=store.dialect == "duckdb",
         ),
         settings=lambda name: "a value",
     )

@@ -112,6 +112,7 @@ class Rewriting:
                 enums=self.store.dialect == "duckdb",
                 collations=self.store.dialect != "spark",
                 equates_texts=self.store.dialect == "duckdb",
+                plans_unions_apart=self.store.dialect == "duckdb",
             ),
         )
 

@@ -37,8 +37,8 @@ FROM (
     AND c."subsequent_version_number" > c."version_number"
 ) AS t
 WHERE
-  EXISTS(
-    SELECT 1
+  t.k IN (
+    SELECT u.t
     FROM (
       SELECT o."k", o."t", o."n"
       FROM (
@@ -63,7 +63,7 @@ WHERE
         ON (c."k" = o."k" AND c."version_number" = o."version_number")
         AND c."subsequent_version_number" > c."version_number"
     ) AS u
-    WHERE u.t = t.k AND u.n > 100
+    WHERE u.n > 100
   );
 -- plan: hive
 -- 1. result
