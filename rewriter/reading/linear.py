@@ -52,7 +52,8 @@ def split_aggregate(select: exp.Select, context: RewriteContext) -> tuple[exp.Se
         return None
     reader = Reader(table, context.scan_info(table.id).tiers)
     outputs = business_outputs(table.columns)
-    if query.joins or select.find(exp.Exists, exp.In, exp.Subquery) is not None:
+    condition = select.args.get("where")
+    if query.joins or (condition is not None and condition.find(exp.Query) is not None):
         # Joined twice, the other tables would be read and hashed twice; those of subqueries, too.
         both: exp.Query = _partial_query(query, reader.signed_rows(outputs, SIGN), signed=True)
     else:
