@@ -200,8 +200,8 @@ class Completer:
             yield from self._matching(rest, ((text, "option") for text in OPTIONS[name]))
         elif name == "pset":
             option, _, typed = rest.partition(" ")
-            choices = PRINT_VALUES.get(option, ())
-            yield from self._matching(typed, ((text, "option") for text in choices))
+            values = PRINT_VALUES.get(option, ())
+            yield from self._matching(typed, ((text, "option") for text in values))
         elif name == "copy" and _AFTER_COPY.fullmatch(rest):
             yield from _paths(rest.rpartition(" ")[2].lstrip("'"))
         elif name == "h":
