@@ -12,6 +12,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.segment import Tier
 from journal.model.suppression import Suppression
 from rewriter.statements.access import OfAccess
+from rewriter.statements.entities import EntityStatement
 from rewriter.statements.scoped_policies import SetScopedPolicy
 
 
@@ -374,7 +375,7 @@ Setting = SetSetting | ShowSetting | SetConstraints | CheckReferences
 OfSession = SelectedCalls | Discard | LockTables
 Prepared = Prepare | Execute | Deallocate
 Boundary = Begin | Commit | Rollback | Savepoint | Release
-SessionStatement = Boundary | Setting | OfSession | Prepared | Call | Erase
+SessionStatement = Boundary | Setting | OfSession | Prepared | Call | Erase | EntityStatement
 OfSequence = CreateSequence | AlterSequence | DropSequences
 OfType = CreateType | AlterType | DropTypes
 OfMacro = CreateMacro | DropMacro

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from journal.model.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError, Position
 from journal.model.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -29,6 +29,13 @@ class Declaration:
     fields: Mapping[str, Any]
     source: str = "declaration"
     lines: Mapping[Path, int] | None = None
+    positions: Mapping[Path, Position] | None = None
+    """Of fields in a statement."""
+
+    def position(self, path: Path) -> Position | None:
+        """Where a field of a statement stands, or the nearest of those that it lies in."""
+        known = self.positions or {}
+        return next((known[path[:n]] for n in range(len(path), -1, -1) if path[:n] in known), None)
 
     def place(self, path: Path) -> str:
         """File, line and field, as messages begin with them."""

@@ -358,6 +358,7 @@ def read_entity(declaration: Declaration) -> Entity:
             Code.ENTITY,
             f"{declaration.place(error.path)}: {error.message}",
             advice=error.advice,
+            position=declaration.position(error.path),
         ) from error
 
 

@@ -53,6 +53,7 @@ from journal.transactions.transaction_rows import Author
 from rewriter.context import PlanForm
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.statement import Call, Deallocate, Erase, Execute, Prepare, SelectedCalls
+from rewriter.statements.entities import AlterEntity, CreateEntity, DropEntity, ShowEntities
 from rewriter.syntax.parsing import Parsed, parse
 
 if TYPE_CHECKING:
@@ -241,6 +242,10 @@ class Session:
                 from gateway.procedures.calls import run_maintenance
 
                 return run_maintenance(self, parsed, parsed.statement, bound)
+            case CreateEntity() | AlterEntity() | DropEntity() | ShowEntities():
+                from gateway.governance.entity_statements import run_entity_statement
+
+                return run_entity_statement(self, parsed.statement)
             case Prepare() | Execute() | Deallocate() | SelectedCalls():
                 return self._run_prepared(parsed, bound)
             case _ if is_copy(parsed):

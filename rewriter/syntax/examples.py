@@ -204,6 +204,17 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "ALTER DATABASE SET POLICY (VERSIONS = 5)",
         "ALTER TABLE t ALTER COLUMN a SET POLICY (RETENTION = 1 DAY)",
     ),
+    "ENTITIES": _each(
+        "CREATE PROFILE there URL 'palimpsest:///w' WITH (engine = local)",
+        "CREATE DATASET days ON TABLE t EVERY 1 DAY START '2024-01-01' TIME ZONE 'Europe/Berlin'",
+        "CREATE PROCESS sums EVERY 1 DAY START '2024-01-02' INPUT days FROM 'yesterday(0, 0)'"
+        " TO 'today(0, 0)' AS INSERT INTO s SELECT k, a FROM t",
+        "ALTER PROCESS sums SET (timeout = 2 HOURS, tags = ('night', 'sums'))",
+        "ALTER PROCESS sums SCHEDULE",
+        "SHOW PROCESSES",
+        "DESCRIBE PROCESS sums",
+        "DROP PROCESS IF EXISTS sums",
+    ),
     "OPTIMIZE": _each("OPTIMIZE t"),
     "VACUUM": _each(
         "VACUUM t RETAIN 7 DAYS",

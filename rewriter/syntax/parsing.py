@@ -26,6 +26,7 @@ from rewriter.query_settings import keep_marks, mark_last
 from rewriter.statement import Explain, Prepare, SqlStatement, Statement
 from rewriter.syntax import own_statements
 from rewriter.syntax.constraints import without_not_deferrable
+from rewriter.syntax.entities import recognise_entity
 from rewriter.syntax.generated import spell_out_generated
 from rewriter.syntax.index import set_index, spell_out_index
 from rewriter.syntax.insert import set_marks, without_marks
@@ -117,6 +118,9 @@ def _statement(
     own_text = text[tokens[0].start : tokens[-1].end + 1]
     if tokens[0].text.upper() == "PREPARE":
         return Parsed(_prepare(text, tokens, dialect, limits), own_text, ())
+    of_entity = recognise_entity(tokens, text)
+    if of_entity is not None:
+        return Parsed(of_entity, own_text, ())
     if tokens[0].text.upper() == "EXPLAIN":
         return _explain(text, tokens, dialect, limits, placeholders)
     renamed, parameters = _rename(tokens, dialect) if placeholders else (tokens, ())

@@ -42,6 +42,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
 from journal.model.result_column import ResultColumn
 from rewriter.statement import Begin, Call, Commit, Rollback, SqlStatement
+from rewriter.statements.entities import EntityStatement
 from rewriter.syntax.parsing import Parsed
 
 _LOG = logging.getLogger("palimpsest.pgwire")
@@ -210,7 +211,8 @@ class ClientConnection:
         shown: Sequence[ResultColumn] | None = self._statements.columns(statement)
         if portal.is_cursor and portal.outcome is not None:
             shown = portal.outcome.columns
-        if shown is None and statement.parsed and isinstance(statement.parsed.statement, Call):
+        asked = statement.parsed.statement if statement.parsed else None
+        if shown is None and isinstance(asked, Call | EntityStatement):
             # What a procedure gives is known when it has run; psycopg asks just before.
             self._start(portal)
             shown = portal.outcome.columns if portal.outcome else None
