@@ -238,14 +238,10 @@ class Session:
         bound = {} if batch is not None else self._bind(parsed, parameters)
         bound[P_USER] = acting_user(self)
         match parsed.statement:
-            case Call() | Erase():
-                from gateway.procedures.calls import run_maintenance
+            case Call() | Erase() | CreateEntity() | AlterEntity() | DropEntity() | ShowEntities():
+                from gateway.governance.immediate_statements import run_immediate
 
-                return run_maintenance(self, parsed, parsed.statement, bound)
-            case CreateEntity() | AlterEntity() | DropEntity() | ShowEntities():
-                from gateway.governance.entity_statements import run_entity_statement
-
-                return run_entity_statement(self, parsed.statement)
+                return run_immediate(self, parsed, bound)
             case Prepare() | Execute() | Deallocate() | SelectedCalls():
                 return self._run_prepared(parsed, bound)
             case _ if is_copy(parsed):
