@@ -66,7 +66,7 @@ def _passed(
     start = ColumnNode(node_of(table), tags[0].column or WHOLE)
     with journal.reading_session() as session:
 
-        def beside(nodes: Sequence[str]) -> Iterator[EdgeRow]:
+        def edges_from(nodes: Sequence[str]) -> Iterator[EdgeRow]:
             for row in edges_beside(session, nodes, downstream=True):
                 if _shows(row.edge):
                     yield row
@@ -74,7 +74,7 @@ def _passed(
                 if edge.source in nodes and _shows(edge):
                     yield EdgeRow("", edge, 0, 0)
 
-        steps = walk(start, _once(beside), LEVELS_MAX, downstream=True)
+        steps = walk(start, _once(edges_from), LEVELS_MAX, downstream=True)
     for target, column, source in _filled(steps, table, start.column, catalog):
         known = catalog.access.of(relation_key(target)).tags
         has = {fold(t.tag) for t in known if t.column in ("", column)}
