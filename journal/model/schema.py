@@ -442,8 +442,7 @@ def _references_of(tables: list[Table]) -> References:
     found: dict[int, tuple[Reference, ...]] = {}
     for child in tables:
         for key in child.foreign_keys:
-            parent = by_id.get(key.parent)
-            if parent is None:
+            if (parent := by_id.get(key.parent)) is None:
                 continue
             reference = Reference(child, key, parent)
             for table_id in {child.id, parent.id}:
