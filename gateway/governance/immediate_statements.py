@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from gateway.governance.entity_statements import run_entity_statement
 from gateway.procedures.calls import run_maintenance
 from gateway.session.outcome import StatementOutcome
 from rewriter.statement import Call, Erase
@@ -24,6 +25,4 @@ def run_immediate(
     statement = parsed.statement
     if isinstance(statement, Call | Erase):
         return run_maintenance(session, parsed, statement, parameters)
-    from gateway.governance.entity_statements import run_entity_statement
-
     return run_entity_statement(session, statement)  # type: ignore[arg-type]

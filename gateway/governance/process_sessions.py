@@ -24,8 +24,6 @@ def process_session(
     session: Session, entity: Entity, dialect: str | None = None
 ) -> Iterator[Session]:
     """A session for an entity: days begin where the entity's do; closed at the end."""
-    from gateway.session.session import Session as NewSession
-
     fields = entity.fields
     role = None
     if entity.kind is EntityKind.PROCESS:
@@ -36,7 +34,7 @@ def process_session(
         timezone=fields.get("timezone", "UTC"),
         application=f"palimpsest {entity}",
     )
-    own = NewSession(
+    own = type(session)(
         *(session.journal, session.executor),
         dialect=dialect or fields.get("dialect", "duckdb"),
         autocommit=True,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import partial
+from typing import Any
 
 from gateway.config import Settings
 from gateway.opening.schemes import StoreScheme
 from gateway.session.executor import Executor
+from gateway.session.outcome import StatementOutcome
 from gateway.session.retries import RandomWaits, RetryPolicy
 from gateway.session.session import Session
 from gateway.sharing.folder import Owner, OwnerLock, unshared_because
@@ -19,6 +21,7 @@ from gateway.sharing.time_zone import process_zone
 from journal.files.scratch import Scratch
 from journal.model.lazy_dataclass import dataclass
 from journal.transactions.protocol import OpenJournal
+from rewriter.syntax.parsing import Parsed
 
 
 @dataclass(slots=True)
@@ -100,8 +103,17 @@ def open_alone(scheme: StoreScheme, url: str, key: str) -> OpenWarehouse:
     """Open the warehouse of a URL for this process."""
     store = scheme.open(url)
     maintained = partial(scheme.maintained, store.journal)
-    executor = Executor(store.journal, store.upkeep, maintained)
+    executor = Executor(store.journal, store.upkeep, maintained, _run_immediate)
     return OpenWarehouse(key, store.journal, executor, store.temporary)
+
+
+def _run_immediate(
+    session: Session, parsed: Parsed, parameters: Mapping[str, Any]
+) -> StatementOutcome:
+    """Load what procedures and entities need when the first statement asks for it."""
+    from gateway.governance.immediate_statements import run_immediate
+
+    return run_immediate(session, parsed, parameters)
 
 
 def open_shared(

@@ -6,10 +6,10 @@ business, except for what commits inline.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -36,20 +36,33 @@ from journal.transactions.temporary import Temporary
 from journal.transactions.transaction import Transaction
 from journal.transactions.transaction_rows import Author
 from rewriter.context import PlanForm
+from rewriter.syntax.parsing import Parsed
 
 if TYPE_CHECKING:
     from spark_compaction.maintenance import Maintenance
 
+RunImmediate = Callable[[Any, Parsed, Mapping[str, Any]], StatementOutcome]
+"""Runs a statement that is done at once, for a session, with its parameters."""
+
 
 class Executor:
-    """Runs parsed statements for the sessions of one store; ``maintained`` loads its programs."""
+    """Runs parsed statements for the sessions of one store.
+
+    ``maintained`` loads the store's programs; ``run_immediate`` runs, for a session, procedures and
+    statements about entities, which rooms above this one hold.
+    """
 
     def __init__(
-        self, journal: OpenJournal, upkeep: Upkeep, maintained: Callable[[], Maintenance]
+        self,
+        journal: OpenJournal,
+        upkeep: Upkeep,
+        maintained: Callable[[], Maintenance],
+        run_immediate: RunImmediate,
     ) -> None:
         self.journal = journal
         self.upkeep = upkeep
         self._maintained = maintained
+        self.run_immediate = run_immediate
         self.activity = Activity()
         self.advisory_locks = AdvisoryLocks()
         self.planner = Planner(journal, kind_names.kind_names, self.activity)

@@ -239,9 +239,7 @@ class Session:
         bound[P_USER] = acting_user(self)
         match parsed.statement:
             case Call() | Erase() | CreateEntity() | AlterEntity() | DropEntity() | ShowEntities():
-                from gateway.governance.immediate_statements import run_immediate
-
-                return run_immediate(self, parsed, bound)
+                return self.executor.run_immediate(self, parsed, bound)
             case Prepare() | Execute() | Deallocate() | SelectedCalls():
                 return self._run_prepared(parsed, bound)
             case _ if is_copy(parsed):

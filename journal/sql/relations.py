@@ -129,7 +129,7 @@ class Reader:
         if Tier.BASE not in self.tiers:
             opens = self._union(changes)
             rows = self._survivors(opens, outputs, self._is_open(), self._union(changes))
-            return self._apart(rows, outputs, changes)
+            return self._anti_join_below_union(rows, outputs, changes)
         # One anti-join over both, so that the closing rows are read and hashed once.
         parts: list[exp.Query] = [self._all_rows(Tier.BASE)]
         for tier in changes:
@@ -137,9 +137,9 @@ class Reader:
             parts.append(where(self._all_rows(tier), opened))
         candidates = union_all(parts).subquery(copy=False)
         rows = self._survivors(candidates, outputs, None, self._union(changes))
-        return self._apart(rows, outputs, changes)
+        return self._anti_join_below_union(rows, outputs, changes)
 
-    def _apart(
+    def _anti_join_below_union(
         self, rows: exp.Query, outputs: Sequence[Output], changes: Sequence[Tier]
     ) -> exp.Query:
         """The same rows below a union, if that is asked for."""
