@@ -58,7 +58,9 @@ SUMMARIES = {
     "query": "Run SQL statements and write their results.",
     "preview": "Show what a statement becomes: the rewritten SQL, step by step.",
     "lineage": "Show where the columns come from that statements write.",
-    "import": "Append the rows of a CSV, JSON or Parquet FILE, or of a database, to TABLE: all, or none.",
+    "import": (
+        "Append the rows of a CSV, JSON or Parquet FILE, or of a database, to TABLE: all, or none."
+    ),
     "rejects": "List and remove the files with rows that imports left out.",
     "export": "Write the current rows of TABLE, or the rows of QUERY, to FILE or into a database.",
     "log": "List the commits, the latest first, or those that changed TABLE.",
