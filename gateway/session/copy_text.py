@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -18,7 +19,11 @@ _ENDS = ("\\.", "\\.\n")
 
 @dataclass(frozen=True, slots=True)
 class CopyFormat:
-    """What the options of a COPY say; ``rejecting`` are those about rows that no column takes."""
+    """What the options of a COPY say; ``rejecting`` are those about rows that no column takes.
+
+    ``hex_bytes``: bytes are ``\\xdead``, as PostgreSQL writes them, and not DuckDB's
+    ``\\xDE\\xAD``.
+    """
 
     is_csv: bool = False
     delimiter: str = "\t"
@@ -27,6 +32,7 @@ class CopyFormat:
     quote: str = '"'
     escape: str = '"'
     suppressed: str | None = None
+    hex_bytes: bool = False
     rejecting: tuple[exp.Expr, ...] = ()
 
     def options(self, null: str) -> list[exp.Expr]:
@@ -41,11 +47,13 @@ class CopyFormat:
         }
         if self.suppressed is not None:
             said["SUPPRESSED"] = exp.var(self.suppressed)
+        if self.hex_bytes:
+            said["BYTES"] = exp.var("hex")
         options = [exp.CopyParameter(this=exp.var(n), expression=v) for n, v in said.items()]
         return [*options, *(option.copy() for option in self.rejecting)]
 
 
-def read_format(ast: exp.Copy, *, loads: bool) -> CopyFormat:
+def read_format(ast: exp.Copy, *, loads: bool, hex_bytes: bool = False) -> CopyFormat:
     """The format that a COPY says; text unless it says another."""
     given = given_options(ast)
     kind = "text"
@@ -55,7 +63,7 @@ def read_format(ast: exp.Copy, *, loads: bool) -> CopyFormat:
     if kind not in {"text", "csv"}:
         raise _wrong_option(f"FORMAT {kind} of a stream", "use text or csv, or a file")
     form = CopyFormat() if kind == "text" else CopyFormat(True, ",", "")
-    said: dict[str, object] = {}
+    said: dict[str, object] = {"hex_bytes": hex_bytes}
     for name, value in given.items():
         known = {"delim": "delimiter", "sep": "delimiter", "nullstr": "null"}.get(name, name)
         word = "" if value is None else value.name
@@ -105,6 +113,14 @@ def rows_of_text(lines: Iterable[bytes], form: CopyFormat) -> Iterator[list[str 
                 advice="write one value for each column; a tab in a text is \\t",
             )
         yield fields
+
+
+def text_of(value: object, form: CopyFormat) -> str | None:
+    """A value as a COPY reads it; None is NULL."""
+    if isinstance(value, bytes | bytearray | memoryview):
+        digits = bytes(value).hex()
+        return "\\x" + digits if form.hex_bytes else re.sub("..", r"\\x\g<0>", digits)
+    return None if value is None else str(value)
 
 
 def text_line(values: Sequence[str | None], form: CopyFormat) -> str:

@@ -34,6 +34,7 @@ from journal.model.visibility import visible_to
 from journal.sql.sql import select_star
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
+from rewriter.writing.copy_bytes import take_hex_columns
 from rewriter.writing.copy_files import file_of, skips_suppressed, target_columns
 from rewriter.writing.copy_options import (
     OF_REJECTS,
@@ -93,6 +94,12 @@ def copy_rejecting(
         )
     path = str(local_path(file.name).absolute())
     columns = target_columns(ast, table)
+    if hex_columns := take_hex_columns(options, columns):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"ON_ERROR ignore reads no bytes, which column {columns[hex_columns[0]].name} takes",
+            advice="leave the option out, or load the column as text and convert it",
+        )
     load = RejectingLoad(
         path,
         CsvDialect.of(known_options(options, READ_REJECTING, "csv", ast)),

@@ -15,7 +15,14 @@ from typing import IO, TYPE_CHECKING, Any
 from sqlglot import exp
 
 from gateway.session.bad_values import STREAM_PREFIX
-from gateway.session.copy_text import CopyFormat, csv_line, read_format, rows_of_text, text_line
+from gateway.session.copy_text import (
+    CopyFormat,
+    csv_line,
+    read_format,
+    rows_of_text,
+    text_line,
+    text_of,
+)
 from gateway.session.outcome import Row, StatementOutcome
 from journal.model.errors import Code, PalimpsestError
 from rewriter.statement import SqlStatement
@@ -66,7 +73,9 @@ class StreamCopy:
                 f"COPY goes FROM STDIN or TO STDOUT, not {stream}",
                 advice="write COPY t FROM STDIN, or COPY t TO STDOUT",
             )
-        self._format = read_format(self._ast, loads=self.loads)
+        self._format = read_format(
+            self._ast, loads=self.loads, hex_bytes=session.dialect == "postgres"
+        )
         self._file: IO[bytes] | None = None
         self._path: Path | None = None
         self._names: list[str] = []
@@ -89,7 +98,7 @@ class StreamCopy:
     def write_row(self, row: Sequence[Any]) -> None:
         """Add one row of values; None is NULL."""
         form = self._format
-        values = [None if v is None else str(v) for v in row]
+        values = [text_of(v, form) for v in row]
         self.write(csv_line(values, form) if form.is_csv else text_line(values, form))
 
     def load(self) -> StatementOutcome:
@@ -120,7 +129,10 @@ class StreamCopy:
         shape.close()
         self._names = [c.name for c in shape.columns or ()]
         query.set("alias", _alias(self.width))
-        values = [exp.cast(exp.column(f"c{i}"), "VARCHAR") for i in range(self.width)]
+        values = [
+            _as_text(exp.column(f"c{i}"), as_hex=self._format.hex_bytes and c.type == "BLOB")
+            for i, c in enumerate(shape.columns or ())
+        ]
         return self._session.run_text(exp.select(*values).from_(query).sql("duckdb"))
 
     def pieces(self, fetch: Fetch) -> Iterator[bytes]:
@@ -191,6 +203,13 @@ def query_of(ast: exp.Expr) -> exp.Subquery:
         "COPY .. TO STDOUT writes a table or a query",
         advice="write COPY (SELECT ..) TO STDOUT",
     )
+
+
+def _as_text(value: exp.Expr, *, as_hex: bool) -> exp.Expr:
+    if not as_hex:
+        return exp.cast(value, "VARCHAR")
+    digits = exp.Lower(this=exp.Hex(this=value))
+    return exp.DPipe(this=exp.Literal.string("\\x"), expression=digits)
 
 
 def _alias(width: int) -> exp.TableAlias:

@@ -17,6 +17,7 @@ from journal.model.schema import Table
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import position_of, table_name
 from rewriter.reading.read_rewriter import Reads
+from rewriter.writing.copy_bytes import rows_with_bytes, take_hex_columns
 from rewriter.writing.copy_files import file_of, file_rows, skips_suppressed, target_columns
 from rewriter.writing.copy_options import (
     WRITTEN,
@@ -44,7 +45,8 @@ def rewrite_copy(ast: exp.Copy, context: RewriteContext) -> StatementPlan:
     node = ast.this.this if isinstance(ast.this, exp.Schema) else ast.this
     table = context.catalog.get(table_name(node, context))
     columns = target_columns(ast, table) if isinstance(table, Table) else []
-    rows = exp.select("*").from_(exp.Table(this=file_rows(ast, options, columns)))
+    hex_columns = take_hex_columns(options, columns)
+    rows = rows_with_bytes(file_rows(ast, options, columns), columns, hex_columns)
     insert = exp.Insert(this=ast.this, expression=rows)
     plan = rewrite_parts(insert, context)
     if skips is None:
