@@ -28,7 +28,13 @@ def means_home(name: str, dialect: str, catalog: CatalogSnapshot) -> bool:
 
 
 def in_home_schema(statement: Statement, home: str) -> Statement:
-    """The statement with the home schema where it says ``public``; the same if it does not."""
+    """The statement with the home schema where it says ``public``; the same if it does not.
+
+    CREATE SCHEMA public makes a schema of that name; with IF NOT EXISTS the home schema will do.
+    """
+    ast = getattr(statement, "ast", None)
+    if isinstance(ast, exp.Create) and ast.kind == "SCHEMA" and not ast.args.get("exists"):
+        return statement
     kind = str(getattr(statement, "kind", "")).upper()
     of_schemas = kind in _SCHEMAS or isinstance(statement, SetSetting)
     named: Any = _changed(statement, home, of_schemas)

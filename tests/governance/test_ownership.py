@@ -122,7 +122,7 @@ def test_f56_a_group_that_may_change_does_not_get_the_owners_rights(con: Connect
     [
         {"kind": "profile", "url": "palimpsest:///w"},
         {"kind": "process", "spark": {"application": "x.py"}, "every": "1 DAY"},
-        {"kind": "process", "job": {"kind": "compact"}, "every": "1 DAY"},
+        {"kind": "process", "job": {"kind": "compact", "tables": ["t"]}, "every": "1 DAY"},
         {"kind": "dataset", "table": "t", "every": "1 DAY", "start": "2013-01-01T00:00:00+00:00"},
     ],
     ids=lambda fields: "-".join(fields)[:20],
