@@ -28,11 +28,12 @@ from journal.model.plan import USER_PARAMETER, Query
 from journal.model.schema import CatalogSnapshot, Column
 from journal.model.visibility import visible_to
 from journal.sql.relations import column
-from journal.sql.sql import cast, named, select, select_star
+from journal.sql.sql import cast, named, select
 from journal.transactions.protocol import OpenJournal
 from journal.transactions.transaction import Transaction
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
+from rewriter.writing.copy_bytes import rows_with_bytes, take_hex_columns
 from rewriter.writing.copy_files import file_rows, skips_suppressed, target_columns
 from rewriter.writing.copy_options import given_options
 
@@ -94,7 +95,8 @@ def load_copy(session: LoadSession, parsed: Parsed, bound: Mapping[str, Any]) ->
         # What is wrong with it, the rewriter says best.
         return session.run_bound(parsed, bound)
     columns = target_columns(ast, table)
-    rows = select_star(exp.Table(this=file_rows(ast, options, columns)))
+    hex_columns = take_hex_columns(options, columns)
+    rows = rows_with_bytes(file_rows(ast, options, columns), columns, hex_columns)
     return load_rows(session, parsed, ast.this, rows, columns, bound, skips)
 
 

@@ -79,6 +79,7 @@ class StreamCopy:
         self._file: IO[bytes] | None = None
         self._path: Path | None = None
         self._names: list[str] = []
+        self._has_bytes = False
 
     @property
     def width(self) -> int:
@@ -129,9 +130,13 @@ class StreamCopy:
         shape.close()
         self._names = [c.name for c in shape.columns or ()]
         query.set("alias", _alias(self.width))
+        # The gateway writes bytes itself: stores do so in different ways.
+        bare = [self._format.hex_bytes and c.type == "BLOB" for c in shape.columns or ()]
+        self._has_bytes = any(bare)
+        cells = [exp.column(f"c{place}") for place in range(self.width)]
         values = [
-            _as_text(exp.column(f"c{i}"), as_hex=self._format.hex_bytes and c.type == "BLOB")
-            for i, c in enumerate(shape.columns or ())
+            cell if is_bare else exp.cast(cell, "VARCHAR")
+            for cell, is_bare in zip(cells, bare, strict=True)
         ]
         return self._session.run_text(exp.select(*values).from_(query).sql("duckdb"))
 
@@ -142,6 +147,8 @@ class StreamCopy:
         if form.header:
             yield line(list(self._names), form).encode()
         while rows := fetch(_ROWS):
+            if self._has_bytes:
+                rows = [tuple(text_of(value, form) for value in row) for row in rows]
             yield "".join(line(row, form) for row in rows).encode()
 
     def close(self) -> None:
@@ -203,13 +210,6 @@ def query_of(ast: exp.Expr) -> exp.Subquery:
         "COPY .. TO STDOUT writes a table or a query",
         advice="write COPY (SELECT ..) TO STDOUT",
     )
-
-
-def _as_text(value: exp.Expr, *, as_hex: bool) -> exp.Expr:
-    if not as_hex:
-        return exp.cast(value, "VARCHAR")
-    digits = exp.Lower(this=exp.Hex(this=value))
-    return exp.DPipe(this=exp.Literal.string("\\x"), expression=digits)
 
 
 def _alias(width: int) -> exp.TableAlias:

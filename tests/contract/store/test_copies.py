@@ -148,6 +148,23 @@ def test_imports(con: Connection, tmp_path: Path) -> None:
     assert rows(con, "SELECT count(*) FROM t") == [(2,)]
 
 
+@pytest.mark.also_on("hive")
+def test_bytes_go_as_postgresql_writes_them(store: Store) -> None:
+    with gateway.connect(store.url, autocommit=True, dialect="postgres") as con:
+        cursor = con.cursor()
+        cursor.execute("CREATE TABLE files (id INTEGER PRIMARY KEY, content BYTEA)")
+        text = "1\t\\\\xdead00\n2\t\\N\n3\t\\\\x6162\n"
+        with cursor.copy("COPY files FROM STDIN") as copy:
+            copy.write(text)
+        cursor.execute("SELECT content FROM files ORDER BY id")
+        assert cursor.fetchall() == [(b"\xde\xad\x00",), (None,), (b"ab",)]
+        with cursor.copy("COPY (SELECT * FROM files ORDER BY id) TO STDOUT") as copy:
+            assert b"".join(bytes(piece) for piece in copy).decode() == text
+        with pytest.raises(gateway.Error, match="two hexadecimal digits"):
+            with cursor.copy("COPY files FROM STDIN") as copy:
+                copy.write("4\t\\\\xabc\n")
+
+
 @pytest.mark.needs(Capability.PROCESSES)
 @pytest.mark.also_on("hive")
 def test_a_server_takes_copies(store: Store, con: Connection) -> None:
