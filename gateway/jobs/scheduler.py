@@ -22,6 +22,7 @@ from gateway.governance.service_level_looks import note_service_levels
 from gateway.jobs import kind_names
 from gateway.jobs.runs import JobRun, Request, last_runs, run_all
 from gateway.jobs.schedule import DueJob, JobSchedule, LastRuns, scheduled_jobs, triggered_jobs
+from gateway.privacy_desk.exports import remove_expired_exports
 from gateway.session.operations import Advance, no_progress, operation
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
@@ -92,8 +93,7 @@ class Scheduler:
             has_come = since is not None and entry.comes_due(since, now)
             if has_come or (entry.first is not None and entry.first <= now):
                 runs += self._run_scheduled(entry)
-        undo_interrupted(self._sessions(), no_progress)
-        note_service_levels(self._sessions(), no_progress)
+        self._look_after_records()
         return runs + self._run_triggered()
 
     def start(self) -> None:
@@ -183,11 +183,19 @@ class Scheduler:
         try:
             with failures():
                 self.refresh()
-                undo_interrupted(self._sessions(), no_progress)
-                note_service_levels(self._sessions(), no_progress)
                 self._run_triggered()
         except PalimpsestError as error:
             _LOG.warning("the scheduler could not read the policies: %s", error)
+        self._look_after_records()
+
+    def _look_after_records(self) -> None:
+        """Do what is due besides jobs; one that fails holds up neither the others nor jobs."""
+        for look in (undo_interrupted, note_service_levels, remove_expired_exports):
+            try:
+                with failures():
+                    look(self._sessions(), no_progress)
+            except PalimpsestError as error:
+                _LOG.warning("%s failed: %s", look.__name__, error)
 
     def _run_triggered(self) -> list[JobRun]:
         runs: list[JobRun] = []

@@ -55,6 +55,31 @@ def without_values(text: str, values: Iterable[str]) -> str:
     return text
 
 
+def take_step(
+    desk: Desk,
+    batch: PrivacyBatch,
+    state: PrivacyState,
+    execute: Callable[[], Mapping[str, Any]],
+    verify: Callable[[], None] = lambda: None,
+) -> PrivacyBatch:
+    """Take a batch through one step, where finding and planning come with the execution.
+
+    ``execute`` gives the detail that the batch and the audit log keep; ``verify`` raises for what
+    does not hold after it.
+    """
+    match state:
+        case PrivacyState.FINDING:
+            return move(desk, batch, PrivacyEvent.PLAN)
+        case PrivacyState.PLANNED:
+            return move(desk, batch, PrivacyEvent.EXECUTE)
+        case PrivacyState.EXECUTING:
+            detail = execute()
+            return move(desk, batch, PrivacyEvent.VERIFY, detail, detail)
+        case _:
+            verify()
+            return move(desk, batch, PrivacyEvent.COMPLETE)
+
+
 def move(
     desk: Desk,
     batch: PrivacyBatch,

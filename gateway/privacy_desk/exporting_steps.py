@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from gateway.privacy_desk import sealing
-from gateway.privacy_desk.batch_steps import identities_in, move, subjects_in
+from gateway.privacy_desk.batch_steps import identities_in, subjects_in, take_step
 from gateway.privacy_desk.desk import Desk
 from gateway.privacy_desk.desk_policy import DeskPolicy
 from gateway.privacy_desk.exports import drop_expired, export_folder, write_export
 from gateway.privacy_desk.package_files import PeopleRows, archive
-from gateway.privacy_desk.states import PrivacyEvent, PrivacyState
+from gateway.privacy_desk.states import PrivacyState
 from gateway.procedures.erasing import names_of
 from gateway.procedures.erasure_program import erasure_backend
 from journal.erasure.package import seal_package
@@ -36,17 +36,13 @@ _PASSPHRASE = "PALIMPSEST_PASSPHRASE"
 
 def step(desk: Desk, batch: PrivacyBatch, state: PrivacyState) -> PrivacyBatch:
     """Take a batch through one step."""
-    match state:
-        case PrivacyState.FINDING:
-            return move(desk, batch, PrivacyEvent.PLAN)
-        case PrivacyState.PLANNED:
-            return move(desk, batch, PrivacyEvent.EXECUTE)
-        case PrivacyState.EXECUTING:
-            counts = _write_all(desk, batch)
-            return move(desk, batch, PrivacyEvent.VERIFY, {"files": counts}, {"files": counts})
-        case _:
-            _check_all(desk, batch)
-            return move(desk, batch, PrivacyEvent.COMPLETE)
+    return take_step(
+        desk,
+        batch,
+        state,
+        execute=lambda: {"files": _write_all(desk, batch)},
+        verify=lambda: _check_all(desk, batch),
+    )
 
 
 def _write_all(desk: Desk, batch: PrivacyBatch) -> int:

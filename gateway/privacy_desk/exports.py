@@ -11,12 +11,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
+from gateway.governance.acting_session import ActingSession
 from gateway.privacy_desk.sealing import identity_digest
+from gateway.session.operations import Advance, operation
 from journal.erasure import audit
 from journal.local_engine.file_modes import OWNER, make_folder, write_private
 from journal.model.errors import Code, PalimpsestError
+from journal.model.system_user import system_user
 from journal.model.version import to_datetime
 from journal.records import privacy_rows as rows_of
 from journal.records.privacy_rows import PrivacyExport
@@ -37,34 +40,57 @@ def export_folder(journal: ErasureJournal, named: str) -> Path:
 
 def write_export(journal: ErasureJournal, export: PrivacyExport, data: bytes) -> None:
     """Put a file on record, and then write it."""
-    with journal.exclusive_session() as records:
-        rows_of.put_export(records, export)
-        records.commit()
+    _put(journal, export)
     path = Path(export.path)
     make_folder(path.parent, OWNER)
     write_private(path, data)
 
 
 def move_export(journal: ErasureJournal, export: PrivacyExport, target: Path) -> PrivacyExport:
-    """Hand a file over at another place, where it stays on record; raises FILE_ACCESS."""
-    path = reached(export)
-    if target.exists():
+    """Hand a file over at another place, where it stays on record; raises FILE_ACCESS.
+
+    Both places are on record until the old one is empty, so that a kill leaves no file behind that
+    nobody removes; the same call then goes on.
+    """
+    path, goal = reached(export), str(target.resolve())
+    if path == Path(goal):
+        return _arrived(journal, export)
+    if target.exists() and export.path != goal:
         raise PalimpsestError(
             Code.FILE_ACCESS, f"{target} exists already", advice="name a file that is not there yet"
         )
-    data = path.read_bytes()
-    moved = replace(export, path=str(target.resolve()))
-    with journal.exclusive_session() as records:
-        rows_of.put_export(records, moved)
-        records.commit()
-    write_private(target, data)
+    if export.moved_from is not None and export.path != goal:
+        Path(export.path).unlink(missing_ok=True)  # Where an earlier call was to hand it over.
+    moving = replace(export, path=goal, moved_from=str(path))
+    _put(journal, moving)
+    write_private(target, path.read_bytes())
     path.unlink()
-    return moved
+    return _arrived(journal, moving)
+
+
+def _arrived(journal: ErasureJournal, export: PrivacyExport) -> PrivacyExport:
+    """Note that an export lies in one place alone."""
+    if export.moved_from is None:
+        return export
+    arrived = replace(export, moved_from=None)
+    _put(journal, arrived)
+    return arrived
+
+
+def _put(journal: ErasureJournal, export: PrivacyExport) -> None:
+    with journal.exclusive_session() as records:
+        rows_of.put_export(records, export)
+        records.commit()
 
 
 def reached(export: PrivacyExport) -> Path:
-    """Where an export lies on this machine; raises FILE_ACCESS if it does not."""
+    """Where an export lies on this machine; raises FILE_ACCESS if it does not.
+
+    While it moves, that is where it came from: the file there is whole, and goes last.
+    """
     path = Path(export.path)
+    if export.moved_from is not None and Path(export.moved_from).exists():
+        return Path(export.moved_from)
     if not path.exists():
         where = "" if export.host == platform.node() else f" on this machine, but on {export.host}"
         raise PalimpsestError(
@@ -81,10 +107,11 @@ def remove_exports(
     """Remove files of this machine, and note that they are gone; those of others stay on record."""
     removed = []
     for export in found:
-        path = Path(export.path)
-        if not path.exists() and export.host != platform.node():
+        if not Path(export.path).exists() and export.host != platform.node():
             continue
-        path.unlink(missing_ok=True)
+        for place in (export.path, export.moved_from):
+            if place is not None:
+                Path(place).unlink(missing_ok=True)
         removed.append(replace(export, removed_at=to_datetime(journal.clock.now())))
     if removed:
         with journal.exclusive_session() as records:
@@ -101,6 +128,14 @@ def drop_expired(journal: ErasureJournal, now: datetime, by: str) -> list[Privac
     with journal.reading_session() as records:
         over = [e for e in rows_of.all_exports(records) if e.is_there and e.expires_at <= now]
     return remove_exports(journal, over, by, "expired") if over else []
+
+
+@operation
+def remove_expired_exports(session: ActingSession, _advance: Advance) -> list[PrivacyExport]:
+    """Remove the exports past their time that lie on this machine, as the scheduler does."""
+    journal = cast("ErasureJournal", session.journal)
+    now = to_datetime(journal.clock.now())
+    return drop_expired(journal, now, session.recorded_user or system_user())
 
 
 def drop_naming(journal: ErasureJournal, subjects: Mapping[str, Iterable[str]], by: str) -> None:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from gateway.privacy_desk import composite, sealing
-from gateway.privacy_desk.batch_steps import identities_in, move, subjects_in
+from gateway.privacy_desk.batch_steps import identities_in, subjects_in, take_step
 from gateway.privacy_desk.desk import Desk, find_request
 from gateway.privacy_desk.desk_policy import PrivacyAction
-from gateway.privacy_desk.states import PrivacyEvent, PrivacyState
+from gateway.privacy_desk.states import PrivacyState
 from gateway.privacy_desk.submission import REPLACED, request_error
 from gateway.procedures.erasing import names_of
 from gateway.procedures.erasure_program import erasure_of
@@ -42,16 +42,7 @@ _MARK = "privacy restriction"
 
 def restrict(desk: Desk, batch: PrivacyBatch, state: PrivacyState) -> PrivacyBatch:
     """Take a restriction through one step; it is COMPLETED when nobody sees the rows any more."""
-    match state:
-        case PrivacyState.FINDING:
-            return move(desk, batch, PrivacyEvent.PLAN)
-        case PrivacyState.PLANNED:
-            return move(desk, batch, PrivacyEvent.EXECUTE)
-        case PrivacyState.EXECUTING:
-            found = _hidden(desk, batch)
-            return move(desk, batch, PrivacyEvent.VERIFY, {"erasures": found})
-        case _:
-            return move(desk, batch, PrivacyEvent.COMPLETE)
+    return take_step(desk, batch, state, lambda: {"erasures": _hidden(desk, batch)})
 
 
 def _hidden(desk: Desk, batch: PrivacyBatch) -> list[str]:
@@ -108,17 +99,7 @@ def lift(
 
 def rectify(desk: Desk, batch: PrivacyBatch, state: PrivacyState) -> PrivacyBatch:
     """Take a rectification through one step."""
-    match state:
-        case PrivacyState.FINDING:
-            return move(desk, batch, PrivacyEvent.PLAN)
-        case PrivacyState.PLANNED:
-            return move(desk, batch, PrivacyEvent.EXECUTE)
-        case PrivacyState.EXECUTING:
-            changed = _corrected(desk, batch)
-            detail = {"rows_changed": changed}
-            return move(desk, batch, PrivacyEvent.VERIFY, detail, detail)
-        case _:
-            return move(desk, batch, PrivacyEvent.COMPLETE)
+    return take_step(desk, batch, state, lambda: {"rows_changed": _corrected(desk, batch)})
 
 
 def _corrected(desk: Desk, batch: PrivacyBatch) -> int:

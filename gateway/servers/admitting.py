@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import secrets
 from collections.abc import Sequence
@@ -72,6 +73,38 @@ def check_place(place: Address, *, trusts: bool, has_tls: bool) -> None:
             f"{place} can be reached from other machines, and there is no TLS",
             advice="give --tls-cert and --tls-key, or listen at 127.0.0.1",
         )
+
+
+def check_login_port(place: Address, clients: str, *, trusts: bool, has_tls: bool) -> None:
+    """Raise SETTING_VALUE where ``clients`` would send passwords or tokens in the clear.
+
+    A port that trusts loopback takes no passwords; any other needs TLS, also on loopback.
+    """
+    check_place(place, trusts=trusts, has_tls=has_tls)
+    if not trusts and not has_tls:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            f"{clients} send passwords or tokens, and there is no TLS",
+            advice="give --tls-cert and --tls-key, or --trust-loopback",
+        )
+
+
+def check_packages(option: str, packages: Sequence[str], extra: str) -> None:
+    """Raise SETTING_VALUE, naming those of the packages that are not installed."""
+    missing = [name for name in packages if not _is_installed(name)]
+    if missing:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            f"{option} needs {' and '.join(missing)}",
+            advice=f"pip install 'palimpsest-gateway[{extra}]'",
+        )
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:
+        return False
 
 
 def admission_of(

@@ -124,7 +124,10 @@ class PolicyRow:
 
 @dataclass(frozen=True, slots=True)
 class PrivacyExport:
-    """A file with what tables hold about whoever a request names; ``host`` has it."""
+    """A file with what tables hold about whoever a request names; ``host`` has it.
+
+    ``moved_from`` is where it lies as well while it is handed over at ``path``.
+    """
 
     id: str
     request: str
@@ -137,6 +140,7 @@ class PrivacyExport:
     made_at: datetime
     expires_at: datetime
     removed_at: datetime | None = None
+    moved_from: str | None = None
 
     @property
     def is_there(self) -> bool:

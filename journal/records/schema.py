@@ -346,7 +346,7 @@ PRIVACY_EXPORTS = RecordTable(
     "privacy_exports",
     columns(
         "id text, request text, host text, path text, digest text, rows bigint, bytes bigint, "
-        "made_by text, made_at moment, expires_at moment, removed_at moment"
+        "made_by text, made_at moment, expires_at moment, removed_at moment, moved_from text"
     ),
     ("id",),
     since=15,

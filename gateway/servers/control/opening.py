@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gateway.servers.addresses import Address, parse_address, tcp_listener
-from gateway.servers.admitting import check_place
+from gateway.servers.admitting import check_login_port, check_packages
 from gateway.servers.client_sessions import OpenSession
 from gateway.servers.control.door import ControlDoor
 from gateway.servers.ending import Ending
@@ -38,20 +37,9 @@ def check_control(options: ControlOptions) -> Address | None:
     if options.address is None:
         return None
     place = parse_address(options.address, PORT)
-    check_place(place, trusts=options.trusts, has_tls=options.tls_files is not None)
-    if not options.trusts and options.tls_files is None:
-        raise PalimpsestError(
-            Code.SETTING_VALUE,
-            "clients of the control API send passwords or tokens, and there is no TLS",
-            advice="give --tls-cert and --tls-key, or --trust-loopback",
-        )
-    missing = [n for n in ("fastapi", "uvicorn") if importlib.util.find_spec(n) is None]
-    if missing:
-        raise PalimpsestError(
-            Code.SETTING_VALUE,
-            f"--control needs {' and '.join(missing)}",
-            advice="pip install 'palimpsest-gateway[control]'",
-        )
+    has_tls = options.tls_files is not None
+    check_login_port(place, "clients of the control API", trusts=options.trusts, has_tls=has_tls)
+    check_packages("--control", ("fastapi", "uvicorn"), "control")
     return place
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import threading
 import time
 from collections.abc import Iterator
@@ -10,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gateway.servers.addresses import Address, parse_address, tcp_listener
-from gateway.servers.admitting import check_place
+from gateway.servers.admitting import check_login_port, check_packages
 from gateway.servers.client_sessions import OpenSession
 from gateway.servers.ending import Ending
 from gateway.servers.limits import ServerLimits
@@ -45,20 +44,9 @@ def check_flight(options: FlightOptions) -> Address | None:
     if options.address is None:
         return None
     place = parse_address(options.address, PORT)
-    check_place(place, trusts=options.trusts, has_tls=options.tls is not None)
-    if not options.trusts and options.tls is None:
-        raise PalimpsestError(
-            Code.SETTING_VALUE,
-            "clients of Flight send passwords as they are, and there is no TLS",
-            advice="give --tls-cert and --tls-key, or --trust-loopback",
-        )
-    missing = [n for n in ("google.protobuf", "pyarrow.flight") if not _is_there(n)]
-    if missing:
-        raise PalimpsestError(
-            Code.SETTING_VALUE,
-            f"--flight needs {' and '.join(missing)}",
-            advice="pip install 'palimpsest-gateway[flight]'",
-        )
+    has_tls = options.tls is not None
+    check_login_port(place, "clients of Flight", trusts=options.trusts, has_tls=has_tls)
+    check_packages("--flight", ("google.protobuf", "pyarrow.flight"), "flight")
     return place
 
 
@@ -151,10 +139,3 @@ class _FlightPort:
     def _watch(self) -> None:
         while not self._over.wait(_LOOK_S):
             self.clients.end_overdue()
-
-
-def _is_there(name: str) -> bool:
-    try:
-        return importlib.util.find_spec(name) is not None
-    except ModuleNotFoundError:
-        return False

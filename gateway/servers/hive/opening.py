@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from gateway.servers.addresses import Address, parse_address, tcp_listener
-from gateway.servers.admitting import check_place
+from gateway.servers.admitting import check_packages, check_place
 from gateway.servers.client_sessions import OpenSession
 from gateway.servers.ending import Ending
 from gateway.servers.limits import ServerLimits
@@ -49,12 +48,7 @@ def check_hive(options: HiveOptions) -> None:
         )
     if not options.places:
         return
-    if importlib.util.find_spec("thrift") is None:
-        raise PalimpsestError(
-            Code.SETTING_VALUE,
-            "--hive and --hive-http need the package thrift",
-            advice="pip install 'palimpsest-gateway[hive]'",
-        )
+    check_packages("--hive or --hive-http", ("thrift",), "hive")
 
 
 @contextmanager
