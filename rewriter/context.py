@@ -160,7 +160,8 @@ class RewriteContext:
     ``session_schema`` is that of the session where names are looked up in another: in a view.
 
     ``form`` is that of the plan. ``capabilities`` are those of the store. ``job_kinds`` names the
-    jobs a policy may schedule; where it names none, any is taken. ``query_settings`` say what a
+    jobs a policy may schedule; where it names none, any is taken. ``is_profile`` says whether a
+    profile of that name is declared. ``query_settings`` say what a
     query of the session means, ``settings`` what ``current_setting`` shows.
     ``deferred`` are foreign keys, each by its table's id and its name, that COMMIT checks.
     ``claims``: the client ends the transaction, so that rows can be claimed until then.
@@ -183,6 +184,7 @@ class RewriteContext:
     form: PlanForm = PlanForm.FULL
     capabilities: Capabilities = field(default_factory=Capabilities)
     job_kinds: Callable[[], Sequence[str]] = tuple
+    is_profile: Callable[[str], bool] = bool
     limits: Limits = DEFAULT_LIMITS
     query_settings: QuerySettings = DEFAULT_QUERY_SETTINGS
     settings: SettingValues = no_settings

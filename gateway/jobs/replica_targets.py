@@ -72,7 +72,7 @@ def replication_of(session: Session, table: Table) -> tuple[Replication, ...]:
 def replica_place(session: Session, clause: Replication) -> ReplicaPlace:
     """The target of a clause, in the window that clause and profile have in common."""
     target = clause.target
-    if "/" in target or ":" in target:
+    if not clause.names_profile:
         if without_password(target) != target:
             raise PalimpsestError(
                 Code.SETTING_VALUE,

@@ -15,6 +15,7 @@ from gateway.session.request import StatementRequest
 from gateway.session.scan_info import scan_info_of
 from gateway.session.time_points import TimePoints
 from journal.model.plan import StatementKind, StatementPlan
+from journal.records.entity_rows import entity_versions
 from journal.transactions.protocol import OpenJournal, OpenStatement
 from rewriter.access.check import check_access, check_reached
 from rewriter.access.visible_context import as_seen
@@ -74,6 +75,7 @@ class Planner:
             form=request.form,
             capabilities=self._journal.capabilities,
             job_kinds=self._job_kinds,
+            is_profile=self._is_profile,
             limits=settings.limits,
             query_settings=settings.query_settings,
             settings=setting,
@@ -98,3 +100,8 @@ class Planner:
             )
             self.cache.put_plan(key, entry)
         return plan
+
+    def _is_profile(self, name: str) -> bool:
+        with self._journal.reading_session() as records:
+            versions = entity_versions(records, "profile", name)
+        return bool(versions) and versions[-1].ended_at is None

@@ -25,6 +25,7 @@ class Capabilities:
       else it moves none below one that calls a random number.
     - ``plans_unions_apart``: the optimizer orders the joins below a UNION ALL by themselves, and
       knows of the whole how many rows and different values it has.
+    - ``replicates``: other stores can have replicas of its tables.
     - ``column_name``: what journals call a new column; the same, unless the store lacks the name.
     """
 
@@ -38,5 +39,6 @@ class Capabilities:
     access_control: bool = False
     fences_by_offset: bool = False
     plans_unions_apart: bool = False
+    replicates: bool = False
     folder: Path | None = None
     column_name: Callable[[str], str] = str

@@ -1,6 +1,6 @@
 """Where a table is replicated to, how often, and which tables are replicas. Pure.
 
-    REPLICATION = (TO 'profile', EVERY 2 HOURS, DELAY 1 HOUR, TO 's3://vault/copies', EVERY 1 DAY)
+    REPLICATION = (TO 'profile', EVERY 2 HOURS, DELAY 1 HOUR, TO 'palimpsest:////vault')
 
 A clause begins with TO. Its instances have the nominal times ``start``, ``start`` + EVERY, ..; one
 runs DELAY after its nominal time: with EVERY 2 HOURS and DELAY 1 HOUR, that of 08:00 runs at 09:00.
@@ -50,6 +50,11 @@ class Replication:
         parts += [] if self.parallel is None else [f"PARALLEL {self.parallel}"]
         parts += [] if self.bandwidth is None else [f"BANDWIDTH {self.bandwidth}"]
         return ", ".join(parts)
+
+    @property
+    def names_profile(self) -> bool:
+        """True where the target is the name of a profile, and no URL or path."""
+        return not {"/", ":"} & set(self.target)
 
     def within(self, start: datetime | None, end: datetime | None) -> Replication:
         """The clause in the window that it has in common with its target: the later start, the

@@ -21,12 +21,15 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.limits import Slo
 from journal.model.plan import STORE_SCHEMA, Guard, Query
 from journal.model.policy import is_policy, policy_of, read_policy, with_physical_column
+from journal.model.replication import Replication
 from journal.model.schema import CatalogSnapshot, Column, Table, fold
 from journal.sql.relations import column, ident
 from journal.sql.relations_flat import ALLOW, REFUSE, STALE_WRITES
 from rewriter.context import RewriteContext
 from rewriter.definitions.table_options import JOURNAL_OPTIONS
 from rewriter.syntax.properties import EVERYTHING
+
+_WAREHOUSE = "palimpsest:"
 
 
 def changed_properties(
@@ -57,7 +60,9 @@ def check_properties(new: Table, old: Table | None, context: RewriteContext) -> 
     Slo.of(new)
     dependents_of(new)
     _check_stale_writes(new)
-    check_schedules(policy_of(new).schedules, () if old is None else old.properties, context)
+    before = () if old is None else old.properties
+    check_schedules(policy_of(new).schedules, before, context)
+    check_targets(policy_of(new).replication, before, context)
 
 
 def with_changes(properties: Mapping[str, str], action: exp.AlterSet) -> dict[str, str]:
@@ -80,6 +85,38 @@ def check_schedules(
                 Code.POLICY,
                 f"there is no job {kind} to be scheduled",
                 advice="the kinds are " + ", ".join(known),
+            )
+
+
+def check_targets(
+    clauses: Sequence[Replication], before: Sequence[tuple[str, str]], context: RewriteContext
+) -> None:
+    """Raise for a new target of replication that no run could reach.
+
+    Raises NOT_SUPPORTED where the store has no replicas, and for what is no warehouse;
+    UNKNOWN_ENTITY for a profile that is not declared.
+    """
+    there = {clause.target for clause in read_policy(dict(before)).replication}
+    for clause in clauses:
+        if clause.target in there:
+            continue
+        if not context.capabilities.replicates:
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                "this kind of store has no replicas of its tables",
+                advice="back them up elsewhere instead: palimpsest job backup",
+            )
+        if clause.names_profile and not context.is_profile(clause.target):
+            raise PalimpsestError(
+                Code.UNKNOWN_ENTITY,
+                f"profile {clause.target} does not exist",
+                advice="`palimpsest entity submit` declares it; or name a warehouse by its URL",
+            )
+        if not clause.names_profile and not clause.target.startswith(_WAREHOUSE):
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"{clause.target} is no embedded warehouse, where replicas are kept",
+                advice="name one as 'palimpsest:////folder', or a profile",
             )
 
 

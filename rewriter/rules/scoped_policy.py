@@ -16,7 +16,7 @@ from journal.model.policy_scope import PutScopedPolicy, ScopedPolicy, ScopeKind
 from journal.model.schema import CatalogSnapshot, Table, fold
 from rewriter.context import RewriteContext
 from rewriter.definitions.new_relations import ddl_plan
-from rewriter.definitions.policies import check_schedules, with_changes
+from rewriter.definitions.policies import check_schedules, check_targets, with_changes
 from rewriter.name_resolution import check_database, is_database, position_of
 from rewriter.statements.scoped_policies import SetScopedPolicy
 
@@ -43,7 +43,9 @@ def scoped_policy_plan(policy: ScopedPolicy, context: RewriteContext, tag: str) 
     known = context.catalog.policies.get(policy.key)
     if known == policy or (known is None and not policy.properties):
         return ddl_plan([], tag)
-    check_schedules(found.schedules, () if known is None else known.properties, context)
+    before = () if known is None else known.properties
+    check_schedules(found.schedules, before, context)
+    check_targets(found.replication, before, context)
     catalog = context.catalog.with_policy(policy)
     covered = [t for t in catalog.tables() if policy.covers(t.name) and not catalog.is_own(t.name)]
     for table in covered:

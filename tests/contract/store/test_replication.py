@@ -68,12 +68,21 @@ def test_a_policy_is_stated_and_shown_and_its_instances_are_due_once(
     _filled(con)
     target = url_of(tmp_path / "target")
     clause = f"TO '{target}', EVERY 2 HOURS, DELAY 1 HOUR, PARALLEL 2"
-    con.execute(f"ALTER TABLE t SET POLICY (REPLICATION = ({clause}))")
+    statement = f"ALTER TABLE t SET POLICY (REPLICATION = ({clause}))"
+    if not con.session.journal.capabilities.replicates:
+        for scope in ("TABLE t", "DATABASE"):
+            with pytest.raises(Error, match="has no replicas") as caught:
+                con.execute(statement.replace("TABLE t", scope))
+            assert caught.value.code == "PAL-110"
+        return
+    con.execute(statement)
     ((name, shown),) = rows(con, "SHOW POLICY t")[:1]
     assert name == "REPLICATION"
     assert f"TO '{target}', EVERY 2 HOURS, DELAY 1 HOUR, PARALLEL 2" in shown
-    if con.session.executor.maintenance.replica_source is None:
-        return
+    for other, code in (("nosuch", "PAL-262"), ("s3://bucket/t", "PAL-110")):
+        with pytest.raises(Error) as caught:
+            con.execute(f"ALTER TABLE t SET POLICY (REPLICATION = (TO '{other}'))")
+        assert caught.value.code == code
 
     def due() -> list[object]:
         found = triggered_jobs(con.session, last_runs(con.session.journal))
