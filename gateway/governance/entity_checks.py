@@ -12,6 +12,8 @@ from typing import Any
 from gateway.governance.entity import Entity, EntityKey, EntityKind
 from gateway.governance.expressions import moment_of, parse_expression
 from journal.model.errors import Code, PalimpsestError
+from journal.model.policy import read_policy
+from journal.model.schema import CatalogSnapshot
 
 KnownEntities = Mapping[EntityKey, Entity]
 UNCHANGEABLE = ("start",)
@@ -51,15 +53,28 @@ def check_change(old: Entity, new: Entity, known: KnownEntities) -> None:
         check_new(other, changed)
 
 
-def check_deletable(key: EntityKey, known: KnownEntities) -> None:
-    """Raise DEPENDENT_OBJECTS, naming them, where others refer to an entity."""
+def check_deletable(key: EntityKey, known: KnownEntities, catalog: CatalogSnapshot) -> None:
+    """Raise DEPENDENT_OBJECTS, naming them, where entities or policies refer to an entity."""
     found = [str(other) for other in dependents(key, known)]
+    if key[0] is EntityKind.PROFILE:
+        found += replicating_to(key[1], catalog)
     if found:
         raise PalimpsestError(
             Code.DEPENDENT_OBJECTS,
             f"{key[0]} {key[1]} cannot be deleted: {', '.join(found)} depend on it",
             advice="delete or update these first",
         )
+
+
+def replicating_to(profile: str, catalog: CatalogSnapshot) -> list[str]:
+    """What has a policy that keeps replicas in a profile: tables, schemas, the database."""
+    stated = [(f"the policy of {t.name}", t.properties) for t in catalog.tables()]
+    stated += [(f"the policy of {p}", p.properties) for p in catalog.policies.values()]
+    return [
+        what
+        for what, properties in stated
+        if any(clause.target == profile for clause in read_policy(dict(properties)).replication)
+    ]
 
 
 def dependents(key: EntityKey, known: KnownEntities) -> list[Entity]:

@@ -132,7 +132,9 @@ def _delete(
         if last.ended_at is not None:
             return EntityResult(kind, name, "UNCHANGED", last.version)
         _check_version(last, expected_version)
-        entity_checks.check_deletable((kind, name), live_entities(records))
+        entity_checks.check_deletable(
+            (kind, name), live_entities(records), session.journal.state.catalog
+        )
         now = recorded_now(session)
         entity_rows.end_entity(records, last, now)
         schedule_rows.remove_schedule(records, last.kind, name)

@@ -104,7 +104,8 @@ def _undo_submit(session: Session, given: Mapping[str, Any]) -> None:
                 f"{kind} {name} was changed by somebody else meanwhile",
                 advice="look at it, and delete it if it is not wanted",
             )
-        entity_checks.check_deletable((EntityKind(kind), name), live_entities(records))
+        catalog = session.journal.state.catalog
+        entity_checks.check_deletable((EntityKind(kind), name), live_entities(records), catalog)
         entity_rows.end_entity(records, versions[-1], recorded_now(session))
         commit_change(session, records, EventName.ENTITY_DELETE, versions[-1])
 

@@ -11,6 +11,8 @@ import pytest
 
 from gateway.dbapi.connection import Connection
 from gateway.errors import Error
+from gateway.governance.entity import Entity, EntityKind
+from gateway.governance.entity_operations import delete_entity, submit_entities
 from gateway.jobs.runs import run_named
 from gateway.procedures import requests
 from gateway.procedures.replicas import demote_replica, promote_replica
@@ -346,3 +348,26 @@ def test_a_table_that_the_target_has_is_refused_and_not_recorded(
     assert run.error is not None
     assert run.error.code is Code.REPLICATION
     assert not replica_rows(source)
+
+
+def test_f50_a_profile_that_a_policy_names_must_be_there_and_stays(
+    source: Connection, target: Connection, tmp_path: Path
+) -> None:
+    with_people(source)
+    stated = "SET POLICY (REPLICATION = (TO 'vault'))"
+    for scope in ("TABLE hr.people", "SCHEMA hr", "DATABASE"):
+        with pytest.raises(Error, match="profile vault does not exist"):
+            source.execute(f"ALTER {scope} {stated}")
+    url = f"palimpsest:///{tmp_path}/target"
+    profile = Entity.of(EntityKind.PROFILE, "vault", {"url": url})
+    submit_entities(source.session, no_progress, [profile])
+    for scope in ("TABLE hr.people", "SCHEMA hr", "DATABASE"):
+        source.execute(f"ALTER {scope} {stated}")
+    with pytest.raises(PalimpsestError) as refused:
+        delete_entity(source.session, no_progress, EntityKind.PROFILE, "vault")
+    assert refused.value.code is Code.DEPENDENT_OBJECTS
+    for scope in ("hr.people", "schema hr", "database"):
+        assert f"the policy of {scope}" in refused.value.message
+    for scope in ("TABLE hr.people", "SCHEMA hr", "DATABASE"):
+        source.execute(f"ALTER {scope} UNSET POLICY (REPLICATION)")
+    delete_entity(source.session, no_progress, EntityKind.PROFILE, "vault")
