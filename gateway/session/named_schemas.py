@@ -16,7 +16,7 @@ def with_home_schema(parsed: Parsed, dialect: str, catalog: CatalogSnapshot) -> 
         return parsed
     if not means_home(PUBLIC_SCHEMA, dialect, catalog):
         return parsed
-    statement = in_home_schema(parsed.statement, catalog.home)
+    statement = in_home_schema(parsed.statement, catalog)
     if statement is parsed.statement:
         return parsed
     # The text names the plan in the cache, where one may stand of a schema that was there.

@@ -27,18 +27,28 @@ def means_home(name: str, dialect: str, catalog: CatalogSnapshot) -> bool:
     return is_public and PUBLIC_SCHEMA not in catalog.schemas
 
 
-def in_home_schema(statement: Statement, home: str) -> Statement:
+def in_home_schema(statement: Statement, catalog: CatalogSnapshot) -> Statement:
     """The statement with the home schema where it says ``public``; the same if it does not.
 
-    CREATE SCHEMA public makes a schema of that name; with IF NOT EXISTS the home schema will do.
+    CREATE SCHEMA public makes a schema of that name while the home schema has nothing in it that
+    the new one would hide; with IF NOT EXISTS the home schema will do.
     """
+    home = catalog.home
     ast = getattr(statement, "ast", None)
-    if isinstance(ast, exp.Create) and ast.kind == "SCHEMA" and not ast.args.get("exists"):
-        return statement
+    if isinstance(ast, exp.Create) and ast.kind == "SCHEMA":
+        if not ast.args.get("exists") and _is_empty(home, catalog):
+            return statement
     kind = str(getattr(statement, "kind", "")).upper()
     of_schemas = kind in _SCHEMAS or isinstance(statement, SetSetting)
     named: Any = _changed(statement, home, of_schemas)
     return statement if named is None else named
+
+
+def _is_empty(home: str, catalog: CatalogSnapshot) -> bool:
+    schema = fold(home)
+    named = (*catalog.relations, *catalog.sequences)
+    defined = (where for _, where, _ in catalog.definitions)
+    return all(where != schema for where, _ in named) and schema not in defined
 
 
 def _changed(value: Any, home: str, of_schemas: bool) -> Any:

@@ -69,8 +69,10 @@ def _submission(mail: str, action: str = "erasure", **more: Any) -> dict[str, An
 
 
 def test_requests_are_taken_decided_and_executed(api: Api) -> None:
-    status, (made,), _ = api.ask("POST", "/privacy/requests", _submission(ADA), user="ann")
-    assert (status, made["state"], made["requested_by"]) == (201, "QUEUED", "ann")
+    status, accepted, _ = api.ask("POST", "/privacy/requests", _submission(ADA), user="ann")
+    assert status == 201, accepted
+    (made,) = accepted
+    assert (made["state"], made["requested_by"]) == ("QUEUED", "ann")
     assert ADA not in json.dumps(made)
     place = f"/privacy/requests/{made['id']}"
     assert api.ask("POST", f"{place}/hold", {}, user="ann")[1]["state"] == "ON_HOLD"
@@ -78,14 +80,15 @@ def test_requests_are_taken_decided_and_executed(api: Api) -> None:
     assert api.ask("POST", f"{place}/release", {}, user="ann")[1]["state"] == "QUEUED"
     assert api.ask("POST", f"{place}/approve", {}, user="dora")[1]["state"] == "QUEUED"
     assert api.ask("GET", "/privacy/due", user="ann")[1][0]["urgency"] == "IN_TIME"
-    status, (batch,), _ = api.ask("POST", "/privacy/run", {}, user="ops")
-    assert (status, batch["step"]) == (200, "COMPLETED")
+    status, batches, _ = api.ask("POST", "/privacy/run", {}, user="ops")
+    assert status == 200, batches
+    assert {batch["step"] for batch in batches} == {"COMPLETED"}
     status, shown, headers = api.ask("GET", place, user="ann")
     assert (status, shown["state"]) == (200, "COMPLETED")
     assert "etag" in headers
     assert ADA not in json.dumps(shown)
     listed = api.ask("GET", "/privacy/requests?state=COMPLETED", user="ann")[1]["items"]
-    assert [one["id"] for one in listed] == [made["id"]]
+    assert made["id"] in [one["id"] for one in listed]
 
 
 def test_what_cannot_be_taken_says_so_and_names_nobody(api: Api) -> None:
