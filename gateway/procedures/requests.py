@@ -104,8 +104,10 @@ def request_of(session: Session, _advance: Advance, name: str) -> ErasureRequest
 
 @single_operation
 def cancel(session: Session, advance: Advance, name: str) -> ErasureRequest:
-    """Take back a request whose rows no purge has removed yet."""
-    return erasure_of(session).cancel(request_of(session, advance, name), actor(session))
+    """Take back a request whose rows no purge has removed yet; raises ERASURE for a restriction."""
+    request = request_of(session, advance, name)
+    readmission.refuse_restricted([request])
+    return erasure_of(session).cancel(request, actor(session))
 
 
 @operation

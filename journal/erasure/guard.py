@@ -208,6 +208,7 @@ def refusal(table: Table, *, began_before: bool) -> PalimpsestError:
         )
     return PalimpsestError(
         Code.ERASED,
-        f"rows for {table.name} carry an identifier or a key that was erased",
-        advice="leave them out; if the person came back, `palimpsest erase readmit` lets them in",
+        f"rows for {table.name} carry an identifier or a key that was erased, or is restricted",
+        advice="leave them out; if the person came back, `palimpsest erase readmit` lets them in;"
+        " `palimpsest privacy lift` ends a restriction",
     )

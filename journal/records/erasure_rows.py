@@ -40,6 +40,7 @@ _NEWEST = maximum(SUPPRESSIONS, "since")
 _BY_REQUEST, _BY_HASH = by("request"), by("hash")
 _OF_REQUEST, _DROP_REQUEST = count(SUPPRESSIONS, _BY_REQUEST), delete(SUPPRESSIONS, _BY_REQUEST)
 _OF_HASH, _DROP_HASH = count(SUPPRESSIONS, _BY_HASH), delete(SUPPRESSIONS, _BY_HASH)
+_REQUESTS_OF_HASH = select(SUPPRESSIONS, ["request"], _BY_HASH, distinct=True)
 _HASHES = select(SUPPRESSIONS, ["hash"], by("request", "kind"))
 _DROP_KIND = delete(SUPPRESSIONS, by("request", "kind"))
 _DROP_EXPIRED = delete(SUPPRESSIONS, {"expires": exp.LTE})
@@ -107,6 +108,11 @@ def newest_fence(session: RecordSession) -> Version:
 def suppressed_hashes(session: RecordSession, request: str, kind: str) -> set[str]:
     """What a request suppresses of a kind, as hashes."""
     return {row[0] for row in execute(session, _HASHES, [request, kind])}
+
+
+def requests_of(session: RecordSession, hashes: Iterable[str]) -> set[str]:
+    """The requests that suppress values of these hashes."""
+    return {row[0] for value in hashes for row in execute(session, _REQUESTS_OF_HASH, [value])}
 
 
 def drop_suppressions(session: RecordSession, request: str) -> int:

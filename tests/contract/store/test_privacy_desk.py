@@ -107,12 +107,19 @@ def test_two_hands_and_two_gates(store: Store, url: str) -> None:
 
 def test_a_restricted_person_is_hidden_and_kept_until_it_is_lifted(store: Store, url: str) -> None:
     name = _submit(url, "restriction", BOB)["id"]
-    assert _json(url, "run")[0]["step"] == "COMPLETED"
+    (batch,) = _json(url, "run")
+    (restricting,) = batch["detail"]["erasures"]
+    assert batch["step"] == "COMPLETED"
     assert _ids(store) == [1, 3]
     _submit(url, "erasure", CYD)
     assert _json(url, "run")[0]["step"] == "COMPLETED"
-    erased = CliRunner().invoke(main, ["erase", "run"], env={"PALIMPSEST_WAREHOUSE": url})
+    here = {"PALIMPSEST_WAREHOUSE": url}
+    erased = CliRunner().invoke(main, ["erase", "run"], env=here)
     assert erased.exit_code == 0, erased.output
+    for around in (["readmit", "--subject", f"email={BOB}"], ["readmit", "--request", restricting],
+                   ["cancel", restricting]):  # fmt: skip
+        refused = CliRunner().invoke(main, ["erase", *around], env=here)
+        assert (refused.exit_code, "privacy lift" in refused.output) == (1, True), refused.output
     assert _ids(store) == [1]
     (lifted,) = _json(url, "lift", name)
     assert "lifted_by" in lifted["detail"]
