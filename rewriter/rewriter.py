@@ -32,6 +32,7 @@ from rewriter.reading.enum_values import type_enum_values
 from rewriter.reading.user_words import read_user_words
 from rewriter.rules import (
     alter,
+    alter_domain,
     comment,
     copy,
     create_table,
@@ -56,6 +57,7 @@ from rewriter.rules import (
     view,
 )
 from rewriter.statement import (
+    AlterDomain,
     AlterSequence,
     AlterType,
     CheckReferences,
@@ -190,6 +192,8 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
             plan = user_type.rewrite_create_type(statement, context)
         case AlterType():
             plan = user_type.rewrite_alter_type(statement, context)
+        case AlterDomain():
+            plan = alter_domain.rewrite_alter_domain(statement, context)
         case DropTypes():
             plan = user_type.rewrite_drop_types(statement, context)
         case CheckReferences():

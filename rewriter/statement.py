@@ -298,6 +298,70 @@ class AlterType:
 
 
 @dataclass(frozen=True, slots=True)
+class AddDomainCheck:
+    """ADD [CONSTRAINT name] CHECK (condition) [NOT VALID]."""
+
+    name: str | None
+    condition: exp.Expr
+    checks_rows: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class DropDomainCheck:
+    """DROP CONSTRAINT [IF EXISTS] name."""
+
+    name: str
+    exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ValidateDomainCheck:
+    """VALIDATE CONSTRAINT name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RenameDomainCheck:
+    """RENAME CONSTRAINT old TO new."""
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetDomainNotNull:
+    """SET NOT NULL, DROP NOT NULL."""
+
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SetDomainDefault:
+    """SET DEFAULT value, DROP DEFAULT."""
+
+    value: exp.Expr | None
+
+
+DomainAction = (
+    AddDomainCheck
+    | DropDomainCheck
+    | ValidateDomainCheck
+    | RenameDomainCheck
+    | SetDomainNotNull
+    | SetDomainDefault
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AlterDomain:
+    """ALTER DOMAIN name, and what becomes of its constraints or its default."""
+
+    name: exp.Table
+    action: DomainAction
+
+
+@dataclass(frozen=True, slots=True)
 class DropTypes:
     """DROP TYPE or DOMAIN [IF EXISTS] name, .. [CASCADE | RESTRICT]."""
 
@@ -377,7 +441,7 @@ Prepared = Prepare | Execute | Deallocate
 Boundary = Begin | Commit | Rollback | Savepoint | Release
 SessionStatement = Boundary | Setting | OfSession | Prepared | Call | Erase | EntityStatement
 OfSequence = CreateSequence | AlterSequence | DropSequences
-OfType = CreateType | AlterType | DropTypes
+OfType = CreateType | AlterType | AlterDomain | DropTypes
 OfMacro = CreateMacro | DropMacro
 OfDefinition = OfSequence | OfType | OfMacro | OfAccess
 OfStore = Restore | RefreshView | Undrop | Show | Explain | StoreUpkeep | SetScopedPolicy

@@ -15,9 +15,9 @@ from journal.model.places import local_path
 from journal.model.schema import CatalogSnapshot
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
-from rewriter.writing.copy_bytes import take_hex_columns
 from rewriter.writing.copy_files import target_columns
 from rewriter.writing.copy_options import OF_REJECTS, READ, format_of, given_options, known_options
+from rewriter.writing.copy_texts import take_foreign_texts
 
 STREAM_PREFIX = "palimpsest-copy-"
 """How the names of files begin that hold what came by STDIN."""
@@ -57,13 +57,13 @@ def _with_place(
     for name in ("suppressed", *OF_REJECTS):
         options.pop(name, None)
     filled = target_columns(ast, table)
-    hex_columns = take_hex_columns(options, filled)
+    foreign = take_foreign_texts(options, filled)
     known = known_options(options, READ["csv"], "csv", ast)
     said = {name: v.to_py() for name, v in known.items() if name != "auto_detect"}
     said = {"header": False, "allow_quoted_nulls": False, **said}
     place = str(local_path(files[0].name).absolute())
     # DuckDB reads bytes in hexadecimal digits as other bytes, and finds nothing wrong with them.
-    types = ["VARCHAR" if n in hex_columns else c.type for n, c in enumerate(filled)]
+    types = ["VARCHAR" if n in foreign else c.type for n, c in enumerate(filled)]
     columns = [(c.name, kind) for c, kind in zip(filled, types, strict=True)]
     name = Path(place).name
     shown = "STDIN" if name.startswith(STREAM_PREFIX) else files[0].name

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
+from journal.sql.array_text import text_of_array
 from rewriter.writing.copy_options import OF_REJECTS, given_options
 
 _ESCAPES = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
@@ -21,8 +22,8 @@ _ENDS = ("\\.", "\\.\n")
 class CopyFormat:
     """What the options of a COPY say; ``rejecting`` are those about rows that no column takes.
 
-    ``hex_bytes``: bytes are ``\\xdead``, as PostgreSQL writes them, and not DuckDB's
-    ``\\xDE\\xAD``.
+    ``as_postgres``: values are written as PostgreSQL writes them: bytes ``\\xdead`` and arrays
+    ``{a,b}``, not DuckDB's ``\\xDE\\xAD`` and ``[a, b]``; ``t`` is true.
     """
 
     is_csv: bool = False
@@ -32,7 +33,7 @@ class CopyFormat:
     quote: str = '"'
     escape: str = '"'
     suppressed: str | None = None
-    hex_bytes: bool = False
+    as_postgres: bool = False
     rejecting: tuple[exp.Expr, ...] = ()
 
     def options(self, null: str) -> list[exp.Expr]:
@@ -47,13 +48,13 @@ class CopyFormat:
         }
         if self.suppressed is not None:
             said["SUPPRESSED"] = exp.var(self.suppressed)
-        if self.hex_bytes:
-            said["BYTES"] = exp.var("hex")
+        if self.as_postgres:
+            said["TEXTS"] = exp.var("postgres")
         options = [exp.CopyParameter(this=exp.var(n), expression=v) for n, v in said.items()]
         return [*options, *(option.copy() for option in self.rejecting)]
 
 
-def read_format(ast: exp.Copy, *, loads: bool, hex_bytes: bool = False) -> CopyFormat:
+def read_format(ast: exp.Copy, *, loads: bool, as_postgres: bool = False) -> CopyFormat:
     """The format that a COPY says; text unless it says another."""
     given = given_options(ast)
     kind = "text"
@@ -63,7 +64,7 @@ def read_format(ast: exp.Copy, *, loads: bool, hex_bytes: bool = False) -> CopyF
     if kind not in {"text", "csv"}:
         raise _wrong_option(f"FORMAT {kind} of a stream", "use text or csv, or a file")
     form = CopyFormat() if kind == "text" else CopyFormat(True, ",", "")
-    said: dict[str, object] = {"hex_bytes": hex_bytes}
+    said: dict[str, object] = {"as_postgres": as_postgres}
     for name, value in given.items():
         known = {"delim": "delimiter", "sep": "delimiter", "nullstr": "null"}.get(name, name)
         word = "" if value is None else value.name
@@ -119,7 +120,11 @@ def text_of(value: object, form: CopyFormat) -> str | None:
     """A value as a COPY reads it; None is NULL."""
     if isinstance(value, bytes | bytearray | memoryview):
         digits = bytes(value).hex()
-        return "\\x" + digits if form.hex_bytes else re.sub("..", r"\\x\g<0>", digits)
+        return "\\x" + digits if form.as_postgres else re.sub("..", r"\\x\g<0>", digits)
+    if form.as_postgres and isinstance(value, bool):
+        return "t" if value else "f"
+    if form.as_postgres and isinstance(value, list | tuple):
+        return text_of_array(value, lambda item: str(text_of(item, form)))
     return None if value is None else str(value)
 
 

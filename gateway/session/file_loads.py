@@ -33,9 +33,9 @@ from journal.transactions.protocol import OpenJournal
 from journal.transactions.transaction import Transaction
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
-from rewriter.writing.copy_bytes import rows_with_bytes, take_hex_columns
 from rewriter.writing.copy_files import file_rows, skips_suppressed, target_columns
 from rewriter.writing.copy_options import given_options
+from rewriter.writing.copy_texts import rows_with_texts, take_foreign_texts
 
 BATCH_ROWS = 50_000
 _NATIVE = frozenset(
@@ -95,8 +95,8 @@ def load_copy(session: LoadSession, parsed: Parsed, bound: Mapping[str, Any]) ->
         # What is wrong with it, the rewriter says best.
         return session.run_bound(parsed, bound)
     columns = target_columns(ast, table)
-    hex_columns = take_hex_columns(options, columns)
-    rows = rows_with_bytes(file_rows(ast, options, columns), columns, hex_columns)
+    foreign = take_foreign_texts(options, columns)
+    rows = rows_with_texts(file_rows(ast, options, columns), columns, foreign)
     return load_rows(session, parsed, ast.this, rows, columns, bound, skips)
 
 
@@ -178,6 +178,7 @@ def _insert(parsed: Parsed, target: exp.Expr, width: int) -> Parsed:
     cells = [exp.Placeholder(this=f"{USER_PARAMETER}{place}") for place in range(width)]
     row = exp.Values(expressions=[exp.Tuple(expressions=cells)])
     ast = exp.Insert(this=target.copy(), expression=row)
+    ast.set("overriding", "SYSTEM")  # A COPY brings numbers for GENERATED ALWAYS as well.
     file = _file_of(parsed)
     if file is not None:
         ast.meta[FILE_META] = file

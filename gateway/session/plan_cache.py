@@ -17,6 +17,7 @@ from journal.model.plan import KeyLookup, StatementPlan
 from journal.model.schema import CatalogSnapshot
 from rewriter.context import ScanInfos, SettingValues, TableScanInfo, Times, no_settings
 from rewriter.statement import (
+    AlterDomain,
     AlterSequence,
     AlterType,
     CreateSequence,
@@ -148,5 +149,5 @@ def may_create_ids(parsed: Parsed) -> bool:
     statement = parsed.statement
     if isinstance(statement, SqlStatement):
         return statement.ast.key in {"create", "alter", "truncatetable"}
-    makers = CreateSequence | AlterSequence | AlterType | DropTypes | CreateRole | RefreshView
-    return isinstance(statement, makers)
+    makers = CreateSequence | AlterSequence | AlterType | AlterDomain | DropTypes
+    return isinstance(statement, makers | CreateRole | RefreshView)

@@ -34,7 +34,6 @@ from journal.model.visibility import visible_to
 from journal.sql.sql import select_star
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
-from rewriter.writing.copy_bytes import take_hex_columns
 from rewriter.writing.copy_files import file_of, skips_suppressed, target_columns
 from rewriter.writing.copy_options import (
     OF_REJECTS,
@@ -45,6 +44,7 @@ from rewriter.writing.copy_options import (
     known_options,
     taken_rejects,
 )
+from rewriter.writing.copy_texts import take_foreign_texts
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,10 +94,11 @@ def copy_rejecting(
         )
     path = str(local_path(file.name).absolute())
     columns = target_columns(ast, table)
-    if hex_columns := take_hex_columns(options, columns):
+    if foreign := take_foreign_texts(options, columns):
+        name = columns[foreign[0]].name
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            f"ON_ERROR ignore reads no bytes, which column {columns[hex_columns[0]].name} takes",
+            f"ON_ERROR ignore reads no bytes and no arrays, which column {name} takes",
             advice="leave the option out, or load the column as text and convert it",
         )
     load = RejectingLoad(

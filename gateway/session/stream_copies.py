@@ -7,6 +7,7 @@ that a COPY takes all rows or none. What goes is written as its rows are fetched
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 STREAMS = frozenset({"STDIN", "STDOUT"})
 _ROWS = 4096
 _NULL = "\\N"
+_WRITTEN_HERE = frozenset({"BLOB", "BOOLEAN"})
+_DIMENSIONS = re.compile(r"(\[\d*\])+$")
 
 Fetch = Callable[[int], list[Row]]
 """Gives the next rows of a result, fewer at the end."""
@@ -74,12 +77,12 @@ class StreamCopy:
                 advice="write COPY t FROM STDIN, or COPY t TO STDOUT",
             )
         self._format = read_format(
-            self._ast, loads=self.loads, hex_bytes=session.dialect == "postgres"
+            self._ast, loads=self.loads, as_postgres=session.dialect == "postgres"
         )
         self._file: IO[bytes] | None = None
         self._path: Path | None = None
         self._names: list[str] = []
-        self._has_bytes = False
+        self._has_values = False
 
     @property
     def width(self) -> int:
@@ -111,7 +114,7 @@ class StreamCopy:
             _as_csv(file, form)
         ast.set("params", form.options(_NULL))
         if file.seek(0, os.SEEK_END) == 0:
-            return self._session.run_text(no_rows(ast).sql(dialect="duckdb"))
+            return self._session.run_text(no_rows(ast))
         path = str(self._path)
         ast.set("files", [exp.Literal.string(path)])
         return self._session.run_text(ast.sql(dialect="duckdb"), path)
@@ -130,13 +133,13 @@ class StreamCopy:
         shape.close()
         self._names = [c.name for c in shape.columns or ()]
         query.set("alias", _alias(self.width))
-        # The gateway writes bytes itself: stores do so in different ways.
-        bare = [self._format.hex_bytes and c.type == "BLOB" for c in shape.columns or ()]
-        self._has_bytes = any(bare)
+        # The gateway writes some values itself: stores do so in different ways.
+        types = [_sent_as(c.type, self._format) for c in shape.columns or ()]
+        self._has_values = any(kind != "VARCHAR" for kind in types)
         cells = [exp.column(f"c{place}") for place in range(self.width)]
         values = [
-            cell if is_bare else exp.cast(cell, "VARCHAR")
-            for cell, is_bare in zip(cells, bare, strict=True)
+            cell if kind is None else exp.cast(cell, kind, dialect="duckdb")
+            for cell, kind in zip(cells, types, strict=True)
         ]
         return self._session.run_text(exp.select(*values).from_(query).sql("duckdb"))
 
@@ -147,7 +150,7 @@ class StreamCopy:
         if form.header:
             yield line(list(self._names), form).encode()
         while rows := fetch(_ROWS):
-            if self._has_bytes:
+            if self._has_values:
                 rows = [tuple(text_of(value, form) for value in row) for row in rows]
             yield "".join(line(row, form) for row in rows).encode()
 
@@ -162,6 +165,14 @@ class StreamCopy:
         if self._file is None:
             raise wrong_way("write", "COPY .. FROM STDIN")
         return self._file
+
+
+def _sent_as(kind: str, form: CopyFormat) -> str | None:
+    """The type as which a COPY TO fetches values; None leaves them as they are."""
+    element = _DIMENSIONS.sub("", kind)
+    if form.as_postgres and element in _WRITTEN_HERE:
+        return None
+    return "VARCHAR" + (kind[len(element) :] if form.as_postgres else "")
 
 
 def wrong_way(what: str, statement: str) -> PalimpsestError:
@@ -186,13 +197,14 @@ def _as_csv(file: IO[bytes], form: CopyFormat) -> None:
     file.flush()
 
 
-def no_rows(ast: exp.Expr) -> exp.Insert:
+def no_rows(ast: exp.Expr) -> str:
     """What loads no rows, and fails as a COPY of some would."""
     target = ast.this
     table = target.this if isinstance(target, exp.Schema) else target
     columns: list[exp.Expr] = [exp.column(c.copy()) for c in target.expressions]
     rows = exp.select(*columns or [exp.Star()]).from_(table.copy()).where(exp.false())
-    return exp.Insert(this=target.copy(), expression=rows)
+    parts = (target.sql("duckdb"), "OVERRIDING SYSTEM VALUE", rows.sql("duckdb"))
+    return " ".join(("INSERT INTO", *parts))
 
 
 def query_of(ast: exp.Expr) -> exp.Subquery:

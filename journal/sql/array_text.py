@@ -1,9 +1,17 @@
-"""PostgreSQL's text of arrays, ``{1,NULL,"a b",{..}}``, as lists."""
+"""PostgreSQL's text of arrays, ``{1,NULL,"a b",{..}}``, to lists and from them. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+
+_ODD = re.compile(r'[{},"\\\s]')
+_MARKED = re.compile(r'["\\]')
 
 
 def parse_array(text: str, item: Callable[[str], Any]) -> list[Any]:
@@ -12,6 +20,50 @@ def parse_array(text: str, item: Callable[[str], Any]) -> list[Any]:
     if end != len(text.strip()):
         raise ValueError(f"something follows the array {text[:end]}")
     return found
+
+
+def array_of_text(text: str, kind: exp.DataType) -> exp.Array:
+    """An array of constants; raises CONVERSION for a text that is none."""
+    try:
+        items = parse_array(text, str)
+    except ValueError as error:
+        raise PalimpsestError(
+            Code.CONVERSION,
+            f"the text '{text[:40]}' is no array: {error}",
+            advice="write '{1,2}', or ARRAY[1, 2]",
+        ) from error
+    element = kind
+    while element.is_type(exp.DType.ARRAY, exp.DType.LIST) and element.expressions:
+        element = element.expressions[0]
+    return _constants(items, element)
+
+
+def text_of_array(items: Sequence[Any], text: Callable[[Any], str] = str) -> str:
+    """The text of an array, of further arrays and NULL in it, and of items by ``text``."""
+    return "{" + ",".join(_item_text(item, text) for item in items) + "}"
+
+
+def _item_text(item: Any, text: Callable[[Any], str]) -> str:
+    if item is None:
+        return "NULL"
+    if isinstance(item, list | tuple):
+        return text_of_array(item, text)
+    word = text(item)
+    if word == "" or word.upper() == "NULL" or _ODD.search(word):
+        return '"' + _MARKED.sub(r"\\\g<0>", word) + '"'
+    return word
+
+
+def _constants(items: list[Any], element: exp.DataType) -> exp.Array:
+    found: list[exp.Expr] = []
+    for item in items:
+        if item is None:
+            found.append(exp.Null())
+        elif isinstance(item, list):
+            found.append(_constants(item, element))
+        else:
+            found.append(exp.cast(exp.Literal.string(item), element.copy()))
+    return exp.Array(expressions=found)
 
 
 def _list(text: str, at: int, item: Callable[[str], Any]) -> tuple[list[Any], int]:

@@ -24,6 +24,8 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.macros import expand_macros, named_macro
 from rewriter.name_resolution import table_name
 from rewriter.statement import (
+    AddDomainCheck,
+    AlterDomain,
     AlterSequence,
     AlterType,
     CreateMacro,
@@ -35,6 +37,7 @@ from rewriter.statement import (
     Explain,
     RefreshView,
     Restore,
+    SetDomainDefault,
     Show,
     SqlStatement,
     Statement,
@@ -177,8 +180,13 @@ class _Check:
                     for node in (statement.default, statement.query, *conditions):
                         if node is not None:
                             self.reads.check(node)
-            case AlterType():
+            case AlterType() | AlterDomain():
                 self._owners.owned_schema(statement.name)
+                action = statement.action if isinstance(statement, AlterDomain) else None
+                if isinstance(action, AddDomainCheck):
+                    self.reads.check(action.condition)
+                elif isinstance(action, SetDomainDefault) and action.value is not None:
+                    self.reads.check(action.value)
             case DropTypes():
                 for name in statement.names:
                     self._owners.owned_schema(name)

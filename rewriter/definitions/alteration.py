@@ -15,9 +15,10 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.foreign_key import Deferral, ForeignKey
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Column, Table, Unique, fold
-from journal.sql import bytea, dialects
+from journal.sql import dialects
 from journal.sql.relations import column
 from journal.sql.sql import cast
+from journal.sql.typed_constants import typed_constant
 from rewriter.definitions.column_types import type_text
 from rewriter.definitions.definition import TableDraft, canonical_text, default_text
 from rewriter.definitions.generated_checks import check_free, computed_from
@@ -243,8 +244,8 @@ class Alteration:
             raise self._refusal(
                 f'column "{name}" has generated values', "leave its default alone", node
             )
-        if value is not None and stored.type == "BLOB":
-            value = bytea.converted(value)
+        if value is not None:
+            value = typed_constant(value, stored.type)
         text = None if value is None else default_text(value, f'the DEFAULT of "{name}"')
         self._replace(index, default=text)
 

@@ -24,8 +24,9 @@ from journal.model.schema import (
     Unique,
     fold,
 )
-from journal.sql import bytea, dialects
+from journal.sql import dialects
 from journal.sql.relations import ident
+from journal.sql.typed_constants import typed_constant
 from rewriter.definitions.collations import read_collation, with_collations
 from rewriter.definitions.column_types import SERIAL, type_text
 from rewriter.definitions.constraint_options import check_key_options
@@ -298,7 +299,7 @@ class TableDraft:
             case exp.NotNullColumnConstraint() as kind:
                 self.columns[-1] = replace(column, not_null=not kind.args.get("allow_null"))
             case exp.DefaultColumnConstraint() as kind:
-                value = bytea.converted(kind.this) if column.type == "BLOB" else kind.this
+                value = typed_constant(kind.this, column.type)
                 text = default_text(value, f'the DEFAULT of "{column.name}"')
                 self.columns[-1] = replace(column, default=text)
             case exp.CollateColumnConstraint() as kind:

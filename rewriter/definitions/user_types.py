@@ -156,8 +156,15 @@ def domain_checks(
 ) -> list[tuple[exp.Expr, str | None]]:
     """Conditions and names of the checks that a column of a table has from its domain."""
     value = exp.Column(this=ident(column))
-    prefix = f"{table.name}_{column}"
-    return [(_over_value(text, value), f"{prefix}_{name}") for name, text in found.checks]
+    return [
+        (_over_value(text, value), domain_check_name(table, column, name))
+        for name, text in found.checks
+    ]
+
+
+def domain_check_name(table: TableName, column: str, name: str) -> str:
+    """What a check of a domain is called where a column of a table has it."""
+    return f"{table.name}_{column}_{name}"
 
 
 def check_condition(condition: exp.Expr, node: exp.Expr) -> None:

@@ -17,7 +17,6 @@ from journal.model.schema import Table
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import position_of, table_name
 from rewriter.reading.read_rewriter import Reads
-from rewriter.writing.copy_bytes import rows_with_bytes, take_hex_columns
 from rewriter.writing.copy_files import file_of, file_rows, skips_suppressed, target_columns
 from rewriter.writing.copy_options import (
     WRITTEN,
@@ -28,6 +27,7 @@ from rewriter.writing.copy_options import (
     known_options,
     makes_folder,
 )
+from rewriter.writing.copy_texts import rows_with_texts, take_foreign_texts
 from rewriter.writing_statements import WRITERS, rewrite_parts
 
 
@@ -45,9 +45,10 @@ def rewrite_copy(ast: exp.Copy, context: RewriteContext) -> StatementPlan:
     node = ast.this.this if isinstance(ast.this, exp.Schema) else ast.this
     table = context.catalog.get(table_name(node, context))
     columns = target_columns(ast, table) if isinstance(table, Table) else []
-    hex_columns = take_hex_columns(options, columns)
-    rows = rows_with_bytes(file_rows(ast, options, columns), columns, hex_columns)
+    foreign = take_foreign_texts(options, columns)
+    rows = rows_with_texts(file_rows(ast, options, columns), columns, foreign)
     insert = exp.Insert(this=ast.this, expression=rows)
+    insert.set("overriding", "SYSTEM")  # A COPY brings numbers for GENERATED ALWAYS as well.
     plan = rewrite_parts(insert, context)
     if skips is None:
         return plan

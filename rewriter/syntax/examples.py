@@ -17,6 +17,7 @@ TABLES = (
     "CREATE MATERIALIZED VIEW m AS SELECT k, a FROM t WITH NO DATA",
     "CREATE SEQUENCE ids",
     "CREATE INDEX by_a ON t (a)",
+    "CREATE DOMAIN part AS INTEGER",
 )
 
 
@@ -96,6 +97,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "CREATE TYPE": _each(
         "CREATE TYPE mood AS ENUM ('sad', 'ok')",
         "CREATE DOMAIN charge AS INTEGER CHECK (VALUE BETWEEN 0 AND 100)",
+        "ALTER DOMAIN part ADD CONSTRAINT most CHECK (VALUE < 100) NOT VALID",
         "CREATE TYPE place AS STRUCT(x INTEGER, y INTEGER)",
         "CREATE TYPE either AS UNION(a INTEGER, b VARCHAR)",
     ),

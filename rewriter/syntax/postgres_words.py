@@ -7,12 +7,9 @@ FROM UNNEST(a, b) AS t(x)  becomes  FROM (SELECT UNNEST(a) AS x, UNNEST(b) AS un
 
 from __future__ import annotations
 
-from typing import Any
-
 from sqlglot import exp
 
-from journal.model.errors import Code, PalimpsestError
-from journal.sql.array_text import parse_array
+from journal.sql.array_text import array_of_text
 
 _FLOATS = frozenset({exp.DType.FLOAT, exp.DType.DOUBLE})
 _REAL_DIGITS = 24
@@ -25,7 +22,7 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
     for cast in list(ast.find_all(exp.Cast)):
         text = cast.this.unnest() if isinstance(cast.this, exp.Paren) else cast.this
         if cast.is_type(exp.DType.ARRAY) and isinstance(text, exp.Literal) and text.is_string:
-            cast.set("this", _array(text.name, cast.to))
+            cast.set("this", array_of_text(text.name, cast.to))
     for kind in list(ast.find_all(exp.DataType)):
         if kind.this in _FLOATS and kind.expressions:
             kind.replace(_float_of(kind))
@@ -40,33 +37,6 @@ def _float_of(kind: exp.DataType) -> exp.DataType:
     digits = kind.expressions[0].name
     is_small = digits.isdigit() and int(digits) <= _REAL_DIGITS
     return exp.DataType(this=exp.DType.FLOAT if is_small else exp.DType.DOUBLE)
-
-
-def _array(text: str, kind: exp.DataType) -> exp.Expr:
-    try:
-        items = parse_array(text, str)
-    except ValueError as error:
-        raise PalimpsestError(
-            Code.CONVERSION,
-            f"the text '{text[:40]}' is no array: {error}",
-            advice="write '{1,2}', or ARRAY[1, 2]",
-        ) from error
-    element = kind
-    while element.is_type(exp.DType.ARRAY) and element.expressions:
-        element = element.expressions[0]
-    return _items(items, element)
-
-
-def _items(items: list[Any], element: exp.DataType) -> exp.Expr:
-    found: list[exp.Expr] = []
-    for item in items:
-        if item is None:
-            found.append(exp.Null())
-        elif isinstance(item, list):
-            found.append(_items(item, element))
-        else:
-            found.append(exp.cast(exp.Literal.string(item), element.copy()))
-    return exp.Array(expressions=found)
 
 
 def _side_by_side(call: exp.Unnest) -> exp.Expr:

@@ -5,6 +5,7 @@ CREATE [OR REPLACE] [TEMP] TYPE [IF NOT EXISTS] name AS ENUM ('a', ..) | ENUM (q
 CREATE DOMAIN name [AS] type [DEFAULT value] [NOT NULL] [[CONSTRAINT name] CHECK (condition)] ..
 ALTER TYPE name ADD VALUE [IF NOT EXISTS] 'a' [BEFORE | AFTER 'b'] | RENAME VALUE 'a' TO 'b'
 ALTER TYPE | DOMAIN name RENAME TO name | SET SCHEMA schema
+ALTER DOMAIN name ..: see alter_domain
 DROP TYPE | DOMAIN [IF EXISTS] name, .. [CASCADE | RESTRICT]
 """
 
@@ -16,7 +17,8 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.named_definitions import ALIAS, DOMAIN, ENUM, STRUCT
-from rewriter.statement import AlterType, CreateType, DropTypes, OfType
+from rewriter.statement import AlterDomain, AlterType, CreateType, DropTypes, OfType
+from rewriter.syntax.alter_domain import read_domain_action
 from rewriter.syntax.token_reader import Parse, TokenReader
 
 _TEMPORARY = frozenset({"TEMP", "TEMPORARY"})
@@ -124,8 +126,12 @@ def _domain(reader: TokenReader) -> CreateType:
     )
 
 
-def _alter(reader: TokenReader, is_domain: bool) -> AlterType:
+def _alter(reader: TokenReader, is_domain: bool) -> AlterType | AlterDomain:
     name = reader.name()
+    action = read_domain_action(reader) if is_domain else None
+    if action is not None:
+        reader.ends("nothing else stands here")
+        return AlterDomain(name, action)
     if reader.takes("RENAME", "TO"):
         found = AlterType(name, is_domain, new_name=reader.name())
     elif reader.takes("SET", "SCHEMA"):
@@ -142,7 +148,11 @@ def _alter(reader: TokenReader, is_domain: bool) -> AlterType:
             raise reader.error("RENAME VALUE needs TO and the new value")
         found = AlterType(name, rename_label=(old, reader.text()))
     else:
-        forms = "RENAME TO or SET SCHEMA" if is_domain else "ADD VALUE, RENAME VALUE or RENAME TO"
+        forms = (
+            "ADD, DROP, SET, VALIDATE or RENAME"
+            if is_domain
+            else "ADD VALUE, RENAME VALUE or RENAME TO"
+        )
         raise reader.error(f"{forms} was expected")
     reader.ends("nothing else stands here")
     return found

@@ -13,9 +13,9 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import ROW_ID, Column, Table, fold
-from journal.sql import bytea
 from journal.sql.relations import Output, business_outputs, column, ident
 from journal.sql.sql import cast, named
+from journal.sql.typed_constants import typed_constant
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import VERSION, position_of, unknown_column
 from rewriter.reading.history import current_versions
@@ -155,7 +155,7 @@ def default_value(stored: Column) -> exp.Expr:
 
 def convert_value(value: exp.Expr, stored: Column) -> exp.Expr:
     """A value converted to the column's type, as an assignment does."""
-    return cast(bytea.converted(value) if stored.type == "BLOB" else value, stored.type)
+    return cast(typed_constant(value, stored.type), stored.type)
 
 
 def key_columns(target: AliasedTable) -> list[exp.Expr]:
