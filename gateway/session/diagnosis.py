@@ -19,10 +19,13 @@ from journal.model.plan import StatementPlan
 from journal.model.refusal import refused_row_error
 from journal.model.schema import CatalogSnapshot, fold
 from rewriter.context import RewriteContext
+from rewriter.dialect_semantics import DIALECTS
 from rewriter.name_resolution import position_of
 from rewriter.preview.synthetic_catalog import plain_scan_info
 from rewriter.reading.visible_columns import columns_in_reach
 from rewriter.syntax.parsing import Parsed, find_text
+from rewriter.syntax.tokens import tokenize
+from rewriter.syntax.value_places import WrongValueCount
 
 _FOUND = frozenset(
     {
@@ -59,6 +62,8 @@ def with_position(
     error: PalimpsestError, request: StatementRequest, catalog: CatalogSnapshot
 ) -> PalimpsestError:
     """The error with a position in the client's text, as far as it can be found."""
+    if isinstance(error, WrongValueCount):
+        return _with_counted_place(error, request)
     if error.code not in _FOUND or error.position is not None:
         return error
     message, advice = _in_clients_terms(error)
@@ -77,6 +82,12 @@ def with_position(
         known = columns_in_reach(node, context)
         advice = _suggestion(node.name, known) if known else advice
     return PalimpsestError(error.code, message, advice=advice, position=position)
+
+
+def _with_counted_place(error: WrongValueCount, request: StatementRequest) -> PalimpsestError:
+    place = error.place_in(tokenize(request.parsed.text, DIALECTS[request.dialect]))
+    position = place or error.position
+    return PalimpsestError(error.code, error.message, advice=error.advice, position=position)
 
 
 def file_error(error: PalimpsestError) -> PalimpsestError:

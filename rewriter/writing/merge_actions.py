@@ -18,6 +18,7 @@ from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import is_nested, position_of
 from rewriter.reading.output_names import output_names
 from rewriter.syntax.merge import BY_NAME, ERROR
+from rewriter.syntax.value_places import WrongValueCount
 from rewriter.writing.assignments import assignments
 from rewriter.writing.target import (
     AliasedTable,
@@ -211,12 +212,7 @@ def _given_values(table: Table, listed: exp.Expr | None, values: exp.Expr) -> di
         values = exp.Tuple(expressions=[values.this])
     cells = values.expressions if isinstance(values, exp.Tuple) else [values]
     if len(cells) != len(columns):
-        raise PalimpsestError(
-            Code.COLUMN_COUNT,
-            f"{table.name} takes {len(columns)} values here, {len(cells)} were given",
-            advice="give one value for each column",
-            position=position_of(values),
-        )
+        raise WrongValueCount(table.name, len(columns), len(cells), 0, position_of(values))
     return {c.physical: v for c, v in zip(columns, cells, strict=True)}
 
 

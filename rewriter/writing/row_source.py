@@ -22,6 +22,7 @@ from rewriter.reading.key_lookup import Keys, is_constant
 from rewriter.reading.output_names import output_names
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.visible_columns import columns_in_reach, unknown_output
+from rewriter.syntax.value_places import WrongValueCount
 from rewriter.writing.statement_part import staged_relation
 from rewriter.writing.target import convert_value, default_value, find_column, is_default
 
@@ -79,10 +80,10 @@ class RowSource:
             self.given = []
             cells = [exp.Tuple(expressions=[exp.Literal.number(1)]) for _ in rows]
             return _values_query(cells, [given_name(0)])
-        self._fit_width(len(rows[0]), values)
-        for row in rows:
+        self._fit_width(len(rows[0]), values, 0)
+        for number, row in enumerate(rows):
             if len(row) != len(self.given):
-                raise self._wrong_count(len(row), row[0] if row else values)
+                raise self._wrong_count(len(row), values, number)
         names = [given_name(i) for i in range(len(self.given))]
         marked = [i for i, c in enumerate(self.given) if c.identity is not None]
         for place in marked:
@@ -149,7 +150,7 @@ class RowSource:
                 self._name_columns(names or (), query)
         elif names is not None:
             try:
-                self._fit_width(len(names), query)
+                self._fit_width(len(names), query, None)
             except PalimpsestError:
                 # What the query names is looked up before what it gives is counted.
                 self._refuse_unknown(query)
@@ -184,20 +185,16 @@ class RowSource:
                 )
             self.given.append(found)
 
-    def _fit_width(self, width: int, node: exp.Expr) -> None:
+    def _fit_width(self, width: int, node: exp.Expr, row: int | None) -> None:
         short = self._implicit and semantics_of(self._reads.context.dialect).short_rows
         if short and 0 < width < len(self.given):
             self.given = self.given[:width]
         if width != len(self.given):
-            raise self._wrong_count(width, node)
+            raise self._wrong_count(width, node, row)
 
-    def _wrong_count(self, found: int, node: exp.Expr) -> PalimpsestError:
-        return PalimpsestError(
-            Code.COLUMN_COUNT,
-            f"{self._table.name} takes {len(self.given)} values here, {found} were given",
-            advice="name the columns: INSERT INTO t (a, b) ..",
-            position=position_of(node),
-        )
+    def _wrong_count(self, found: int, node: exp.Expr, row: int | None) -> WrongValueCount:
+        place = position_of(node)
+        return WrongValueCount(self._table.name, len(self.given), found, row, place)
 
     def _refuse_unknown(self, query: exp.Expr) -> None:
         unknown = unknown_output(query, self._reads.context)

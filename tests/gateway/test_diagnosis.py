@@ -24,6 +24,20 @@ CASES = [
     ("UPDATE t SET a = nope", "42703", (1, 18)),
     ("SELECT * FROM nope", "42P01", (1, 15)),
     ("SELECT s.t.a FROM t, main.u", "42P01", (1, 10)),
+    ("INSERT INTO t VALUES (3, 'z', 4)", "42601", (1, 31)),
+    ("INSERT INTO t VALUES (3)", "42601", (1, 23)),
+    ("INSERT INTO t (a,\n  b) VALUES (3)", "42601", (2, 3)),
+    ("INSERT INTO t (b) VALUES ('x'), (upper('y'), max(3, 4))", "42601", (1, 46)),
+    ("INSERT INTO t VALUES (3, 'x'), (4)", "42601", (1, 33)),
+    ("INSERT INTO t (b) SELECT DISTINCT b, [1, 2], 3 FROM t", "42601", (1, 38)),
+    ("INSERT INTO t (b) WITH q AS (SELECT 1, 2) (SELECT b, a FROM t)", "42601", (1, 54)),
+    ("INSERT INTO t (b) SELECT t.*, 3 FROM t", "42601", (1, 26)),
+    ("INSERT OR REPLACE INTO t VALUES (1, 2, 3)", "42601", (1, 40)),
+    (
+        "MERGE INTO t USING u ON t.a = u.a WHEN NOT MATCHED THEN INSERT (a) VALUES (1, 2)",
+        "42601",
+        (1, 79),
+    ),
 ]
 
 
