@@ -8,11 +8,12 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from gateway.opening.url_secrets import without_password
-from gateway.shell import buffer_commands, describing, outside
+from gateway.shell import branching, buffer_commands, describing, outside
 from gateway.shell.command_arguments import WrongCommand, split_words
 from gateway.shell.command_context import CommandContext, ExitShell
 from gateway.shell.copying import copy_command
 from gateway.shell.options import parse_switch, variable_value
+from gateway.shell.role_passwords import set_password
 from gateway.shell.syntax import statement_help
 from gateway.shell.values import display_text
 from journal.model.lazy_dataclass import dataclass
@@ -34,6 +35,11 @@ class Backslash:
     usage: str
     about: str
     run: Callable[[CommandContext, str], None]
+
+
+def command_name(line: str) -> str:
+    """The name of the command of a line that begins with a backslash."""
+    return _NAME.fullmatch(line)[1]  # type: ignore[index]
 
 
 def run_backslash(shell: CommandContext, line: str) -> None:
@@ -237,6 +243,9 @@ COMMANDS: dict[str, Backslash] = {
     "dT": Backslash("\\dT [PATTERN]", "types", _types),
     "dn": Backslash("\\dn", "schemas", _schemas),
     "du": Backslash("\\du", "roles", _roles),
+    "password": Backslash(
+        "\\password [ROLE]", "change a password; only its verifier is sent", set_password
+    ),
     "dp": Backslash("\\dp [PATTERN]", "privileges on tables, views and sequences", _privileges),
     "l": Backslash("\\l", "the warehouse, and who you are in it", _warehouse),
     "conninfo": Backslash("\\conninfo", "what you are connected to, and as whom", _connection),
@@ -250,8 +259,13 @@ COMMANDS: dict[str, Backslash] = {
     ),
     "gexec": Backslash("\\gexec", "run each value of its rows", buffer_commands.run_cells),
     "gdesc": Backslash("\\gdesc", "the columns it would give", buffer_commands.describe_result),
+    "crosstabview": Backslash(
+        "\\crosstabview [COLUMNS]",
+        "its values across: rows, headers, cells, order of headers",
+        buffer_commands.show_crosstab,
+    ),
     "watch": Backslash(
-        "\\watch [SECONDS]", "run it again and again; c=TIMES", buffer_commands.watch
+        "\\watch [SECONDS]", "run it again and again; c=TIMES m=ROWS", buffer_commands.watch
     ),
     "e": Backslash("\\e [FILE]", "edit the statement, or a file, and run it", buffer_commands.edit),
     "p": Backslash("\\p", "show the statement", buffer_commands.show_buffer),
@@ -266,6 +280,10 @@ COMMANDS: dict[str, Backslash] = {
     "set": Backslash("\\set [NAME VALUE]", "a value for :name; " + ", ".join(_SWITCHES), _set),
     "unset": Backslash("\\unset NAME", "forget a value", _unset),
     "prompt": Backslash("\\prompt [TEXT] NAME", "ask for a value", outside.ask),
+    "if": Backslash("\\if TRUE|FALSE", "run what follows if it is true", branching.begin),
+    "elif": Backslash("\\elif TRUE|FALSE", "else if this is true", branching.next_condition),
+    "else": Backslash("\\else", "else", branching.otherwise),
+    "endif": Backslash("\\endif", "the end of \\if", branching.end),
     "i": Backslash("\\i FILE", "run the statements of a file", _include),
     "o": Backslash("\\o [FILE]", "write results to a file, or to the screen again", _output),
     "copy": Backslash(

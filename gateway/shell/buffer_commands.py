@@ -15,10 +15,13 @@ import click
 
 from gateway.shell.command_arguments import WrongCommand
 from gateway.shell.command_context import CommandContext
+from gateway.shell.crosstab import crosstab
 from gateway.shell.result import Row, ShownResult
 from gateway.shell.splitting import SplitStatement
+from journal.model.lazy_dataclass import dataclass
 
 _WATCH_S = 2.0
+_WATCH_MAX_S = 1_000_000
 
 
 def run_again(shell: CommandContext, text: str) -> None:
@@ -72,39 +75,88 @@ def describe_result(shell: CommandContext, text: str) -> None:
         shell.show_facts(ShownResult("SHOW", len(rows), result.columns[:2], iter(rows)))
 
 
+def show_crosstab(shell: CommandContext, text: str) -> None:
+    r"""``\crosstabview [COLUMNS]``: run the statement; one column's values become columns."""
+    with shell.executed(_statement(shell, "\\crosstabview")) as result:
+        empty = "" if shell.options.form in {"table", "markdown"} else None
+        shell.show(crosstab(result, text, shell.options.null, empty))
+
+
 def watch(shell: CommandContext, text: str) -> None:
-    r"""``\watch [SECONDS] [c=TIMES]``: run the statement again and again, until Ctrl-C."""
-    seconds, times = _interval(text)
+    r"""``\watch [SECONDS] [c=TIMES] [m=ROWS]``: run the statement again and again, until Ctrl-C.
+
+    With ``m`` it ends once the query gives fewer rows.
+    """
     piece = _statement(shell, "\\watch")
-    while times is None or times > 0:
+    how = watch_options(text)
+    left = how.times
+    while left is None or left > 0:
         now = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M:%S")
-        shell.out.write(f"{now} (every {seconds:g} s)\n\n")
-        shell.run_statement(piece)
+        shell.out.write(f"{now} (every {how.seconds:g} s)\n\n")
+        goes_on = shell.run_statement(piece, how.min_rows)
         shell.out.write("\n")
         shell.out.flush()
-        times = None if times is None else times - 1
-        if times != 0:
-            time.sleep(seconds)
+        left = None if left is None else left - 1
+        if not goes_on or left == 0:
+            return
+        try:
+            time.sleep(how.seconds)
+        except KeyboardInterrupt:
+            return
 
 
-def _interval(text: str) -> tuple[float, int | None]:
-    seconds, times = _WATCH_S, None
+@dataclass(frozen=True, slots=True)
+class WatchOptions:
+    """How often a statement runs: seconds between, how many times, while it gives these rows."""
+
+    seconds: float = _WATCH_S
+    times: int | None = None
+    min_rows: int = 0
+
+
+def watch_options(text: str) -> WatchOptions:
+    r"""What stands behind ``\watch``, as in psql; WrongCommand for anything else.
+
+    >>> watch_options("0.5 c=3 min_rows=1")
+    WatchOptions(seconds=0.5, times=3, min_rows=1)
+    """
+    given: dict[str, str] = {}
     for word in text.split():
         name, _, value = word.rpartition("=")
-        try:
-            if name in {"c", "count"}:
-                times = int(value)
-            elif name in {"", "i", "interval"}:
-                seconds = float(value)
-            else:
-                raise ValueError
-        except ValueError:
-            raise WrongCommand(
-                f"\\watch takes seconds and c=TIMES, as in \\watch 5 c=3, not {word}"
-            ) from None
-    if seconds < 0:
-        raise WrongCommand("\\watch takes 0 or more seconds")
-    return seconds, times
+        option = _WATCH_NAMES.get(name)
+        if option is None:
+            raise WrongCommand(f"\\watch takes seconds, c=TIMES and m=ROWS, not {word}")
+        if option in given:
+            raise WrongCommand(f"\\watch is given {option.replace('_', ' ')} twice")
+        given[option] = value
+    times = _positive(given.get("times"), "c=TIMES")
+    min_rows = _positive(given.get("min_rows"), "m=ROWS")
+    return WatchOptions(_seconds(given.get("seconds")), times, min_rows or 0)
+
+
+_WATCH_NAMES = {
+    **dict.fromkeys(("", "i", "interval"), "seconds"),
+    **dict.fromkeys(("c", "count"), "times"),
+    **dict.fromkeys(("m", "min_rows"), "min_rows"),
+}
+
+
+def _seconds(value: str | None) -> float:
+    try:
+        seconds = _WATCH_S if value is None else float(value)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds <= _WATCH_MAX_S:
+        raise WrongCommand(f"\\watch takes 0 to {_WATCH_MAX_S:,} seconds, not {value}")
+    return seconds
+
+
+def _positive(value: str | None, option: str) -> int | None:
+    if value is None:
+        return None
+    if not (value.isascii() and value.isdigit() and int(value) > 0):
+        raise WrongCommand(f"\\watch takes a number above 0 in {option}, not {value or 'nothing'}")
+    return int(value)
 
 
 def edit(shell: CommandContext, text: str) -> None:

@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol, TextIO
 
 from gateway.dbapi.connection import Connection
+from gateway.shell.conditionals import Conditionals
 from gateway.shell.input_buffer import InputBuffer
 from gateway.shell.options import Options
 from gateway.shell.result import ShownResult
@@ -25,17 +26,19 @@ class CommandContext(Protocol):
     """A shell as its commands see it: ``gateway.shell.shell.Shell`` says what each part is."""
 
     connection: Connection
+    interactive: bool
     options: Options
     screen: TextIO
     out: TextIO
     depth: int
     data: Iterable[str]
     buffer: InputBuffer
+    conditionals: Conditionals
     last: SplitStatement | None
     history: Callable[[], list[str]]
 
-    def run_statement(self, piece: SplitStatement) -> None:
-        """Run one statement and show its result."""
+    def run_statement(self, piece: SplitStatement, min_rows: int = 0) -> bool:
+        """Run one statement and show its result; False where it did not, or had fewer rows."""
 
     def run_script(self, text: str, *, more: Iterable[str] = ()) -> None:
         """Run statements and commands."""
@@ -45,6 +48,9 @@ class CommandContext(Protocol):
 
     def executed(self, piece: SplitStatement) -> AbstractContextManager[ShownResult]:
         """Execute a statement; its result, rows not read yet."""
+
+    def show(self, result: ShownResult) -> None:
+        """Write a result in the chosen format to the current output."""
 
     def show_facts(self, result: ShownResult) -> None:
         """Write what a command found, as a table."""

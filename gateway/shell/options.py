@@ -17,6 +17,7 @@ _OFF = {"off": False, "false": False, "0": False, "no": False}
 
 
 _INTEGER = re.compile(r"[+-]?\d+")
+_OUTCOME = re.compile(r":(ERROR|SQLSTATE|ROW_COUNT|LAST_ERROR_\w+)")
 _DECIMAL = re.compile(r"[+-]?\d+\.\d*|[+-]?\.\d+")
 
 
@@ -38,6 +39,23 @@ class Options:
     confirm: bool = True
     pager: bool = True
     variables: dict[str, Any] = field(default_factory=dict)
+    outcome: dict[str, Any] = field(default_factory=dict)
+    """What the last statement came to, under psql's names: ERROR, SQLSTATE, ROW_COUNT and so on."""
+
+    def keep_success(self, row_count: int) -> None:
+        """Keep what psql's scripts ask of a statement that worked; -1: nobody counted its rows."""
+        self.outcome |= {"ERROR": False, "SQLSTATE": "00000", "ROW_COUNT": max(row_count, 0)}
+
+    def keep_failure(self, sqlstate: str, message: str) -> None:
+        """Keep what psql's scripts ask of a statement that failed."""
+        last = {"LAST_ERROR_SQLSTATE": sqlstate, "LAST_ERROR_MESSAGE": message}
+        self.outcome |= {"ERROR": True, "SQLSTATE": sqlstate, "ROW_COUNT": 0, **last}
+
+    def values_in(self, text: str) -> dict[str, Any]:
+        """Values for the names behind colons in a statement; none where it can name no value."""
+        if not self.variables and not _OUTCOME.search(text):
+            return {}
+        return {**self.outcome, **self.variables}
 
     def style(self, base: Style) -> Style:
         """The style of a stream with these options applied."""

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections import ChainMap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from gateway.shell.command_arguments import WrongCommand, split_words
 from gateway.shell.command_context import CommandContext
+from gateway.shell.conditionals import condition_value
 from gateway.shell.values import display_text
 
+_IS_SET = re.compile(r":\{\?([A-Za-z_]\w*)\}")
 _VARIABLE = re.compile(r"(?<![:\w]):([A-Za-z_]\w*)")
 
 
@@ -57,10 +60,21 @@ def ask(shell: CommandContext, text: str) -> None:
         raise WrongCommand("\\prompt was not answered: the input has ended") from None
 
 
+def is_true(shell: CommandContext, text: str) -> bool:
+    r"""What ``\if`` asks: a word that means true or false, variables and ``:{?NAME}`` filled in."""
+    known = _values(shell)
+    asked = _IS_SET.sub(lambda m: "true" if m[1] in known else "false", text)
+    return condition_value(_filled(shell, asked))
+
+
 def _filled(shell: CommandContext, text: str) -> str:
-    known = shell.options.variables
+    known = _values(shell)
     words = split_words(text)
     return " ".join(_VARIABLE.sub(lambda m: _text_of(known, m), word) for word in words)
+
+
+def _values(shell: CommandContext) -> Mapping[str, Any]:
+    return ChainMap(shell.options.variables, shell.options.outcome)
 
 
 def _text_of(known: Mapping[str, Any], found: re.Match[str]) -> str:

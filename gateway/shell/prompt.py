@@ -91,7 +91,7 @@ def run_repl(shell: Shell, place: str) -> int:
             pending = ""
             pending = shell.run_typed(typed)
         except KeyboardInterrupt:
-            pending = ""
+            pending = shell.leave_condition()
             continue
         except EOFError:
             shell.write_message("\\q")
@@ -112,6 +112,8 @@ def _warn_of_rollback(shell: Shell, code: int) -> int:
 
 
 def _prompt(shell: Shell, place: str) -> StyleAndTextTuples:
+    if not shell.conditionals.is_active:
+        return [("class:prompt", place), ("class:prompt.failed", "@"), ("class:prompt", "> ")]
     match shell.connection.client_session.status:
         case "transaction":
             return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
@@ -60,6 +61,8 @@ class ShownResult:
     skipped: int = 0
     rejected: int = 0
     notices: tuple[str, ...] = ()
+    count: Callable[[], int] | None = None
+    """How many rows there are, once all are fetched; -1 where that is not known."""
     stream: Callable[[Callable[[Iterator[pa.RecordBatch]], int]], int] | None = None
     """Calls a function with the rows that ``rows`` has not fetched, in Arrow batches."""
 
@@ -80,6 +83,17 @@ class ShownResult:
         suppressed = f", {counted(self.skipped, 'suppressed row')} skipped" if self.skipped else ""
         return suppressed + (f", {counted(self.rejected, 'row')} rejected" if self.rejected else "")
 
+    def has_fewer(self, rows: int) -> bool:
+        """True where a query gave fewer rows; fetches those that are left to know."""
+        if rows and self.final_count < 0:
+            deque(self.rows, maxlen=0)
+        return self.final_count < rows
+
+    @property
+    def final_count(self) -> int:
+        """How many rows it gave or changed; -1 while some are not fetched."""
+        return self.row_count if self.count is None else self.count()
+
     @staticmethod
     def of(cursor: Cursor, connection: Connection) -> ShownResult:
         """The current result of a cursor; Ctrl-C can stop the fetching of its rows."""
@@ -89,6 +103,7 @@ class ShownResult:
         return ShownResult(
             *(cursor.statusmessage, cursor.rowcount, columns, rows, *left_out),
             tuple(notice for _, notice in cursor.messages),
+            lambda: cursor.rowcount,
             lambda use: run_cancellable(connection, lambda: use(cursor.fetch_record_batches())),
         )
 

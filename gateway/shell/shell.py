@@ -20,6 +20,8 @@ from gateway.dbapi.connection import Connection
 from gateway.shell import backslash
 from gateway.shell.command_arguments import WrongCommand
 from gateway.shell.command_context import ExitShell
+from gateway.shell.conditionals import COMMANDS as CONDITIONAL
+from gateway.shell.conditionals import Conditionals
 from gateway.shell.confirming import confirmed
 from gateway.shell.copy_streams import copies_in, copies_out, copy_in, copy_out
 from gateway.shell.formats import write_result
@@ -50,6 +52,7 @@ class Shell:
         self.data: Iterable[str] = sys.stdin
         """What a COPY .. FROM STDIN reads: the lines behind it in a script."""
         self.buffer = InputBuffer()
+        self.conditionals = Conditionals()
         self.last: SplitStatement | None = None
         """The statement that ran last, which ``\\g`` and its like run again."""
         self._running: SplitStatement | None = None
@@ -63,7 +66,7 @@ class Shell:
 
     def run_typed(self, text: str) -> str:
         """Run what a person sent from the prompt; returns the statement that has no end yet."""
-        word = text.strip().rstrip(";").strip().lower()
+        word = text.strip().rstrip(";").strip().lower() if self.conditionals.is_active else ""
         if word in {"exit", "quit"}:
             raise ExitShell
         if word.split(maxsplit=1)[:1] in (["exit"], ["quit"]):
@@ -74,21 +77,33 @@ class Shell:
             return ""
         self._run_lines(text, sys.stdin)
         pending, self.buffer = self.buffer.text, InputBuffer()
-        return pending
+        return pending if self.conditionals.is_active else ""
+
+    def leave_condition(self) -> str:
+        r"""Ctrl-C at the prompt leaves an ``\\if`` that does not run; what is typed then."""
+        if self.conditionals.leave() and self.conditionals.is_active:
+            return self.conditionals.kept_text
+        return ""
 
     def run_script(self, text: str, *, more: Iterable[str] = ()) -> None:
         """Run a script: statements, and backslash commands behind them or on lines of their own.
 
         ``more`` is what a COPY .. FROM STDIN reads when the script has no more lines.
         """
-        outer, self.buffer = self.buffer, InputBuffer()
+        outer, self.buffer = (self.buffer, self.conditionals), InputBuffer()
+        self.conditionals = Conditionals()
         try:
             self._run_lines(text, more)
             piece = self.buffer.take()
-            if piece is not None:
-                self.run_guarded(lambda: self.run_statement(piece), piece)
+            if piece is not None and self.conditionals.is_active:
+                self.run_guarded(lambda: self._run(piece), piece)
+            if self.conditionals.depth:
+                self.run_guarded(self._refuse_open_conditions)
         finally:
-            self.buffer = outer
+            self.buffer, self.conditionals = outer
+
+    def _refuse_open_conditions(self) -> None:
+        raise WrongCommand(f"the script ends before {self.conditionals.depth} \\endif")
 
     def _run_lines(self, text: str, more: Iterable[str]) -> None:
         outer = self.data
@@ -106,8 +121,18 @@ class Shell:
         for part in self.buffer.parts(self._dialect):
             if isinstance(part, BackslashLine):
                 self.run_backslash(part.text)
+            elif not self.conditionals.is_active:
+                self._pass_over("A statement")
             else:
-                self.run_guarded(lambda p=part: self.run_statement(p), part)  # type: ignore[misc]
+                self.run_guarded(lambda p=part: self._run(p), part)  # type: ignore[misc]
+
+    def _run(self, piece: SplitStatement) -> None:
+        self.run_statement(piece)
+
+    def _pass_over(self, what: str) -> None:
+        """Say at the prompt that something did not run; a script's is what it is for."""
+        if self.interactive and self.depth == 0:
+            self.write_message(f"{what} is passed over; \\endif or Ctrl-C leaves this \\if.")
 
     def replace_buffer(self, text: str) -> None:
         """Put a text in place of what is typed, and run what of it is complete."""
@@ -125,6 +150,7 @@ class Shell:
             action()
             return
         except errors.Error as error:
+            self.options.keep_failure(error.sqlstate, error.message)
             self._show_error(error, piece)
         except (WrongOption, WrongCommand) as error:
             self.write_message(f"{error}", error=True)
@@ -138,25 +164,31 @@ class Shell:
         if self.options.stop_on_error:
             raise ExitShell(1)
 
-    def run_statement(self, piece: SplitStatement) -> None:
-        """Run one statement and show its result."""
+    def run_statement(self, piece: SplitStatement, min_rows: int = 0) -> bool:
+        """Run one statement and show its result.
+
+        False where the person said no, or a query gave fewer than ``min_rows`` rows.
+        """
         self.last = piece
         if self.interactive and self.options.confirm and not confirmed(self, piece.text):
             self.write_message("Not run.")
-            return
+            return False
         started = time.perf_counter()
         if copies_in(piece.text):
             self.write_message(copy_in(self.connection, piece.text, self.data))
-            return
+            return True
         if copies_out(piece.text):
             copy_out(self.connection, piece.text, self.out)
-            return
+            return True
         with self.executed(piece) as result:
             self.show(result)
             for notice in result.notices:
                 self.write_message(f"NOTICE: {notice}", error=True)
+            is_enough = not (result.has_rows and result.has_fewer(min_rows))
+            self.options.keep_success(result.final_count)
         if self.options.timing:
             self.write_message(f"Time: {(time.perf_counter() - started) * 1000:.1f} ms")
+        return is_enough
 
     @contextmanager
     def executed(self, piece: SplitStatement) -> Iterator[ShownResult]:
@@ -171,12 +203,12 @@ class Shell:
             cursor.close()
 
     def _parameters(self, text: str) -> dict[str, Any] | None:
-        if not self.options.variables:
+        known = self.options.values_in(text)
+        if not known:
             return None
         with errors.mapping():
             parsed = self.connection.client_session.parse(text)
         wanted = [p for one in parsed for p in one.parameters if isinstance(p, str)]
-        known = self.options.variables
         return {name: known[name] for name in wanted if name in known} if wanted else None
 
     def show(self, result: ShownResult) -> None:
@@ -217,7 +249,11 @@ class Shell:
         stream.flush()
 
     def run_backslash(self, line: str) -> None:
-        """Run a backslash command."""
+        """Run a backslash command, unless it stands in an ``\\if`` that does not run."""
+        name = backslash.command_name(line)
+        if not self.conditionals.is_active and name not in CONDITIONAL:
+            self._pass_over(f"\\{name}")
+            return
         self._running = None
         self.run_guarded(lambda: backslash.run_backslash(self, line))
 

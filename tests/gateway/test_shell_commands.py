@@ -103,7 +103,106 @@ def test_a_statement_is_watched(warehouse: Path) -> None:
     run = _run(warehouse, "select count(*) as n from t \\watch 0 c=3")
     assert run.output.count("(every 0 s)") == 3
     assert run.output.count("(1 row)") == 3
-    assert "\\watch takes seconds" in _run(warehouse, "select 1 \\watch soon").output
+
+
+_PIVOTED = (
+    "select * from (values ('a','x',1,3),('b','y',2,1),('a','y',3,1),('c',null,4,2)) v(r,h,d,s)"
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "csv"),
+    [
+        ("\\crosstabview r h d", "r,x,y,NULL\na,1,3,\nb,,2,\nc,,,4\n"),
+        ("\\crosstabview 1 H 3 s", "r,y,NULL,x\na,3,,1\nb,2,,\nc,,4,\n"),
+        ("\\crosstabview h r d", "h,a,b,c\nx,1,,\ny,3,2,\n,,,4\n"),
+    ],
+)
+def test_values_of_a_column_become_columns(warehouse: Path, command: str, csv: str) -> None:
+    run = _run(warehouse, f"\\pset format csv\n{_PIVOTED} {command}")
+    assert run.output.partition("\n")[2] == csv
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        ("select 1, 2 \\crosstabview", "at least three columns"),
+        (f"{_PIVOTED} \\crosstabview", "more than three"),
+        (f"{_PIVOTED} \\crosstabview r r d", "needs two columns"),
+        (f"{_PIVOTED} \\crosstabview r nix d", "the columns are r, h, d, s"),
+        (f"{_PIVOTED} \\crosstabview 9", "columns 1 to 4"),
+        (
+            "select 1, 2, 3 union all select 1, 2, 4 \\crosstabview",
+            "two values for row 1, column 2",
+        ),
+        ("select 1 \\watch 1 i=2", "seconds twice"),
+        ("select 1 \\watch c=0", "a number above 0 in c=TIMES"),
+        ("select 1 \\watch -1", "0 to 1,000,000 seconds, not -1"),
+        ("select 1 \\watch often", "0 to 1,000,000 seconds, not often"),
+        ("select 1 \\watch n=1", "not n=1"),
+        ("\\endif", "behind no \\if"),
+        ("\\if on\n\\else\n\\else\n\\endif", "stands twice"),
+        ("\\if on\n\\else\n\\elif on\n\\endif", "behind \\else"),
+        ("\\if maybe\n\\endif", "not maybe: it counts as false"),
+        ("\\if on", "ends before 1 \\endif"),
+        ("\\password a b", "takes one role"),
+    ],
+)
+def test_what_commands_refuse(warehouse: Path, typed: str, said: str) -> None:
+    run = _run(warehouse, typed)
+    assert run.exit_code == 1
+    assert said in run.output
+
+
+def test_parts_run_as_conditions_say(warehouse: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.sql"
+    other.write_text("\\if :{?two}\n\\echo from the file\n\\endif\n\\endif\n")
+    script = f"""\\set two 2
+\\if false
+select 'no;\\if' as x; \\else
+\\if true
+\\if 0
+\\echo skipped
+\\elif :{{?two}}
+\\echo second
+\\elif on
+\\echo skipped
+\\else
+\\echo skipped
+\\endif
+\\endif
+\\endif
+\\i {other}
+select nix from t;
+\\if :ERROR
+\\echo :SQLSTATE
+\\endif
+select a from t;
+\\if :ERROR \\echo skipped
+\\else
+\\echo :ROW_COUNT rows
+\\endif
+"""
+    run = _run(warehouse, script)
+    lines = run.output.splitlines()
+    assert [w for w in lines if w in {"second", "from the file", "42703", "2 rows", "skipped"}] == [
+        "second", "from the file", "42703", "2 rows",
+    ]  # fmt: skip
+    assert "\\endif stands behind no \\if" in run.output
+
+
+def test_a_statement_goes_on_around_a_part_that_does_not_run(warehouse: Path) -> None:
+    script = "\\pset format csv\nselect 1 as a\n\\if false\n, 2 as b;\n\\endif\n, 3 as c;"
+    assert _run(warehouse, script).output.endswith("a,c\n1,3\n")
+    wrong = _run(warehouse, "select 1 as a\n\\if false\n, 2\n\\else\n, 3\n\\endif\n, nix;")
+    assert " 7 │ , nix" in wrong.output
+
+
+def test_a_watch_ends_with_too_few_rows(warehouse: Path) -> None:
+    run = _run(warehouse, "\\pset rows 1\nselect a from t \\watch 0 min_rows=3 c=5")
+    assert run.output.count("(every 0 s)") == 1
+    run = _run(warehouse, "\\pset rows 1\nselect a from t \\watch i=0 m=2 count=3")
+    assert run.output.count("(every 0 s)") == 3
 
 
 @pytest.mark.parametrize(

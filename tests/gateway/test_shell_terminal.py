@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from gateway.shell.backslash import COMMANDS
 from tests.conftest import ROOT
 
 PATIENCE_S = 30
@@ -226,6 +227,13 @@ _TYPED = [
     ("\\echo :n", "28"),
     ("select 'select 4 * ' || 8 \\gexec", "32"),
     ("select 4 * 9 as n \\gdesc", "INTEGER"),
+    ("select 'r1' as r, 'h1' as h, 90 + 3 as d \\crosstabview", "r1 │ 93"),
+    ("\\if off", "w@> "),
+    ("select 90 + 4;", "A statement is passed over"),
+    ("\\elif false", "w@> "),
+    ("\\else", "w> "),
+    ("select 90 + 5;", "95"),
+    ("\\endif", "w> "),
     ("select 50 - 1 \\watch 0.01 c=2", "49"),
     ("\\p", "select 50"),
     ("\\r", "w> "),
@@ -271,6 +279,9 @@ def test_each_command_works_at_the_prompt(tmp_path: Path, monkeypatch: pytest.Mo
                 opened.wait_for("\nNumber")
                 opened.send("9\r")
             before = "" if answer == "w> " else opened.wait_for(answer)
+            if answer == "w@> " or "passed over" in answer:
+                # Nothing would echo here.
+                continue
             opened.send(f"\\echo end {place}\r")
             before += opened.wait_for(f"\nend {place}")
             assert "ERROR PAL" not in before, (typed, before)
@@ -280,8 +291,10 @@ def test_each_command_works_at_the_prompt(tmp_path: Path, monkeypatch: pytest.Mo
         assert opened.left() == 0
     finally:
         opened.close()
-    listed = re.findall(r"`(\\\\[a-zA-Z!?]+)", (ROOT / "docs" / "shell.md").read_text())
-    rest = " ".join(typed for typed, _ in _TYPED) + r" \q"
+    commands = (ROOT / "docs" / "shell.md").read_text().partition("What it lacks")[0]
+    listed = re.findall(r"`(\\[a-zA-Z!?]+)", commands)
+    rest = " ".join(typed for typed, _ in _TYPED) + r" \q \password"
+    assert len(set(listed)) > len(COMMANDS) - 3
     assert [name for name in set(listed) if f"{name} " not in f"{rest} "] == []
 
 
@@ -296,3 +309,33 @@ def test_a_long_result_goes_through_the_pager(tmp_path: Path) -> None:
         opened.wait_for("(1 row)")
     finally:
         opened.close()
+
+
+def test_a_password_is_typed_twice_and_unseen(terminal: Terminal) -> None:
+    terminal.send("create role ada login password 'first';\r")
+    terminal.wait_for("CREATE ROLE")
+    for again, said in (("other", "nothing was changed"), ("geheim", "of ada is changed.")):
+        terminal.send("\\password ada\r")
+        seen = terminal.wait_for('for role "ada": ')
+        terminal.send("geheim\r")
+        seen += terminal.wait_for("Enter it again: ")
+        terminal.send(f"{again}\r")
+        seen += terminal.wait_for(said)
+        assert "geheim" not in seen
+        assert "other" not in seen
+    terminal.wait_for("w> ")
+
+
+def test_ctrl_c_leaves_a_condition_and_a_watch(terminal: Terminal) -> None:
+    terminal.send("select 1\\if off\r")
+    terminal.wait_for("w@> ")
+    terminal.send("\x03")
+    terminal.wait_for("w> select 1")
+    terminal.send(" + 1 as n \\watch 0.05\r")
+    terminal.wait_for("(1 row)")
+    terminal.wait_for("(1 row)")
+    terminal.send("\x03")
+    seen = terminal.wait_for("w> ")
+    assert "cancelled" not in seen
+    terminal.send("select 40 + 2;\r")
+    terminal.wait_for("42")
