@@ -26,6 +26,7 @@ from gateway.governance.process_rules import Availability, path_at
 from gateway.governance.process_sessions import process_session
 from gateway.procedures.procedures import find_tables
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.version import Version, from_datetime
 from journal.records import instance_rows
@@ -35,8 +36,37 @@ if TYPE_CHECKING:
     from gateway.session.session import Session
 
 KEPT_MAX = 50_000
+PREFETCHED = 200
+"""Of how many datasets one query reads what fills them."""
+READ_BACK = 50
+"""How many periods before the moment that is asked for are read with it."""
 KeptAnswers = dict[tuple[str, str, datetime], tuple[Version, bool]]
 """By dataset, condition and moment: for which version of the table what was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class FilledInstances:
+    """Which instances of a dataset between two moments processes have filled, or will."""
+
+    first_at: datetime
+    last_at: datetime
+    single: dict[datetime, bool]
+    spans: list[tuple[datetime, datetime, bool]]
+
+    def add(self, first: datetime, last: datetime, state: str) -> None:
+        """Note an instance of a process that fills those from the first to the last."""
+        is_done = state == InstanceState.SUCCEEDED
+        if first == last:
+            self.single[first] = is_done and self.single.get(first, True)
+        else:
+            self.spans.append((first, last, is_done))
+
+    def is_there(self, moment: datetime) -> bool:
+        """Whether an instance was filled, by all that fill it."""
+        found = [done for first, last, done in self.spans if first <= moment <= last]
+        if moment in self.single:
+            found.append(self.single[moment])
+        return bool(found) and all(found)
 
 
 class DatasetAvailability:
@@ -52,13 +82,14 @@ class DatasetAvailability:
         self._state = committed_state(session.journal)
         self._tables = {str(t.name): t for t in self._state.catalog.tables()}
         self._filled: set[str] | None = None
+        self._outputs: dict[str, FilledInstances] = {}
         if len(kept) > KEPT_MAX:
             kept.clear()
 
     def is_there(self, name: str, moment: datetime) -> bool:
         """Whether the data of a dataset's instance is there."""
         dataset = self._known[EntityKind.DATASET, name]
-        match self._availability_of(dataset):
+        match self.availability_of(dataset):
             case Availability.FLAG:
                 return Path(path_at(dataset.fields["flag"], moment, dataset.zone)).exists()
             case Availability.PRODUCED:
@@ -96,7 +127,22 @@ class DatasetAvailability:
         )
         return any(self._exists(dataset, moment, exp.Table(this=changes)) for moment in moments)
 
-    def _availability_of(self, dataset: Entity) -> Availability:
+    def prefetch_produced(self, asked: Mapping[str, tuple[datetime, datetime]]) -> None:
+        """Read at once what fills datasets between two moments each, which is asked next."""
+        by_first = sorted(asked, key=lambda name: asked[name][0])
+        with self._session.journal.reading_session() as records:
+            for begin in range(0, len(by_first), PREFETCHED):
+                names = by_first[begin : begin + PREFETCHED]
+                first = asked[names[0]][0]
+                last = max(asked[name][1] for name in names)
+                for name in names:
+                    self._outputs[name] = FilledInstances(first, last, {}, [])
+                for name, begins, ends, state in instance_rows.outputs_of(
+                    records, names, first, last
+                ):
+                    self._outputs[name].add(begins, ends, state)
+
+    def availability_of(self, dataset: Entity) -> Availability:
         fields = dataset.fields
         if "available" in fields:
             return Availability(fields["available"])
@@ -111,11 +157,14 @@ class DatasetAvailability:
         return Availability.PRODUCED if dataset.name in self._filled else Availability.WRITTEN
 
     def _is_produced(self, name: str, moment: datetime) -> bool:
-        with self._session.journal.reading_session() as records:
-            uses = instance_rows.uses_touching(records, name, "output", moment, moment)
-            rows = [instance_rows.load_instance(records, use.instance) for use in uses]
-        found = [row.state for row in rows if row is not None]
-        return bool(found) and all(state == InstanceState.SUCCEEDED for state in found)
+        filled = self._outputs.get(name)
+        if filled is None or not filled.first_at <= moment <= filled.last_at:
+            times = self._known[EntityKind.DATASET, name].nominal_times
+            # Who looks for the latest instance asks for those before it next.
+            before = moment - READ_BACK * times.every.longest
+            self.prefetch_produced({name: (before, moment)})
+            filled = self._outputs[name]
+        return filled.is_there(moment)
 
     def _has_rows(self, dataset: Entity, moment: datetime) -> bool:
         table = self.table_of(dataset.name)

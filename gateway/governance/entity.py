@@ -70,14 +70,7 @@ class Entity:
     @property
     def nominal_times(self) -> NominalTimes:
         """The moments it has instances for; of a dataset or a process."""
-        fields = self.fields
-        end = fields.get("end")
-        return NominalTimes(
-            datetime.fromisoformat(fields["start"]),
-            Duration.parse(fields["every"]),
-            self.zone,
-            None if end is None else datetime.fromisoformat(end),
-        )
+        return _nominal_times(self.definition)
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name}"
@@ -87,3 +80,15 @@ class Entity:
 def _parsed_fields(definition: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(definition)
     return found
+
+
+@lru_cache(maxsize=4096)
+def _nominal_times(definition: str) -> NominalTimes:
+    fields = _parsed_fields(definition)
+    end, zone = fields.get("end"), fields.get("timezone")
+    return NominalTimes(
+        datetime.fromisoformat(fields["start"]),
+        Duration.parse(fields["every"]),
+        UTC if zone is None else ZoneInfo(zone),
+        None if end is None else datetime.fromisoformat(end),
+    )

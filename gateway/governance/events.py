@@ -111,7 +111,31 @@ def record_event(
     ...     record_event(session, records, EventName.INSTANCE_RERUN, "process", "daily", nominal=at)
     ...     records.commit()
     """
-    row = EventRow(
+    return add_event(
+        records,
+        event_row(
+            *(session, name, entity_kind, entity),
+            nominal=nominal,
+            status=status,
+            duration_s=duration_s,
+            data=data,
+        ),
+    )
+
+
+def event_row(
+    session: ActingSession,
+    name: EventName,
+    entity_kind: str | None,
+    entity: str | None,
+    *,
+    nominal: datetime | None = None,
+    status: EventStatus = EventStatus.SUCCEEDED,
+    duration_s: float | None = None,
+    data: Mapping[str, Any] | None = None,
+) -> EventRow:
+    """The row of an event, without its number, for whoever adds several at once."""
+    return EventRow(
         0,
         to_datetime(session.journal.clock.now()),
         name.value,
@@ -123,7 +147,6 @@ def record_event(
         None if duration_s is None else max(0, round(duration_s * 1_000_000)),
         json.dumps(dict(data or {}), sort_keys=True, default=str),
     )
-    return add_event(records, row)
 
 
 def record_failure(

@@ -34,6 +34,18 @@ def changed_instance(
 
     An attempt that runs is ended by whatever takes its instance elsewhere.
     """
+    changed = instance_after(row, event, now, **more)
+    if changed is None or not instance_rows.change_instance(records, row, changed):
+        return None
+    if row.state == InstanceState.RUNNING:
+        instance_rows.stop_attempt(records, row.id, row.fence, attempt_state(event), now)
+    return changed
+
+
+def instance_after(
+    row: InstanceRow, event: InstanceEvent, now: datetime, **more: Any
+) -> InstanceRow | None:
+    """The row of an instance after an event, with further columns; None where nothing changes."""
     old = InstanceState(row.state)
     new = next_state(old, event)
     if new is old:
@@ -44,15 +56,11 @@ def changed_instance(
         values |= {"ended_at": None, "error": None, "error_code": None, "check_at": None}
     elif new.is_terminal:
         values |= {"ended_at": now, "missing": ()}
-    changed = replace(row, **(values | more))
-    if not instance_rows.change_instance(records, row, changed):
-        return None
-    if old is InstanceState.RUNNING:
-        instance_rows.stop_attempt(records, row.id, row.fence, _attempt_state(event), now)
-    return changed
+    return replace(row, **(values | more))
 
 
-def _attempt_state(event: InstanceEvent) -> str:
+def attempt_state(event: InstanceEvent) -> str:
+    """What an attempt is whose instance an event takes elsewhere."""
     said = {
         InstanceEvent.SUSPEND: "SUSPENDED",
         InstanceEvent.KILL: "KILLED",

@@ -56,11 +56,14 @@ class NominalTimes:
         """
         if index == 0:
             return self.start.astimezone(UTC)  # Also in an hour that comes twice.
+        step = self._step
+        if step is not None:
+            return self.start.astimezone(UTC) + index * step
         number, unit = index * self.every.number, self.every.unit
-        if unit in _ELAPSED:
-            return self.start.astimezone(UTC) + number * _ELAPSED[unit]
         wall = in_zone(self.start, self.zone)
         try:
+            if unit in _DAYS:
+                return from_zone(wall + timedelta(days=number * _DAYS[unit]), self.zone)
             return from_zone(wall + relativedelta(**{unit.lower(): number}), self.zone)
         except ValueError as error:
             raise OverflowError(str(error)) from error
@@ -95,6 +98,15 @@ class NominalTimes:
         """True if it is one of the nominal times."""
         return isinstance(moment, datetime) and self.at_or_before(moment) == moment
 
+    @property
+    def _step(self) -> timedelta | None:
+        """The time from each to the next, where it is always the same."""
+        unit, number = self.every.unit, self.every.number
+        if unit in _ELAPSED:
+            return number * _ELAPSED[unit]
+        is_even = unit in _DAYS and self.zone is UTC
+        return number * _DAYS[unit] * timedelta(days=1) if is_even else None
+
     def _index_up_to(self, moment: datetime) -> int | None:
         if self.end is not None and moment >= self.end:
             moment = self.end - timedelta(microseconds=1)
@@ -102,9 +114,9 @@ class NominalTimes:
 
     def _index_of(self, moment: datetime) -> int:
         """The index of the latest nominal time up to a moment that is not before the start."""
-        unit = self.every.unit
-        if unit in _ELAPSED:
-            return (moment - self.start) // (_ELAPSED[unit] * self.every.number)
+        unit, step = self.every.unit, self._step
+        if step is not None:
+            return (moment - self.start) // step
         wall, first = in_zone(moment, self.zone), in_zone(self.start, self.zone)
         if unit in _DAYS:
             guess = (wall.date() - first.date()).days // (_DAYS[unit] * self.every.number)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from datetime import datetime, timedelta, tzinfo
 from enum import StrEnum
+from functools import lru_cache
 
 from gateway.governance.entity import Entity
 from gateway.governance.expressions import parse_expression, text_of
@@ -106,6 +107,7 @@ class ProcessRules:
     late: LateRule | None
 
 
+@lru_cache(maxsize=4096)
 def process_rules(process: Entity) -> ProcessRules:
     """The rules that a process declares, with what holds where it says nothing."""
     fields = process.fields

@@ -18,8 +18,8 @@ from contextlib import ExitStack
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from gateway.governance.dataset_availability import KeptAnswers
 from gateway.governance.process_runner import InstanceRun, ProcessRunner, StartedInstance
+from gateway.governance.scheduler_memory import SchedulerMemory
 from gateway.governance.scheduler_tick import LEASE, SchedulerTick
 from gateway.session.operations import Advance, operation
 from journal.model.errors import PalimpsestError
@@ -77,13 +77,14 @@ class ProcessScheduler:
         self._now = now or (lambda: to_datetime(self._journal.clock.now()))
         self._on_run = on_run
         self._owner = uuid.uuid4().hex[:12]
-        self._kept: KeptAnswers = {}
+        self._memory = SchedulerMemory()
         self._running: dict[tuple[str, int], Callable[[], None] | None] = {}
         self._futures: dict[tuple[str, int], Future[InstanceRun]] = {}
         self._lock = threading.RLock()
         self._pool: ThreadPoolExecutor | None = None
         self._held = ExitStack()
-        self._has_more = False
+        self.has_more = False
+        """True if the next look would find something to do at once."""
         self._has_name = False
         self._is_closed = False
 
@@ -112,10 +113,10 @@ class ProcessScheduler:
                 tick = SchedulerTick(
                     *(self._sessions(), self._owner, self._now(), self._is_alive),
                     set(self._running),
-                    self._kept,
+                    self._memory,
                 )
                 started = tick.run(self._parallel - len(self._running))
-                self._has_more = tick.has_more
+                self.has_more = tick.has_more
             for one in started:
                 self._running[one.row.id, one.row.fence] = None
             return started
@@ -128,7 +129,7 @@ class ProcessScheduler:
             with self._lock:
                 pending = list(self._futures.values())
             if not pending:
-                if self._has_more:
+                if self.has_more:
                     continue
                 return runs
             done, _ = wait(pending, timeout=WATCH_S, return_when="FIRST_COMPLETED")
@@ -145,7 +146,7 @@ class ProcessScheduler:
                 while True:
                     started = self.tick()
                     self._submit(started, goes_on=True)
-                    if not self._has_more:
+                    if not self.has_more:
                         break
         except PalimpsestError as error:
             _LOG.warning("the scheduler could not look at the processes: %s", error)

@@ -7,7 +7,8 @@
     ended   -> WAITING where late data came
 
 Whoever looks holds the scheduler's lock, and a fencing token that each of its transactions checks:
-one that goes on after it lost the lock records nothing. Nothing runs here.
+one that goes on after it lost the lock records nothing. A look makes and moves so many instances,
+and says if there are more. Nothing runs here.
 """
 
 from __future__ import annotations
@@ -15,49 +16,50 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from gateway.governance.catching_up import due_times
-from gateway.governance.dataset_availability import DatasetAvailability, KeptAnswers
-from gateway.governance.entity import Entity, EntityKey, EntityKind
-from gateway.governance.entity_operations import entity_of
+from gateway.governance.dataset_availability import DatasetAvailability
 from gateway.governance.entity_scheduling import SCHEDULED
-from gateway.governance.events import EventName, EventStatus, record_event
+from gateway.governance.instance_making import EXECUTION, MADE_AT_ONCE, make_instances
 from gateway.governance.instance_states import InstanceEvent, InstanceState
-from gateway.governance.instance_transitions import changed_instance
 from gateway.governance.late_looks import LateLook, first_look, look_at_inputs
-from gateway.governance.process_inputs import (
-    DataSpan,
-    instance_id,
-    instance_inputs,
-    instance_outputs,
-)
+from gateway.governance.looked_instances import InstanceChanges
+from gateway.governance.process_inputs import instance_inputs, instance_outputs
 from gateway.governance.process_rules import STEPS, ProcessRules, RunOrder, process_rules
 from gateway.governance.process_runner import StartedInstance
+from gateway.governance.scheduler_memory import SchedulerMemory
+from gateway.governance.waiting_instances import look_at_waiting
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import StoreSession
-from journal.records import entity_rows, instance_rows, schedule_rows
-from journal.records.instance_rows import AttemptRow, DataUse, InstanceFilter, InstanceRow
+from journal.records import instance_rows, schedule_rows
+from journal.records.instance_rows import AttemptRow, InstanceFilter, InstanceRow, LiveInstance
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
 
 LEASE = "instances"
-EXECUTION = "EXECUTION"
-SCHEDULES_AT_ONCE = 20
-"""Of how many processes one transaction makes instances."""
-_LIVE = ("WAITING", "READY", "RUNNING")
+MOVED_AT_ONCE = 100
+"""How many instances become READY in one transaction."""
 _S = InstanceState
+
+
+@dataclass(frozen=True, slots=True)
+class FoundChange:
+    """What happens to an instance by itself; without an event only what it lacks is another."""
+
+    row: LiveInstance
+    event: InstanceEvent | None
+    missing: tuple[str, ...] = ()
 
 
 class SchedulerTick:
     """One look at the records of a store; see the module's head.
 
     ``owner`` names the scheduler, ``is_alive`` says whether another one is still there, ``mine``
-    are the attempts that run in this process, by instance and fence. ``kept`` are answers of
-    earlier looks.
+    are the attempts that run in this process, by instance and fence. ``memory`` is what earlier
+    looks found.
     """
 
     def __init__(
@@ -67,7 +69,7 @@ class SchedulerTick:
         now: datetime,
         is_alive: Callable[[str], bool],
         mine: Collection[tuple[str, int]],
-        kept: KeptAnswers,
+        memory: SchedulerMemory,
     ) -> None:
         self._session = session
         self._journal = session.journal
@@ -75,10 +77,8 @@ class SchedulerTick:
         self._now = now
         self._is_alive = is_alive
         self._mine = mine
-        self._kept = kept
+        self._memory = memory
         self._fence: int | None = None
-        self._known: dict[EntityKey, Entity] = {}
-        self._versions: dict[EntityKey, int] = {}
         self._alive: dict[str, bool] = {}
         self.has_more = False
         """True if another look would find something to do at once."""
@@ -86,36 +86,24 @@ class SchedulerTick:
     def run(self, slots: int) -> list[StartedInstance]:
         """Look, and begin at most so many instances; those that are RUNNING for us now."""
         with self._journal.reading_session() as records:
-            due = schedule_rows.due_schedules(records, "process", SCHEDULED, self._now)
+            due = schedule_rows.due_schedules(records, "process", SCHEDULED, self._now, 1)
+            if due:
+                self._memory.refresh(records)
         if due:
-            self._load_entities()
             self._make_instances()
         with self._journal.reading_session() as records:
-            wanted = InstanceFilter(life_cycle=EXECUTION, states=_LIVE)
-            live = instance_rows.list_instances(records, wanted)
+            live = instance_rows.live_instances(records, EXECUTION)
             late = instance_rows.instances_to_check(records, self._now, EXECUTION)
-        if not live and not late:
-            return []
-        if not due:
-            self._load_entities()
-        there = DatasetAvailability(self._session, self._known, self._kept)
+            if not live and not late:
+                return []
+            self._memory.refresh(records)
+        there = DatasetAvailability(self._session, self._memory.known, self._memory.answers)
         looks = [look for row in late if (look := self._late_look(row, there)) is not None]
         changes = self._changes(live, there)
         ready = self._ready(live, changes)
         if not looks and not changes and not (ready and slots):
             return []
         return self._record(changes, looks, ready, there, slots)
-
-    def _load_entities(self) -> None:
-        with self._journal.reading_session() as records:
-            rows = [row for row in entity_rows.load_entities(records) if row.ended_at is None]
-        for row in rows:
-            entity = entity_of(row)
-            self._known[entity.key] = entity
-            self._versions[entity.key] = row.version
-
-    def _process(self, row: InstanceRow) -> Entity | None:
-        return self._known.get((EntityKind.PROCESS, row.entity))
 
     def _check_fence(self, records: StoreSession) -> None:
         """Take the lease, or raise if somebody else has taken it since we did."""
@@ -131,83 +119,63 @@ class SchedulerTick:
     def _make_instances(self) -> None:
         with self._journal.exclusive_session() as records:
             self._check_fence(records)
-            due = schedule_rows.due_schedules(records, "process", SCHEDULED, self._now)
-            self.has_more = len(due) > SCHEDULES_AT_ONCE
-            for schedule in due[:SCHEDULES_AT_ONCE]:
-                process = self._known.get((EntityKind.PROCESS, schedule.name))
-                if process is None or schedule.next_at is None:
-                    continue
-                found = due_times(process, schedule.next_at, self._now)
-                self._add_instances(records, process, found.nominal)
-                schedule_rows.move_schedule(records, schedule.kind, schedule.name, found.next_at)
-                is_due = found.next_at is not None and found.next_at <= self._now
-                self.has_more = self.has_more or is_due
+            due = schedule_rows.due_schedules(
+                *(records, "process", SCHEDULED, self._now), MADE_AT_ONCE + 1
+            )
+            self.has_more = make_instances(self._session, records, due, self._memory, self._now)
             records.commit()
 
-    def _add_instances(
-        self, records: StoreSession, process: Entity, nominal: Sequence[datetime]
-    ) -> None:
-        if not nominal:
-            return
-        span = InstanceFilter(
-            entity=process.name, life_cycle=EXECUTION, since=nominal[0], until=nominal[-1]
-        )
-        there = {row.id for row in instance_rows.list_instances(records, span)}
-        rows, uses = [], []
-        for moment in nominal:
-            instance = instance_id(process.name, moment)
-            if instance in there:
-                continue
-            rows.append(
-                InstanceRow(
-                    *(instance, "process", process.name, moment, EXECUTION, _S.WAITING.value),
-                    version=self._versions[process.key],
-                    created_at=self._now,
-                    waiting_since=self._now,
-                )
-            )
-            inputs = instance_inputs(process, self._known, moment, lambda _n, _m: True).spans
-            outputs = instance_outputs(process, self._known, moment)
-            uses += _uses(instance, "input", inputs) + _uses(instance, "output", outputs)
-        instance_rows.add_instances(records, rows)
-        instance_rows.add_data(records, uses)
-        if rows:
-            record_event(
-                *(self._session, records, EventName.INSTANCE_GENERATE, "process", process.name),
-                nominal=rows[-1].nominal,
-                data={"instances": len(rows)},
-            )
-
     def _changes(
-        self, live: Sequence[InstanceRow], there: DatasetAvailability
-    ) -> dict[str, tuple[InstanceRow, InstanceEvent | None, tuple[str, ...]]]:
-        """What happens to instances by themselves: row, event, and the inputs that are missing."""
-        found: dict[str, tuple[InstanceRow, InstanceEvent | None, tuple[str, ...]]] = {}
+        self, live: Sequence[LiveInstance], there: DatasetAvailability
+    ) -> dict[str, FoundChange]:
+        """What happens to instances by themselves, by id."""
+        found: dict[str, FoundChange] = {}
+        waiting: list[LiveInstance] = []
         for row in live:
-            process = self._process(row)
-            if process is None:
-                found[row.id] = (row, InstanceEvent.KILL, ())
-                continue
-            rules = process_rules(process)
-            if row.state == _S.RUNNING:
-                if not self._runs(row):
-                    found[row.id] = (row, InstanceEvent.LOSE_RUNNER, ())
-                elif row.deadline is not None and row.deadline <= self._now:
-                    again = rules.retry.on_timeout and rules.retry.next_try(row.tries, self._now)
-                    event = InstanceEvent.RETRY if again else InstanceEvent.TIME_OUT
-                    found[row.id] = (row, event, ())
+            if self._memory.process(row.entity) is None:
+                found[row.id] = FoundChange(row, InstanceEvent.KILL)
+            elif row.state == _S.RUNNING:
+                event = self._end_of_attempt(row)
+                if event is not None:
+                    found[row.id] = FoundChange(row, event)
             elif row.state == _S.WAITING:
-                inputs = instance_inputs(process, self._known, row.nominal, there.is_there)
-                since = row.waiting_since or self._now
-                if not inputs.missing:
-                    found[row.id] = (row, InstanceEvent.INPUTS_READY, ())
-                elif since + rules.timeout <= self._now:
-                    found[row.id] = (row, InstanceEvent.TIME_OUT, inputs.missing)
-                elif inputs.missing != row.missing:
-                    found[row.id] = (row, None, inputs.missing)
+                waiting.append(row)
+        look = look_at_waiting(waiting, self._memory, there)
+        turned = 0
+        for row in waiting:
+            missing = look.missing.get(row.id)
+            if missing is None:
+                continue
+            change = self._waiting_change(row, missing)
+            turned += change is not None
+            if change is not None and turned <= MOVED_AT_ONCE:
+                found[row.id] = change
+        self.has_more = self.has_more or look.has_more or turned > MOVED_AT_ONCE
         return found
 
-    def _runs(self, row: InstanceRow) -> bool:
+    def _end_of_attempt(self, row: LiveInstance) -> InstanceEvent | None:
+        """What ends an attempt that runs; None if it goes on."""
+        if not self._runs(row):
+            return InstanceEvent.LOSE_RUNNER
+        if row.deadline is None or row.deadline > self._now:
+            return None
+        retry = self._rules(row).retry
+        again = retry.on_timeout and retry.next_try(row.tries, self._now)
+        return InstanceEvent.RETRY if again else InstanceEvent.TIME_OUT
+
+    def _waiting_change(self, row: LiveInstance, missing: tuple[str, ...]) -> FoundChange | None:
+        if not missing:
+            return FoundChange(row, InstanceEvent.INPUTS_READY)
+        if (row.waiting_since or self._now) + self._rules(row).timeout <= self._now:
+            return FoundChange(row, InstanceEvent.TIME_OUT, missing)
+        return None if missing == row.missing else FoundChange(row, None, missing)
+
+    def _rules(self, row: LiveInstance | InstanceRow) -> ProcessRules:
+        process = self._memory.process(row.entity)
+        assert process is not None
+        return process_rules(process)
+
+    def _runs(self, row: LiveInstance) -> bool:
         if row.owner == self._owner:
             return (row.id, row.fence) in self._mine
         owner = row.owner or ""
@@ -216,28 +184,26 @@ class SchedulerTick:
         return self._alive[owner]
 
     def _ready(
-        self,
-        live: Sequence[InstanceRow],
-        changes: dict[str, tuple[InstanceRow, InstanceEvent | None, tuple[str, ...]]],
-    ) -> dict[str, list[InstanceRow]]:
+        self, live: Sequence[LiveInstance], changes: dict[str, FoundChange]
+    ) -> dict[str, list[LiveInstance]]:
         """The instances that may begin, by process, as many and in such order as it says.
 
         What the look itself makes READY is among them.
         """
-        by_process: dict[str, list[InstanceRow]] = defaultdict(list)
+        by_process: dict[str, list[LiveInstance]] = defaultdict(list)
         running: dict[str, int] = defaultdict(int)
         turned = {InstanceEvent.INPUTS_READY, InstanceEvent.LOSE_RUNNER}
         for row in live:
             change = changes.get(row.id)
-            event = None if change is None else change[1]
+            event = None if change is None else change.event
             if event in turned or (row.state == _S.READY and event is None):
                 if row.not_before is None or row.not_before <= self._now:
                     by_process[row.entity].append(row)
             elif row.state == _S.RUNNING and event is None:
                 running[row.entity] += 1
-        found: dict[str, list[InstanceRow]] = {}
+        found: dict[str, list[LiveInstance]] = {}
         for name, rows in by_process.items():
-            rules = process_rules(self._known[EntityKind.PROCESS, name])
+            rules = self._rules(rows[0])
             free = rules.parallel - running[name]
             newest_first = rules.order is not RunOrder.FIFO
             ordered = sorted(rows, key=lambda row: row.nominal, reverse=newest_first)
@@ -249,39 +215,54 @@ class SchedulerTick:
 
     def _record(
         self,
-        changes: dict[str, tuple[InstanceRow, InstanceEvent | None, tuple[str, ...]]],
+        changes: dict[str, FoundChange],
         looks: Sequence[LateLook],
-        ready: dict[str, list[InstanceRow]],
+        ready: dict[str, list[LiveInstance]],
         there: DatasetAvailability,
         slots: int,
     ) -> list[StartedInstance]:
+        wanted = self._wanted(ready, slots)
+        touched = {*changes, *(row.id for rows in wanted.values() for row in rows)}
         with self._journal.exclusive_session() as records:
             self._check_fence(records)
-            changed: dict[str, InstanceRow] = {}
-            for row, event, missing in changes.values():
-                after = self._apply(records, row, event, missing)
-                if after is not None:
-                    changed[row.id] = after
+            made = InstanceChanges(self._session, records, touched, self._now)
+            for change in changes.values():
+                self._apply(made, change)
             for look in looks:
                 look.record(self._session, records, self._now)
             self.has_more = self.has_more or any(look.late for look in looks)
             started: list[StartedInstance] = []
-            busy = self._running_now(records, ready)
-            for name, rows in sorted(ready.items(), key=lambda item: item[1][0].nominal):
-                current = [changed.get(row.id, row) for row in rows]
-                rules = process_rules(self._known[EntityKind.PROCESS, name])
+            busy = self._running_now(records, wanted)
+            for name, rows in wanted.items():
+                rules = self._rules(rows[0])
+                current = [row for one in rows if (row := made.current(one.id)) is not None]
                 if rules.order is RunOrder.LAST_ONLY:
-                    current = self._let_give_way(records, current)
-                free = rules.parallel - busy.get(name, 0)
+                    current = _give_way(made, current)
+                free = rules.parallel - busy.get(name, 0) + made.stopped[name]
                 for row in current[: max(0, min(free, slots - len(started)))]:
-                    one = self._start(records, row, rules, there)
+                    one = self._start(made, row, rules, there)
                     if one is not None:
                         started.append(one)
+            made.record()
             records.commit()
         return started
 
+    def _wanted(
+        self, ready: dict[str, list[LiveInstance]], slots: int
+    ) -> dict[str, list[LiveInstance]]:
+        """Those of the ready instances that a look with so many slots has to do with."""
+        found: dict[str, list[LiveInstance]] = {}
+        left = slots
+        for name, rows in sorted(ready.items(), key=lambda item: item[1][0].nominal):
+            is_last_only = self._rules(rows[0]).order is RunOrder.LAST_ONLY
+            part = rows if is_last_only else rows[: max(left, 0)]
+            if part:
+                found[name] = part
+                left -= min(len(part), 1 if is_last_only else len(part))
+        return found
+
     def _running_now(
-        self, records: StoreSession, ready: dict[str, list[InstanceRow]]
+        self, records: StoreSession, ready: dict[str, list[LiveInstance]]
     ) -> dict[str, int]:
         """How many instances of processes run, as of this transaction."""
         if not ready:
@@ -289,64 +270,44 @@ class SchedulerTick:
         wanted = InstanceFilter(life_cycle=EXECUTION, states=(_S.RUNNING.value,))
         return {name: n for name, _state, n in instance_rows.count_states(records, wanted)}
 
-    def _apply(
-        self,
-        records: StoreSession,
-        row: InstanceRow,
-        event: InstanceEvent | None,
-        missing: tuple[str, ...],
-    ) -> InstanceRow | None:
+    def _apply(self, made: InstanceChanges, change: FoundChange) -> None:
+        row, event, missing = change.row, change.event, change.missing
         if event is None:
-            after = replace(row, missing=missing)
-            return after if instance_rows.change_instance(records, row, after) else None
-        more: dict[str, object] = {}
+            made.set_missing(row, missing)
+            return
+        more: dict[str, Any] = {}
         if event is InstanceEvent.RETRY:
-            process = self._process(row)
-            assert process is not None
-            more["not_before"] = process_rules(process).retry.next_try(row.tries, self._now)
+            more["not_before"] = self._rules(row).retry.next_try(row.tries, self._now)
         if event is InstanceEvent.TIME_OUT and missing:
             more |= {"error": f"waited in vain for {', '.join(missing)}"}
         elif event in {InstanceEvent.TIME_OUT, InstanceEvent.RETRY}:
             more |= {"error": "it ran for longer than its timeout"}
-        changed = changed_instance(records, row, event, self._now, **more)
-        if changed is not None and event in {InstanceEvent.TIME_OUT, InstanceEvent.RETRY}:
-            record_event(
-                *(self._session, records, EventName.INSTANCE_TIMEOUT, row.kind, row.entity),
-                nominal=row.nominal,
-                status=EventStatus.FAILED,
-                data={"missing": list(missing)} if missing else {"attempt": row.fence},
-            )
-        return changed
-
-    def _let_give_way(
-        self, records: StoreSession, rows: Sequence[InstanceRow]
-    ) -> list[InstanceRow]:
-        """Kill all but the newest."""
-        said = f"{rows[0].id} took its place: the order is LAST_ONLY"
-        for row in rows[1:]:
-            changed_instance(records, row, InstanceEvent.KILL, self._now, error=said)
-        return [rows[0]]
+        if made.apply(row, event, **more) and event in {
+            InstanceEvent.TIME_OUT,
+            InstanceEvent.RETRY,
+        }:
+            made.add_timeout(row, missing)
 
     def _start(
         self,
-        records: StoreSession,
+        made: InstanceChanges,
         row: InstanceRow,
         rules: ProcessRules,
         there: DatasetAvailability,
     ) -> StartedInstance | None:
-        process = self._process(row)
+        process, known = self._memory.process(row.entity), self._memory.known
         assert process is not None
-        spans = instance_inputs(process, self._known, row.nominal, there.is_there).spans
-        outputs = instance_outputs(process, self._known, row.nominal)
+        spans = instance_inputs(process, known, row.nominal, there.is_there).spans
+        outputs = instance_outputs(process, known, row.nominal)
         late = tuple(json.loads(row.consumed or "{}").get("late", ()))
         handlers = {} if rules.late is None else rules.late.handlers
         is_handled = bool(late) and all(handlers.get(name) for name in late)
         step = "late" if is_handled else next(step for step in STEPS if step in process.fields)
-        changed = changed_instance(
-            *(records, row, InstanceEvent.START, self._now),
+        changed = made.apply(
+            *(row, InstanceEvent.START),
             tries=row.tries + 1,
             fence=row.fence + 1,
-            version=self._versions[process.key],
+            version=self._memory.versions[process.key],
             owner=self._owner,
             started_at=self._now,
             ended_at=None,
@@ -357,23 +318,25 @@ class SchedulerTick:
         attempt = AttemptRow(
             *(row.id, changed.fence, row.runs, step, "RUNNING", self._owner, self._now)
         )
-        instance_rows.add_attempt(records, attempt)
+        made.attempts.append(attempt)
         tables = {s.dataset: t.id for s in spans if (t := there.table_of(s.dataset)) is not None}
-        check_at = first_look(process, self._known, spans, there, self._now)
+        check_at = first_look(process, known, spans, there, self._now)
         return StartedInstance(
             changed, attempt, process, spans, tuple(outputs), tables, late, check_at
         )
 
     def _late_look(self, row: InstanceRow, there: DatasetAvailability) -> LateLook | None:
-        process = self._process(row)
+        process = self._memory.process(row.entity)
         if process is None:
             return LateLook(row)
-        return look_at_inputs(row, process, self._known, there, self._now)
+        return look_at_inputs(row, process, self._memory.known, there, self._now)
 
 
-def _uses(instance: str, use: str, spans: Sequence[DataSpan]) -> list[DataUse]:
-    return [
-        DataUse(instance, use, span.dataset, span.first, span.last)
-        for span in spans
-        if span.first is not None and span.last is not None
-    ]
+def _give_way(made: InstanceChanges, rows: Sequence[InstanceRow]) -> list[InstanceRow]:
+    """Kill all but the newest."""
+    if not rows:
+        return []
+    said = f"{rows[0].id} took its place: the order is LAST_ONLY"
+    for row in rows[1:]:
+        made.apply(row, InstanceEvent.KILL, error=said)
+    return [rows[0]]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import astuple
 from datetime import datetime
+from functools import lru_cache
 
 from sqlglot import exp
 
 from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import RecordSession
+from journal.records.record_types import RecordType
 from journal.records.schema import ENTITIES
-from journal.records.statements import by, execute, insert, select, update
+from journal.records.statements import RecordStatement, by, execute, insert, select, update
 
 _ADD = insert(ENTITIES)
 _ALL = select(ENTITIES, order=["kind", "name", "version"])
@@ -44,6 +46,21 @@ def end_entity(session: RecordSession, row: EntityRow, at: datetime) -> None:
 def load_entities(session: RecordSession) -> list[EntityRow]:
     """Every version of every entity."""
     return [EntityRow(*row) for row in execute(session, _ALL)]
+
+
+def entities_stamp(session: RecordSession) -> tuple[object, ...]:
+    """What is another after each change of the entities."""
+    return execute(session, _stamp())[0]
+
+
+@lru_cache(maxsize=1)
+def _stamp() -> RecordStatement:
+    query = select(ENTITIES).ast
+    assert isinstance(query, exp.Select)
+    outputs: list[exp.Expr] = [exp.Count(this=exp.Star()), exp.Count(this=exp.column("ended_at"))]
+    outputs += [exp.Max(this=exp.column(name)) for name in ("began_at", "ended_at")]
+    number, moment = RecordType.BIGINT, RecordType.MOMENT
+    return RecordStatement(query.select(*outputs, append=False), (number, number, moment, moment))
 
 
 def entity_versions(session: RecordSession, kind: str, name: str) -> list[EntityRow]:

@@ -6,27 +6,54 @@ reads on from a number misses nothing but what was removed meanwhile.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import astuple, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
+from operator import attrgetter
 
 from sqlglot import exp
 
 from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import RecordSession
 from journal.records.governance_tables import EVENT_COUNTS, EVENTS
-from journal.records.statements import Where, by, delete, execute, insert, maximum, select
+from journal.records.record_types import RecordType
+from journal.records.statements import (
+    RecordStatement,
+    Where,
+    by,
+    delete,
+    execute,
+    insert,
+    insert_rows,
+    maximum,
+    select,
+    update,
+)
 
 KEPT_ROWS = 100_000
 """How many events stay."""
 KEPT_FOR = timedelta(days=90)
 _PRUNE_EVERY = 500
-_NEWEST, _ADD = maximum(EVENTS, "seq"), insert(EVENTS)
+_NEWEST = maximum(EVENTS, "seq")
 _FORGET_ROWS = delete(EVENTS, {"seq": exp.LTE})
 _FORGET_OLD = delete(EVENTS, {"happened_at": exp.LT, "seq": exp.LT})
 _COUNTS = select(EVENT_COUNTS, order=["name", "status"])
 _COUNT_OF = select(EVENT_COUNTS, (), by("name", "status"))
-_UNCOUNT, _PUT_COUNT = delete(EVENT_COUNTS, by("name", "status")), insert(EVENT_COUNTS)
+_CHANGE_COUNT = update(EVENT_COUNTS, ["events", "duration_us"], by("name", "status"))
+_PUT_COUNT = insert(EVENT_COUNTS)
+_values = attrgetter(*EVENTS.names)
+
+
+def _grouped() -> RecordStatement:
+    entity, seq = exp.column("entity"), exp.column("seq")
+    query = select(EVENTS, (), {"seq": exp.GT}).ast
+    assert isinstance(query, exp.Select)
+    numbers = [exp.Max(this=seq.copy()), exp.Count(this=exp.Star())]
+    query = query.select(entity, *numbers, append=False).group_by(entity.copy())
+    return RecordStatement(query, (RecordType.TEXT, RecordType.BIGINT, RecordType.BIGINT))
+
+
+_BY_ENTITY = _grouped()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +92,44 @@ def add_event(session: RecordSession, row: EventRow) -> EventRow:
 
     Every some hundred events the oldest go, beyond ``KEPT_ROWS`` and ``KEPT_FOR``.
     """
-    numbered = replace(row, seq=newest_event(session) + 1)
-    execute(session, _ADD, list(astuple(numbered)))
-    _count(session, numbered)
-    if numbered.seq % _PRUNE_EVERY == 0:
-        execute(session, _FORGET_ROWS, [numbered.seq - KEPT_ROWS])
-        execute(session, _FORGET_OLD, [numbered.happened_at - KEPT_FOR, numbered.seq])
+    (numbered,) = add_events(session, [row])
     return numbered
 
 
-def _count(session: RecordSession, row: EventRow) -> None:
-    known = execute(session, _COUNT_OF, [row.name, row.status])
-    count = EventCount(*known[0]) if known else EventCount(row.name, row.status, 0, 0)
-    taken_us = count.duration_us + (row.duration_us or 0)
-    execute(session, _UNCOUNT, [row.name, row.status])
-    execute(session, _PUT_COUNT, [row.name, row.status, count.events + 1, taken_us])
+def add_events(session: RecordSession, rows: Sequence[EventRow]) -> list[EventRow]:
+    """The same for several events, in their order."""
+    if not rows:
+        return []
+    newest = newest_event(session)
+    numbered = [replace(row, seq=newest + n) for n, row in enumerate(rows, start=1)]
+    insert_rows(session, EVENTS, [list(_values(row)) for row in numbered])
+    by_name: dict[tuple[str, str], list[EventRow]] = {}
+    for row in numbered:
+        by_name.setdefault((row.name, row.status), []).append(row)
+    for (name, status), some in by_name.items():
+        _count(session, name, status, some)
+    last = numbered[-1]
+    if last.seq // _PRUNE_EVERY > newest // _PRUNE_EVERY:
+        execute(session, _FORGET_ROWS, [last.seq - KEPT_ROWS])
+        execute(session, _FORGET_OLD, [last.happened_at - KEPT_FOR, last.seq])
+    return numbered
+
+
+def events_by_entity(session: RecordSession, after: int) -> dict[str | None, tuple[int, int]]:
+    """Of events with a higher number: by entity the highest, and how many there are."""
+    found = execute(session, _BY_ENTITY, [after])
+    return {entity: (int(highest), int(number)) for entity, highest, number in found}
+
+
+def _count(session: RecordSession, name: str, status: str, rows: Sequence[EventRow]) -> None:
+    taken_us = sum(row.duration_us or 0 for row in rows)
+    known = execute(session, _COUNT_OF, [name, status])
+    if known:
+        count = EventCount(*known[0])
+        more = [count.events + len(rows), count.duration_us + taken_us]
+        execute(session, _CHANGE_COUNT, [*more, name, status])
+    else:
+        execute(session, _PUT_COUNT, [name, status, len(rows), taken_us])
 
 
 def load_events(

@@ -7,31 +7,33 @@ only if that still holds. Decides nothing; commits nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import astuple, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from sqlglot import exp
 
 from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import RecordSession
-from journal.records.record_types import RecordTable, RecordType
+from journal.records.record_types import RecordType
 from journal.records.schema import ATTEMPTS, INSTANCE_DATA, INSTANCES
 from journal.records.statements import (
     RecordStatement,
     by,
     execute,
-    insert,
+    insert_rows,
     select,
     update,
 )
 
 _ONE = select(INSTANCES, (), by("id"))
+_HELD = select(INSTANCES, ("state", "fence"), by("id"))
 _CHANGED = [n for n in INSTANCES.names if n not in {"id", "kind", "entity", "nominal"}]
 _CHANGE = update(INSTANCES, _CHANGED, by("id", "state", "fence"))
 _BATCH = 200
-_ADD_ATTEMPT = insert(ATTEMPTS)
+"""How many ids one statement names."""
 _END_ATTEMPT = update(
     ATTEMPTS,
     ["state", "ended_at", "error_code", "error", "log", "metrics"],
@@ -84,6 +86,23 @@ class InstanceRow:
 
 
 @dataclass(frozen=True, slots=True)
+class LiveInstance:
+    """What a look of the scheduler needs to know of an instance that has not ended."""
+
+    id: str
+    entity: str
+    nominal: datetime
+    state: str
+    tries: int
+    fence: int
+    owner: str | None
+    missing: tuple[str, ...]
+    waiting_since: datetime | None
+    not_before: datetime | None
+    deadline: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class DataUse:
     """The instances of a dataset, from the first to the last, that an instance reads or fills."""
 
@@ -133,6 +152,16 @@ class InstanceFilter:
     limit: int | None = None
 
 
+_instance_values = attrgetter(*INSTANCES.names)
+_attempt_values = attrgetter(*ATTEMPTS.names)
+_use_values = attrgetter("instance", "use", "dataset", "first_at", "last_at")
+_LIVE_NAMES = (
+    *("id", "entity", "nominal", "state", "tries", "fence", "owner", "missing"),
+    *("waiting_since", "not_before", "deadline"),
+)
+_MISSING = _LIVE_NAMES.index("missing")
+_LIVE_MOMENTS = [i for i, name in enumerate(_LIVE_NAMES) if name in _MOMENTS]
+_LIVE_STATES = ("WAITING", "READY", "RUNNING")
 ORDERS = ("nominal", "entity", "state", "started_at", "ended_at", "created_at")
 """What listings may be ordered by."""
 
@@ -140,8 +169,9 @@ ORDERS = ("nominal", "entity", "state", "started_at", "ended_at", "created_at")
 def _instance(row: Sequence[Any]) -> InstanceRow:
     values = dict(zip(INSTANCES.names, row, strict=True))
     for name in _MOMENTS:
-        if values[name] is not None:
-            values[name] = values[name].astimezone(UTC)
+        moment = values[name]
+        if moment is not None and moment.tzinfo is not UTC:
+            values[name] = moment.astimezone(UTC)
     values["missing"] = tuple(values["missing"] or ())
     values["forced"] = bool(values["forced"])
     return InstanceRow(**values)
@@ -149,22 +179,17 @@ def _instance(row: Sequence[Any]) -> InstanceRow:
 
 def add_instances(session: RecordSession, rows: Sequence[InstanceRow]) -> None:
     """Add instances, which must not be there."""
-    _add(session, INSTANCES, [_values(row) for row in rows])
+    insert_rows(session, INSTANCES, [_values(row) for row in rows])
 
 
 def add_data(session: RecordSession, rows: Iterable[DataUse]) -> None:
     """Note what instances read and fill."""
-    _add(session, INSTANCE_DATA, [list(astuple(row)) for row in rows])
+    insert_rows(session, INSTANCE_DATA, [_use_values(row) for row in rows])
 
 
-def _add(session: RecordSession, table: RecordTable, rows: Sequence[list[Any]]) -> None:
-    for begin in range(0, len(rows), _BATCH):
-        part = rows[begin : begin + _BATCH]
-        execute(session, insert(table, len(part)), [v for row in part for v in row])
-
-
-def _values(row: InstanceRow) -> list[Any]:
-    return [list(v) if isinstance(v, tuple) else v for v in astuple(row)]
+def _values(row: InstanceRow | AttemptRow) -> list[Any]:
+    found = _instance_values(row) if isinstance(row, InstanceRow) else _attempt_values(row)
+    return [list(v) if isinstance(v, tuple) else v for v in found]
 
 
 def load_instance(session: RecordSession, instance: str) -> InstanceRow | None:
@@ -173,18 +198,60 @@ def load_instance(session: RecordSession, instance: str) -> InstanceRow | None:
     return _instance(found[0]) if found else None
 
 
+def load_instances(session: RecordSession, ids: Iterable[str]) -> dict[str, InstanceRow]:
+    """Those of some instances that are there, by id."""
+    wanted, found = list(ids), {}
+    for begin in range(0, len(wanted), _BATCH):
+        part = wanted[begin : begin + _BATCH]
+        for row in execute(session, _by_ids("select", len(part)), part):
+            found[row[0]] = _instance(row)
+    return found
+
+
+def present_instances(session: RecordSession, ids: Sequence[str]) -> set[str]:
+    """Which of some ids an instance has."""
+    found: set[str] = set()
+    for begin in range(0, len(ids), _BATCH):
+        part = ids[begin : begin + _BATCH]
+        found.update(row[0] for row in execute(session, _by_ids("id", len(part)), part))
+    return found
+
+
+def put_instances(session: RecordSession, rows: Sequence[InstanceRow]) -> None:
+    """Put rows in the place of those with their ids.
+
+    The caller holds the commit lock since it has read what they replace.
+    """
+    for begin in range(0, len(rows), _BATCH):
+        part = [row.id for row in rows[begin : begin + _BATCH]]
+        execute(session, _by_ids("delete", len(part)), part)
+    add_instances(session, rows)
+
+
+@lru_cache(maxsize=512)
+def _by_ids(what: str, number: int) -> RecordStatement:
+    ids = exp.In(this=exp.column("id"), expressions=[exp.Placeholder() for _ in range(number)])
+    query = select(INSTANCES)
+    assert isinstance(query.ast, exp.Select)
+    if what == "select":
+        return RecordStatement(query.ast.where(ids), query.gives, has_many=True)
+    if what == "id":
+        return RecordStatement(query.ast.select("id", append=False).where(ids), (RecordType.TEXT,))
+    table = query.ast.find(exp.Table)
+    assert table is not None
+    return RecordStatement(exp.delete(table).where(ids))
+
+
 def change_instance(session: RecordSession, old: InstanceRow, new: InstanceRow) -> bool:
     """Put ``new`` in the place of ``old``; False if its state or fence is another by now."""
     named = dict(zip(INSTANCES.names, _values(new), strict=True))
     values = [named[name] for name in _CHANGED]
     # The rows that an UPDATE has found are told by no session; the lock of the caller holds.
-    now = load_instance(session, old.id)
-    if now is None or (now.state, now.fence) != (old.state, old.fence):
+    if execute(session, _HELD, [old.id]) != [(old.state, old.fence)]:
         return False
     execute(session, _CHANGE, [*values, old.id, old.state, old.fence])
     # Without that lock another may have come between: what was found is read again.
-    after = load_instance(session, old.id)
-    return after is not None and (after.state, after.fence) == (new.state, new.fence)
+    return execute(session, _HELD, [old.id]) == [(new.state, new.fence)]
 
 
 def list_instances(session: RecordSession, wanted: InstanceFilter) -> list[InstanceRow]:
@@ -194,6 +261,31 @@ def list_instances(session: RecordSession, wanted: InstanceFilter) -> list[Insta
     if wanted.limit is not None:
         values += [wanted.limit, wanted.offset]
     return [_instance(row) for row in execute(session, statement, values)]
+
+
+def live_instances(session: RecordSession, life_cycle: str) -> list[LiveInstance]:
+    """Those that are WAITING, READY or RUNNING, the oldest nominal time first."""
+    found = execute(session, _living(), [life_cycle, *_LIVE_STATES])
+    return [_live(row) for row in found]
+
+
+@lru_cache(maxsize=1)
+def _living() -> RecordStatement:
+    query = select(INSTANCES, _LIVE_NAMES, by("life_cycle"), ["nominal", "id"])
+    assert isinstance(query.ast, exp.Select)
+    states = [exp.Placeholder() for _ in _LIVE_STATES]
+    is_live = exp.In(this=exp.column("state"), expressions=states)
+    return RecordStatement(query.ast.where(is_live), query.gives, has_many=True)
+
+
+def _live(row: Sequence[Any]) -> LiveInstance:
+    values = list(row)
+    for place in _LIVE_MOMENTS:
+        moment = values[place]
+        if moment is not None and moment.tzinfo is not UTC:
+            values[place] = moment.astimezone(UTC)
+    values[_MISSING] = tuple(values[_MISSING] or ())
+    return LiveInstance(*values)
 
 
 def instances_to_check(
@@ -263,11 +355,16 @@ def _listing(shape: Shape, order: str, descending: bool, is_paged: bool) -> Reco
         exp.Ordered(this=exp.column(n), desc=descending)
         for n in dict.fromkeys((order, "nominal", "id"))
     ]
-    ast = query.ast.where(*_conditions(shape)).order_by(*ordered)
-    if is_paged:
-        ast.set("limit", exp.Limit(expression=exp.Placeholder()))
-        ast.set("offset", exp.Offset(expression=exp.Placeholder()))
-    return RecordStatement(ast, query.gives)
+    if not is_paged:
+        ast = query.ast.where(*_conditions(shape)).order_by(*ordered)
+        return RecordStatement(ast, query.gives, has_many=True)
+    # Only what the page is chosen by is sorted; the other columns are read of the page alone.
+    page = query.ast.select("id", append=False).where(*_conditions(shape)).order_by(*ordered)
+    page.set("limit", exp.Limit(expression=exp.Placeholder()))
+    page.set("offset", exp.Offset(expression=exp.Placeholder()))
+    on_page = exp.In(this=exp.column("id"), query=page.subquery(copy=False))
+    ast = query.ast.where(on_page).order_by(*ordered)
+    return RecordStatement(ast, query.gives, has_many=True)
 
 
 @lru_cache(maxsize=256)
@@ -298,10 +395,46 @@ def _use(row: Sequence[Any]) -> DataUse:
     return DataUse(instance, use, dataset, first_at.astimezone(UTC), last_at.astimezone(UTC))
 
 
-def add_attempt(session: RecordSession, row: AttemptRow) -> None:
-    """Note that an attempt began."""
-    values = astuple(row)
-    execute(session, _ADD_ATTEMPT, [list(v) if isinstance(v, tuple) else v for v in values])
+def outputs_of(
+    session: RecordSession, datasets: Sequence[str], first_at: datetime, last_at: datetime
+) -> list[tuple[str, datetime, datetime, str]]:
+    """Which instances of datasets are filled between two moments: dataset, first, last, state."""
+    found: list[tuple[str, datetime, datetime, str]] = []
+    for begin in range(0, len(datasets), _BATCH):
+        part = datasets[begin : begin + _BATCH]
+        rows = execute(session, _filled(len(part)), ["output", last_at, first_at, *part])
+        found += [(d, f.astimezone(UTC), t.astimezone(UTC), state) for d, f, t, state in rows]
+    return found
+
+
+@lru_cache(maxsize=256)
+def _filled(number: int) -> RecordStatement:
+    """States of the instances that fill some datasets; one that was removed fills none."""
+    uses = select(INSTANCE_DATA, (), {"use": exp.EQ, "first_at": exp.LTE, "last_at": exp.GTE}).ast
+    instances = select(INSTANCES, ("id", "state")).ast
+    assert isinstance(uses, exp.Select)
+    assert isinstance(instances, exp.Select)
+    holders = [exp.Placeholder() for _ in range(number)]
+    uses = uses.where(exp.In(this=exp.column("dataset"), expressions=holders))
+    query = (
+        exp.select(*[exp.column(n, table="d") for n in ("dataset", "first_at", "last_at")])
+        .select(exp.column("state", table="i"))
+        .from_(uses.subquery("d"))
+        .join(
+            instances.subquery("i"),
+            on=exp.EQ(
+                this=exp.column("id", table="i"), expression=exp.column("instance", table="d")
+            ),
+        )
+    )
+    moment = RecordType.MOMENT
+    gives = (RecordType.TEXT, moment, moment, RecordType.TEXT)
+    return RecordStatement(query, gives, has_many=True)
+
+
+def add_attempts(session: RecordSession, rows: Sequence[AttemptRow]) -> None:
+    """Note that attempts began."""
+    insert_rows(session, ATTEMPTS, [_values(row) for row in rows])
 
 
 def end_attempt(session: RecordSession, row: AttemptRow) -> None:

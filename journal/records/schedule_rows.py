@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from collections.abc import Sequence
+from dataclasses import astuple, replace
 from datetime import UTC, datetime
+from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 from sqlglot import exp
@@ -12,10 +15,12 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import RecordSession
 from journal.records.schema import ENTITY_SCHEDULES, SCHEDULER_LEASES
 from journal.records.statements import (
+    RecordStatement,
     by,
     delete,
     execute,
     insert,
+    insert_rows,
     select,
     update,
 )
@@ -23,11 +28,13 @@ from journal.records.statements import (
 _ADD = insert(ENTITY_SCHEDULES)
 _ALL = select(ENTITY_SCHEDULES, order=["kind", "name"])
 _OF_ONE = select(ENTITY_SCHEDULES, (), by("kind", "name"))
-_DUE = select(ENTITY_SCHEDULES, (), {"kind": exp.EQ, "state": exp.EQ, "next_at": exp.LTE})
+_IS_DUE = {"kind": exp.EQ, "state": exp.EQ, "next_at": exp.LTE}
 _REMOVE = delete(ENTITY_SCHEDULES, by("kind", "name"))
 _MOVE = update(ENTITY_SCHEDULES, ["next_at"], by("kind", "name"))
 _LEASE = select(SCHEDULER_LEASES, (), by("name"))
 _ADD_LEASE = insert(SCHEDULER_LEASES)
+_values = attrgetter(*ENTITY_SCHEDULES.names)
+_AT_ONCE = 200
 _TAKE = update(SCHEDULER_LEASES, ["owner", "fence", "taken_at"], by("name"))
 
 
@@ -67,10 +74,15 @@ def load_schedule(session: RecordSession, kind: str, name: str) -> ScheduleRow |
 
 
 def due_schedules(
-    session: RecordSession, kind: str, state: str, until: datetime
+    session: RecordSession, kind: str, state: str, until: datetime, most: int
 ) -> list[ScheduleRow]:
-    """Those of a kind in a state whose next instance is due by a moment."""
-    return [_schedule_row(row) for row in execute(session, _DUE, [kind, state, until])]
+    """Those of a kind in a state whose next instance is due by a moment, the ``most`` oldest."""
+    return [_schedule_row(row) for row in execute(session, _due(most), [kind, state, until])]
+
+
+@lru_cache(maxsize=8)
+def _due(most: int) -> RecordStatement:
+    return select(ENTITY_SCHEDULES, (), _IS_DUE, ["next_at", "name"], limit=most)
 
 
 def put_schedule(session: RecordSession, row: ScheduleRow) -> None:
@@ -82,6 +94,28 @@ def put_schedule(session: RecordSession, row: ScheduleRow) -> None:
 def move_schedule(session: RecordSession, kind: str, name: str, next_at: datetime | None) -> None:
     """Note which instance of an entity is the next to be made."""
     execute(session, _MOVE, [next_at, kind, name])
+
+
+def move_schedules(
+    session: RecordSession, moved: Sequence[tuple[ScheduleRow, datetime | None]]
+) -> None:
+    """The same for many schedules, which the caller has read under the commit lock."""
+    for begin in range(0, len(moved), _AT_ONCE):
+        part = moved[begin : begin + _AT_ONCE]
+        kinds = {row.kind for row, _ in part}
+        for kind in kinds:
+            names = [row.name for row, _ in part if row.kind == kind]
+            execute(session, _remove_some(len(names)), [kind, *names])
+    added = [replace(row, next_at=next_at) for row, next_at in moved]
+    insert_rows(session, ENTITY_SCHEDULES, [list(_values(row)) for row in added])
+
+
+@lru_cache(maxsize=256)
+def _remove_some(number: int) -> RecordStatement:
+    names = [exp.Placeholder() for _ in range(number)]
+    removal = delete(ENTITY_SCHEDULES, by("kind")).ast
+    assert isinstance(removal, exp.Delete)
+    return RecordStatement(removal.where(exp.In(this=exp.column("name"), expressions=names)))
 
 
 def remove_schedule(session: RecordSession, kind: str, name: str) -> None:

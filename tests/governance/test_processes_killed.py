@@ -15,14 +15,16 @@ from gateway.session.operations import no_progress
 from tests.architecture.sources import ROOT
 from tests.support.processes import day
 
-TICK = "gateway.governance.scheduler_tick"
+MAKING = "gateway.governance.instance_making"
+LOOK = "gateway.governance.looked_instances"
 COMMIT = "gateway.governance.instance_commits"
 STEPS = {
-    "before instances are made": (f"{TICK}.instance_rows", "add_instances", 0),
-    "after instances are made": (f"{TICK}.instance_rows", "add_instances", 1),
-    "after the schedule has moved": (f"{TICK}.schedule_rows", "move_schedule", 1),
-    "before an attempt is noted": (f"{TICK}.instance_rows", "add_attempt", 0),
-    "after an attempt is noted": (f"{TICK}.instance_rows", "add_attempt", 1),
+    "before instances are made": (f"{MAKING}.instance_rows", "add_instances", 0),
+    "after instances are made": (f"{MAKING}.instance_rows", "add_instances", 1),
+    "after the schedule has moved": (f"{MAKING}.schedule_rows", "move_schedules", 1),
+    "before instances are moved": (f"{LOOK}.instance_rows", "put_instances", 0),
+    "before an attempt is noted": (f"{LOOK}.instance_rows", "add_attempts", 0),
+    "after an attempt is noted": (f"{LOOK}.instance_rows", "add_attempts", 1),
     "before it runs": ("gateway.governance.process_runner", "run_statements", 0),
     "in the commit, before it ends": (f"{COMMIT}.instance_rows", "end_attempt", 0),
     "in the commit, after it ended": (COMMIT, "changed_instance", 1),

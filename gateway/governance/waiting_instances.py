@@ -1,0 +1,85 @@
+"""What waiting instances lack: asked again only where something that they depend on has changed.
+
+kept answer, nothing changed  -> as it was
+no answer, or something did   -> asked, so many at a look; what fills datasets is read at once
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from gateway.governance.dataset_availability import DatasetAvailability
+from gateway.governance.entity import Entity, EntityKind
+from gateway.governance.process_inputs import instance_inputs
+from gateway.governance.process_rules import Availability
+from gateway.governance.scheduler_memory import SchedulerMemory, Stamp
+from journal.model.lazy_dataclass import dataclass
+from journal.records.instance_rows import LiveInstance
+
+ASKED_AT_ONCE = 100
+"""Of how many instances one look asks what they lack; the rest come with the next."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingLook:
+    """What instances lack, by id; those that were not asked are left out, and ``has_more``."""
+
+    missing: Mapping[str, tuple[str, ...]]
+    has_more: bool
+
+
+def look_at_waiting(
+    rows: Sequence[LiveInstance], memory: SchedulerMemory, there: DatasetAvailability
+) -> WaitingLook:
+    """What each of some waiting instances lacks; their processes must be known."""
+    stamps: dict[str, Stamp] = {}
+    found: dict[str, tuple[str, ...]] = {}
+    asked: list[LiveInstance] = []
+    has_more = False
+    for row in rows:
+        process = memory.process(row.entity)
+        assert process is not None
+        if row.entity not in stamps:
+            stamps[row.entity] = memory.stamps(process, there)
+        stamp = stamps[row.entity]
+        answer = memory.answer(row, stamp)
+        if answer is not None:
+            found[row.id] = answer.missing
+        elif stamp is None or len(asked) < ASKED_AT_ONCE:
+            asked.append(row)
+        else:
+            has_more = True
+    there.prefetch_produced(_asked_of_producers(asked, memory, there))
+    for row in asked:
+        process = memory.process(row.entity)
+        assert process is not None
+        missing = instance_inputs(process, memory.known, row.nominal, there.is_there).missing
+        found[row.id] = missing
+        memory.keep(row, stamps[row.entity], missing)
+    memory.keep_only({row.id for row in rows})
+    return WaitingLook(found, has_more)
+
+
+def _asked_of_producers(
+    rows: Sequence[LiveInstance], memory: SchedulerMemory, there: DatasetAvailability
+) -> dict[str, tuple[datetime, datetime]]:
+    """Between which moments instances ask for data that processes fill, by dataset."""
+    found: dict[str, tuple[datetime, datetime]] = {}
+    for row in rows:
+        process = memory.process(row.entity)
+        assert process is not None
+        if not _reads_produced(process, memory, there):
+            continue
+        spans = instance_inputs(process, memory.known, row.nominal, lambda _n, _m: True).spans
+        for span in spans:
+            if span.first is not None and span.last is not None:
+                first, last = found.get(span.dataset, (span.first, span.last))
+                found[span.dataset] = (min(first, span.first), max(last, span.last))
+    return found
+
+
+def _reads_produced(process: Entity, memory: SchedulerMemory, there: DatasetAvailability) -> bool:
+    names = (use["dataset"] for use in process.fields.get("inputs", ()))
+    datasets = (memory.known[EntityKind.DATASET, name] for name in names)
+    return any(there.availability_of(one) is Availability.PRODUCED for one in datasets)
