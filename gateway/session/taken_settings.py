@@ -66,6 +66,8 @@ _DUCKDB = {
     **_any("", "verify_fetch_row", "disable_verify_fetch_row", "verify_serializer"),
     **_any("", "disable_verify_serializer", "enable_print_progress_bar", "debug_window_mode"),
     **_any("", "disable_progress_bar", "disable_print_progress_bar", "enable_logging"),
+    **_any("", "logging_level", "logging_mode", "logging_storage", "enabled_log_types"),
+    **_any("", "disabled_log_types", "variant_minimum_shredding_size"),
     **_any("", "debug_force_external", "debug_force_no_cross_product", "debug_checkpoint_abort"),
     **_any("", "read_ahead_depth", "parquet_prefetch_column_gap", "disable_parquet_prefetching"),
     **_any("", "delim_join_as_cte", "tracked_metrics"),

@@ -26,6 +26,7 @@ class Capabilities:
     - ``plans_unions_apart``: the optimizer orders the joins below a UNION ALL by themselves, and
       knows of the whole how many rows and different values it has.
     - ``replicates``: other stores can have replicas of its tables.
+    - ``unbounded_numbers``: a NUMERIC without digits has as many as a number needs.
     - ``column_name``: what journals call a new column; the same, unless the store lacks the name.
     """
 
@@ -40,5 +41,6 @@ class Capabilities:
     fences_by_offset: bool = False
     plans_unions_apart: bool = False
     replicates: bool = False
+    unbounded_numbers: bool = False
     folder: Path | None = None
     column_name: Callable[[str], str] = str

@@ -131,6 +131,7 @@ def without_store(
             enums=True,
             access_control=True,
             plans_unions_apart=dialect == "duckdb",
+            unbounded_numbers=dialect == "postgres",
         ),
     )
     plan = rewrite_statement(parsed.statement, context)

@@ -32,6 +32,7 @@ from rewriter.syntax.index import set_index, spell_out_index
 from rewriter.syntax.insert import set_marks, without_marks
 from rewriter.syntax.merge import bracket_source, set_actions, spell_out_actions
 from rewriter.syntax.nesting import check_nesting, too_deep
+from rewriter.syntax.pivots import bracket_pivot
 from rewriter.syntax.postgres_words import with_words_spelled_out
 from rewriter.syntax.prepared import head_of_prepare
 from rewriter.syntax.query_table import name_tables
@@ -135,7 +136,7 @@ def _statement(
     normal, drops = without_on_commit(spell_out_generated(normal))
     normal, is_marked = mark_last(normal)
     normal, indexes = spell_out_index(normal)
-    normal, actions = spell_out_actions(bracket_source(bracket_values(normal)))
+    normal, actions = spell_out_actions(bracket_source(bracket_values(bracket_pivot(normal))))
     try:
         ast = set_marks(parse_tokens(normal), marks, tokens[0])
         if is_marked:

@@ -162,6 +162,21 @@ def test_a_prepared_statement_does_not_outlive_the_columns_it_told_of(
         other.close()
 
 
+def test_statements_prepared_in_messages_are_released_by_name_and_all(
+    server: Server, table: str
+) -> None:
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        wire = connection.pgconn
+        for statement in ('DEALLOCATE "One"', "DEALLOCATE ALL", "DISCARD ALL"):
+            wire.prepare(b"One", f"SELECT a FROM {table}".encode())
+            assert wire.exec_prepared(b"One", []).ntuples == 1
+            connection.execute(statement)
+            lost = wire.exec_prepared(b"One", [])
+            assert lost.error_field(psycopg.pq.DiagnosticField.SQLSTATE) == b"26000"
+        with pytest.raises(psycopg.errors.InvalidSqlStatementName):
+            connection.execute('DEALLOCATE "One"')
+
+
 def test_cancel_stops_what_runs_and_nothing_else(server: Server) -> None:
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         timer = threading.Timer(0.3, connection.cancel)

@@ -41,7 +41,7 @@ from gateway.session.session import Session
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
 from journal.model.result_column import ResultColumn
-from rewriter.statement import Begin, Call, Commit, Rollback, SqlStatement
+from rewriter.statement import Begin, Call, Commit, Deallocate, Discard, Rollback, SqlStatement
 from rewriter.statements.entities import EntityStatement
 from rewriter.syntax.parsing import Parsed
 
@@ -311,6 +311,11 @@ class ClientConnection:
                 portal.outcome = StatementOutcome(parsed.text.split(None, 1)[0].upper())
             case _ if is_copy(parsed):
                 portal.outcome = run_copy(self._stream, self._session, parsed.text)
+            case Deallocate(str(name)) if self._statements.release(name):
+                portal.outcome = StatementOutcome("DEALLOCATE")
+            case Deallocate(None) | Discard("ALL"):
+                portal.outcome = self._session.run(parsed, portal.values)
+                self._statements.release_all()
             case _:
                 portal.outcome = self._session.run(parsed, portal.values)
         if isinstance(parsed.statement, Commit | Rollback):

@@ -88,6 +88,14 @@ class StatementStore:
         """Forget a statement, if there is one of that name."""
         self._named.pop(name, None)
 
+    def release(self, name: str) -> bool:
+        """Forget a statement that the client prepared in messages; False if there is none."""
+        return name != "" and self._named.pop(name, None) is not None
+
+    def release_all(self) -> None:
+        """Forget all statements, as DEALLOCATE ALL and DISCARD ALL do."""
+        self._named.clear()
+
     def parameter_oids(self, statement: PreparedStatement) -> tuple[int, ...]:
         """The types of parameters: those that the client gave, else those of their places."""
         if statement.known is None:

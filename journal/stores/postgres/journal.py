@@ -58,7 +58,11 @@ class DatabaseJournal:
     ) -> None:
         self.store = store
         self.capabilities = Capabilities(
-            collations=True, enums=True, access_control=True, fences_by_offset=True
+            unbounded_numbers=True,
+            collations=True,
+            enums=True,
+            access_control=True,
+            fences_by_offset=True,
         )
         skew_max_us = store.skew_max_us
         self._new_id = new_id
