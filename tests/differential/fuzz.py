@@ -8,7 +8,9 @@ far in a file, and `--resume` goes on from there. `--engine postgres` runs the p
 in a PostgreSQL server of its own, `--engine hive` on a Spark Thrift Server, `hive-held` with
 small tables read in the gateway; `--engine oracle` compares the oracle with itself, which tests the
 fuzzer. `--objects` makes programs over indexes, sequences, enums, foreign keys that act, temporary
-tables and prepared statements, with a PostgreSQL server as the oracle. `--upkeep` has jobs run in
+tables and prepared statements, with a PostgreSQL server as the oracle. `--config tiers` has
+larger tables, whose rows lie in all tiers at once and past the head; `--by-position` reads the
+embedded store by position always. `--upkeep` has jobs run in
 between, those that the store has, and tables lie in partitions; `--upkeep timestamp` and
 `--upkeep bigint` have them lie flat, as adopted classic journals.
 """
@@ -25,7 +27,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tests.differential.fuzzer import HIVE_LACKS, Finding, Fuzzer
-from tests.support.logic.runner import CONFIGURATIONS
+from tests.support.logic.runner import CONFIGURATIONS, TIERS
+from tests.support.positions import always_by_position
 from tests.support.postgres import running
 from tests.support.programs.tables import NO_KINDS
 from tests.support.programs.upkeep import ALL_JOBS, LAYOUTS, Upkeep
@@ -33,6 +36,7 @@ from tests.support.thrift_server import shared
 
 # Programs that share the restarts, and between two looks at --stop-after.
 BATCH_PROGRAMS = 10
+_CONFIGURATIONS = {**CONFIGURATIONS, TIERS.name: TIERS}
 
 
 class Run:
@@ -61,7 +65,7 @@ class Run:
         pattern = re.compile(options.skip) if options.skip else None
         fuzzer = Fuzzer(
             folder,
-            CONFIGURATIONS[options.config],
+            _CONFIGURATIONS[options.config],
             self_test=options.engine == "oracle",
             skip=pattern,
             length=options.length,
@@ -156,13 +160,14 @@ def main() -> int:
     """Run the command line; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m tests.differential.fuzz")
     parser.add_argument("--seeds", default="0..2000", help="first..last, the last excluded")
-    parser.add_argument("--config", choices=sorted(CONFIGURATIONS), default="plain")
+    parser.add_argument("--config", choices=sorted(_CONFIGURATIONS), default="plain")
     parser.add_argument("--engine", choices=("gateway", "oracle", *SERVERS), default="gateway")
     parser.add_argument("--length", type=int, default=16)
     parser.add_argument("--stop-after", type=int, default=10, help="findings")
     parser.add_argument("--skip", default="", help="leave out statements that match")
     parser.add_argument("--upkeep", nargs="?", const="tiered", choices=LAYOUTS, help="run jobs")
     parser.add_argument("--objects", action="store_true", help="indexes, sequences, enums ..")
+    parser.add_argument("--by-position", action="store_true", help="read by position always")
     parser.add_argument("--no-minimise", action="store_true")
     parser.add_argument("--summary", default="", help="a JSON file to keep the state of the run in")
     parser.add_argument("--resume", action="store_true", help="go on where the summary ends")
@@ -170,6 +175,8 @@ def main() -> int:
     if run.options.objects and run.options.engine == "oracle":
         parser.error("--objects compares with PostgreSQL, which is not compared with itself")
     with ExitStack() as held:
+        if run.options.by_position:
+            held.enter_context(always_by_position())
         folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
         server = SERVERS.get(run.options.engine)
         new_url = None if server is None else held.enter_context(server(folder))

@@ -90,7 +90,8 @@ class Fuzzer:
         if self.postgres:
             steps = random_object_program(seed, self.length).steps
         else:
-            steps = random_program(seed, self.length, self.lacks, self.upkeep).steps
+            rows = self.disturbance.seed_rows
+            steps = random_program(seed, self.length, self.lacks, self.upkeep, rows).steps
         return [step for step in steps if self.skip is None or not self.skip.search(step.sql)]
 
     def _finding(self, seed: int, steps: Sequence[Step], divergence: Divergence) -> Finding:
@@ -142,7 +143,7 @@ class Fuzzer:
             return Oracle()
         dialect = "postgres" if self.postgres else "duckdb"
         place = self.folder / name if self.new_url is None else self.new_url()
-        return GatewayEngine(place, dialect)
+        return GatewayEngine(place, dialect, self.disturbance.memory_rows)
 
     def _oracle(self) -> Engine:
         return PostgresOracle(self.postgres) if self.postgres else Oracle()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.differential.fuzzer import Fuzzer
-from tests.support.logic.runner import CONFIGURATIONS, Disturbance
+from tests.support.logic.runner import CONFIGURATIONS, TIERS, Disturbance
 from tests.support.positions import always_by_position
 from tests.support.programs.program import random_program
 from tests.support.programs.step import Step
@@ -39,7 +39,7 @@ def test_gateway_and_oracle_agree(tmp_path: Path, config: str, share: int) -> No
 @pytest.mark.timeout(180)
 def test_gateway_and_oracle_agree_by_position(tmp_path: Path) -> None:
     with always_by_position():
-        fuzzer = Fuzzer(tmp_path, CONFIGURATIONS["flush"])
+        fuzzer = Fuzzer(tmp_path, TIERS, length=24)
         try:
             findings = fuzzer.run(range(11_000, 11_000 + SHARE))
         finally:

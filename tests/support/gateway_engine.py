@@ -58,7 +58,9 @@ class GatewayEngine:
 
     name = "gateway"
 
-    def __init__(self, warehouse: Path | str, dialect: str = "duckdb") -> None:
+    def __init__(
+        self, warehouse: Path | str, dialect: str = "duckdb", memory_rows: int | None = None
+    ) -> None:
         url = warehouse if isinstance(warehouse, str) else f"palimpsest:///{warehouse.absolute()}"
         self._url = url
         if url.startswith("palimpsest+postgresql:"):
@@ -66,6 +68,7 @@ class GatewayEngine:
         elif url.startswith("palimpsest+hive:"):
             self.name = "gateway+hive" if "held_rows" in url else "gateway+hive+spark"
         self._dialect = dialect
+        self._memory_rows = memory_rows
         self._sessions: dict[str, GatewaySession] = {}
         self._maintenance: Connection | None = None
         self._marks: dict[str, int] = {}
@@ -135,4 +138,7 @@ class GatewayEngine:
         return self._maintenance
 
     def _connect(self) -> Connection:
-        return gateway.connect(self._url, dialect=self._dialect, autocommit=True)
+        connection = gateway.connect(self._url, dialect=self._dialect, autocommit=True)
+        if self._memory_rows is not None:
+            connection.execute(f"SET memory_rows = {self._memory_rows}").close()
+        return connection

@@ -161,7 +161,7 @@ def replay(replays: Sequence[Replay], tested: Engine, disturbance: Disturbance) 
 
 
 def _flush(program: Replay, tested: Engine, disturbance: Disturbance) -> None:
-    if not disturbance.flush:
+    if not disturbance.flush or program.place % disturbance.flush_every:
         return
     try:
         tested.flush()

@@ -20,14 +20,24 @@ DEFAULT_CONNECTION = "default"
 
 @dataclass(frozen=True, slots=True)
 class Disturbance:
-    """What happens after every statement that may write; answers must not change by it."""
+    """What happens after statements that may write; answers must not change by it.
+
+    With ``memory_rows`` a statement of more rows writes them to sealed files at once, past what a
+    head has; then random programs begin with ``seed_rows`` rows a table, so that such statements
+    come about, and heads are flushed after each ``flush_every``th statement only.
+    """
 
     flush: bool = False
     restart: bool = False
+    memory_rows: int | None = None
+    seed_rows: int = 0
+    flush_every: int = 1
 
     @property
     def name(self) -> str:
         """Return the name the tests show."""
+        if self.memory_rows is not None:
+            return "tiers"
         parts = [name for name in ("flush", "restart") if getattr(self, name)]
         return "_and_".join(parts) or "plain"
 
@@ -41,6 +51,8 @@ CONFIGURATIONS = {
         Disturbance(flush=True, restart=True),
     )
 }
+TIERS = Disturbance(flush=True, memory_rows=3, seed_rows=24, flush_every=4)
+"""Rows of a table lie in the head, in sealed files behind it and in files past it, all at once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,16 @@ class Program:
 
 
 def random_program(
-    seed: int, length: int = 16, lacks: Kinds = NO_KINDS, upkeep: Upkeep | None = None
+    seed: int,
+    length: int = 16,
+    lacks: Kinds = NO_KINDS,
+    upkeep: Upkeep | None = None,
+    rows: int = 0,
 ) -> Program:
     """Return the program of a seed, without columns of the kinds that a store lacks.
 
-    With ``upkeep`` tables lie as it says, and its jobs run now and then.
+    With ``upkeep`` tables lie as it says, and its jobs run now and then. With ``rows`` a table
+    begins with up to so many.
     """
     rng = random.Random(seed)
     count = rng.choice((1, 2, 2, 3))
@@ -37,7 +42,7 @@ def random_program(
     created = [Step(f"CREATE SCHEMA {SCHEMA}")]
     for table in tables:
         created += [Step(table.ddl())] if keeper is None else keeper.created(table)
-    seeds = [seed_rows(rng, table) for table in tables]
+    seeds = [seed_rows(rng, table, rows) for table in tables]
     indexed: list[Table] = []
     for place, table in enumerate(tables):
         made = random_index(rng, table, Fresh(f"first{place}")) if rng.random() < 0.4 else None

@@ -21,8 +21,11 @@ def random_write(rng: random.Random, tables: Sequence[Table]) -> Step:
     return Step(sql)
 
 
-def seed_rows(rng: random.Random, table: Table) -> Step:
-    """Return an INSERT of a few rows."""
+def seed_rows(rng: random.Random, table: Table, count: int = 0) -> Step:
+    """Return an INSERT of a few rows, or of up to ``count`` rows."""
+    if count:
+        rows = _rows_with_distinct_keys(rng, table.columns, table, count)
+        return Step(f"INSERT INTO {table.reference} VALUES {rows}")
     return Step(insert_values(rng, table, (table,)))
 
 
