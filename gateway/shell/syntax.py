@@ -58,7 +58,7 @@ BLAME t COLUMNS [VERSION AS OF n]    which one last changed each column of it"""
     "DISCARD": "DISCARD ALL | PLANS | SEQUENCES | TEMP",
     "LOCK": "LOCK [TABLE] t, .. IN ACCESS SHARE | ROW SHARE | ROW EXCLUSIVE MODE",
     "COMMENT": """COMMENT ON TABLE t | VIEW v | COLUMN t.c | INDEX i IS '..'
-COMMENT ON SEQUENCE s | TYPE t | MACRO f | SCHEMA s IS '..'""",
+COMMENT ON SEQUENCE s | TYPE t | MACRO f | SCHEMA s | CONSTRAINT c ON t IS '..'""",
     "USE": "USE schema",
     "COPY": "COPY t FROM 'file.csv' (HEADER)     COPY t TO 'file.parquet'",
     "ENTITIES": """CREATE [OR REPLACE] PROFILE [IF NOT EXISTS] p URL '..' [WITH (field = value, ..)]

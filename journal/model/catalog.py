@@ -130,7 +130,7 @@ def change_to_json(change: CatalogChange) -> dict[str, Any]:
             old = None if instead_of is None else asdict(instead_of)
             raw = asdict(relation)
             raw.update(_foreign_keys_to_json(relation))
-            for later in ("foreign_keys", "indexes", "materialized"):
+            for later in ("foreign_keys", "indexes", "materialized", "constraint_comments"):
                 if not raw.get(later, True):
                     # Earlier versions read tables that have none.
                     del raw[later]
@@ -225,6 +225,7 @@ def _table(raw: dict[str, Any]) -> Table:
             "foreign_keys": tuple(_foreign_key(k) for k in raw.get("foreign_keys", ())),
             "indexes": tuple(_index(i) for i in raw.get("indexes", ())),
             "materialized": Materialized.from_json(raw.get("materialized")),
+            "constraint_comments": tuple((n, t) for n, t in raw.get("constraint_comments", ())),
         }
     )
 

@@ -146,6 +146,8 @@ class Table:
     indexes: tuple[Index, ...] = ()
     materialized: Materialized | None = None
     """What it is made of, if it is a materialised view."""
+    constraint_comments: tuple[tuple[str, str], ...] = ()
+    """Folded names of constraints, the primary key too, and what is said of them."""
 
     @property
     def hidden_key(self) -> bool:

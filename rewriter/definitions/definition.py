@@ -93,6 +93,8 @@ class TableDraft:
     foreign_keys: list[ForeignKey] = field(default_factory=list)
     indexes: list[Index] = field(default_factory=list)
     wanted: list[WantedKey] = field(default_factory=list)
+    comments: dict[str, str] = field(default_factory=dict)
+    """What is said of constraints, by their folded names."""
     column_name: Callable[[str], str] = str
     is_new: bool = True
     """Whether no journal has the names of ``format`` yet.
@@ -115,6 +117,7 @@ class TableDraft:
             list(table.physical_names),
             list(table.foreign_keys),
             list(table.indexes),
+            comments=dict(table.constraint_comments),
             column_name=column_name,
             is_new=False,
         )
@@ -201,6 +204,9 @@ class TableDraft:
             )
         key = self.key or (ROW_ID,)
         columns = [replace(c, not_null=True) if c.physical in self.key else c for c in self.columns]
+        named = {fold(c.name) for c in self.constraints} | {fold(self.key_name or "")}
+        if self.key_name is None:
+            named.add(fold(f"{self.name.name}_pkey"))
         return Table(
             table_id,
             self.name,
@@ -213,6 +219,7 @@ class TableDraft:
             physical_names=tuple(self.used),
             foreign_keys=tuple(self.foreign_keys),
             indexes=tuple(self.indexes),
+            constraint_comments=tuple(said for said in self.comments.items() if said[0] in named),
         )
 
     def _step_aside(self, name: str) -> None:

@@ -36,6 +36,8 @@ def rename_constraint(change: Alteration, old: str, new: str, node: exp.Expr) ->
 
     if draft.key and fold(old) == fold(key_name):
         draft.key_name = new
+    if fold(old) in draft.comments:
+        draft.comments[fold(new)] = draft.comments.pop(fold(old))
     change.uniques = [named(u) for u in change.uniques]
     draft.uniques = [named(u) for u in draft.uniques]
     draft.checks = [named(c) for c in draft.checks]

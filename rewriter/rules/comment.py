@@ -48,6 +48,8 @@ def _change(
             return PutRelation(replace(find_relation(node, context), comment=text))
         case "COLUMN":
             return PutRelation(_with_column(node, text, context))
+        case "CONSTRAINT":
+            return PutRelation(_with_constraint(node, ast.args["constraint"], text, context))
         case "INDEX":
             named = find_index(node, context)
             if named is None:
@@ -82,7 +84,8 @@ def _change(
     raise PalimpsestError(
         Code.NOT_SUPPORTED,
         f"COMMENT ON {kind} is not supported",
-        advice="comment on tables, views, columns, indexes, sequences, types, macros and schemas",
+        advice="comment on tables, views, columns, constraints, indexes, sequences, types, macros"
+        " and schemas",
         position=position_of(node),
     )
 
@@ -117,6 +120,28 @@ def _with_view_column(
     kept = tuple(pair for pair in view.column_comments if pair[0] != fold(node.name))
     said = () if text is None else ((fold(node.name), text),)
     return replace(view, column_comments=(*kept, *said))
+
+
+def _with_constraint(
+    node: exp.Table, name: str, text: str | None, context: RewriteContext
+) -> Relation:
+    """A table with another comment on a constraint; raises INVALID_DEFINITION where it has none."""
+    table = find_table(node, context)
+    names = [c.name for c in table.constraints]
+    if not table.hidden_key:
+        names.append(table.key_name or f"{table.name.name}_pkey")
+    if fold(name) not in map(fold, names):
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION,
+            f'{table.name} has no constraint "{name}"',
+            advice="it has " + (", ".join(names) or "none"),
+            position=position_of(node),
+        )
+    said = dict(table.constraint_comments)
+    said.pop(fold(name), None)
+    if text is not None:
+        said[fold(name)] = text
+    return replace(table, constraint_comments=tuple(said.items()))
 
 
 def _of_schema(node: exp.Table, text: str | None, context: RewriteContext) -> PutSchema:

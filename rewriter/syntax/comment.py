@@ -2,6 +2,7 @@
 
 COMMENT ON SEQUENCE | TYPE | DOMAIN | SCHEMA | MACRO [TABLE] | FUNCTION | MATERIALIZED VIEW name
   IS text | NULL
+COMMENT ON CONSTRAINT name ON table IS text | NULL
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ _KINDS = {
     ("MACRO",): "MACRO",
     ("FUNCTION",): "MACRO",
     ("MATERIALIZED", "VIEW"): "VIEW",
+    ("CONSTRAINT",): "CONSTRAINT",
 }
 
 
@@ -33,6 +35,9 @@ def recognise_comment(tokens: list[Token], parse: Parse) -> SqlStatement | None:
     if kind is None:
         return None
     exists = reader.takes("IF", "EXISTS")
+    of = reader.word() if kind == "CONSTRAINT" else None
+    if of is not None and not reader.takes("ON"):
+        raise reader.error("ON and the table were expected")
     name = reader.name()
     if kind == "MACRO" and reader.takes("("):
         # The types of the arguments, which tell PostgreSQL one function from another.
@@ -44,4 +49,6 @@ def recognise_comment(tokens: list[Token], parse: Parse) -> SqlStatement | None:
     text = "" if reader.takes("NULL") else reader.text()
     reader.ends("nothing else stands behind the text")
     said = exp.Literal.string(text)
-    return SqlStatement(exp.Comment(this=name, kind=kind, expression=said, exists=exists))
+    found = exp.Comment(this=name, kind=kind, expression=said, exists=exists)
+    found.set("constraint", of)
+    return SqlStatement(found)

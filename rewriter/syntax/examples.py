@@ -194,6 +194,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "COMMENT ON COLUMN t.a IS 'an amount'",
         "COMMENT ON COLUMN v.k IS 'a key'",
         "COMMENT ON SEQUENCE ids IS 'for t'",
+        "COMMENT ON CONSTRAINT t_pkey ON t IS 'a number of ours'",
         "COMMENT ON SCHEMA hr IS 'people'",
     ),
     "USE": _each("USE hr"),

@@ -242,6 +242,7 @@ class CatalogContents:
             "coninhcount": 0, "connoinherit": True, **more,
         }  # fmt: skip
         self._add("pg_constraint", **row)
+        self._describe(oid, "pg_constraint", 0, dict(table.constraint_comments).get(fold(name)))
         self._add("constraint_definitions", oid=oid, definition=text)
 
     def _add_materialized(self, oid: int, table: Table, made: Materialized) -> None:
