@@ -132,8 +132,14 @@ def text_of(statement: RecordStatement, dialect: RecordDialect) -> str:
             kind = RecordType(node.meta["record"])
             spelt = _NATIVE.get(kind) or _NUMERIC.get(dialect, "BIGINT")
             spelt = _PORTABLE.get(kind, spelt) if dialect.is_beside else spelt
-            node.replace(exp.DataType.build(spelt, dialect=_SYNTAX[dialect]))
+            node.replace(_type_of(spelt, _SYNTAX[dialect]).copy())
     return ast.sql(dialect=_SYNTAX[dialect], identify=True)
+
+
+@lru_cache(maxsize=64)
+def _type_of(spelt: str, syntax: str) -> exp.DataType:
+    """A type by its name in a dialect; it is copied, as there are few types and many columns."""
+    return exp.DataType.build(spelt, dialect=syntax)
 
 
 def _portable(value: Any) -> Any:
@@ -278,7 +284,8 @@ def add_rows(table: RecordTable, rows: exp.Query) -> exp.Insert:
     return exp.Insert(this=_target(table), expression=rows)
 
 
-def create(table: RecordTable, *, keyed: bool) -> list[RecordStatement]:
+@lru_cache(maxsize=256)
+def create(table: RecordTable, *, keyed: bool) -> tuple[RecordStatement, ...]:
     """Makes a table, with its key and what finds rows sooner where it is ``keyed``."""
     parts: list[exp.Expr] = [_definition(c) for c in table.columns]
     if keyed and table.key:
@@ -292,7 +299,7 @@ def create(table: RecordTable, *, keyed: bool) -> list[RecordStatement]:
             params=exp.IndexParameters(columns=[exp.column(name)]),
         )
         made.append(RecordStatement(exp.Create(this=index, kind="INDEX", exists=True)))
-    return made
+    return tuple(made)
 
 
 def drop(table: RecordTable) -> RecordStatement:
@@ -325,7 +332,7 @@ def _target(table: RecordTable) -> exp.Table:
 
 
 def _definition(column: RecordColumn) -> exp.ColumnDef:
-    kind = exp.DataType.build("VARCHAR")
+    kind = exp.DataType(this=exp.DType.VARCHAR)
     kind.meta["record"] = column.type.value
     rules: list[exp.ColumnConstraintKind] = []
     if column.required:
