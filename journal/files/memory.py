@@ -10,11 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
-
-import duckdb
 
 from journal.files.staging import spill_folder
+from journal.local_engine.in_memory import connect_in_memory
 from journal.local_engine.session import DuckDBSession
 
 _SETTINGS = {
@@ -35,8 +33,7 @@ def memory_session(
     ``folder`` is one of the folders of its job, relative to the root, and open.
     """
     with spill_folder(root, folder) as place:
-        config: dict[str, Any] = {**_SETTINGS, **(settings or {}), "temp_directory": str(place)}
-        connection = duckdb.connect(":memory:", config=config)
+        connection = connect_in_memory(place, {**_SETTINGS, **(settings or {})})
         try:
             yield DuckDBSession(connection, root)
         finally:

@@ -41,11 +41,11 @@ def _is_plain(kind: pa.DataType) -> bool:
 
 
 def _converter(zone: str | None) -> Any:
-    import duckdb
+    from journal.local_engine.in_memory import connect_in_memory
 
     known: dict[str | None, Any] = _PER_THREAD.__dict__.setdefault("converters", {})
     if zone not in known:
-        connection = duckdb.connect()
+        connection = connect_in_memory(None)
         if zone is not None:
             connection.execute(f"SET TimeZone = '{zone.replace(chr(39), chr(39) * 2)}'")
         known[zone] = connection

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 import duckdb
 from sqlglot import exp
 
+from journal.local_engine.in_memory import connect_in_memory
 from journal.model.lazy_dataclass import dataclass
 from journal.sql.relations import column
 
@@ -37,7 +41,7 @@ def first_bad_value(
     # Every column is looked at, else none would be converted.
     looked = [exp.Count(this=column(name)) for name, _ in columns]
     query = exp.select(*looked).from_(_source(path, options, said)).sql(dialect="duckdb")
-    with duckdb.connect() as session:
+    with _reader() as session:
         try:
             session.execute(query).fetchall()
             found = session.execute(_FOUND).fetchall()
@@ -53,11 +57,21 @@ def width_of(path: str, options: Mapping[str, object]) -> int | None:
     """How many columns a file has, read with options of ``read_csv``; None if unreadable."""
     source = _source(path, options, {"all_varchar": exp.true()})
     query = exp.Describe(this=exp.select("*").from_(source)).sql(dialect="duckdb")
-    with duckdb.connect() as session:
+    with _reader() as session:
         try:
             return len(session.execute(query).fetchall())
         except duckdb.Error:
             return None
+
+
+@contextmanager
+def _reader() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Reads files; it keeps every line that is wrong, which may be more than memory holds."""
+    with (
+        tempfile.TemporaryDirectory(prefix="palimpsest-files-") as folder,
+        connect_in_memory(Path(folder)) as session,
+    ):
+        yield session
 
 
 def _source(path: str, options: Mapping[str, object], said: Mapping[str, exp.Expr]) -> exp.Table:

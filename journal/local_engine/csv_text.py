@@ -9,10 +9,10 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
-import duckdb
 import pyarrow as pa
 
 from journal.local_engine.errors import mapped
+from journal.local_engine.in_memory import connect_in_memory
 from journal.model.result_column import ResultColumn
 
 _AS_IS = frozenset(
@@ -114,7 +114,7 @@ def _copy(
         for batch in others:
             yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)
 
-    with duckdb.connect() as connection:
+    with connect_in_memory(None) as connection:
         connection.execute("SET TimeZone = 'UTC'")
         connection.register("rows", pa.RecordBatchReader.from_batches(schema, renamed()))
         connection.execute(

@@ -26,6 +26,8 @@ from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import file_error
 
+IN_MEMORY = Path(":memory:")
+"""The file of a store that has none; its setting ``temp_directory`` is required."""
 _IDLE_SESSIONS_MAX = 64
 _IDLE_POLL_S = 0.01
 
@@ -36,6 +38,8 @@ Reopen = Callable[[Callable[[Path], None]], DuckDBSession]
 def _scratch_folder(file: Path, given: str | None) -> Path:
     """Where one file's rows are put aside, and no others."""
     if given is None:
+        if file == IN_MEMORY:
+            raise ValueError("a database in memory needs a folder for rows that it puts aside")
         return file.with_name(f"{file.name}.tmp")
     name = hashlib.sha256(str(file.resolve()).encode()).hexdigest()[:16]
     try:
@@ -89,7 +93,10 @@ class DuckDBStore:
 
     def _forget_aside(self) -> None:
         # The setting may have been another when somebody was killed.
-        for folder in {self._aside, _scratch_folder(self._file, None)}:
+        folders = {self._aside}
+        if self._file != IN_MEMORY:
+            folders.add(_scratch_folder(self._file, None))
+        for folder in folders:
             try:
                 shutil.rmtree(folder)
             except FileNotFoundError:

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
 from journal.local_engine.exporting import export_rows
+from journal.local_engine.in_memory import connect_in_memory
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Export, Query
@@ -28,7 +28,7 @@ _ROWS = "exported_rows"
 def file_session(zone: str | None) -> Iterator[DuckDBSession]:
     """A session for the block, which reads and writes timestamps in a time zone."""
     with tempfile.TemporaryDirectory(prefix="palimpsest-files-") as folder:
-        connection = duckdb.connect(":memory:", config={"temp_directory": folder})
+        connection = connect_in_memory(Path(folder))
         try:
             session = DuckDBSession(connection, Path(folder))
             session.use_zone(zone)

@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
+from journal.local_engine.in_memory import connect_in_memory
 from journal.model.errors import Code, PalimpsestError
 from journal.model.result_column import ResultColumn
 
@@ -18,7 +19,7 @@ class MemoryDatabase:
     """One DuckDB in memory; used by one thread at a time."""
 
     def __init__(self) -> None:
-        self._connection = duckdb.connect(":memory:", config={"threads": 1})
+        self._connection = connect_in_memory(None, {"threads": "1"})
         # Neither spelling of a lambda is refused or warned of.
         self._connection.execute("SET lambda_syntax = 'DISABLE_SINGLE_ARROW'")
 

@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from journal.files.staging import spill_folder
 from journal.local_engine import layout
-from journal.local_engine.database_file import DuckDBStore
+from journal.local_engine.database_file import IN_MEMORY, DuckDBStore
 from journal.local_engine.session import DuckDBSession
 from journal.model.catalog import change_from_json
 from journal.model.lazy_dataclass import dataclass
@@ -92,7 +92,7 @@ def rewrite(unit: Mapping[str, Any]) -> list[dict[str, Any]]:
     warehouse = Warehouse(Path(unit["root"]), lambda: uuid.uuid4().hex)
     rows = RowCounts(**unit["counts"]).total
     with spill_folder(warehouse.root, unit["folder"]) as place:
-        store = DuckDBStore(Path(":memory:"), {**_SETTINGS, "temp_directory": str(place)})
+        store = DuckDBStore(IN_MEMORY, {**_SETTINGS, "temp_directory": str(place)})
         session = store.acquire()
         try:
             session.begin()

@@ -76,6 +76,11 @@ def test_banned_words() -> None:
     assert not found, "\n".join(found)
 
 
+def test_every_duckdb_says_where_it_puts_rows_that_no_memory_holds() -> None:
+    opens = {s.name for s in code_sources() if "duckdb.connect(" in s.text}
+    assert opens == {"journal/local_engine/in_memory.py", "journal/local_engine/database_file.py"}
+
+
 def test_files_are_named_after_what_they_hold() -> None:
     vague = {"utils", "util", "helpers", "helper", "manager", "managers", "misc", "common"}
     assert not [source.name for source in sources(*OURS) if source.path.stem in vague]

@@ -14,7 +14,7 @@ import pytest
 
 import gateway
 from journal.erasure.seam import ErasureJournal
-from journal.local_engine.database_file import DuckDBStore
+from journal.local_engine.database_file import IN_MEMORY, DuckDBStore
 from journal.model.errors import PalimpsestError
 from journal.records import catalog, erasure_rows, maintenance, retired
 from journal.records.catalog_format import put_meta
@@ -72,8 +72,8 @@ def before(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def local() -> DuckDBStore:
-    found = DuckDBStore(Path(":memory:"), {})
+def local(tmp_path: Path) -> DuckDBStore:
+    found = DuckDBStore(IN_MEMORY, {"temp_directory": str(tmp_path / "spilled")})
     shown_catalog.make(found)
     return found
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from journal.local_engine.database_file import DuckDBStore
+from journal.local_engine.database_file import IN_MEMORY, DuckDBStore
 from journal.model.errors import Code, PalimpsestError
 from journal.model.wall_clock import wall_clock_us
 from journal.stores.hive.catalog_db import catalog as rows_of
@@ -16,14 +17,19 @@ from journal.stores.hive.catalog_db.engine import CatalogDatabase
 from journal.stores.hive.catalog_db.opening import open_catalog
 from journal.stores.hive.leases import HeldLeases, Leases
 
-_LOCAL = DuckDBStore(Path(":memory:"), {})
+
+@pytest.fixture
+def local(tmp_path: Path) -> Iterator[DuckDBStore]:
+    found = DuckDBStore(IN_MEMORY, {"temp_directory": str(tmp_path / "spilled")})
+    yield found
+    found.close()
 
 
 @pytest.fixture
-def catalog(tmp_path: Path) -> CatalogDatabase:
+def catalog(tmp_path: Path, local: DuckDBStore) -> CatalogDatabase:
     found = CatalogDatabase(f"sqlite:///{tmp_path}/catalog.db")
     with found.writing() as connection:
-        open_catalog(connection, "store", _LOCAL)
+        open_catalog(connection, "store", local)
     return found
 
 
@@ -79,12 +85,12 @@ def test_a_lease_that_ended_and_nobody_took_still_holds(catalog: CatalogDatabase
         held.check(connection)
 
 
-def test_two_catalogs_of_one_name_are_one(tmp_path: Path) -> None:
+def test_two_catalogs_of_one_name_are_one(tmp_path: Path, local: DuckDBStore) -> None:
     ids = set()
     for store_id in ("first", "second"):
         catalog = CatalogDatabase(f"sqlite:///{tmp_path}/catalog.db")
         with catalog.writing() as connection:
-            ids.add(open_catalog(connection, store_id, _LOCAL))
+            ids.add(open_catalog(connection, store_id, local))
         catalog.close()
     assert ids == {"first"}
 

@@ -23,6 +23,7 @@ from journal.files.parquet_files import checksum
 from journal.files.staging import attempt, attempt_id, spill_folder
 from journal.identity.descriptor import parse_descriptor
 from journal.local_engine.hash import row_hash
+from journal.local_engine.in_memory import connect_in_memory
 from journal.local_engine.session import DIALECT
 from journal.model.segment import SegmentFile
 
@@ -53,7 +54,7 @@ def rewrite_without(unit: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _connected(scratch: Path) -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(":memory:", config={"threads": "1", "temp_directory": str(scratch)})
+    return connect_in_memory(scratch, {"threads": "1"})
 
 
 def _target(wanted: str, place: Path) -> str:

@@ -11,14 +11,13 @@ import os
 import shutil
 import stat
 from pathlib import Path
-from typing import Any
 
-import duckdb
 from sqlglot import exp
 
 from journal.files.parquet_files import sync_folder
 from journal.local_engine.errors import mapped
 from journal.local_engine.file_modes import OWNER, make_folder, set_mode
+from journal.local_engine.in_memory import connect_in_memory
 from journal.local_engine.session import DIALECT
 from journal.model.errors import Code, PalimpsestError
 
@@ -56,8 +55,7 @@ def copy_live(file: Path) -> None:
 
 def _copy(file: Path, draft: Path, spilled: Path) -> None:
     # Where the file's own sessions put rows aside, and not in a folder of the process's.
-    settings: dict[str, Any] = {"temp_directory": str(spilled)}
-    with duckdb.connect(":memory:", config=settings) as connection:
+    with connect_in_memory(spilled) as connection:
         for path, name in ((file, "old"), (draft, "live")):
             attach = exp.Attach(
                 this=exp.Alias(this=exp.Literal.string(str(path)), alias=exp.to_identifier(name))

@@ -9,15 +9,16 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Any
 
-import duckdb
 import pyarrow as pa
+
+from journal.local_engine.in_memory import connect_in_memory
 
 
 class PlainDatabase:
     """One database that vanishes when it is closed."""
 
     def __init__(self) -> None:
-        self._connection = duckdb.connect(":memory:")
+        self._connection = connect_in_memory(None)
 
     def execute(self, sql: str, parameters: Sequence[Any] = ()) -> None:
         """Run a statement."""

@@ -15,13 +15,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 from sqlglot import exp
 
 from journal.erasure.guard import load_fence
 from journal.files.scratch import Scratch
-from journal.local_engine.database_file import DuckDBStore
+from journal.local_engine.database_file import IN_MEMORY, DuckDBStore
 from journal.model.capabilities import Capabilities
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
@@ -98,7 +97,7 @@ class HiveJournal:
         self._ready: set[str] = set()
         self.staged: set[str] = set()
         self._scratch = Scratch()
-        self.local = DuckDBStore(Path(":memory:"), {"temp_directory": str(self._scratch.path)})
+        self.local = DuckDBStore(IN_MEMORY, {"temp_directory": str(self._scratch.path)})
         shown_catalog.make(self.local)
         self._seen: SeenStates = SeenStates(load_fence, _CATALOG)
         with catalog.writing() as connection:
