@@ -79,7 +79,7 @@ def check_schedules(
 ) -> None:
     """Raise POLICY for a new schedule of a kind of job that there is not."""
     if not schedules:
-        # Installed packages may have kinds, which takes as long to find out as the rest of a CREATE.
+        # Which kinds installed packages have takes as long to find out as the rest of a CREATE.
         return
     known, there = context.job_kinds(), read_policy(dict(before)).schedules
     for kind, line in schedules:

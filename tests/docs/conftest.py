@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -11,13 +11,22 @@ import pytest
 
 from tests.docs import newcomer
 from tests.docs.newcomer import Surroundings
+from tests.support import warm_commands
 
 Surround = Callable[[str], AbstractContextManager[Surroundings]]
 
 
+@pytest.fixture(scope="session")
+def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder of ``palimpsest`` and ``python``, each process of which is forked when needed."""
+    environment = newcomer.clean_environment(tmp_path_factory.mktemp("home"))
+    with warm_commands.running(environment) as folder:
+        yield folder
+
+
 @pytest.fixture
-def surround(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Surround:
+def surround(commands: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Surround:
     """Makes what a text needs: an empty folder, and the servers it names."""
     base = tmp_path_factory.getbasetemp()
     run = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    return lambda text: newcomer.surroundings(text, tmp_path, run)
+    return lambda text: newcomer.surroundings(text, tmp_path, run, commands)

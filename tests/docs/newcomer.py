@@ -60,14 +60,17 @@ class Surroundings:
 
 
 @contextlib.contextmanager
-def surroundings(text: str, folder: Path, run: Path) -> Iterator[Surroundings]:
-    """What ``text`` needs; ``run`` is the folder of the test run. Skips what cannot be had."""
+def surroundings(text: str, folder: Path, run: Path, commands: Path) -> Iterator[Surroundings]:
+    """What ``text`` needs; ``run`` is the folder of the test run. Skips what cannot be had.
+
+    ``commands`` goes before all other folders of PATH.
+    """
     with contextlib.ExitStack() as servers:
         home = folder / "home"
         empty = folder / "empty"
         home.mkdir()
         empty.mkdir()
-        found = Surroundings(empty, _environment(home))
+        found = Surroundings(empty, clean_environment(home))
         if "job_engine = 'spark'" in text or "--engine spark" in text:
             reason = why_no_spark()
             if reason is not None:
@@ -78,10 +81,12 @@ def surroundings(text: str, folder: Path, run: Path) -> Iterator[Surroundings]:
             found.thrift = servers.enter_context(_thrift(run))
         if "s3:" in text:
             found.environment |= servers.enter_context(_s3())
+        found.environment["PATH"] = f"{commands}{os.pathsep}{found.environment['PATH']}"
         yield found
 
 
-def _environment(home: Path) -> dict[str, str]:
+def clean_environment(home: Path) -> dict[str, str]:
+    """What a newcomer's shell has, and our own programs in PATH."""
     binaries = str(Path(sys.executable).parent)
     kept = {name: os.environ[name] for name in _KEPT_FROM_OUTSIDE if name in os.environ}
     return {

@@ -35,7 +35,10 @@ _PROGRAMS = frozenset(
     | {"test_materialized_views", "test_redefined", "test_reject_files", "test_retention"}
     | {"test_schedulers", "test_suppression"}
 )
-"""Tests of programs that all stores share: ``make test`` runs them on the embedded store."""
+"""Tests of programs that all stores share: ``make test`` runs them on the embedded store and on
+the toy store, which takes the way of servers."""
+_OF_TOY = frozenset({"test_tables", "test_connections", "test_damage"})
+"""What else ``make test`` shows of the toy store."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -55,7 +58,10 @@ def _marks(item: pytest.Item, kind: StoreKind) -> Iterator[pytest.MarkDecorator]
                 yield pytest.mark.skip(f"a store without {lacking.value}")
     repeats = {name for mark in item.iter_markers("also_on") for name in mark.args}
     if item.path.stem in _PROGRAMS:
+        # The toy store runs what is written for servers, in a tenth of their time.
         repeats |= {"postgres", "hive"}
+    elif item.path.stem not in _OF_TOY:
+        repeats |= {"toy"}
     if kind.name in repeats:
         yield pytest.mark.stores
     for mark in item.iter_markers("drifts"):

@@ -80,6 +80,7 @@ def test_roles_call_no_functions_of_the_store(con: Connection, sql: str) -> None
     assert _state(con, sql) == "42501"
 
 
+@pytest.mark.also_on("hive")
 def test_changes_are_kept_and_audited(con: Connection, store: Store) -> None:
     con.execute("GRANT SELECT, INSERT ON t TO ann WITH GRANT OPTION")
     con.execute("ALTER ROLE ann LOGIN PASSWORD 'secret'")
@@ -104,6 +105,7 @@ def test_changes_are_kept_and_audited(con: Connection, store: Store) -> None:
         again.execute("GRANT SELECT ON t TO bob")
 
 
+@pytest.mark.also_on("hive")
 def test_they_go_with_their_transaction(con: Connection) -> None:
     con.execute("BEGIN")
     con.execute("GRANT SELECT ON t TO ann")
@@ -116,6 +118,7 @@ def test_they_go_with_their_transaction(con: Connection) -> None:
     assert [e.action for e in con.client_session.perform(audit_entries)] == ["role.create"] * 2
 
 
+@pytest.mark.also_on("hive")
 def test_who_makes_a_table_owns_it(con: Connection, store: Store) -> None:
     con.execute(f"GRANT CREATE ON SCHEMA {store.home} TO ann")
     con.execute("SET ROLE ann")
@@ -134,6 +137,7 @@ def test_who_makes_a_table_owns_it(con: Connection, store: Store) -> None:
     assert _state(con, "SELECT k FROM mine") == "42P01"
 
 
+@pytest.mark.also_on("hive")
 def test_a_revoked_grant_ends_at_once_elsewhere(con: Connection, store: Store) -> None:
     con.execute("GRANT SELECT ON t TO ann")
     with store.connect_watchful() as other:
@@ -158,6 +162,7 @@ def test_files_are_of_whoever_runs_the_gateway(con: Connection, tmp_path: Path) 
     assert len(written.read_text().splitlines()) == 3
 
 
+@pytest.mark.also_on("hive")
 def test_default_privileges_and_drop_owned(con: Connection) -> None:
     for sql in (
         "GRANT CREATE ON SYSTEM TO ann",

@@ -47,6 +47,7 @@ def _fill(con: Connection) -> None:
     con.cursor().executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", VALUES)
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.json", "rows.csv.gz"])
 def test_what_a_file_takes_it_gives_back(con: Connection, tmp_path: Path, name: str) -> None:
     _fill(con)

@@ -55,6 +55,7 @@ def _outcomes(results: list[entity_operations.EntityResult]) -> list[str]:
     return [result.outcome for result in results]
 
 
+@pytest.mark.also_on("hive")
 def test_f9_definitions_are_there_for_whoever_comes_next(store: Store, con: Connection) -> None:
     submitted = submit_entities(con.session, no_progress, [_process(), _dataset()])
     assert _outcomes(submitted) == ["SUBMITTED", "SUBMITTED"]

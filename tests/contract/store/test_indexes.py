@@ -68,6 +68,7 @@ def test_unique_indexes_hold_and_stay(store: Store, con: Connection) -> None:
     assert _state(con, "CREATE UNIQUE INDEX again ON t (lower(mail))") == "23505"
 
 
+@pytest.mark.also_on("hive")
 def test_what_a_conflict_is_about(con: Connection) -> None:
     upsert = (
         "INSERT INTO t VALUES (9, 'ADA', 70, TRUE) ON CONFLICT (lower(mail)) DO UPDATE SET seat = 9"

@@ -118,6 +118,7 @@ def test_masks_hold_where_a_tag_was_inherited(con: Connection) -> None:
     assert _inherited(con, "plain") == []
 
 
+@pytest.mark.also_on("hive")
 def test_tags_pass_statements_in_a_with(con: Connection) -> None:
     con.execute(
         "WITH gone AS (DELETE FROM people WHERE k = 1 RETURNING mail)"
@@ -134,6 +135,7 @@ def test_tags_pass_temporary_tables(con: Connection) -> None:
     assert _inherited(con, "c") == [("x", "PII", MAIL)]
 
 
+@pytest.mark.also_on("hive")
 def test_views_have_the_tags_of_what_they_show(con: Connection) -> None:
     con.execute("CREATE VIEW again AS SELECT m || '!' AS m, h FROM shown")
     con.execute("CREATE MATERIALIZED VIEW kept AS SELECT pay FROM people")
@@ -147,6 +149,7 @@ def test_views_have_the_tags_of_what_they_show(con: Connection) -> None:
     assert _inherited(con, "again") == []
 
 
+@pytest.mark.also_on("hive")
 def test_a_statement_that_fails_tags_nothing(con: Connection) -> None:
     con.execute("BEGIN")
     con.execute("INSERT INTO plain SELECT k, mail, 0 FROM people")
@@ -214,6 +217,7 @@ def test_a_tag_goes_on_to_what_was_filled_before_it_was_set(con: Connection) -> 
     assert ("k", "people", "seen.k") in _inherited(con, "c")
 
 
+@pytest.mark.also_on("hive")
 def test_a_tag_goes_on_within_the_transaction_that_fills(con: Connection) -> None:
     con.execute("CREATE TABLE seen (k INTEGER PRIMARY KEY, mail VARCHAR)")
     con.execute("INSERT INTO seen VALUES (1, 'ada@x')")

@@ -65,6 +65,7 @@ def test_a_committed_insert_leaves_edges_and_a_failed_one_none(con: Connection) 
     assert _tables(con) == {("s", "t")}
 
 
+@pytest.mark.also_on("hive")
 def test_a_query_leaves_no_edge_and_counts_as_a_read(con: Connection) -> None:  # L2, L20
     con.execute("CREATE VIEW v AS SELECT id, a * 2 AS d FROM s")
     before = _tables(con)
@@ -85,6 +86,7 @@ def test_a_query_leaves_no_edge_and_counts_as_a_read(con: Connection) -> None:  
     assert (True,) in last.fetchall()
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.needs(Capability.ALL_TYPES)
 def test_new_tables_and_views_come_from_their_queries(con: Connection) -> None:  # L3, L4, L10
     con.execute("CREATE TABLE made AS SELECT * FROM s")
@@ -100,6 +102,7 @@ def test_new_tables_and_views_come_from_their_queries(con: Connection) -> None: 
     assert _columns(con, "shown") == set()
 
 
+@pytest.mark.also_on("hive")
 def test_changes_of_rows_and_upserts(con: Connection) -> None:  # L5, L12
     con.execute("INSERT INTO t VALUES (7, 4)")
     con.execute("UPDATE t SET x = x + 1 WHERE id = 7")
@@ -117,6 +120,7 @@ def test_changes_of_rows_and_upserts(con: Connection) -> None:  # L5, L12
     assert {"other.c -> x (identity)", "other.id -> id (identity)"} <= found
 
 
+@pytest.mark.also_on("hive")
 def test_several_tables_in_one_statement(con: Connection) -> None:  # L6, L7, L8, L9
     con.execute("CREATE TABLE u (id INTEGER PRIMARY KEY, y INTEGER)")
     con.execute(
@@ -128,6 +132,7 @@ def test_several_tables_in_one_statement(con: Connection) -> None:  # L6, L7, L8
     assert {("s", "t"), ("t", "u"), ("other", "u")} <= _tables(con)
 
 
+@pytest.mark.also_on("hive")
 def test_a_statement_is_kept_once_without_its_values(con: Connection) -> None:  # L15
     for number in range(3):
         con.execute(f"INSERT INTO t SELECT id + {number * 10}, a FROM s WHERE b <> 'Ada{number}'")
@@ -141,6 +146,7 @@ def test_a_statement_is_kept_once_without_its_values(con: Connection) -> None:  
     assert digests == [(3,)]
 
 
+@pytest.mark.also_on("hive")
 def test_names_are_followed_and_new_tables_inherit_nothing(con: Connection) -> None:  # L11
     con.execute("INSERT INTO t SELECT id, a FROM s")
     con.execute("ALTER TABLE s RENAME TO origin")
@@ -165,6 +171,7 @@ def test_temporary_tables_are_followed_through(con: Connection) -> None:
     assert _tables(con) == {("s", "t")}
 
 
+@pytest.mark.also_on("hive")
 def test_files_are_nodes(con: Connection, tmp_path: Path) -> None:  # L14
     file = tmp_path / "rows.csv"
     con.execute(f"COPY (SELECT id, a FROM s) TO '{file}' (FORMAT csv, HEADER)")
@@ -175,6 +182,7 @@ def test_files_are_nodes(con: Connection, tmp_path: Path) -> None:  # L14
     assert sorted(kinds) == [("file", "table"), ("table", "file")]
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.needs(Capability.ALL_TYPES)
 def test_materialized_views(con: Connection) -> None:
     con.execute("CREATE MATERIALIZED VIEW kept AS SELECT b, sum(a) AS total FROM s GROUP BY b")
@@ -190,6 +198,7 @@ def test_restores(con: Connection) -> None:
     assert "s.a -> a (identity)" in _columns(con, "s")
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.needs(Capability.ACCESS_CONTROL)
 def test_a_role_sees_the_lineage_of_what_it_sees(con: Connection) -> None:
     con.execute("INSERT INTO t SELECT id, a FROM s")
@@ -219,6 +228,7 @@ def test_lineage_outlives_the_process(con: Connection, store: Store) -> None:
     assert written == [(2,)]
 
 
+@pytest.mark.also_on("hive")
 def test_questions_are_answered_by_levels_and_names(con: Connection) -> None:  # L17, L19, L22
     con.execute("INSERT INTO t SELECT id, a FROM s WHERE b <> 'z'")
     con.execute("CREATE VIEW v AS SELECT x + 1 AS y FROM t")
@@ -244,6 +254,7 @@ def test_questions_are_answered_by_levels_and_names(con: Connection) -> None:  #
         assert caught.value.code.value.code == code
 
 
+@pytest.mark.also_on("hive")
 def test_edges_come_and_cease_between_two_moments(con: Connection) -> None:  # L23
     def version() -> int:
         rows = con.execute("SELECT max(version) FROM system.transactions").fetchall()
@@ -269,6 +280,7 @@ def test_edges_come_and_cease_between_two_moments(con: Connection) -> None:  # L
     assert ceased == ()
 
 
+@pytest.mark.also_on("hive")
 def test_what_was_filled_is_told_at_drop_and_kept_by_restrict(con: Connection) -> None:  # L22
     home = con.client_session.catalog.home
     con.execute("INSERT INTO t SELECT id, a FROM s")
@@ -287,6 +299,7 @@ def test_what_was_filled_is_told_at_drop_and_kept_by_restrict(con: Connection) -
     assert con.execute("DROP TABLE t RESTRICT").messages == []
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.needs(Capability.WRITES_DURING_RETENTION)
 def test_retention_forgets_lineage_past_its_time(con: Connection) -> None:
     con.execute("INSERT INTO t SELECT id, a FROM s")

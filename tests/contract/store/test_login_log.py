@@ -45,6 +45,7 @@ def _problems(con: Connection) -> tuple[str, ...]:
     return con.client_session.perform(audit_check, None).problems
 
 
+@pytest.mark.also_on("hive")
 def test_rows_are_shown_and_entered_in_the_audit_log(con: Connection) -> None:
     _add(con, ("ann", "login"), ("eve", "refused"))
     shown = con.execute(
@@ -81,6 +82,7 @@ def test_changed_rows_are_noticed(con: Connection, what: str) -> None:
     assert problem.startswith("the login log from 1 to 3 was changed: its rows of outcome refused")
 
 
+@pytest.mark.also_on("hive")
 def test_a_flood_of_refusals_drives_no_login_out(
     con: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -57,6 +57,7 @@ def test_a_child_that_follows_and_changes_at_once(store: Store) -> None:
     assert rows(con, "SELECT * FROM c") == [(12, None)]
 
 
+@pytest.mark.also_on("hive")
 def test_the_past_shows_what_followed(store: Store) -> None:
     con = store.connect()
     _tables(con, "ON DELETE CASCADE")
@@ -71,6 +72,7 @@ def test_the_past_shows_what_followed(store: Store) -> None:
         assert rows(con, changes) == keys
 
 
+@pytest.mark.also_on("hive")
 def test_how_many_rows_may_follow(store: Store) -> None:
     con = store.connect()
     _tables(con, "ON DELETE CASCADE")

@@ -227,6 +227,7 @@ def test_a_table_made_anew_has_no_policies(con: Connection) -> None:
     assert _rows(con, "SELECT k, pay FROM people") == [(2, 20)]
 
 
+@pytest.mark.also_on("hive")
 def test_a_role_that_bypasses_policies_sees_all(con: Connection) -> None:
     everything = _rows(con, "SELECT * FROM people")
     for sql in ("CREATE ROLE free BYPASSRLS", "CREATE ROLE member IN ROLE free",
