@@ -125,10 +125,10 @@ class DeskPolicy:
             words = [word.strip() for word in text.split(",")]
             changed = {name: tuple(w for w in dict.fromkeys(words) if w)}
         elif name in _CHOICES and text not in _CHOICES[name]:
-            raise policy_error(f"{name} cannot be {text}", f"take {' or '.join(_CHOICES[name])}")
+            raise _setting_error(f"{name} cannot be {text}", f"take {' or '.join(_CHOICES[name])}")
         elif name not in {*_CHOICES, "currency", "export_folder"}:
             known = ", ".join(f.name for f in fields(self))
-            raise policy_error(f"there is no setting {name}", f"there are {known}")
+            raise _setting_error(f"there is no setting {name}", f"there are {known}")
         return replace(self, **changed)
 
 
@@ -152,7 +152,7 @@ def _duration(name: str, text: str) -> Duration:
     try:
         return Duration.parse(text)
     except PalimpsestError as error:
-        raise policy_error(f"{name}: {error.message}", error.advice) from error
+        raise _setting_error(f"{name}: {error.message}", error.advice) from error
 
 
 def _actions(name: str, text: str) -> tuple[str, ...]:
@@ -164,7 +164,7 @@ def _actions(name: str, text: str) -> tuple[str, ...]:
         return ()
     for word in words:
         if word not in known:
-            raise policy_error(f"{name}: there is no action {word}", f"take {', '.join(known)}")
+            raise _setting_error(f"{name}: there is no action {word}", f"take {', '.join(known)}")
     return tuple(dict.fromkeys(words))
 
 
@@ -174,10 +174,10 @@ def _number(name: str, text: str, kind: type, low: float, high: float) -> float:
     except ValueError:
         value = low - 1
     if not low <= value <= high:
-        raise policy_error(f"{name} cannot be {text}", f"give a number from {low:g} to {high:g}")
+        raise _setting_error(f"{name} cannot be {text}", f"give a number from {low:g} to {high:g}")
     return value
 
 
-def policy_error(message: str, advice: str) -> PalimpsestError:
+def _setting_error(message: str, advice: str) -> PalimpsestError:
     """The error of a setting that cannot be."""
     return PalimpsestError(Code.PRIVACY_POLICY, message, advice=advice)

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from journal.model.errors import PalimpsestError
+from journal.model.failures import policy_error
 from journal.model.lazy_dataclass import dataclass
 from journal.model.policy import (
     NAMES,
@@ -25,7 +26,6 @@ from journal.model.policy import (
     check_own_policy,
     is_dated,
     is_policy,
-    policy_error,
     policy_of,
     read_policy,
     rule_of,

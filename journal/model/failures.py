@@ -32,6 +32,11 @@ def coded(error: BaseException) -> PalimpsestError | None:
     return next((say(error) for kind, say in _DRIVERS.items() if isinstance(error, kind)), None)
 
 
+def policy_error(message: str, advice: str) -> PalimpsestError:
+    """POLICY: what a policy cannot say, and what it may."""
+    return PalimpsestError(Code.POLICY, message, advice=advice)
+
+
 @contextmanager
 def failures() -> Iterator[None]:
     """What the system and drivers raise leaves the block as errors of the project.

@@ -26,7 +26,7 @@ from enum import StrEnum
 from journal.model.cron import check_cron
 from journal.model.dependents import Dependents
 from journal.model.duration import Duration
-from journal.model.errors import Code, PalimpsestError
+from journal.model.failures import policy_error
 from journal.model.lazy_dataclass import dataclass
 from journal.model.places import is_elsewhere, local_path, shown_place, why_no_place
 from journal.model.replication import Replication, read_replications, write_replications
@@ -187,11 +187,6 @@ def _number(field: str, value: str) -> int:
 
 def _shown_names() -> str:
     return ", ".join([*(n.upper() for n in NAMES), "SCHEDULE_<kind of job>"])
-
-
-def policy_error(message: str, advice: str) -> PalimpsestError:
-    """POLICY: what a policy cannot say, and what it may."""
-    return PalimpsestError(Code.POLICY, message, advice=advice)
 
 
 def check_own_policy(table: Table) -> None:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 
 from journal.model.duration import Duration
 from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.failures import policy_error
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 
@@ -226,8 +227,3 @@ def _number(word: str, text: str) -> int:
 def quoted_text(text: str) -> str:
     """A text as a policy states it."""
     return "'" + text.replace("'", "''") + "'"
-
-
-def policy_error(message: str, advice: str) -> PalimpsestError:
-    """The error of a REPLICATION that means nothing."""
-    return PalimpsestError(Code.POLICY, message, advice=advice)

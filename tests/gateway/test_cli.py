@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 
 from gateway.cli import COMMANDS, main
 from tests.conftest import ROOT
+from tests.support.prepared_warehouse import prepared_warehouse
 
 
 def call(*args: str, stdin: str | None = None) -> Result:
@@ -30,14 +31,17 @@ def done(*args: str, stdin: str | None = None) -> str:
     return result.stdout
 
 
+TABLES = (
+    "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)",
+    "INSERT INTO t VALUES (1, 'x'), (2, NULL)",
+)
+
+
 @pytest.fixture
 def warehouse(tmp_path: Path) -> str:
     """A warehouse with one table of two rows."""
-    root = str(tmp_path / "w")
-    done("init", root)
-    done("query", "-w", root, "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT)")
-    done("query", "-w", root, "INSERT INTO t VALUES (1, 'x'), (2, NULL)")
-    return root
+    prepared_warehouse(tmp_path / "w", TABLES)
+    return str(tmp_path / "w")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from tests.support.prepared_warehouse import prepared_warehouse
 
 CASES = [
     ("SELECT bogus FROM t", "42703", (1, 8)),
@@ -41,13 +43,17 @@ CASES = [
 ]
 
 
+TABLES = (
+    "CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR)",
+    "CREATE TABLE u (a INTEGER PRIMARY KEY)",
+    "INSERT INTO t VALUES (1, 'x'), (2, 'y')",
+    "DELETE FROM t WHERE a = 2",
+)
+
+
 @pytest.fixture
-def con() -> Iterator[Connection]:
-    with gateway.connect("palimpsest://", autocommit=True) as made:
-        made.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR)")
-        made.execute("CREATE TABLE u (a INTEGER PRIMARY KEY)")
-        made.execute("INSERT INTO t VALUES (1, 'x'), (2, 'y')")
-        made.execute("DELETE FROM t WHERE a = 2")
+def con(tmp_path: Path) -> Iterator[Connection]:
+    with gateway.connect(prepared_warehouse(tmp_path / "w", TABLES), autocommit=True) as made:
         yield made
 
 

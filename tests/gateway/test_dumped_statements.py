@@ -9,22 +9,24 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from tests.support.prepared_warehouse import prepared_warehouse
+
+OBJECTS = (
+    "CREATE TABLE t (id SERIAL PRIMARY KEY, a INTEGER CONSTRAINT once UNIQUE, b TEXT)",
+    "CREATE INDEX by_b ON t (b)",
+    "CREATE TABLE child (id INTEGER PRIMARY KEY, parent INTEGER REFERENCES t (id))",
+    "CREATE VIEW v AS SELECT a FROM t",
+    "CREATE TYPE mood AS ENUM ('ok')",
+    "CREATE SEQUENCE s",
+    "CREATE ROLE boss SUPERUSER",
+    "CREATE ROLE clerk",
+)
 
 
 @pytest.fixture
 def con(tmp_path: Path) -> Iterator[Connection]:
-    with gateway.connect(f"palimpsest:///{tmp_path}/w", dialect="postgres", autocommit=True) as con:
-        for sql in (
-            "CREATE TABLE t (id SERIAL PRIMARY KEY, a INTEGER CONSTRAINT once UNIQUE, b TEXT)",
-            "CREATE INDEX by_b ON t (b)",
-            "CREATE TABLE child (id INTEGER PRIMARY KEY, parent INTEGER REFERENCES t (id))",
-            "CREATE VIEW v AS SELECT a FROM t",
-            "CREATE TYPE mood AS ENUM ('ok')",
-            "CREATE SEQUENCE s",
-            "CREATE ROLE boss SUPERUSER",
-            "CREATE ROLE clerk",
-        ):
-            con.execute(sql)
+    url = prepared_warehouse(tmp_path / "w", OBJECTS, dialect="postgres")
+    with gateway.connect(url, dialect="postgres", autocommit=True) as con:
         yield con
 
 

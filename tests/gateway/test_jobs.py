@@ -22,16 +22,21 @@ from journal.records.report import JobReport
 from journal.stores.embedded.recovery import unlisted_files
 from journal.stores.embedded.verification import verify
 from tests.support.client import Client
+from tests.support.prepared_warehouse import prepared_warehouse
+
+TABLES = (
+    "CREATE SCHEMA hr",
+    "CREATE TABLE hr.t (id INT PRIMARY KEY, ds DATE, n INT)",
+    "INSERT INTO hr.t SELECT i, DATE '2020-01-01' + i::INT, 0 FROM range(100) r(i)",
+    "CALL system.flush()",
+    "CREATE TABLE hr.u (id INT PRIMARY KEY, n INT)",
+)
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Client]:
+    prepared_warehouse(tmp_path / "warehouse", TABLES)
     client = Client(tmp_path / "warehouse")
-    client("CREATE SCHEMA hr")
-    client("CREATE TABLE hr.t (id INT PRIMARY KEY, ds DATE, n INT)")
-    client("INSERT INTO hr.t SELECT i, DATE '2020-01-01' + i::INT, 0 FROM range(100) r(i)")
-    client("CALL system.flush()")
-    client("CREATE TABLE hr.u (id INT PRIMARY KEY, n INT)")
     yield client
     if not client.connection.closed:
         client.close()

@@ -17,17 +17,23 @@ from journal.erasure.package import open_package
 from journal.stores.embedded.recovery import unlisted_files
 from journal.stores.embedded.verification import verify
 from tests.support.client import Client
+from tests.support.prepared_warehouse import prepared_warehouse
 
 TOKEN = "zoe.quicksilver@example.org"
 
 
+TABLES = (
+    "CREATE TABLE t (id INT PRIMARY KEY, ds DATE, email VARCHAR) WITH (erasure = 'email')",
+    "INSERT INTO t SELECT i, DATE '2020-01-01' + i::INT, 'p' || i FROM range(50) r(i)",
+    f"INSERT INTO t VALUES (100, DATE '2020-01-05', '{TOKEN}')",
+    "CALL system.flush()",
+)
+
+
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Client]:
+    prepared_warehouse(tmp_path / "warehouse", TABLES)
     client = Client(tmp_path / "warehouse")
-    client("CREATE TABLE t (id INT PRIMARY KEY, ds DATE, email VARCHAR) WITH (erasure = 'email')")
-    client("INSERT INTO t SELECT i, DATE '2020-01-01' + i::INT, 'p' || i FROM range(50) r(i)")
-    client(f"INSERT INTO t VALUES (100, DATE '2020-01-05', '{TOKEN}')")
-    client("CALL system.flush()")
     yield client
     if not client.connection.closed:
         client.close()

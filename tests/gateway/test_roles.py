@@ -10,6 +10,7 @@ import pytest
 import gateway
 from gateway.access.scram import make_verifier, parsed_verifier, prepared, verifier_text
 from gateway.dbapi.connection import Connection
+from tests.support.prepared_warehouse import prepared_warehouse
 
 TABLES = (
     "CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR, pay INTEGER)",
@@ -25,9 +26,8 @@ TABLES = (
 
 @pytest.fixture
 def con(tmp_path: Path) -> Iterator[Connection]:
-    with gateway.connect(f"palimpsest:///{tmp_path}/w", autocommit=True, user="root") as found:
-        for sql in TABLES:
-            found.execute(sql)
+    url = prepared_warehouse(tmp_path / "w", TABLES, user="root")
+    with gateway.connect(url, autocommit=True, user="root") as found:
         yield found
 
 

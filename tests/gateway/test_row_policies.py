@@ -9,6 +9,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from tests.support.prepared_warehouse import prepared_warehouse
 
 SETUP = """
 CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR, g INTEGER, pay INTEGER, mail VARCHAR UNIQUE);
@@ -26,10 +27,8 @@ ALTER TABLE t ALTER mail SET MASKING POLICY (left(mail, 1))
 @pytest.fixture
 def con(tmp_path: Path) -> Connection:
     """A folder where ann sees rows with odd keys, no pay, and the first letter of mails."""
-    con = gateway.connect(f"palimpsest:///{tmp_path}/w", autocommit=True)
-    for sql in SETUP.strip().split(";\n"):
-        con.execute(sql)
-    return con
+    url = prepared_warehouse(tmp_path / "w", SETUP.strip().split(";\n"))
+    return gateway.connect(url, autocommit=True)
 
 
 def _rows(con: Connection, sql: str, given: Any = ()) -> list[tuple[Any, ...]]:

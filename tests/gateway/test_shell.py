@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gateway.cli import main
+from tests.support.prepared_warehouse import prepared_warehouse
 
 
 def shell(root: Path, *args: str, stdin: str = "") -> Result:
@@ -17,14 +18,17 @@ def shell(root: Path, *args: str, stdin: str = "") -> Result:
     )
 
 
+TABLES = (
+    "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT NOT NULL DEFAULT '-')",
+    "INSERT INTO t VALUES (1, 'x'), (2, 'y')",
+)
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A warehouse with a table."""
-    place = tmp_path / "w"
-    made = shell(place, "-c", "CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT NOT NULL DEFAULT '-')")
-    assert made.exit_code == 0, made.output
-    shell(place, "-c", "INSERT INTO t VALUES (1, 'x'), (2, 'y')")
-    return place
+    prepared_warehouse(tmp_path / "w", TABLES)
+    return tmp_path / "w"
 
 
 def test_scripts_mix_statements_and_backslash_commands(root: Path) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from tests.support.prepared_warehouse import prepared_warehouse
 
 PLACES = [
     "SELECT (SELECT count(*) FROM {t})",
@@ -84,11 +86,12 @@ UNREAD = [
 ]
 
 
+TABLES = ("CREATE TABLE t (k INTEGER PRIMARY KEY)", "INSERT INTO t VALUES (1), (2)")
+
+
 @pytest.fixture
-def con() -> Iterator[Connection]:
-    with gateway.connect("palimpsest://", autocommit=True) as made:
-        made.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
-        made.execute("INSERT INTO t VALUES (1), (2)")
+def con(tmp_path: Path) -> Iterator[Connection]:
+    with gateway.connect(prepared_warehouse(tmp_path / "w", TABLES), autocommit=True) as made:
         yield made
 
 

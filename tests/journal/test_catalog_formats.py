@@ -19,8 +19,13 @@ from journal.stores.embedded.journal import Journal
 from tests.support import formats
 from tests.support.audit_log import append_at_once
 
+_FORMATS = [
+    pytest.param(n, marks=() if n in {1, 8, FORMAT - 1} else pytest.mark.slow)
+    for n in (1, *range(8, FORMAT))
+]
 
-@pytest.fixture(params=[1, *range(8, FORMAT)])
+
+@pytest.fixture(params=_FORMATS)
 def before(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A warehouse of an older format."""
     name = "embedded.tar.gz" if request.param == 1 else f"embedded_{request.param}.tar.gz"

@@ -24,14 +24,14 @@ from tests.support.dependents_by_date import (
 from tests.support.dependents_model import SEEDS, check_any_history
 from tests.support.dependents_writers import check_that_no_child_is_left
 from tests.support.meanwhile import once_after
+from tests.support.prepared_warehouse import prepared_warehouse
 from tests.support.traces import holders
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Client]:
+    prepared_warehouse(tmp_path / "warehouse", SETUP)
     client = Client(tmp_path / "warehouse")
-    for sql in SETUP:
-        client(sql)
     yield client
     client.close()
 
