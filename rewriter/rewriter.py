@@ -20,7 +20,7 @@ from rewriter.checks.invariants import check_plan
 from rewriter.checks.refusals import advice_for
 from rewriter.context import PlanForm, RewriteContext
 from rewriter.definitions.macros import expand_macros
-from rewriter.definitions.number_sizes import with_sized_numbers
+from rewriter.definitions.postgres_numbers import with_postgres_numbers
 from rewriter.definitions.sequences import name_owned
 from rewriter.definitions.user_types import expand_types
 from rewriter.lineage.executed.statements import rows_refreshed, rows_restored
@@ -141,7 +141,7 @@ def rewrite_statement(statement: Statement, context: RewriteContext) -> Statemen
     Raises INVARIANT for a statement on which the rewriter itself fails: nothing of it has run.
     """
     try:
-        return _plan_of(with_sized_numbers(statement, context), context)
+        return _plan_of(with_postgres_numbers(statement, context), context)
     except (PalimpsestError, RecursionError, MemoryError):
         raise
     except Exception as error:

@@ -27,6 +27,8 @@ class Capabilities:
       knows of the whole how many rows and different values it has.
     - ``replicates``: other stores can have replicas of its tables.
     - ``unbounded_numbers``: a NUMERIC without digits has as many as a number needs.
+    - ``divides_by_type``: ``//`` divides whole numbers as such and others as they are, and fails at
+      a division by zero, as ``/`` does in PostgreSQL.
     - ``column_name``: what journals call a new column; the same, unless the store lacks the name.
     """
 
@@ -42,5 +44,6 @@ class Capabilities:
     plans_unions_apart: bool = False
     replicates: bool = False
     unbounded_numbers: bool = False
+    divides_by_type: bool = False
     folder: Path | None = None
     column_name: Callable[[str], str] = str

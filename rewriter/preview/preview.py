@@ -132,6 +132,7 @@ def without_store(
             access_control=True,
             plans_unions_apart=dialect == "duckdb",
             unbounded_numbers=dialect == "postgres",
+            divides_by_type=dialect == "duckdb",
         ),
     )
     plan = rewrite_statement(parsed.statement, context)

@@ -4,6 +4,7 @@ A statement the product refuses as not supported (0A000) is left out on the othe
 refusals are counted, not compared.
 """
 
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -147,22 +148,28 @@ def replay(replays: Sequence[Replay], tested: Engine, disturbance: Disturbance) 
     """Run programs side by side, each up to where it is outside of a transaction, and so on.
 
     A flush follows every statement, and a restart every round: so each program sees a restart
-    after each of its statements and transactions, and one restart serves them all.
+    after each of its statements and transactions, and one restart serves them all. A flush reaches
+    the tables of all programs, so one that is to be seldom is so over all of their statements.
     """
+    often = disturbance.flush_every
+    turns = itertools.count(1)
+
+    def flush(program: Replay) -> None:
+        if disturbance.flush and (often == 1 or next(turns) % (often * len(replays)) == 0):
+            _flush(program, tested)
+
     while running := [program for program in replays if not program.ended]:
         for program in running:
             program.advance()
-            _flush(program, tested, disturbance)
+            flush(program)
             while program.in_transaction and not program.ended:
                 program.advance()
-                _flush(program, tested, disturbance)
+                flush(program)
         if disturbance.restart:
             tested.restart()
 
 
-def _flush(program: Replay, tested: Engine, disturbance: Disturbance) -> None:
-    if not disturbance.flush or program.place % disturbance.flush_every:
-        return
+def _flush(program: Replay, tested: Engine) -> None:
     try:
         tested.flush()
     except Exception as error:  # noqa: BLE001 - whatever maintenance raises is a finding

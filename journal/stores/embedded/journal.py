@@ -72,6 +72,7 @@ class Journal:
             collations=True,
             equates_texts=True,
             enums=True,
+            divides_by_type=True,
             folder=root,
         )
         self.store = DuckDBStore(root / DATABASE_FILE, settings or {}, modes)

@@ -51,7 +51,7 @@ CONFIGURATIONS = {
         Disturbance(flush=True, restart=True),
     )
 }
-TIERS = Disturbance(flush=True, memory_rows=3, seed_rows=24, flush_every=4)
+TIERS = Disturbance(flush=True, memory_rows=8, seed_rows=24, flush_every=4)
 """Rows of a table lie in the head, in sealed files behind it and in files past it, all at once."""
 
 

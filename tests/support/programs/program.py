@@ -8,7 +8,7 @@ from tests.support.programs.reads import random_read
 from tests.support.programs.step import Step
 from tests.support.programs.tables import NO_KINDS, SCHEMA, Kinds, Table, random_table
 from tests.support.programs.upkeep import Keeper, Upkeep
-from tests.support.programs.writes import random_write, seed_rows
+from tests.support.programs.writes import random_write, seed_rows, updates_by_size
 
 _TABLE_NAMES = ("t0", "t1", '"T two"')
 
@@ -48,7 +48,7 @@ def random_program(
         made = random_index(rng, table, Fresh(f"first{place}")) if rng.random() < 0.4 else None
         indexed.append(table if made is None else made.table)
         seeds += () if made is None else made.steps
-    course = _Course(rng, indexed, seeds, lacks, keeper)
+    course = _Course(rng, indexed, seeds, lacks, keeper, sizes_differ=rows > 0)
     course.run(length)
     final = [Step(f"SELECT * FROM {table.reference}") for table in course.tables]
     final += [Step(f"SELECT * FROM {table.reference}") for table in course.past]
@@ -64,6 +64,7 @@ class _Course:
     steps: list[Step]
     lacks: Kinds
     keeper: Keeper | None
+    sizes_differ: bool = False
     past: list[Table] = field(default_factory=list)
     # Of the open transaction: the tables at BEGIN, and at each savepoint.
     before: list[Table] | None = None
@@ -77,6 +78,8 @@ class _Course:
                 self._outside()
             elif self.rng.random() < 0.35:
                 self.steps.append(Step(self._inside()))
+            if self.sizes_differ and self.rng.random() < 0.3:
+                self.steps += updates_by_size(self.rng, self.rng.choice(self.tables))
             self._statement()
         if self.before is not None:
             self.steps.append(Step("ROLLBACK"))

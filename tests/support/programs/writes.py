@@ -29,6 +29,24 @@ def seed_rows(rng: random.Random, table: Table, count: int = 0) -> Step:
     return Step(insert_values(rng, table, (table,)))
 
 
+def updates_by_size(rng: random.Random, table: Table) -> list[Step]:
+    """Return an UPDATE of a few rows and one of all, either first, and a read of what they leave.
+
+    A store may keep the few with what is new and write the many elsewhere at once.
+    """
+    free = [c for c in table.columns if c.name not in table.constrained() and not c.check]
+    if not free:
+        return []
+    column, by = rng.choice(free), rng.choice([c for c in table.columns if c.kind != "struct"])
+    some = ", ".join(distinct_literals(rng, by.kind, rng.choice((1, 2, 3))))
+    few, many = (
+        f"UPDATE {table.reference} SET {column.name} = {literal(rng, column.kind)}{where}"
+        for where in (f" WHERE {by.name} IN ({some})", "")
+    )
+    writes = [few, many] if rng.random() < 0.7 else [many, few]
+    return [*map(Step, writes), Step(f"SELECT * FROM {table.reference}")]
+
+
 def insert_values(rng: random.Random, table: Table, tables: Sequence[Table]) -> str:
     """Return INSERT .. VALUES, of all columns or of some."""
     columns = list(table.columns)
