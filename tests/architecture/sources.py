@@ -46,6 +46,11 @@ def sources(*folders: str) -> tuple[Source, ...]:
         for path in sorted((ROOT / folder).rglob("*.py")):
             if path.relative_to(ROOT).as_posix() in GENERATED:
                 continue
-            text = path.read_text(encoding="utf-8")
-            found.append(Source(path, text, ast.parse(text, str(path))))
+            found.append(_source(path))
     return tuple(found)
+
+
+@cache
+def _source(path: Path) -> Source:
+    text = path.read_text(encoding="utf-8")
+    return Source(path, text, ast.parse(text, str(path)))

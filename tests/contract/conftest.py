@@ -30,9 +30,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         if "url" in given:
             return
         # Parameters are the session's, wherever they come from; tests/servers shows values.
-        is_repeated = metafunc.module.__name__.endswith(("test_parameters", "test_values"))
-        marks = [pytest.mark.slow] if is_repeated else []
-        ways = ["own", "shared", pytest.param("server", marks=marks)]
+        repeated = {"test_parameters": {"shared", "server"}, "test_values": {"server"}}
+        slow = repeated.get(metafunc.module.__name__.rpartition(".")[2], set())
+        ways = [
+            pytest.param(way, marks=[pytest.mark.slow] if way in slow else [])
+            for way in ("own", "shared", "server")
+        ]
         metafunc.parametrize("url", ways, indirect=True)
 
 

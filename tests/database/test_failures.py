@@ -14,6 +14,7 @@ from gateway.dbapi.connection import Connection
 from journal.model.errors import Code, PalimpsestError
 from tests.support.postgres import Cluster, free_port
 from tests.support.relay import Relay
+from tests.support.repeatedly import repeatedly
 
 
 @pytest.fixture
@@ -193,12 +194,10 @@ def test_a_server_that_goes_down_and_comes_back(con: Connection, cluster: Cluste
 
 
 def test_cancel_reaches_the_server(con: Connection, cluster: Cluster, database: str) -> None:
-    stop = threading.Timer(0.5, con.cancel)
-    stop.start()
     started = time.monotonic()
-    assert _state(con, "SELECT pg_sleep(30)") == "PAL-407"
+    with repeatedly(con.cancel, 0.5):
+        assert _state(con, "SELECT pg_sleep(30)") == "PAL-407"
     assert time.monotonic() - started < 10
-    stop.join()
     with psycopg.connect(cluster.conninfo(database)) as admin:
         running = admin.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(30)%'"

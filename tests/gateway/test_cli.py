@@ -17,6 +17,7 @@ from click.testing import CliRunner, Result
 from gateway.cli import COMMANDS, main
 from tests.conftest import ROOT
 from tests.support.prepared_warehouse import prepared_warehouse
+from tests.support.process_time import await_work
 
 
 def call(*args: str, stdin: str | None = None) -> Result:
@@ -276,7 +277,8 @@ def test_ctrl_c_stops_the_statement_and_is_130(warehouse: str) -> None:
         database = Path(warehouse) / "palimpsest.duckdb"
         while not held_open(running.pid, database):
             time.sleep(0.1)
-        time.sleep(3)
+        # What comes before the query takes less.
+        await_work(running.pid, 2)
         running.send_signal(signal.SIGINT)
         _, complaint = running.communicate(timeout=30)
     finally:

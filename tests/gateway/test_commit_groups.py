@@ -51,10 +51,17 @@ class Waiting:
     def go(self) -> list[str]:
         """Let them in, one after another into the line; how each of them ended."""
         with self.journal.commit_lock:
-            for thread in self.threads:
-                thread.start()
-                time.sleep(0.1)
+            self.line_up()
         return self.end()
+
+    def line_up(self) -> None:
+        """Let each ask to be committed once the one before it waits; the caller has the lock."""
+        deadline = time.monotonic() + WITHIN_S
+        for number, thread in enumerate(self.threads):
+            thread.start()
+            while len(self.journal.commits._queue._waiting) <= number:
+                assert time.monotonic() < deadline, "a transaction does not wait"
+                time.sleep(0.001)
 
     def end(self) -> list[str]:
         """How each of them ended."""
@@ -102,9 +109,7 @@ def test_each_of_a_group_is_a_point_in_time(connection: Connection) -> None:
 def test_a_cancelled_one_leaves_the_line(connection: Connection) -> None:
     waiting = Waiting(connection, [[f"UPDATE t SET v = 1 WHERE k = {n}"] for n in range(4)])
     with waiting.journal.commit_lock:
-        for thread in waiting.threads:
-            thread.start()
-            time.sleep(0.1)
+        waiting.line_up()
         for number in (0, 2):
             waiting.connections[number].cancel()
             waiting.threads[number].join(WITHIN_S)

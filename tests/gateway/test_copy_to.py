@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import gateway
+from tests.support.repeatedly import repeatedly
 
 ROWS = [(1, "007", 1.5), (2, None, None), (3, 'a,"b"', 2.0), (4, "", 0.0)]
 
@@ -172,13 +172,11 @@ def test_an_error_leaves_the_file_that_was_there(cursor: Any, tmp_path: Path) ->
 
 
 def test_cancelled(cursor: Any, tmp_path: Path) -> None:
-    timer = threading.Timer(0.3, cursor.connection.cancel)
-    timer.start()
-    with pytest.raises(gateway.Error) as caught:
+    cancelled = repeatedly(cursor.connection.cancel, 0.3)
+    with pytest.raises(gateway.Error) as caught, cancelled:
         cursor.execute(
             "COPY (SELECT sum(hash(a.i, b.i)) OVER (ORDER BY a.i) FROM range(100000) a(i),"
             f" range(100000) b(i)) TO '{tmp_path}/rows.csv'"
         )
-    timer.join()
     assert caught.value.sqlstate == "57014"
     assert [p.name for p in tmp_path.iterdir()] == ["w"]

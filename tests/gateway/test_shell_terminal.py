@@ -19,6 +19,7 @@ import pytest
 
 from gateway.shell.backslash import COMMANDS
 from tests.conftest import ROOT
+from tests.support.process_time import await_work
 
 PATIENCE_S = 30
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|\x1b[=>]|\x1b\][^\x07]*\x07|\r")
@@ -133,7 +134,8 @@ def test_ctrl_c_stops_the_statement_and_not_the_shell(terminal: Terminal) -> Non
         "select count(*) as n from range(3000000000) a, range(1000) b where a.range + b.range < 0;"
     )
     terminal.send(slow + "\r")
-    time.sleep(2)
+    # What comes before the query takes less.
+    await_work(terminal.process.pid, 2)
     terminal.send("\x03")
     terminal.wait_for("PAL-407")
     terminal.wait_for("w> ")

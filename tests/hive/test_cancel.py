@@ -15,6 +15,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.stores.hive.login import Server
 from journal.stores.hive.thrift_connection import ThriftConnection
 from tests.support.relay import Relay
+from tests.support.repeatedly import repeatedly
 from tests.support.thrift_server import ThriftServer
 
 pytestmark = [pytest.mark.timeout(900), pytest.mark.stores]
@@ -48,10 +49,8 @@ def _ends(connection: ThriftConnection, sql: str, code: Code) -> None:
 
 def _interrupted(server: ThriftServer, relay: Relay, sql: str) -> None:
     connection = _connection(server)
-    timer = threading.Timer(1.0, connection.interrupt)
-    timer.start()
-    _ends(connection, sql, Code.CANCELLED)
-    timer.join()
+    with repeatedly(connection.interrupt, 1.0):
+        _ends(connection, sql, Code.CANCELLED)
 
 
 def _out_of_time(server: ThriftServer, relay: Relay, sql: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import datetime as dt
-import threading
 import time
 import uuid
 from decimal import Decimal
@@ -14,6 +13,7 @@ import psycopg
 import pytest
 
 from tests.servers.conftest import Server
+from tests.support.repeatedly import repeatedly
 
 asyncpg = pytest.importorskip("asyncpg")
 psycopg2 = pytest.importorskip("psycopg2")
@@ -179,15 +179,13 @@ def test_statements_prepared_in_messages_are_released_by_name_and_all(
 
 def test_cancel_stops_what_runs_and_nothing_else(server: Server) -> None:
     with psycopg.connect(server.dsn, autocommit=True) as connection:
-        timer = threading.Timer(0.3, connection.cancel)
-        timer.start()
         began = time.monotonic()
-        with pytest.raises(psycopg.errors.QueryCanceled):
+        cancelled = repeatedly(connection.cancel, 0.3)
+        with pytest.raises(psycopg.errors.QueryCanceled), cancelled:
             connection.execute(
                 "SELECT sum(hash(a.x + b.x)) FROM range(1000000) a(x), range(1000000) b(x)"
             )
         assert time.monotonic() - began < 30
-        timer.join()
         assert connection.execute("SELECT 1").fetchone() == (1,)
 
 

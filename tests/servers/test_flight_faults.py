@@ -19,6 +19,7 @@ from pyarrow import flight
 from gateway.servers.flight.wire import flight_sql_pb2 as wire
 from tests.servers.conftest import Server, launch
 from tests.servers.test_flight import asking, logged_in, packed
+from tests.support.repeatedly import repeatedly
 
 adbc = pytest.importorskip("adbc_driver_flightsql.dbapi")
 driver = pytest.importorskip("adbc_driver_manager")
@@ -88,11 +89,8 @@ def test_clients_that_vanish_leave_nothing_running(tmp_path: Path) -> None:
 def test_a_statement_that_its_client_cancels_stops(tmp_path: Path) -> None:
     server, url = started(tmp_path)
     with adbc.connect(url, autocommit=True) as con, con.cursor() as cursor:
-        cancels = threading.Timer(1.0, cursor.adbc_cancel)
-        cancels.start()
-        with pytest.raises(driver.Error) as caught:
+        with pytest.raises(driver.Error) as caught, repeatedly(cursor.adbc_cancel, 1.0):
             cursor.execute(SLOW)
-        cancels.join()
         assert caught.value.status_code == driver.AdbcStatusCode.CANCELLED
         until(RUNNING, server.dsn, 0)
         with con.cursor() as again:

@@ -8,7 +8,6 @@ import socket
 import struct
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ import pytest
 
 import gateway
 from gateway.servers.tls import end_point
+from tests.support.repeatedly import repeatedly
 
 PASSWORD = "one"
 
@@ -204,9 +204,7 @@ def test_statements_are_cancelled_under_tls(secured: Secured) -> None:
     with secured.connect("chief") as con:
         con.execute("SET statement_timeout = 0")
         cancel = con.cancel_safe if hasattr(con, "cancel_safe") else con.cancel
-        timer = threading.Timer(0.5, cancel)
-        timer.start()
-        with pytest.raises(psycopg.errors.QueryCanceled):
+        with pytest.raises(psycopg.errors.QueryCanceled), repeatedly(cancel, 0.5):
             con.execute("SELECT sum(sqrt(x)) FROM range(20000000000) AS r(x)")
         assert con.execute("SELECT 1").fetchone() == (1,)
 

@@ -22,6 +22,7 @@ import gateway
 from gateway.dbapi.connection import Connection
 from gateway.network.messages import CALL_SQL, PROTOCOL
 from tests.servers.conftest import Server, launch
+from tests.support.repeatedly import repeatedly
 
 
 def url_of(server: Server) -> str:
@@ -82,8 +83,7 @@ def test_copy_goes_through_the_protocol_in_the_transaction(con: Connection, serv
 
 
 def test_cancel_stops_a_statement(con: Connection) -> None:
-    threading.Timer(0.3, con.cancel).start()
-    with pytest.raises(gateway.OperationalError) as caught:
+    with pytest.raises(gateway.OperationalError) as caught, repeatedly(con.cancel, 0.3):
         con.execute(
             "SELECT sum(a.x * b.x) FROM range(1000000) a(x), range(1000000) b(x)"
         ).fetchall()

@@ -19,6 +19,7 @@ import pytest
 
 from tests.support.postgres import running
 from tests.support.relay import Relay
+from tests.support.repeatedly import repeatedly
 
 pytestmark = pytest.mark.stores
 _SLOW = (
@@ -76,13 +77,11 @@ def test_a_cancel_that_reaches_the_other_server_is_passed_on(ports: list[int]) -
         for _ in ports:  # A client of each, whose cancel goes to the other one.
             with _connected(balancer.port) as connection:
                 # ``cancel`` would hold the lock of the interpreter, which the balancer needs.
-                cancels = threading.Timer(1.0, connection.cancel_safe)
-                cancels.start()
+                cancelled = repeatedly(connection.cancel_safe, 1.0)
                 began = time.monotonic()
-                with pytest.raises(psycopg.errors.QueryCanceled):
+                with pytest.raises(psycopg.errors.QueryCanceled), cancelled:
                     connection.execute(_SLOW)
                 assert time.monotonic() - began < 20
-                cancels.join()
                 with _connected(balancer.port):
                     """The next client's server is the other one."""
 

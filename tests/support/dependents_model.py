@@ -43,7 +43,7 @@ REFERENCES = (
 )
 Row = dict[str, Any]
 TURNS = 70
-SEEDS = (0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 12)))
+SEEDS = (0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 12)))
 
 
 def _statement(dice: random.Random) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterator
 
@@ -13,6 +12,7 @@ from gateway.dbapi.connection import Connection
 from tests.support.kept import rows
 from tests.support.postgres import free_port
 from tests.support.relay import Relay
+from tests.support.repeatedly import repeatedly
 from tests.support.stores.store import Capability, Store
 
 pytestmark = [pytest.mark.needs(Capability.SERVER), pytest.mark.timeout(900)]
@@ -109,12 +109,9 @@ def test_statements_end_when_their_time_is_up_or_they_are_cancelled(
         with pytest.raises(gateway.OperationalError) as raised:
             hurried.execute(SLOW)
         assert (raised.value.code, raised.value.sqlstate) == ("PAL-407", "57014")
-    timer = threading.Timer(0.5, con.cancel)
-    timer.start()
     began = time.monotonic()
-    with pytest.raises(gateway.OperationalError) as raised:
+    with pytest.raises(gateway.OperationalError) as raised, repeatedly(con.cancel, 0.5):
         con.execute(SLOW)
-    timer.join()
     assert raised.value.sqlstate == "57014"
     assert time.monotonic() - began < 60
     assert rows(con, "SELECT count(*) FROM t") == [(16,)]
