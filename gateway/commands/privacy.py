@@ -33,6 +33,7 @@ from gateway.errors import mapping
 from gateway.privacy_desk import decisions, questions, restricting_steps, running, submission
 from gateway.privacy_desk import evidence as evidences
 from gateway.privacy_desk.desk_policy import PrivacyAction
+from gateway.privacy_desk.policy_files import settings_in
 from gateway.privacy_desk.request_files import identities_in_words, requests_in_csv
 from gateway.procedures.erasing import read_subjects
 from gateway.wording import counted
@@ -384,18 +385,24 @@ def _text_of(file: str) -> str:
 
 @command.command("policy")
 @click.option("--set", "settings", multiple=True, metavar="NAME=VALUE", help="Change a setting.")
+@click.option("--file", "source", metavar="FILE", help="Change the settings in a file of YAML.")
 @JSON_OPTION
 @upkeep_options
-def policy(settings: tuple[str, ...], as_json: bool, access: Access) -> None:
-    """Show what the desk goes by, or change it: deadlines, gates, batches, prices.
+def policy(settings: tuple[str, ...], source: str | None, as_json: bool, access: Access) -> None:
+    """Show what the desk goes by, or change it: deadlines, gates, batches, prices, actions.
 
     \b
     Examples:
       palimpsest privacy policy
       palimpsest privacy policy --set four_eyes=erasure,rectification
       palimpsest privacy policy --set deadlines.APPI="30 days" --set batch_bytes=1000000000
+      palimpsest privacy policy --set actions.hr.people.email=hmac
+      palimpsest privacy policy --file desk.yaml
     """
-    wanted = {}
+    wanted: dict[str, str] = {}
+    if source is not None:
+        with exit_on_error(as_json=as_json), mapping():
+            wanted |= settings_in(_text_of(source), source)
     for word in settings:
         name, equals, value = word.partition("=")
         if not equals:

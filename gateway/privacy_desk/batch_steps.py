@@ -12,19 +12,18 @@ from typing import Any
 
 from gateway.governance.events import EventName
 from gateway.privacy_desk import sealing
-from gateway.privacy_desk.desk import Desk
+from gateway.privacy_desk.desk import Desk, Named
 from gateway.privacy_desk.states import PrivacyEvent, PrivacyState, next_state
 from journal.records import privacy_rows as rows_of
 from journal.records.privacy_rows import PrivacyBatch, PrivacyRequest
 
 _DONE = frozenset({PrivacyState.COMPLETED, PrivacyState.CANCELLED})
 
-Named = dict[str, list[tuple[str, str]]]
-"""By request the type and value of each identity, and of each value that replaces another."""
-
 
 def identities_in(desk: Desk, batch: PrivacyBatch) -> tuple[list[PrivacyRequest], Named]:
-    """The requests of a batch, and whom they name, in memory."""
+    """The requests of a batch, and whom they name, in memory for as long as the desk is."""
+    if batch.id in desk.people:
+        return desk.people[batch.id]
     with desk.reading() as records:
         requests = rows_of.requests_of(records, batch.id)
         found = rows_of.identities_of(records, [r.id for r in requests])
@@ -33,6 +32,7 @@ def identities_in(desk: Desk, batch: PrivacyBatch) -> tuple[list[PrivacyRequest]
     for one in found:
         if one.sealed is not None:
             named[one.request].append((one.type, unseal(one.request, one.type, one.sealed)))
+    desk.people[batch.id] = (requests, named)
     return requests, named
 
 
@@ -86,12 +86,10 @@ def move(
     event: PrivacyEvent,
     detail: Mapping[str, Any] | None = None,
     told: Mapping[str, Any] | None = None,
-    also: Callable[[Any, list[PrivacyRequest]], None] | None = None,
 ) -> PrivacyBatch:
     """A batch and its requests in their next state; ``told`` is for the audit log.
 
-    An event that makes no sense leaves all as it is, but for the ``detail``. ``also`` runs in the
-    same transaction, with the requests as they were.
+    An event that makes no sense leaves all as it is, but for the ``detail``.
     """
     state = PrivacyState(batch.step)
     following = next_state(state, event)
@@ -103,18 +101,16 @@ def move(
         detail={**batch.detail, **(detail or {})},
     )
     with desk.writing() as records:
-        requests = rows_of.requests_of(records, batch.id) if also or following in _DONE else []
         rows_of.put_batch(records, moved)
         if following is not state:
             rows_of.move_batch(records, batch.id, state.value, following.value, now)
             what = {"from": state.value, "to": following.value, **(told or {})}
             desk.note(records, "step", batch.id, what)
-        if also is not None:
-            also(records, requests)
         if following is PrivacyState.COMPLETED:
             done = {"action": batch.action, "requests": batch.requests}
             desk.announce(records, EventName.REQUEST_COMPLETE, batch.id, done)
         if following in _DONE:
-            rows_of.forget_identities(records, [r.id for r in requests])
+            rows_of.forget_batch(records, batch.id)
+            desk.people.pop(batch.id, None)
         records.commit()
     return moved

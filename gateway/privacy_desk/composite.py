@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from gateway.privacy_desk import sealing
-from gateway.privacy_desk.batch_steps import Named
+from gateway.privacy_desk.desk import Named
 from gateway.procedures.condition_spec import condition_spec
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.identity.descriptor import DescriptorEntry, descriptor_of

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gateway.governance.events import EventName
+from gateway.privacy_desk import table_actions
 from gateway.privacy_desk.desk import Desk, find_request
 from gateway.privacy_desk.desk_policy import DeskPolicy
 from gateway.privacy_desk.states import PrivacyEvent, PrivacyState, next_state
@@ -20,6 +21,7 @@ from journal.model.access import Privilege
 from journal.model.duration import Duration
 from journal.records import privacy_rows as rows_of
 from journal.records.privacy_rows import PolicyRow, PrivacyRequest
+from journal.transactions.reading import committed_state
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
@@ -170,6 +172,8 @@ def change_policy(
     with desk.writing() as records:
         version, policy = desk.policy(records)
         changed = policy.changed(settings)
+        if changed.actions != policy.actions:
+            table_actions.resolve(committed_state(desk.journal), changed.actions)
         if changed == policy and version:
             return version, policy
         row = PolicyRow(version + 1, changed.to_json(), desk.by, desk.now())

@@ -29,10 +29,15 @@ if TYPE_CHECKING:
     from journal.model.store_session import RecordSession, StoreSession
 
 
+Named = dict[str, list[tuple[str, str]]]
+"""By request the type and value of each identity, and of each value that replaces another."""
+
+
 class Desk:
     """The desk of a session's store; raises PRIVILEGE without ERASE, NOT_SUPPORTED without erasure.
 
-    It opens the store's records, and writes the audit log in the name of whoever asks.
+    It opens the store's records, and writes the audit log in the name of whoever asks. ``people``
+    are whom the batches name that one operation works on, decrypted.
     """
 
     def __init__(self, session: Session, privilege: Privilege = Privilege.ERASE) -> None:
@@ -46,6 +51,7 @@ class Desk:
         self.session = session
         self.journal: ErasureJournal = erasure_of(session).journal
         self.by = actor(session)
+        self.people: dict[str, tuple[list[PrivacyRequest], Named]] = {}
 
     def now(self) -> datetime:
         """The time by the store's clock."""

@@ -8,13 +8,19 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import field, fields, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+from journal.erasure.column_changes import parse_change
 from journal.model.duration import Duration
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
+from journal.model.schema import fold
+
+ERASE = "erase"
+"""The action that tables and columns have without being told: rows of people go."""
+KEEP = "keep"
 
 
 class PrivacyAction(StrEnum):
@@ -37,6 +43,7 @@ DEADLINES: Mapping[str, str] = {
     "PIPEDA": "30 DAYS",
 }
 """How long a first answer may take, by regulation."""
+_MONTHS_DIFFER = timedelta(days=4)
 BATCH_MAX = 100_000
 """So many identifiers one request of the erasure machinery takes."""
 
@@ -52,7 +59,9 @@ class DeskPolicy:
     ``exports`` says whether exports hold all versions of rows (``history``) or the ``latest``; they
     are written to ``export_folder`` (empty: one of the store's own), and last ``export_days``.
     ``verification`` is ``search`` (look for the people once more) or ``receipts``. ``waived`` are
-    tables and files that no request need cover, though values of people went into them.
+    tables and files that no request need cover, though values of people went into them. ``actions``
+    say, by ``schema.table.column``, what becomes of a column where the rows of people stay, and by
+    ``schema.table`` why a table is kept as it is; see ``table_actions``.
     """
 
     deadlines: Mapping[str, str] = field(default_factory=lambda: dict(DEADLINES))
@@ -70,6 +79,7 @@ class DeskPolicy:
     export_folder: str = ""
     verification: str = "search"
     waived: tuple[str, ...] = ()
+    actions: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
     def of_json(text: str) -> DeskPolicy:
@@ -102,6 +112,13 @@ class DeskPolicy:
         """From when on a request is reported as due soon."""
         return Duration.parse(self.warn_before).before(due)
 
+    def warns_until(self, now: datetime) -> datetime:
+        """A time by which all requests are due that ``warns_at`` reports now, and perhaps more.
+
+        Months differ in length, so that what is before a date need not be as far behind another.
+        """
+        return Duration.parse(self.warn_before).after(now) + _MONTHS_DIFFER
+
     def changed(self, settings: Mapping[str, str]) -> DeskPolicy:
         """With some settings, each as text; raises PRIVACY_POLICY for one that cannot be."""
         policy = self
@@ -115,6 +132,8 @@ class DeskPolicy:
             regulation = name.removeprefix("deadlines.").upper()
             deadline = str(_duration(name, text))
             changed = {"deadlines": {**self.deadlines, regulation: deadline}}
+        elif name.startswith("actions."):
+            changed = {"actions": with_action(self.actions, name.removeprefix("actions."), text)}
         elif name in {"warn_before", "batch_age"}:
             changed = {name: str(_duration(name, text))}
         elif name in {"identity_checks", "four_eyes"}:
@@ -125,10 +144,12 @@ class DeskPolicy:
             words = [word.strip() for word in text.split(",")]
             changed = {name: tuple(w for w in dict.fromkeys(words) if w)}
         elif name in _CHOICES and text not in _CHOICES[name]:
-            raise _setting_error(f"{name} cannot be {text}", f"take {' or '.join(_CHOICES[name])}")
+            raise desk_policy_error(
+                f"{name} cannot be {text}", f"take {' or '.join(_CHOICES[name])}"
+            )
         elif name not in {*_CHOICES, "currency", "export_folder"}:
             known = ", ".join(f.name for f in fields(self))
-            raise _setting_error(f"there is no setting {name}", f"there are {known}")
+            raise desk_policy_error(f"there is no setting {name}", f"there are {known}")
         return replace(self, **changed)
 
 
@@ -152,7 +173,7 @@ def _duration(name: str, text: str) -> Duration:
     try:
         return Duration.parse(text)
     except PalimpsestError as error:
-        raise _setting_error(f"{name}: {error.message}", error.advice) from error
+        raise desk_policy_error(f"{name}: {error.message}", error.advice) from error
 
 
 def _actions(name: str, text: str) -> tuple[str, ...]:
@@ -164,7 +185,9 @@ def _actions(name: str, text: str) -> tuple[str, ...]:
         return ()
     for word in words:
         if word not in known:
-            raise _setting_error(f"{name}: there is no action {word}", f"take {', '.join(known)}")
+            raise desk_policy_error(
+                f"{name}: there is no action {word}", f"take {', '.join(known)}"
+            )
     return tuple(dict.fromkeys(words))
 
 
@@ -174,10 +197,40 @@ def _number(name: str, text: str, kind: type, low: float, high: float) -> float:
     except ValueError:
         value = low - 1
     if not low <= value <= high:
-        raise _setting_error(f"{name} cannot be {text}", f"give a number from {low:g} to {high:g}")
+        raise desk_policy_error(
+            f"{name} cannot be {text}", f"give a number from {low:g} to {high:g}"
+        )
     return value
 
 
-def _setting_error(message: str, advice: str) -> PalimpsestError:
+def with_action(actions: Mapping[str, str], name: str, text: str) -> dict[str, str]:
+    """Actions with that of a table or column; raises PRIVACY_POLICY, or PRIVACY_ACTION. Pure.
+
+    >>> with_action({}, "HR.people.email", "hmac")
+    {'hr.people.email': 'hmac'}
+    >>> with_action({"hr.people.email": "hmac"}, "hr.people.email", "erase")
+    {}
+    """
+    parts = [fold(part.strip()) for part in name.split(".")]
+    word, _, rest = text.partition(" ")
+    if len(parts) not in {2, 3} or not all(parts):
+        raise desk_policy_error(
+            f"actions.{name} names no table and no column",
+            "write actions.schema.table.column, or actions.schema.table",
+        )
+    key = ".".join(parts)
+    if word.lower() == ERASE and not rest:
+        return {n: t for n, t in actions.items() if n != key}
+    if len(parts) == 2:
+        if word.lower() != KEEP or not rest.strip():
+            raise desk_policy_error(
+                f"actions.{name} cannot be {text or 'nothing'}",
+                "take erase, or keep with the reason: 'keep tax law, ten years'",
+            )
+        return {**actions, key: f"{KEEP} {rest.strip()}"}
+    return {**actions, key: str(parse_change(parts[2], text))}
+
+
+def desk_policy_error(message: str, advice: str) -> PalimpsestError:
     """The error of a setting that cannot be."""
     return PalimpsestError(Code.PRIVACY_POLICY, message, advice=advice)

@@ -15,10 +15,10 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from gateway.lineage.questions import filled_from
-from gateway.privacy_desk import composite
-from gateway.privacy_desk.batch_steps import Named, identities_in, move, subjects_in
+from gateway.privacy_desk import composite, table_actions
+from gateway.privacy_desk.batch_steps import identities_in, move, subjects_in
 from gateway.privacy_desk.batches import Estimate, split_tables
-from gateway.privacy_desk.desk import Desk
+from gateway.privacy_desk.desk import Desk, Named
 from gateway.privacy_desk.desk_policy import DeskPolicy
 from gateway.privacy_desk.states import PrivacyEvent
 from gateway.procedures import requests as erasures
@@ -26,8 +26,9 @@ from gateway.procedures.erasing import names_of
 from gateway.procedures.erasure_program import erasure_of
 from gateway.session.operations import Advance
 from journal.erasure import erasure_spec
-from journal.erasure.erasure_spec import ErasureSpec
-from journal.erasure.requests import ErasureRequest, Outcome, State
+from journal.erasure.audit import columns_changed
+from journal.erasure.erasure_spec import KEPT, ErasureSpec
+from journal.erasure.requests import ErasureRequest, Outcome, State, Target
 from journal.identity.descriptor import ever_described
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -142,8 +143,9 @@ def uncovered_by(
         if {i.type for i in ever_described(state.tables[table.id].layouts)} & set(subjects)
     }
     found: dict[str, str] = {}
+    kept = {t.table for r in mine for t in r.targets if t.why.startswith(KEPT)}
     for target in (t for r in mine for t in r.targets):
-        if target.table in covered or target.is_deferred:
+        if target.table in covered or target.is_deferred or target.table in kept:
             continue
         if state.catalog.by_id(target.table_id) is None:
             continue  # It was dropped since, with its rows.
@@ -152,7 +154,7 @@ def uncovered_by(
             found[target.table] = target.why
     searched = [table.name for table in state.catalog.tables() if str(table.name) in covered]
     for name in filled_from(desk.session, searched):
-        if name not in covered:
+        if name not in covered | kept:
             found.setdefault(name, "statements filled it from tables that were searched")
     return [Uncovered(name, why) for name, why in sorted(found.items())]
 
@@ -182,6 +184,9 @@ def _specs(
 ) -> list[ErasureSpec]:
     """What the machinery is asked for: groups of tables, and conditions for identities of parts."""
     session = desk.session
+    with desk.reading() as records:
+        _, policy = desk.policy(records)
+    actions = table_actions.resolve(committed_state(desk.journal), policy.actions)
     options = requests[0].detail.get("options", {})
     only = names_of(session, list(options.get("tables", ())))
     subjects = subjects_in(named)
@@ -189,7 +194,8 @@ def _specs(
     if subjects:
         for group in _groups(desk, subjects, only) if split else [only]:
             found.append(ErasureSpec(subjects=subjects, tables=group))
-    found += composite.specs(session, named, only)
+    found += [s for s in composite.specs(session, named, only) if not s.rows.keys() & actions.kept]
+    found = [replace(s, changes=actions.changes, kept=actions.kept) for s in found]
     if not found:
         who = "the people of a dry run" if batch is None else f"the people of batch {batch.id}"
         raise PalimpsestError(
@@ -236,6 +242,7 @@ def _receipts(found: Sequence[ErasureRequest]) -> list[dict[str, Any]]:
             "outcome": t.outcome.value,
             "keys": t.keys,
             "versions_removed": t.versions_removed + t.copies_removed,
+            **_changed(t),
             "files_searched": t.files_searched,
             "files_skipped": t.files_skipped,
             "manifest_before": t.manifest_before,
@@ -244,5 +251,15 @@ def _receipts(found: Sequence[ErasureRequest]) -> list[dict[str, Any]]:
         }
         for r in found
         for t in r.targets
-        if t.outcome is not Outcome.NOT_SEARCHED or t.is_deferred or t.holds_copies
+        if t.outcome is not Outcome.NOT_SEARCHED
+        or t.is_deferred
+        or t.holds_copies
+        or t.why.startswith(KEPT)
     ]
+
+
+def _changed(target: Target) -> dict[str, Any]:
+    """What became of columns where rows stay, by their names in files; no value of them."""
+    if not target.changes:
+        return {}
+    return {"columns": columns_changed(target), "versions_changed": target.versions_changed}

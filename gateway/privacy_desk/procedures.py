@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +40,9 @@ def call_desk(session: Session, name: str, arguments: Mapping[str, Any]) -> Stat
         given = bind_arguments(f"system.{name}", arguments, ("request",))
         names = [str(given["request"])] if given.get("request") else []
         return _batches(session, running.run(session, no_progress, names))
+    if name == "privacy_policy":
+        given = bind_arguments(f"system.{name}", arguments, ("setting", "value"))
+        return _policy(session, given.get("setting"), given.get("value"))
     given = bind_arguments(f"system.{name}", arguments, ("request", "reason"))
     if not given.get("request"):
         raise request_error(f"system.{name} names no request", "CALL system.privacy_.. ('ID')")
@@ -66,6 +70,23 @@ def _submit(session: Session, given: Mapping[str, Any]) -> StatementOutcome:
     named = identities_in_words((), [texts["subject"] or ""])
     made = submit(session, no_progress, terms, [NewRequest(named, texts["external_id"])])
     return _requests(session, made)
+
+
+def _policy(session: Session, setting: Any, value: Any) -> StatementOutcome:
+    """The settings of the policy by name, after one was changed where one is given."""
+    if (setting is None) != (value is None):
+        raise request_error(
+            "system.privacy_policy takes a setting and its value, or neither",
+            "CALL system.privacy_policy(setting => 'actions.hr.people.email', value => 'hmac')",
+        )
+    wanted = {} if setting is None else {str(setting): str(value)}
+    _, policy = decisions.change_policy(session, no_progress, wanted)
+    shown = policy.to_dict()
+    table = pa.table({
+        "setting": pa.array(list(shown), pa.string()),
+        "value": pa.array([json.dumps(v) for v in shown.values()], pa.string()),
+    })  # fmt: skip
+    return session.executor.table_outcome("CALL", table)
 
 
 def _requests(session: Session, found: Sequence[PrivacyRequest]) -> StatementOutcome:

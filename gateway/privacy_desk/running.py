@@ -13,7 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from gateway.governance.events import EventName
 from gateway.governance.safe_mode import refuse_if_safe
-from gateway.privacy_desk import erasing_steps, exporting_steps, restricting_steps
+from gateway.privacy_desk import (
+    erasing_steps,
+    exporting_steps,
+    rectifying_steps,
+    restricting_steps,
+)
 from gateway.privacy_desk.batch_steps import identities_in, move, without_values
 from gateway.privacy_desk.batches import Estimate, form_batches
 from gateway.privacy_desk.desk import Desk, find_request
@@ -124,7 +129,8 @@ def _warn(desk: Desk) -> None:
     now = desk.now()
     with desk.writing() as records:
         _, policy = desk.policy(records)
-        found = [r for state in OPEN_STATES for r in rows_of.requests_in(records, state)]
+        until = policy.warns_until(now)
+        found = [r for state in OPEN_STATES for r in rows_of.requests_due(records, state, until)]
         near = [r for r in found if policy.warns_at(r.due_at) <= now and "warned" not in r.detail]
         for one in near:
             warned = {**one.detail, "warned": now.isoformat()}
@@ -168,7 +174,7 @@ def _new_batches(desk: Desk, chosen: set[str] | None, *, only_due: bool) -> list
     made = []
     for requests in _formed(desk, chosen, only_due=only_due):
         with desk.writing() as records:
-            ids = {r.id for r in rows_of.requests_in(records, _S.QUEUED)}
+            ids = rows_of.ids_in(records, _S.QUEUED)
             its = [r for r in requests if r.id in ids]
             if not its:
                 records.rollback()
@@ -229,7 +235,7 @@ def _step(desk: Desk, batch: PrivacyBatch, advance: Advance) -> PrivacyBatch:
     if action is PrivacyAction.RESTRICTION:
         return restricting_steps.restrict(desk, batch, state)
     if action is PrivacyAction.RECTIFICATION:
-        return restricting_steps.rectify(desk, batch, state)
+        return rectifying_steps.rectify(desk, batch, state, advance)
     match state:
         case _S.FINDING:
             return erasing_steps.find(desk, batch)

@@ -162,11 +162,10 @@ def _check(
             )
         for kind, value in one.identities:
             _check_pairs(sealing.parts_of(kind, value), known)
-    if terms.erases_past:
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            "a wrong value cannot be erased from earlier versions alone yet",
-            advice="rectify without --erase-past; or erase the person, and write the row anew",
+    if terms.erases_past and terms.action is not PrivacyAction.RECTIFICATION:
+        raise request_error(
+            f"{terms.action} has no wrong value that could be erased from earlier versions",
+            "give --erase-past with a rectification",
         )
     if terms.action is PrivacyAction.RECTIFICATION:
         if len(terms.tables) != 1 or not all(r.values for r in requests):
@@ -233,6 +232,8 @@ def _new_requests(
     state = next_state(PrivacyState.RECEIVED, event)
     submission = uuid.uuid4().hex[:12]
     options: dict[str, Any] = {"tables": list(terms.tables)} if terms.tables else {}
+    if terms.erases_past:
+        options["erases_past"] = True
     made = []
     for number, one in enumerate(named):
         types: dict[str, int] = {}

@@ -196,7 +196,8 @@ def _call_desk(session: Session, name: str, given: Mapping[str, Any]) -> Stateme
 
 
 DESK_PROCEDURES = tuple(
-    f"privacy_{word}" for word in "submit verify approve deny hold release cancel lift run".split()
+    f"privacy_{word}"
+    for word in "submit verify approve deny hold release cancel lift run policy".split()
 )
 Procedure = Callable[["Session", Mapping[str, Any]], StatementOutcome]
 PROCEDURES: dict[str, Procedure] = {

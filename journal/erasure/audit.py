@@ -88,11 +88,29 @@ def purged(
 
 def receipts_of(request: ErasureRequest) -> dict[str, Any]:
     """What of the receipts of a purged request enters the log."""
-    receipts = [
-        {"table": t.table, "outcome": t.outcome.value, "versions": t.versions_removed}
-        for t in request.targets
-    ]
+    receipts: list[dict[str, Any]] = []
+    for t in request.targets:
+        told: dict[str, Any] = {
+            "table": t.table,
+            "outcome": t.outcome.value,
+            "versions": t.versions_removed,
+        }
+        if t.changes:
+            told |= {"columns": columns_changed(t), "versions_changed": t.versions_changed}
+        receipts.append(told)
     return {"tables": receipts}
+
+
+def columns_changed(target: Target) -> dict[str, str]:
+    """By column what became of its values, without any of them."""
+    return {c.column: c.change.value for c in target.changes}
+
+
+def changed(
+    journal: ErasureJournal, session: StoreSession, by: str, request: ErasureRequest, table: str
+) -> None:
+    """Record that the rows of a table are seen again, with other values in their columns."""
+    record(journal, session, by, "erase.change", request.id, {"table": table})
 
 
 def completed(

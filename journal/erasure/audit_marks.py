@@ -25,6 +25,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.store_session import RecordSession
 from journal.records.catalog_format import get_meta, put_meta
 from journal.records.erasure_rows import AuditRow, has_entry, last_audit
+from journal.records.record_types import RecordType
 from journal.records.schema import HOLDS, SUPPRESSIONS
 from journal.records.statements import RecordStatement, execute, select
 
@@ -129,8 +130,9 @@ def read_note(folder: Path) -> str | None:
 
 def _digest(session: RecordSession, rows: RecordStatement) -> list[Any]:
     total, counted = 0, 0
+    has_moments = RecordType.MOMENT in rows.gives
     for row in execute(session, rows):
-        text = json.dumps([_plain(v) for v in row])
+        text = json.dumps([_plain(v) for v in row] if has_moments else row)
         total += int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
         counted += 1
     return [counted, f"{total % 2**256:064x}"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from journal.erasure.column_changes import ColumnChange
 from journal.erasure.requests import ErasureRequest
 from journal.erasure.scope import load_scope
 from journal.erasure.tagged_copies import Sought, told_copies
@@ -24,6 +25,8 @@ from journal.transactions.protocol import OpenJournal
 from journal.transactions.state import JournalState
 
 _SUBJECTS_MAX = 100_000
+KEPT = "kept by the policy"
+"""What a receipt says, before the reason, of a table that is not searched on purpose."""
 
 Subjects = Mapping[str, Sequence[str]]
 """Identifiers by their type, as a request names them."""
@@ -45,6 +48,9 @@ class ErasureSpec:
     ``named`` are the identifiers in a condition that names nothing else: nobody is looked for by
     them, but they may not come back. ``suppression`` says how much may not. One that ``restricts``
     hides rows and removes none.
+
+    ``changes`` are, by table, what becomes of columns where rows stay. ``kept`` are tables that are
+    not searched, by their id, and why.
     """
 
     subjects: Subjects = field(default_factory=dict)
@@ -58,6 +64,8 @@ class ErasureSpec:
     named: Subjects = field(default_factory=dict)
     suppression: Suppression = Suppression.IDENTIFIER
     restricts: bool = False
+    changes: Mapping[int, tuple[ColumnChange, ...]] = field(default_factory=dict)
+    kept: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def suppressed(self) -> Subjects:
@@ -129,7 +137,7 @@ def aims(session: StoreSession, state: JournalState, wanted: ErasureSpec) -> lis
         found.append(TargetTable(table, identities, why_not))
     reached = [a for a in found if a.why_not is None]
     # Of several types none is passed over: nobody may take for erased who was not looked for.
-    known = {i.type for a in reached for i in a.identities}
+    known = {i.type for a in (*reached, *_kept(found, wanted)) for i in a.identities}
     unknown = [name for name in wanted.subjects if name not in known]
     if unknown or not reached:
         types = ", ".join(unknown) or "a predicate"
@@ -144,6 +152,10 @@ def aims(session: StoreSession, state: JournalState, wanted: ErasureSpec) -> lis
     return [_with_copies(aim, sought, state) for aim in found]
 
 
+def _kept(found: Iterable[TargetTable], wanted: ErasureSpec) -> list[TargetTable]:
+    return [aim for aim in found if aim.table.id in wanted.kept]
+
+
 def _looked_at(aim: TargetTable, wanted: ErasureSpec) -> frozenset[str] | None:
     """The columns that people are looked for by; None where rows are, whatever they hold."""
     if wanted.rows:
@@ -153,7 +165,7 @@ def _looked_at(aim: TargetTable, wanted: ErasureSpec) -> frozenset[str] | None:
 
 def _with_copies(aim: TargetTable, sought: Sought, state: JournalState) -> TargetTable:
     """A table that is not searched, with a word on what it may hold all the same."""
-    if aim.why_not is None or aim.table.materialized is not None:
+    if aim.why_not is None or aim.table.materialized is not None or aim.why_not.startswith(KEPT):
         return aim
     copies = told_copies(aim.table, sought, state.catalog)
     if not copies:
@@ -191,6 +203,8 @@ def _why_not(
         return None if table.id in wanted.rows else "not named"
     if wanted.tables is not None and table.name.key not in wanted.tables:
         return "not named"
+    if table.id in wanted.kept:
+        return f"{KEPT}: {wanted.kept[table.id]}"
     types = {i.type for i in identities}
     if not types:
         return "not onboarded: it has no erasure descriptor"

@@ -15,7 +15,7 @@ from sqlglot import exp
 from journal.identity.descriptor import PROPERTY, descriptor_of
 from journal.identity.suppression_list import P_NOW, P_SECRET, SuppressionList
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import PutRelation, Query
+from journal.model.plan import STORE_SCHEMA, PutRelation, Query
 from journal.model.schema import Table
 from journal.model.segment import Fields
 from journal.model.store_session import RecordSession, StoreSession
@@ -58,7 +58,13 @@ def check_buffers(
     """
     for table_id in sorted(transaction.buffered_tables()):
         table = transaction.catalog.by_id(table_id) or committed.catalog.by_id(table_id)
-        if table is None or not committed.fence.concerns(table):
+        if table is None:
+            continue
+        if (rows_of.CHANGED, table_id) in committed.fence.kinds:
+            (changed,) = session.row(_last_changed(table_id), {})
+            if changed is not None and transaction.snapshot.fence.newest < int(changed):
+                raise refusal(table, began_before=True)
+        if not committed.fence.concerns(table):
             continue
         show(table, _SHOWN)
         fence, rows = committed.fence, exp.to_table(_SHOWN)
@@ -69,6 +75,15 @@ def check_buffers(
         session.hide(_SHOWN)
         if since is not None:
             raise refusal(table, began_before=late)
+
+
+def _last_changed(table_id: int) -> Query:
+    """When values in past rows of a table were changed for the last time."""
+    found = exp.select(exp.Max(this=column("since", "s")))
+    found = found.from_(exp.table_("suppressions", db=STORE_SCHEMA, alias="s"))
+    kind = exp.EQ(this=column("kind", "s"), expression=exp.Literal.string(rows_of.CHANGED))
+    of = exp.EQ(this=column("table_id", "s"), expression=exp.Literal.number(table_id))
+    return Query.of(found.where(kind, of))
 
 
 def check_onboarded(

@@ -18,6 +18,7 @@ from dataclasses import asdict, field, replace
 from enum import StrEnum
 from typing import Any
 
+from journal.erasure.column_changes import ColumnChange
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.version import Version, to_datetime
@@ -74,6 +75,8 @@ class Target:
     ``dangling`` counts by foreign key the current rows that stay and refer to rows that go.
     A table that was not searched ``holds_copies`` where rows or values of one that was are in it.
     ``mask`` is the list of the keys that nobody sees, ``spared`` of those under a legal hold.
+    ``changes`` are what becomes of columns where rows stay: ``versions_changed`` counts them, and
+    no row is removed.
     """
 
     table_id: int
@@ -108,6 +111,8 @@ class Target:
     reject_file: str | None = None
     is_whole_file: bool = False
     holds_copies: bool = False
+    changes: tuple[ColumnChange, ...] = ()
+    versions_changed: int = 0
 
     @property
     def is_deferred(self) -> bool:
@@ -184,9 +189,7 @@ class ErasureRequest:
     def of_row(row: ErasureRow) -> ErasureRequest:
         """As it was stored."""
         detail = dict(row.detail)
-        targets = tuple(
-            Target(**{**t, "outcome": Outcome(t["outcome"])}) for t in detail.pop("targets")
-        )
+        targets = tuple(map(_target, detail.pop("targets")))
         state = State(row.state)
         return ErasureRequest(row.id, state, row.accepted, row.updated, targets=targets, **detail)
 
@@ -196,6 +199,11 @@ class ErasureRequest:
         found["accepted_at"] = to_datetime(self.accepted).isoformat()
         found["updated_at"] = to_datetime(self.updated).isoformat()
         return found
+
+
+def _target(raw: Mapping[str, Any]) -> Target:
+    changes = tuple(map(ColumnChange.of_row, raw.get("changes", ())))
+    return Target(**{**raw, "outcome": Outcome(raw["outcome"]), "changes": changes})
 
 
 def looked_for(found: Iterable[ErasureRequest]) -> set[str]:

@@ -31,7 +31,10 @@ def normal(value: exp.Expr, *, lower: bool) -> exp.Expr:
 
 def texts_of(values: Iterable[str], *, lower: bool) -> list[str]:
     """Identifiers that a request names, each once, in the form in which text is compared."""
-    return list(dict.fromkeys(v.strip(_BLANKS).translate(_FOLD) if lower else v for v in values))
+    if not lower:
+        return list(dict.fromkeys(values))
+    bare = (value.strip(_BLANKS) for value in values)
+    return list(dict.fromkeys(v.lower() if v.isascii() else v.translate(_FOLD) for v in bare))
 
 
 def numbers_of(values: Iterable[str]) -> list[str]:

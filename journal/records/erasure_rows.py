@@ -31,6 +31,8 @@ from journal.records.statements import (
 )
 
 _ROWS_MAX = 100
+CHANGED = "changed"
+"""The kind of entries that suppress nothing: columns of a table were changed in its past."""
 """How many rows one statement adds to a database beside the store."""
 _REMOVE_ERASURE = delete(ERASURES, by("id"))
 _ERASURES = select(ERASURES, order=["accepted", "id"])
@@ -43,6 +45,7 @@ _OF_HASH, _DROP_HASH = count(SUPPRESSIONS, _BY_HASH), delete(SUPPRESSIONS, _BY_H
 _REQUESTS_OF_HASH = select(SUPPRESSIONS, ["request"], _BY_HASH, distinct=True)
 _HASHES = select(SUPPRESSIONS, ["hash"], by("request", "kind"))
 _DROP_KIND = delete(SUPPRESSIONS, by("request", "kind"))
+_DROP_TABLE_KIND = delete(SUPPRESSIONS, by("request", "kind", "table_id"))
 _DROP_EXPIRED = delete(SUPPRESSIONS, {"expires": exp.LTE})
 _ENTRY_BY_HASH = select(AUDIT, ["seq"], by("hash"))
 _AUDIT, _LAST_ENTRY = select(AUDIT, order=["seq"]), newest(AUDIT, "seq")
@@ -126,6 +129,17 @@ def drop_keys(session: RecordSession, request: str) -> None:
     """Forget which keys a request suppresses, and which it spares; its identifiers stay."""
     for kind in ("key", "spared"):
         execute(session, _DROP_KIND, [request, kind])
+
+
+def drop_table_keys(session: RecordSession, request: str, table_id: int) -> None:
+    """Forget which keys of a table a request suppresses, and which it spares."""
+    for kind in ("key", "spared"):
+        execute(session, _DROP_TABLE_KIND, [request, kind, table_id])
+
+
+def add_changed(session: RecordSession, table_id: int, request: str, since: Version) -> None:
+    """Note that rows of a table were changed in the past, from when on nobody may rely on them."""
+    execute(session, insert(SUPPRESSIONS), [CHANGED, table_id, "", request, since, None])
 
 
 def drop_hashes(session: RecordSession, hashes: Iterable[str]) -> int:

@@ -51,11 +51,28 @@ _MOVE = update(PRIVACY_REQUESTS, _MOVED, by("id"))
 _MOVE_BATCH = update(PRIVACY_REQUESTS, ["state", "updated_at"], by("batch", "state"))
 _ALL = select(PRIVACY_REQUESTS, order=["received_at", "id"])
 _BY_STATE = select(PRIVACY_REQUESTS, (), by("state"), ["due_at", "received_at", "id"])
+_IDS_BY_STATE = select(PRIVACY_REQUESTS, ["id"], by("state"))
+_DUE = select(
+    PRIVACY_REQUESTS,
+    (),
+    {"state": exp.EQ, "due_at": exp.LTE},
+    ["due_at", "received_at", "id"],
+)
 _BY_BATCH = select(PRIVACY_REQUESTS, (), by("batch"), ["due_at", "received_at", "id"])
 _BY_KEY = select(PRIVACY_REQUESTS, (), by("idempotency_key"), ["received_at", "id"])
 _BY_ID = select(PRIVACY_REQUESTS, (), by("id"))
 _IDENTITIES = select(PRIVACY_IDENTITIES, (), by("request"), ["type", "digest"])
 _FORGET = update(PRIVACY_IDENTITIES, ["sealed"], by("request"))
+_FORGET_BATCH = update(PRIVACY_IDENTITIES, ["sealed"])
+_FORGET_BATCH.ast.set(
+    "where",
+    exp.Where(
+        this=exp.In(
+            this=exp.column("request"),
+            query=exp.Subquery(this=select(PRIVACY_REQUESTS, ["id"], by("batch")).ast),
+        )
+    ),
+)
 _ADD_BATCH, _DROP_BATCH = insert(PRIVACY_BATCHES), delete(PRIVACY_BATCHES, by("id"))
 _ALL_BATCHES = select(PRIVACY_BATCHES, order=["made_at", "id"])
 _ADD_POLICY, _LAST_POLICY = insert(PRIVACY_POLICIES), newest(PRIVACY_POLICIES, "version")
@@ -205,6 +222,16 @@ def requests_in(session: RecordSession, state: str) -> list[PrivacyRequest]:
     return [_request(row) for row in execute(session, _BY_STATE, [state])]
 
 
+def ids_in(session: RecordSession, state: str) -> set[str]:
+    """The ids of the requests in a state."""
+    return {row[0] for row in execute(session, _IDS_BY_STATE, [state])}
+
+
+def requests_due(session: RecordSession, state: str, until: datetime) -> list[PrivacyRequest]:
+    """The requests in a state that are to be answered until a time."""
+    return [_request(row) for row in execute(session, _DUE, [state, until])]
+
+
 def requests_of(session: RecordSession, batch: str) -> list[PrivacyRequest]:
     """The requests of a batch."""
     return [_request(row) for row in execute(session, _BY_BATCH, [batch])]
@@ -250,6 +277,11 @@ def forget_identities(session: RecordSession, requests: Sequence[str]) -> None:
         changed = update(PRIVACY_IDENTITIES, ["sealed"])
         changed.ast.set("where", exp.Where(this=_is_among("request", len(some))))
         execute(session, changed, [None, *some])
+
+
+def forget_batch(session: RecordSession, batch: str) -> None:
+    """Destroy the encrypted values of all requests of a batch; their digests stay."""
+    execute(session, _FORGET_BATCH, [None, batch])
 
 
 def put_batch(session: RecordSession, batch: PrivacyBatch) -> None:

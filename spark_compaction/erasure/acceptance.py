@@ -19,6 +19,7 @@ from functools import partial
 import pyarrow as pa
 
 from journal.erasure import audit
+from journal.erasure.column_changes import ColumnChange
 from journal.erasure.erasure_spec import ErasureSpec, TargetTable, aims
 from journal.erasure.matching import distinct_keys
 from journal.erasure.requests import ErasureRequest, Outcome, State, Target
@@ -27,6 +28,7 @@ from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
 from journal.erasure.unreachable_copies import check_searched, receipts
 from journal.model.dependents import Dependents, dependents_of
+from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.policy import PREFIX
 from journal.model.schema import Table
@@ -64,6 +66,8 @@ class _TableSearch:
     depends: str = ""
     """Why rows of it go whom nobody named; empty if none do."""
     _cascaded: pa.Table | None = None
+    changes: tuple[ColumnChange, ...] = ()
+    """What becomes of its columns where its rows stay."""
     is_taken: bool = True
     """False for a materialised view as long as nothing goes that it may be made of."""
 
@@ -77,7 +81,14 @@ class _TableSearch:
         return self.aim.why_not is None
 
     def cascade(self, cascaded: CascadedTable, search: Search) -> None:
-        """Let rows go as well that depend on what goes."""
+        """Let rows go as well that depend on what goes; raises PRIVACY_ACTION where rows stay."""
+        if self.changes:
+            raise PalimpsestError(
+                Code.PRIVACY_ACTION,
+                f"rows of {self.table.name} would go, as they refer to erased ones, but its columns"
+                " are to be changed and its rows to stay",
+                advice="erase its rows as well, or let rows that refer to erased ones stay",
+            )
         if not self.is_searched:
             self.search = search
         self.depends, self._cascaded = cascaded.why, cascaded.keys
@@ -127,6 +138,7 @@ class _TableSearch:
             copies_bytes_searched=copied.bytes_read,
             copies_bytes_skipped=copied.bytes_skipped,
             dangling=self.dangling,
+            changes=self.changes,
         )
 
 
@@ -150,7 +162,14 @@ class _Searching:
         with reading(backend.journal) as statement:
             session, committed = statement.session, statement.committed
             targets = aims(session, committed, wanted)
-            self.found = [_TableSearch(aim, is_taken=not aim.is_whole) for aim in targets]
+            self.found = [
+                _TableSearch(
+                    aim,
+                    changes=() if aim.is_whole else tuple(wanted.changes.get(aim.table.id, ())),
+                    is_taken=not aim.is_whole,
+                )
+                for aim in targets
+            ]
             for one in self.found:
                 self._search(session, committed, one)
             scope = load_scope(session)
@@ -219,9 +238,10 @@ class _Searching:
             for table_id, cascaded in self.walker.found.items():
                 tables[table_id].cascade(cascaded, self.walker.search_of(cascaded.table))
         going = self.removed_keys()
+        touched = {*going, *(s.table.id for s in self.found if s.changes and s.keys() is not None)}
         for one in self.found:
             if one.aim.is_whole:
-                one.is_taken = one.is_searched and self._may_hold(one, state, going.keys())
+                one.is_taken = one.is_searched and self._may_hold(one, state, touched)
         orphans = orphaned_rows(session, state, going, self.wanted.dependents)
         for one in self.found:
             one.dangling = orphans.get(one.table.id, {})
@@ -245,8 +265,8 @@ class _Searching:
         return False
 
     def removed_keys(self) -> dict[int, pa.Table]:
-        """The keys that go, by table."""
-        keys = {s.table.id: s.keys() for s in self.found}
+        """The keys of rows that go, by table; those of rows that stay are none of them."""
+        keys = {s.table.id: s.keys() for s in self.found if not s.changes}
         return {table_id: found for table_id, found in keys.items() if found is not None}
 
 
@@ -290,7 +310,8 @@ def dry_run(backend: ErasureBackend, wanted: ErasureSpec) -> ErasureRequest:
                 counted = backend.count_keys(session, committed, one.table, keys)
                 target = replace(
                     target,
-                    versions_removed=counted.versions,
+                    versions_removed=0 if one.changes else counted.versions,
+                    versions_changed=counted.versions if one.changes else 0,
                     files_rewritten=counted.files,
                     bytes_rewritten=counted.bytes,
                 )
@@ -353,7 +374,8 @@ def _decided(
                 split = legal_holds.split_keys(backend.journal, lists, table, keys)
             target = legal_holds.write_lists(lists, table, request_id, target, split)
             splits.append((table, split))
-        targets += [target, *receipts(table, one.search.left)]
+        left = [replace(t, changes=one.changes) for t in receipts(table, one.search.left)]
+        targets += [target, *left]
     targets += _reject_receipts(searching, lists.session)
     record = partial(_record, searching, by, request_id, targets, splits)
     is_deferred = any(t.is_deferred for t in targets)

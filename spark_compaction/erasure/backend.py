@@ -18,6 +18,7 @@ from typing import Generic, Protocol, TypeVar
 import pyarrow as pa
 from sqlglot import exp
 
+from journal.erasure.column_changes import ColumnChange
 from journal.erasure.erasure_spec import Subjects, TargetTable
 from journal.erasure.holds import Hold
 from journal.erasure.requests import ErasureRequest
@@ -148,11 +149,17 @@ class CopiesPurge:
 
 @dataclass(frozen=True, slots=True)
 class PurgeRun:
-    """One run of purges: the ids of requests that no hold keeps back, and what it runs with."""
+    """One run of purges: the ids of requests that no hold keeps back, and what it runs with.
+
+    With ``changes`` no row goes: those of the keys get other values in these columns. ``by`` is who
+    had it run.
+    """
 
     accepted: frozenset[str]
     engine: Engine | None
     progress: Progress
+    changes: tuple[ColumnChange, ...] = ()
+    by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +269,8 @@ class ErasureBackend(Protocol):
         self, table: Table, masks: Callable[[], Sequence[str]], run: PurgeRun
     ) -> list[JobReport]:
         """Remove the rows of the keys in ``masks`` from all that lies in the store, backups as
-        well, and add what went to the receipts of the masks, which stay.
+        well, or change their columns, and add what was done to the receipts of the masks, which
+        stay.
 
         ``masks`` tells those of accepted requests, as they are when it is called.
         """
@@ -275,7 +283,8 @@ class ErasureBackend(Protocol):
         masks: Sequence[str],
         run: PurgeRun,
     ) -> tuple[int, Mapping[str, int]]:
-        """Write the files of a copy anew that hold a key: how many, and the rows that went.
+        """Write the files of a copy anew that hold a key: how many, and the rows that went or
+        were changed.
 
         ``definition`` is that of the table when the copy was made.
         """

@@ -15,6 +15,7 @@ from dataclasses import field, replace
 
 from sqlglot import exp
 
+from journal.erasure.column_changes import Changes, ColumnChange, salt_of
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import Manifest, Segment
@@ -22,7 +23,7 @@ from journal.model.store_session import StoreSession
 from journal.records import backups, retired
 from journal.records.backups import Backup
 from journal.records.report import Work
-from journal.sql.relations import column
+from journal.sql.relations import column, ident
 from journal.transactions.state import JournalState
 from spark_compaction.backend import Alongside, Piece, PurgeBackend, Replan, TableAt
 from spark_compaction.contract import JobPlan, Json, Progress, Replacement, Staged, silent
@@ -30,13 +31,16 @@ from spark_compaction.erasure.receipts import PurgedRows, nothing_to_purge
 from spark_compaction.programs import copies
 from spark_compaction.programs.backup_transport import BackupTransport
 from spark_compaction.programs.compaction_sql import BYTES
+from spark_compaction.programs.journal_rows import journal_names
 from spark_compaction.programs.rewriting import (
+    ChangedRows,
     Goes,
     RewrittenPiece,
     compare,
     moved_segments,
     plan_rewrite,
     volume_made,
+    write_changed,
     write_without,
 )
 from spark_compaction.programs.table_pieces import each
@@ -46,9 +50,13 @@ WHY = ("holds {} rows of the keys", "no row of it goes")
 
 @dataclass(slots=True)
 class PurgeInSql:
-    """The job for one table; ``masks`` says whose keys go, whenever the job plans."""
+    """The job for one table; ``masks`` says whose keys go, whenever the job plans.
+
+    With ``changed`` rows of the keys stay, and get other values in these columns.
+    """
 
     masks: Callable[[], Collection[str]]
+    changed: tuple[ColumnChange, ...] = ()
     _masks: tuple[str, ...] = field(default=(), init=False)
     _rewritten: list[RewrittenPiece] = field(default_factory=list, init=False)
     _removed: Mapping[str, int] = field(default_factory=dict, init=False)
@@ -72,7 +80,8 @@ class PurgeInSql:
         found = JobPlan(self.kind, table.id, str(table.name), at.state.manifest.generation)
         if not self._masks:
             return replace(found, is_empty=True, why=nothing_to_purge(table).why)
-        goes = rows_of_keys(backend, table, self._masks)
+        changes = changes_of(backend, table, self.changed)
+        goes = rows_of_keys(backend, table, self._masks, changes)
         planned = plan_rewrite(backend, at, backend.with_backups(at), goes, WHY)
         return replace(
             found,
@@ -90,9 +99,11 @@ class PurgeInSql:
         """Write what stays of each piece, and count what goes by mask."""
         pieces: Sequence[Piece] = plan.task["pieces"]
         backend.check(at, [s for p in pieces for s in p.segments])
-        self._removed = count_by_mask(backend, at, pieces, self._masks, plan.task["gone"])
-        goes = rows_of_keys(backend, at.table, self._masks)
-        self._rewritten = write_without(backend, at, pieces, goes)
+        changes = changes_of(backend, at.table, self.changed)
+        total = plan.task["gone"]
+        self._removed = count_by_mask(backend, at, pieces, self._masks, total, changes)
+        goes = rows_of_keys(backend, at.table, self._masks, changes)
+        self._rewritten = rewritten(backend, at, pieces, goes, changes)
         live = {s.id for s in at.segments}
         replaced = [one for one in self._rewritten if one.piece.segments[0].id in live]
         moved = moved_segments(backend, self._rewritten)
@@ -109,7 +120,9 @@ class PurgeInSql:
         self, backend: PurgeBackend, at: TableAt, plan: JobPlan, staged: Staged
     ) -> Mapping[str, Json]:
         """Every row that was read is left or goes, and none is another."""
-        compare(backend, self._rewritten, rows_of_keys(backend, at.table, self._masks))
+        changes = changes_of(backend, at.table, self.changed)
+        goes = rows_of_keys(backend, at.table, self._masks, changes)
+        compare(backend, self._rewritten, goes, made_of(backend, at.table, goes, changes))
         return {}
 
     def alongside(
@@ -151,9 +164,58 @@ def follow_backups(
     retired.end_grace(session, table.id, now, listed)
 
 
-def rows_of_keys(backend: PurgeBackend, table: Table, masks: Sequence[str]) -> Goes:
-    """The condition of rows whose keys stand in some masks."""
-    return rows_with(backend, table, backend.erased_keys(table, masks).subquery("e"))
+def changes_of(
+    backend: PurgeBackend, table: Table, changed: tuple[ColumnChange, ...]
+) -> Changes | None:
+    """Changes of columns, ready to be made; None if rows go."""
+    if not changed:
+        return None
+    return Changes(table, changed, salt_of(backend.journal.read_secret()))
+
+
+def rows_of_keys(
+    backend: PurgeBackend, table: Table, masks: Sequence[str], changes: Changes | None = None
+) -> Goes:
+    """The condition of rows whose keys stand in some masks; of those that changes would change."""
+    has_key = rows_with(backend, table, backend.erased_keys(table, masks).subquery("e"))
+    if changes is None:
+        return has_key
+
+    def goes(piece: Piece) -> exp.Expr:
+        return exp.and_(has_key(piece), changes.applies(piece.fields, "p"))
+
+    return goes
+
+
+def made_of(
+    backend: PurgeBackend, table: Table, goes: Goes, changes: Changes | None
+) -> ChangedRows | None:
+    """Gives the rows of a piece with their new values; None if rows go."""
+    if changes is None:
+        return None
+
+    def made(piece: Piece, *, only: bool) -> exp.Select:
+        values = changes.values(piece.fields, "p")
+        outputs: list[exp.Expr] = []
+        for name in journal_names(table, piece.fields):
+            held: exp.Expr = column(name, "p")
+            if name in values:
+                held = exp.Case().when(goes(piece), values[name]).else_(held)
+            outputs.append(exp.alias_(held, ident(name)))
+        rows = exp.select(*outputs).from_(backend.scan(piece).subquery("p"))
+        return rows.where(goes(piece)) if only else rows
+
+    return made
+
+
+def rewritten(
+    backend: PurgeBackend, at: TableAt, pieces: Sequence[Piece], goes: Goes, changes: Changes | None
+) -> list[RewrittenPiece]:
+    """Write what stays of each piece, or all of it with other values."""
+    made = made_of(backend, at.table, goes, changes)
+    if made is None:
+        return write_without(backend, at, pieces, goes)
+    return write_changed(backend, at, pieces, made)
 
 
 def rows_with(backend: PurgeBackend, table: Table, keys: exp.Expr) -> Goes:
@@ -173,12 +235,17 @@ def count_by_mask(
     pieces: Sequence[Piece],
     masks: Sequence[str],
     total: int,
+    changes: Changes | None = None,
 ) -> dict[str, int]:
     """How many rows of each mask's keys there are in pieces that hold ``total`` of all."""
     if len(masks) == 1:
         return {masks[0]: total}
     return {
-        mask: sum(count_rows(backend, at, pieces, rows_of_keys(backend, at.table, [mask])).values())
+        mask: sum(
+            count_rows(
+                backend, at, pieces, rows_of_keys(backend, at.table, [mask], changes)
+            ).values()
+        )
         for mask in masks
     }
 
@@ -208,6 +275,7 @@ def purge_copy(
     segments_of: Callable[[Backup], Sequence[Segment]],
     copy: tuple[Backup, Table],
     masks: Sequence[str],
+    changed: tuple[ColumnChange, ...] = (),
 ) -> tuple[int, Mapping[str, int]]:
     """Write the files of one copy anew that hold a key: how many, and the rows that went.
 
@@ -219,15 +287,16 @@ def purge_copy(
         segments = segments_of(here)
         away = _paths(listed.segments)
         pieces = each(segments)
-        goes = rows_of_keys(backend, at.table, masks)
+        changes = changes_of(backend, at.table, changed)
+        goes = rows_of_keys(backend, at.table, masks, changes)
         planned = plan_rewrite(backend, at, pieces, goes, WHY)
-        removed = count_by_mask(backend, at, planned.pieces, masks, planned.gone.total)
-        rewritten = write_without(backend, at, planned.pieces, goes)
-        compare(backend, rewritten, goes)
+        removed = count_by_mask(backend, at, planned.pieces, masks, planned.gone.total, changes)
+        done = rewritten(backend, at, planned.pieces, goes, changes)
+        compare(backend, done, goes, made_of(backend, at.table, goes, changes))
         names = dict(zip(_paths(backend.listed(segments)), away, strict=True))
         moved = {
             names[path]: None if made is None else (made, made.files[0])
-            for path, made in moved_segments(backend, rewritten).items()
+            for path, made in moved_segments(backend, done).items()
         }
         if moved:
             copies.rewritten(transport, listed, definition, moved)

@@ -16,6 +16,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from journal.erasure import audit
+from journal.erasure.changeable import check_changes
 from journal.erasure.erased import Erased
 from journal.erasure.erasure_spec import requests
 from journal.erasure.requests import ErasureRequest, State
@@ -64,7 +65,7 @@ def purge(
     ids = {r.id for r in pending}
     apply_holds(backend, by, ids)
     accepted = [r for r in requests(journal) if r.id in ids and r.state is State.ACCEPTED]
-    run = PurgeRun(frozenset(r.id for r in accepted), engine, progress)
+    run = PurgeRun(frozenset(r.id for r in accepted), engine, progress, by=by)
     tables = sorted({t.table_id for r in accepted for t in r.targets if t.mask})
     with reading(journal) as statement:
         committed = statement.committed
@@ -89,16 +90,33 @@ def purge(
 def purge_table(backend: ErasureBackend, table: Table, run: PurgeRun) -> list[JobReport]:
     """Remove the keys of all accepted requests from all a table has, and write the receipts.
 
+    Requests that change columns, each in the same way, have a pass of their own.
+    """
+    found = accepted_masks(requests(backend.journal), run.accepted, table.id)
+    if not found:
+        return [nothing_to_purge(table)]
+    reports: list[JobReport] = []
+    for changes in dict.fromkeys(found.values()):
+        reports += _purge_masks(backend, table, replace(run, changes=changes))
+    return reports
+
+
+def _purge_masks(backend: ErasureBackend, table: Table, run: PurgeRun) -> list[JobReport]:
+    """The same for the masks that ask for the changes of a run.
+
     What lies in the store goes first, and then copies elsewhere: one that is made of rows before
     they go is found among these. Masks stay while a copy cannot be purged, whose error is raised in
     the end; the next run goes on with the copies.
     """
 
     def masks() -> tuple[str, ...]:
-        return accepted_masks(requests(backend.journal), run.accepted, table.id)
+        return _masks_of(requests(backend.journal), run, table)
 
     if not (names := masks()):
         return [nothing_to_purge(table)]
+    if run.changes:
+        with reading(backend.journal) as statement:
+            check_changes(statement.committed, table, run.changes)
     reports = backend.remove_rows(table, masks, run)
     try:
         with failures():
@@ -108,16 +126,22 @@ def purge_table(backend: ErasureBackend, table: Table, run: PurgeRun) -> list[Jo
 
     def conclude(lists: KeyLists) -> ListDecision[None]:
         manifest = lists.committed.tables[table.id].manifest
-        found = accepted_masks(lists.open_requests(run.accepted), run.accepted, table.id)
+        found = _masks_of(lists.open_requests(run.accepted), run, table)
         over = tuple(m for m in names if m in found and m in manifest.masks)
         change = ListChange(table.id, () if copied.error is not None else over)
-        done = Conclusion(over, change.applied(manifest), copied)
+        done = Conclusion(over, change.applied(manifest), copied, backend.journal, run.by)
         return ListDecision(done.record, (change,) if change.dropped else ())
 
     backend.change_lists([table.id], conclude)
     if copied.error is not None:
         raise copied.error
     return reports
+
+
+def _masks_of(found: Iterable[ErasureRequest], run: PurgeRun, table: Table) -> tuple[str, ...]:
+    """The masks of a table whose requests ask for the changes of a run."""
+    accepted = accepted_masks(found, run.accepted, table.id)
+    return tuple(mask for mask, changes in accepted.items() if changes == run.changes)
 
 
 def record_purged(backend: ErasureBackend, request: ErasureRequest, by: str) -> None:

@@ -11,7 +11,10 @@ import json
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import replace
 
+from journal.erasure import audit
+from journal.erasure.column_changes import ColumnChange
 from journal.erasure.requests import ErasureRequest, Outcome, State, Target
+from journal.erasure.seam import ErasureJournal
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import Manifest
@@ -23,18 +26,18 @@ from spark_compaction.erasure.backend import CopiesPurge
 
 def accepted_masks(
     found: Iterable[ErasureRequest], accepted: Collection[str], table_id: int
-) -> tuple[str, ...]:
-    """The masks of a table that the ``accepted`` of some requests have.
+) -> dict[str, tuple[ColumnChange, ...]]:
+    """The masks of a table that the ``accepted`` of some requests have, and what they change.
 
     Those that a hold keeps back by now are none of them.
     """
-    return tuple(
-        target.mask
+    return {
+        target.mask: target.changes
         for request in found
         if request.id in accepted and request.state is State.ACCEPTED
         for target in request.targets
         if target.mask is not None and target.table_id == table_id
-    )
+    }
 
 
 def nothing_to_purge(table: Table) -> JobReport:
@@ -62,12 +65,13 @@ class PurgedRows:
         _change(session, self.removed, self._added)
 
     def _added(self, target: Target, mask: str) -> Target:
-        read = self.work.read
+        read, count = self.work.read, self.removed[mask]
         return replace(
             target,
             files_rewritten=target.files_rewritten + read.files,
             bytes_rewritten=target.bytes_rewritten + read.bytes,
-            versions_removed=target.versions_removed + self.removed[mask],
+            versions_removed=target.versions_removed + (0 if target.changes else count),
+            versions_changed=target.versions_changed + (count if target.changes else 0),
             manifest_before=target.manifest_before or _digest(self.before),
             manifest_after=_digest(self.after),
             others=self.others or f"{self.work.written.rows} rows beside them are unchanged",
@@ -84,17 +88,29 @@ class Conclusion:
     masks: Collection[str]
     after: Manifest
     copies: CopiesPurge
+    journal: ErasureJournal
+    by: str
 
     def record(self, session: StoreSession) -> None:
-        """Write it into the receipts of the masks."""
-        _change(session, self.masks, self._concluded)
+        """Write it into the receipts of the masks.
+
+        Where rows stay, their keys may be written again, and whoever read them before may not.
+        """
+        changed = _change(session, self.masks, self._concluded)
+        for request, target in changed if self.copies.error is None else ():
+            if target.changes:
+                rows_of.drop_table_keys(session, request.id, target.table_id)
+                since = self.journal.clock.next()
+                rows_of.add_changed(session, target.table_id, request.id, since)
+                audit.changed(self.journal, session, self.by, request, target.table)
 
     def _concluded(self, target: Target, mask: str) -> Target:
         copied, is_over = self.copies.removed[mask], self.copies.error is None
         return replace(
             target,
             copies_rewritten=target.copies_rewritten + copied.files,
-            copies_removed=target.copies_removed + copied.versions,
+            copies_removed=target.copies_removed + (0 if target.changes else copied.versions),
+            versions_changed=target.versions_changed + (copied.versions if target.changes else 0),
             mask=None if is_over else mask,
             outcome=Outcome.ERASED if is_over else Outcome.PENDING,
             manifest_after=_digest(self.after),
@@ -103,8 +119,9 @@ class Conclusion:
 
 def _change(
     session: StoreSession, masks: Container[str], change: Callable[[Target, str], Target]
-) -> None:
-    """Write the receipts of masks anew, into their requests as they are on record."""
+) -> list[tuple[ErasureRequest, Target]]:
+    """Write the receipts of masks anew, into their requests as they are on record: these."""
+    changed: list[tuple[ErasureRequest, Target]] = []
     for request in map(ErasureRequest.of_row, rows_of.load_erasures(session)):
         targets = tuple(
             change(t, t.mask) if t.mask is not None and t.mask in masks else t
@@ -112,6 +129,9 @@ def _change(
         )
         if targets != request.targets:
             rows_of.put_erasure(session, replace(request, targets=targets).to_row())
+        pairs = zip(request.targets, targets, strict=True)
+        changed += [(request, after) for before, after in pairs if before != after]
+    return changed
 
 
 def _digest(manifest: Manifest) -> str:

@@ -68,7 +68,9 @@ class Shared:
     def enter(self, entries: Suppressor) -> None:
         """Write down what may not come back."""
         shared: dict[frozenset[int], dict[str, list[str]]] = {}
-        for name, value in _each(self.wanted.suppressed):
+        if not any(self._held.values()):
+            shared[frozenset()] = {n: list(v) for n, v in self.wanted.suppressed.items()}
+        for name, value in _each(self.wanted.suppressed if not shared else {}):
             place = shared.setdefault(self._holders(name, value), {})
             place.setdefault(name, []).append(value)
         free: Subjects = shared.pop(frozenset(), {})

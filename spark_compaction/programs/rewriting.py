@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Protocol
 
 from sqlglot import exp
 
@@ -23,6 +24,12 @@ from spark_compaction.programs.journal_rows import journal_names
 
 Goes = Callable[[Piece], exp.Expr]
 """The condition, over the rows ``p`` of a piece, under which a row of it goes; never NULL."""
+
+
+class ChangedRows(Protocol):
+    """Gives the rows of a piece with other values in some; ``only`` those rows."""
+
+    def __call__(self, piece: Piece, *, only: bool) -> exp.Select: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,18 +106,42 @@ def write_without(
     ]
 
 
-def compare(backend: SetBasedBackend, rewritten: Sequence[RewrittenPiece], goes: Goes) -> None:
-    """Raise JOB_VERIFICATION unless every row that was read is left or goes."""
+def write_changed(
+    backend: SetBasedBackend, at: TableAt, pieces: Iterable[Piece], made: ChangedRows
+) -> list[RewrittenPiece]:
+    """Write each piece with other values in some rows."""
+    found = []
+    for piece in pieces:
+        tier = Tier.DELTA if piece.tier is Tier.HEAD else piece.tier
+        names = journal_names(at.table, piece.fields)
+        rows = JoinedRows(tier, names, as_written=(made(piece, only=False),))
+        segment = backend.write(at, replace(piece, tier=tier), rows, anew=False)
+        found.append(RewrittenPiece(piece, segment))
+    return found
+
+
+def compare(
+    backend: SetBasedBackend,
+    rewritten: Sequence[RewrittenPiece],
+    goes: Goes,
+    made: ChangedRows | None = None,
+) -> None:
+    """Raise JOB_VERIFICATION unless every row that was read is left, or goes, or is what it was
+    ``made``.
+    """
     queries: list[exp.Query] = []
     for one in rewritten:
         queries += [backend.scan(one.piece), backend.scan(one.piece).where(goes(one.piece))]
+        if made is not None:
+            queries.append(made(one.piece, only=True))
         if one.made is not None:
             queries.append(backend.scan(Piece(one.made.tier, one.made.fields, (one.made,))))
     found = iter(backend.fingerprints(queries))
     for one in rewritten:
         before, gone = next(found), next(found)
+        new = (0, 0) if made is None else next(found)
         after = (0, 0) if one.made is None else next(found)
-        if (before[0] - gone[0], before[1] - gone[1]) != after:
+        if (before[0] - gone[0] + new[0], before[1] - gone[1] + new[1]) != after:
             names = ", ".join(s.id for s in one.piece.segments)
             raise PalimpsestError(
                 Code.JOB_VERIFICATION,

@@ -39,7 +39,7 @@ STEPS = {
     "after it is executed": (f"{DESK}.erasing_steps", "execute", 1),
     "before the second search": (f"{DESK}.erasing_steps", "_check_none_left", 0),
     "after the second search": (f"{DESK}.erasing_steps", "_check_none_left", 1),
-    "before it is destroyed": (f"{DESK}.batch_steps.rows_of", "forget_identities", 0),
+    "before it is destroyed": (f"{DESK}.batch_steps.rows_of", "forget_batch", 0),
     "after it is completed": (f"{DESK}.erasing_steps", "verify", 1),
 }
 PROGRAM = f"""

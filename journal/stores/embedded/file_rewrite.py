@@ -37,7 +37,9 @@ def rewrite_without(unit: Mapping[str, Any]) -> list[dict[str, Any]]:
 
     ``casts`` turns keys, column by column, into the types of the sources: SQL expressions. For each
     file what it held, what went, and what the new one holds, under which ``name`` beside the
-    target; ``file`` is None if nothing is left. The targets lie in one folder that is open.
+    target; ``file`` is None if nothing is left. With ``values`` no row goes: of those of the keys,
+    the ones that a condition ``applies`` to get these in the place of columns, SQL over the rows
+    ``p``, and what they hold then is ``made``. The targets lie in one folder that is open.
     """
     folder = Path(unit["files"][0]["target"]).parent
     given = (folder.parent, folder.name)
@@ -72,7 +74,9 @@ def _rewrite_files(
     for file in unit["files"]:
         before, gone = counted.get(file["source"], (_NONE, _NONE))
         found = {"before": before, "gone": gone, "file": None, "name": Path(file["target"]).name}
-        if before["rows"] > gone["rows"]:
+        if "values" in unit:
+            found["made"] = _digest_of_made(connection, unit, file["source"])
+        if before["rows"] > gone["rows"] or "values" in unit:
             found["file"] = _write(connection, unit, file)
         done.append(found)
     targets = [f["target"] for f, d in zip(unit["files"], done, strict=True) if d["file"]]
@@ -119,6 +123,47 @@ def _join_keys(rows: exp.Select, unit: Mapping[str, Any], kind: str) -> exp.Sele
     return rows.join(keys, on=exp.and_(*same), join_type=kind)
 
 
+def _changed_rows(unit: Mapping[str, Any], source: exp.Expr, *, only: bool) -> exp.Select:
+    """The rows of a source with other values where they are to be changed; ``only`` those rows."""
+    first = exp.column(_quote(next(iter(unit["casts"]))), table="k")
+    where = exp.maybe_parse(unit["applies"], dialect=DIALECT)
+    changes = exp.and_(exp.not_(exp.Is(this=first, expression=exp.null())), where)
+    replaced = [
+        exp.alias_(
+            exp.Case()
+            .when(changes.copy(), exp.maybe_parse(sql, dialect=DIALECT))
+            .else_(exp.column(_quote(name), table="p")),
+            _quote(name),
+        )
+        for name, sql in unit["values"].items()
+    ]
+    every = exp.Column(this=exp.Star(replace=replaced), table=exp.to_identifier("p"))
+    rows = _join_keys(exp.select(every).from_(source), unit, "left")
+    return rows.where(changes) if only else rows
+
+
+def _digest_of_made(
+    connection: duckdb.DuckDBPyConnection, unit: Mapping[str, Any], path: str
+) -> dict[str, Any]:
+    """The rows of a file that are changed, as they are then."""
+    source = exp.alias_(_files([path]), "p", table=True)
+    made = _changed_rows(unit, source, only=True).subquery("r")
+    query = exp.select(*_sums(unit, exp.true())).from_(made)
+    (row,) = connection.execute(query.sql(dialect=DIALECT)).fetchall()
+    return _digest(*row)
+
+
+def _sums(unit: Mapping[str, Any], of: exp.Expr) -> list[exp.Expr]:
+    """Of rows ``r`` that meet a condition, the number of each kind, and a sum of their hashes."""
+    start, end = (exp.column(_quote(unit[n]), table="r") for n in ("version", "subsequent"))
+    opened = exp.Is(this=end, expression=exp.null())
+    tombstone = exp.EQ(this=end.copy(), expression=start)
+    whole = row_hash(unit["fields"], [start.copy(), end.copy()], "r")
+    total = exp.Sum(this=exp.cast(whole, "HUGEINT", dialect=DIALECT))
+    counts = [_where(exp.Count(this=exp.Star()), exp.and_(of, k)) for k in (opened, tombstone)]
+    return [*counts, _where(exp.Count(this=exp.Star()), of), _where(total, of)]
+
+
 def _digests(
     connection: duckdb.DuckDBPyConnection,
     unit: Mapping[str, Any],
@@ -138,18 +183,10 @@ def _digests(
         rows = _join_keys(rows, unit, "left")
         first = exp.column(_quote(next(iter(unit["casts"]))), table="k")
         is_gone = exp.not_(exp.Is(this=first, expression=exp.null()))
+        if "applies" in unit:
+            is_gone = exp.and_(is_gone, exp.maybe_parse(unit["applies"], dialect=DIALECT))
     rows = rows.select(exp.alias_(is_gone, gone.this))
-    start, end = (exp.column(_quote(unit[n]), table="r") for n in ("version", "subsequent"))
-    opened = exp.Is(this=end, expression=exp.null())
-    tombstone = exp.EQ(this=end.copy(), expression=start)
-    whole = row_hash(unit["fields"], [start.copy(), end.copy()], "r")
-    total = exp.Sum(this=exp.cast(whole, "HUGEINT", dialect=DIALECT))
-    outputs: list[exp.Expr] = []
-    for of in (exp.true(), gone):
-        outputs += [
-            _where(exp.Count(this=exp.Star()), exp.and_(of, k)) for k in (opened, tombstone)
-        ]
-        outputs += [_where(exp.Count(this=exp.Star()), of), _where(total, of)]
+    outputs = [*_sums(unit, exp.true()), *_sums(unit, gone)]
     file = exp.column(_quote(name_as), table="r")
     query = exp.select(file, *outputs).from_(rows.subquery("r")).group_by(file.copy())
     found = connection.execute(query.sql(dialect=DIALECT)).fetchall()
@@ -181,9 +218,13 @@ def _write(
     connection: duckdb.DuckDBPyConnection, unit: Mapping[str, Any], file: Mapping[str, str]
 ) -> dict[str, Any]:
     options = {"FORMAT": "parquet", "RETURN_STATS": "true", **unit["options"]}
-    rows = exp.select("p.*").from_(exp.alias_(_files([file["source"]]), "p", table=True))
+    source = exp.alias_(_files([file["source"]]), "p", table=True)
+    if "values" in unit:
+        rows = _changed_rows(unit, source, only=False)
+    else:
+        rows = _join_keys(exp.select("p.*").from_(source), unit, "anti")
     copy = exp.Copy(
-        this=exp.Subquery(this=_join_keys(rows, unit, "anti")),
+        this=exp.Subquery(this=rows),
         kind=False,
         files=[exp.Literal.string(file["target"])],
         params=[

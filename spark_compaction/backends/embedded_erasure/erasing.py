@@ -12,6 +12,7 @@ from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
+from journal.erasure.column_changes import Changes, salt_of
 from journal.files.filters.sidecar import merge_sidecars
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
@@ -63,10 +64,13 @@ def remove_rows(
     Raises JOB_BUSY if a hold is placed meanwhile, ERASURE if other jobs keep bringing rows back.
     """
     before = journal.state.tables[table.id].manifest
+    changes = changes_of(journal, table, run)
     with damage_named(journal.checker, before.segments):
-        with _holding(journal, table, names) as (session, found):
-            counts = counts_by_mask(session, journal.root, table, found, names, before.heads)
-        reports, others = _remove(journal, table, names, run)
+        with _holding(journal, table, names, changes) as (session, found):
+            counts = counts_by_mask(
+                session, journal.root, table, found, names, before.heads, changes
+            )
+        reports, others = _remove(journal, table, names, run, changes)
     work = sum((r.work for r in reports), Work())
     with journal.exclusive_session() as session:
         after = journal.state.tables[table.id].manifest
@@ -75,8 +79,19 @@ def remove_rows(
     return reports
 
 
+def changes_of(journal: Journal, table: Table, run: PurgeRun) -> Changes | None:
+    """The changes of a run, ready to be made; None if rows go."""
+    if not run.changes:
+        return None
+    return Changes(table, run.changes, salt_of(journal.read_secret()))
+
+
 def _remove(
-    journal: Journal, table: Table, names: tuple[str, ...], run: PurgeRun
+    journal: Journal,
+    table: Table,
+    names: tuple[str, ...],
+    run: PurgeRun,
+    changes: Changes | None,
 ) -> tuple[list[JobReport], dict[str, str]]:
     """Write files anew until none holds a key; reports, and what the others of a file hold."""
 
@@ -88,15 +103,15 @@ def _remove(
     others: dict[str, str] = {}
     for _ in range(_ROUNDS_MAX):
         report = run_job(
-            *(journal, PurgeJob(names), table.id, run.engine or LocalEngine()),
+            *(journal, PurgeJob(names, changes), table.id, run.engine or LocalEngine()),
             options=RunOptions(grace_us=0, wait_s=_WAIT_S),
             progress=run.progress,
             check=check,
         )
         if report.state == "done":
             others = dict(report.details.get("others", {}))
-        reports += [report, *_purge_retired(journal, table, names, run)]
-        if not _holdings(journal, table, names).counts.total:
+        reports += [report, *_purge_retired(journal, table, names, run, changes)]
+        if not _holdings(journal, table, names, changes).counts.total:
             return reports, others
     raise PalimpsestError(
         Code.ERASURE,
@@ -125,15 +140,17 @@ def planned(journal: Journal, table: Table, masks: Sequence[str]) -> Work:
     return work
 
 
-def _holdings(journal: Journal, table: Table, masks: Sequence[str]) -> Holdings:
+def _holdings(
+    journal: Journal, table: Table, masks: Sequence[str], changes: Changes | None
+) -> Holdings:
     """Rows of the keys in all a table has: live, retired, and heads."""
-    with _holding(journal, table, masks) as (_, found):
+    with _holding(journal, table, masks, changes) as (_, found):
         return found
 
 
 @contextmanager
 def _holding(
-    journal: Journal, table: Table, masks: Sequence[str]
+    journal: Journal, table: Table, masks: Sequence[str], changes: Changes | None = None
 ) -> Iterator[tuple[DuckDBSession, Holdings]]:
     """Rows of the keys in all a table has, and a session that reads there."""
     with reading(journal) as statement:
@@ -142,18 +159,25 @@ def _holding(
         manifest = statement.committed.tables[table.id].manifest
         kept = [r.segment for r in retired.kept(session, table.id)]
         segments = [*manifest.segments, *kept]
-        yield session, holdings(session, journal.root, table, segments, masks, manifest.heads)
+        yield (
+            session,
+            holdings(session, journal.root, table, segments, masks, manifest.heads, changes),
+        )
 
 
 def _purge_retired(
-    journal: Journal, table: Table, masks: Sequence[str], run: PurgeRun
+    journal: Journal,
+    table: Table,
+    masks: Sequence[str],
+    run: PurgeRun,
+    changes: Changes | None,
 ) -> list[JobReport]:
     """Write retired segments anew, too: a backup must not bring anybody back."""
     table_id, state = table.id, journal.state.tables[table.id]
     live = {f.path for s in state.manifest.segments for f in s.files}
     with journal.reading_session() as session:
         segments = [_beside(r.segment, live) for r in retired.kept(session, table_id)]
-        found = holdings(session, journal.root, table, segments, masks)
+        found = holdings(session, journal.root, table, segments, masks, changes=changes)
     held, name = found.held, str(table.name)
     if not held:
         return [JobReport.of(planned_work(found), "", "purge", name, "nothing")]
@@ -161,7 +185,7 @@ def _purge_retired(
     folder = new_folder(journal, held[0].file)
     with staged_folders(journal, [folder]):
         units = [
-            unit_of(journal, table, state, h, masks, f"{folder}/part_{n}.parquet")
+            unit_of(journal, table, state, h, masks, f"{folder}/part_{n}.parquet", changes)
             for n, h in enumerate(held)
         ]
         with journal.pins.hold([h.file.path for h in held]):

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
+from journal.erasure.column_changes import Changes
 from journal.files.filters.hashing import Hashes
 from journal.files.filters.sidecar import KEY, FileFilters, hash_keys, read_sidecar
 from journal.local_engine import layout
@@ -46,6 +47,8 @@ class Holdings:
     searched: list[SegmentFile]
     skipped: list[SegmentFile]
     heads: RowCounts
+    stays: bool = False
+    """True if rows are changed, and none goes."""
 
     @property
     def counts(self) -> RowCounts:
@@ -60,9 +63,10 @@ def holdings(
     segments: Iterable[Segment],
     masks: Sequence[str],
     heads: Iterable[Head] = (),
+    changes: Changes | None = None,
 ) -> Holdings:
-    """Where the rows of the masks' keys lie."""
-    found = Holdings([], [], [], RowCounts())
+    """Where the rows of the masks' keys lie; those alone that ``changes`` would change."""
+    found = Holdings([], [], [], RowCounts(), changes is not None)
     if not masks:
         return found
     ordered = sorted(segments, key=lambda s: s.fields)
@@ -74,7 +78,8 @@ def holdings(
         found.searched += wanted
         found.skipped += [f for f in files if f not in set(wanted)]
         if wanted:
-            for path, counts in _count_matches(session, root, table, wanted, keys):
+            where = applies(changes, fields, sealed=True)
+            for path, counts in _count_matches(session, root, table, wanted, keys, where):
                 found.held.append(KeyMatch(*owners[path], counts))
     for head in heads:
         keys = keys_as_written(session, root, table, head.fields, masks, sealed=False)
@@ -82,7 +87,7 @@ def holdings(
         rows = exp.select("*").from_(exp.alias_(layout.head_table(table.id, head), "p", table=True))
         rows = rows.join(
             exp.alias_(exp.to_table(_KEYS), "k", table=True), on=_same_key(table), join_type="semi"
-        )
+        ).where(applies(changes, head.fields, sealed=False))
         found.heads = found.heads + count_rows(session, table, rows.subquery("h"))
     return found
 
@@ -94,8 +99,12 @@ def counts_by_mask(
     found: Holdings,
     masks: Sequence[str],
     heads: Iterable[Head],
+    changes: Changes | None = None,
 ) -> dict[str, int]:
-    """How many rows of each mask's keys there are, in the files that were found and in heads."""
+    """How many rows of each mask's keys there are, in the files that were found and in heads.
+
+    Those alone that ``changes`` would change.
+    """
     if len(masks) == 1:
         return {masks[0]: found.counts.total}
     counts = dict.fromkeys(masks, 0)
@@ -113,10 +122,14 @@ def counts_by_mask(
             keys = keys_as_written(session, root, table, fields, [mask], sealed=sealed)
             session.show_arrow(_KEYS, keys)
             query = exp.select(exp.Count(this=exp.Star()))
-            query = query.from_(exp.alias_(source.copy(), "p", table=True)).join(
-                exp.alias_(exp.to_table(_KEYS), "k", table=True),
-                on=_same_key(table),
-                join_type="semi",
+            query = (
+                query.from_(exp.alias_(source.copy(), "p", table=True))
+                .join(
+                    exp.alias_(exp.to_table(_KEYS), "k", table=True),
+                    on=_same_key(table),
+                    join_type="semi",
+                )
+                .where(applies(changes, fields, sealed=sealed))
             )
             counts[mask] += session.row(Query(query, ()), {})[0]
     return counts
@@ -228,6 +241,7 @@ def _count_matches(
     table: Table,
     files: Sequence[SegmentFile],
     keys: pa.Table,
+    where: exp.Expr,
 ) -> list[tuple[str, RowCounts]]:
     session.show_arrow(_KEYS, keys)
     names = exp.Array(expressions=[exp.Literal.string(str(root / f.path)) for f in files])
@@ -247,9 +261,13 @@ def _count_matches(
             for kind in (opened, tombs)
         ],
     ).from_(exp.alias_(source, "p", table=True))
-    query = query.join(
-        exp.alias_(exp.to_table(_KEYS), "k", table=True), on=_same_key(table), join_type="semi"
-    ).group_by(column(_FILE, "p"))
+    query = (
+        query.join(
+            exp.alias_(exp.to_table(_KEYS), "k", table=True), on=_same_key(table), join_type="semi"
+        )
+        .where(where)
+        .group_by(column(_FILE, "p"))
+    )
     session.execute(Query(query, ()), {})
     found = []
     prefix = str(root) + "/"
@@ -257,6 +275,23 @@ def _count_matches(
         counts = RowCounts(opens, total - opens - tombstones, tombstones)
         found.append((path.removeprefix(prefix), counts))
     return found
+
+
+def applies(changes: Changes | None, fields: Fields, *, sealed: bool) -> exp.Expr:
+    """The condition of rows ``p`` that hold what is to be changed; all rows without changes."""
+    if changes is None:
+        return exp.true()
+    return changes.applies(as_stored(fields, sealed=sealed), "p")
+
+
+def values(changes: Changes, fields: Fields) -> dict[str, exp.Expr]:
+    """By column what is to stand in the place of its values, in rows ``p`` of a file."""
+    return changes.values(as_stored(fields, sealed=True), "p")
+
+
+def as_stored(fields: Fields, *, sealed: bool) -> Fields:
+    """Columns with the types that files have, or heads."""
+    return tuple((n, layout.parquet_type(kind) if sealed else kind) for n, kind in fields)
 
 
 def _same_key(table: Table) -> exp.Expr:

@@ -12,6 +12,7 @@ from journal.model.schema import Table
 from journal.records.backups import Backup
 from journal.stores.embedded.backup_files import WarehouseTransport
 from journal.stores.embedded.journal import Journal
+from spark_compaction.backends.embedded_erasure.erasing import changes_of
 from spark_compaction.backends.embedded_erasure.key_matches import (
     counts_by_mask,
     holdings,
@@ -36,7 +37,11 @@ def purge_copy(
     masks: Sequence[str],
     run: PurgeRun,
 ) -> tuple[int, Mapping[str, int]]:
-    """Write the files of a copy anew that hold a key: how many, and the rows that went, by mask."""
+    """Write the files of a copy anew that hold a key: how many, and the rows that went, by mask.
+
+    Where a run changes columns, those that were changed.
+    """
+    changes = changes_of(journal, table, run)
     filters = copied_filters.read(listed)
     with journal.reading_session() as session:
         given = (session, journal.root, table)
@@ -48,14 +53,14 @@ def purge_copy(
         names = {p: str(path.relative_to(journal.root)) for p, path in paths.items()}
         here = listed.renamed(names).segments
         with journal.reading_session() as session:
-            found = holdings(session, journal.root, table, here, masks)
-            counts = counts_by_mask(session, journal.root, table, found, masks, ())
+            found = holdings(session, journal.root, table, here, masks, changes=changes)
+            counts = counts_by_mask(session, journal.root, table, found, masks, (), changes)
         held = found.held
         if not held:
             return 0, {}
         folder, state = PurePosixPath(held[0].file.path).parent, journal.state.tables[table.id]
         units = [
-            unit_of(journal, table, state, h, masks, f"{folder}/new_{n}.parquet")
+            unit_of(journal, table, state, h, masks, f"{folder}/new_{n}.parquet", changes)
             for n, h in enumerate(held)
         ]
         results = rewrite(run.engine, units, run.progress)

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
+from journal.erasure.column_changes import Changes
 from journal.identity.descriptor import filtered_of
 from journal.local_engine import layout
 from journal.model.errors import Code, PalimpsestError
@@ -27,8 +28,10 @@ from spark_compaction.backend import Replan
 from spark_compaction.backends.embedded_erasure.key_matches import (
     Holdings,
     KeyMatch,
+    applies,
     holdings,
     key_casts,
+    values,
 )
 from spark_compaction.contract import Engine, JobPlan, Progress, Replacement, Staged
 from spark_compaction.engines.local import LocalEngine
@@ -46,6 +49,7 @@ class PurgeJob:
     """Removes the rows of the keys in ``masks`` from the live segments of a table."""
 
     masks: tuple[str, ...]
+    changes: Changes | None = None
     kind: str = "purge"
 
     def plan(self, journal: Journal, table_id: int, settled: Version) -> JobPlan:
@@ -55,7 +59,8 @@ class PurgeJob:
         with journal.reading_session() as session:
             manifest = state.manifest
             found = holdings(
-                session, journal.root, table, manifest.segments, self.masks, manifest.heads
+                *(session, journal.root, table, manifest.segments, self.masks, manifest.heads),
+                self.changes,
             )
         nothing = JobPlan(self.kind, table_id, str(table.name), manifest.generation, is_empty=True)
         work = planned_work(found)
@@ -64,7 +69,10 @@ class PurgeJob:
             return replace(nothing, why=why, skipped=work.skipped)
         folder = new_folder(journal, found.held[0].file)
         units = [
-            unit_of(journal, table, state, held, self.masks, f"{folder}/part_{n}.parquet")
+            unit_of(
+                *(journal, table, state, held, self.masks),
+                *(f"{folder}/part_{n}.parquet", self.changes),
+            )
             for n, held in enumerate(found.held)
         ]
         return replace(
@@ -143,6 +151,7 @@ def unit_of(
     held: KeyMatch,
     masks: Sequence[str],
     target: str,
+    changes: Changes | None = None,
 ) -> dict[str, Any]:
     """What rewriting one file needs to know."""
     fields = held.segment.fields
@@ -159,6 +168,11 @@ def unit_of(
         "fields": [list(field) for field in fields],
         "filters": ", ".join(str(i) for i in filtered_of(table)),
     }
+    if changes is not None:
+        found = values(changes, fields)
+        like["values"] = {name: value.sql(dialect="duckdb") for name, value in found.items()}
+        where = applies(changes, fields, sealed=True)
+        like["applies"] = where.sql(dialect="duckdb")
     return {
         "source": str(journal.root / held.file.path),
         "target": str(journal.root / target),
@@ -190,8 +204,9 @@ def replaced_files(
                 files.append(file)
                 continue
             unit, result = done[file.path]
-            gone = result["gone"]
-            counts = counts + RowCounts(-gone["open"], -gone["closing"], -gone["tombstone"])
+            if not result.get("made"):
+                gone = result["gone"]
+                counts = counts + RowCounts(-gone["open"], -gone["closing"], -gone["tombstone"])
             new = _new_file(unit, result)
             if new is not None:
                 files.append(new)
@@ -219,14 +234,18 @@ def digests(results: Sequence[Any]) -> dict[str, Any]:
     none = dict.fromkeys(names, 0)
     return {
         part: {n: str(sum(int((r.get(part) or none)[n]) for r in results)) for n in names}
-        for part in ("before", "gone", "after")
+        for part in ("before", "gone", "made", "after")
     }
 
 
 def check_digests(found: Mapping[str, Any], table: str) -> None:
-    """Raise JOB_VERIFICATION unless what is left is what was there less what went."""
+    """Raise JOB_VERIFICATION unless what is left is what was there less what went.
+
+    With what stands in its place where values were changed.
+    """
     for name, whole in found["before"].items():
-        if int(whole) - int(found["gone"][name]) != int(found["after"][name]):
+        left = int(whole) - int(found["gone"][name]) + int(found["made"][name])
+        if left != int(found["after"][name]):
             raise PalimpsestError(
                 Code.JOB_VERIFICATION,
                 f"the rewritten files of {table} do not hold what they should: {name} differs",
@@ -246,7 +265,7 @@ def planned_work(found: Holdings) -> Work:
         ReplacedSegment(name, v.files, v.rows, v.bytes, f"holds {rows[name]} rows of the keys")
         for name, v in files.items()
     )
-    left = [(h.file, h.file.rows - h.counts.total) for h in found.held]
+    left = [(h.file, h.file.rows - (0 if found.stays else h.counts.total)) for h in found.held]
     written = Volume(
         sum(rows > 0 for _, rows in left),
         sum(rows for _, rows in left),

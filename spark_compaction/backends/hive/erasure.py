@@ -282,7 +282,8 @@ class HiveErasure:
     ) -> list[JobReport]:
         """Have Spark write partitions anew."""
         request = JobRequest(table, ",".join(sorted(run.accepted)), grace_us=0)
-        return [runner.run(HiveBackend(self.journal, request), PurgeInSql(masks), request)]
+        program = PurgeInSql(masks, run.changes)
+        return [runner.run(HiveBackend(self.journal, request), program, request)]
 
     def purge_copy(
         self,
@@ -296,7 +297,7 @@ class HiveErasure:
         backend = self._maintenance(table)
         with backend.aside(table) as (at, transport):
             return purge_sql.purge_copy(
-                backend, at, transport, self.segments_of, (listed, definition), masks
+                backend, at, transport, self.segments_of, (listed, definition), masks, run.changes
             )
 
     def _maintenance(self, table: Table) -> HiveBackend:

@@ -226,7 +226,7 @@ class DatabaseErasure:
         request = JobRequest(table, ",".join(sorted(run.accepted)), grace_us=0)
         fill = by_server if run.engine is None else by_spark(run.engine, silent)
         backend = DatabaseBackend(self.journal, request, fill)
-        return [runner.run(backend, PurgeInSql(masks), request)]
+        return [runner.run(backend, PurgeInSql(masks, run.changes), request)]
 
     def purge_copy(
         self,
@@ -240,7 +240,7 @@ class DatabaseErasure:
         backend = self._maintenance(table)
         with backend.aside(table) as (at, transport):
             return purge_sql.purge_copy(
-                backend, at, transport, self.segments_of, (listed, definition), masks
+                backend, at, transport, self.segments_of, (listed, definition), masks, run.changes
             )
 
     def _maintenance(self, table: Table) -> DatabaseBackend:

@@ -150,9 +150,21 @@ def test_a_rectification_writes_a_new_version(store: Store, url: str) -> None:
     assert _json(url, "run")[0]["detail"]["rows_changed"] == 1
     with store.connect() as con:
         assert rows(con, "SELECT dept FROM people WHERE id = 2") == [(9,)]
-    refused = _run(url, "submit", "--action", "rectification", "--subject", f"email={BOB}",
-                   "--table", "people", "--set", "dept=1", "--erase-past")  # fmt: skip
-    assert (refused.exit_code, "PAL-110" in refused.stderr) == (1, True)
+
+
+def test_a_rectification_takes_what_was_there_out_of_the_past(store: Store, url: str) -> None:
+    with store.connect() as con:
+        con.execute(f"UPDATE people SET dept = 7 WHERE email = '{BOB}'")
+    words = ("--table", "people", "--set", "dept=9", "--erase-past")
+    _submit(url, "rectification", BOB, *words)
+    (batch,) = _json(url, "run")
+    assert (batch["step"], batch["detail"]["rows_changed"]) == ("COMPLETED", 1)
+    every = "SELECT id, dept FROM people FOR SYSTEM_TIME ALL ORDER BY id, version_number"
+    with store.connect() as con:
+        assert rows(con, every) == [(1, 1), (1, 1), (2, None), (2, None), (2, 9), (3, 3)]
+        con.execute("UPDATE people SET dept = 10 WHERE id = 2")
+    _submit(url, "rectification", BOB, "--table", "people", "--set", "email=z", "--erase-past")
+    assert "PAL-630" in _run(url, "run").output
 
 
 def test_a_request_is_partial_until_a_copy_is_searched_or_waived(store: Store, url: str) -> None:

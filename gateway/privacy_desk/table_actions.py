@@ -1,0 +1,76 @@
+"""What an erasure does in each table: rows go, columns change, or the table is kept. Pure.
+
+    hr.people.email    hmac                     rows stay; the column has another value in each
+    hr.people.phone    mask 2                   version of them
+    hr.invoices        keep tax law, 10 years   not searched; receipts say why
+
+All other tables have the rows of people erased. Actions are held against the tables as they are
+when they are declared, when a batch is formed, and by the purge; one that cannot be carried out
+stops it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from gateway.privacy_desk.desk_policy import KEEP, desk_policy_error
+from journal.erasure.changeable import check_changes, with_dropped
+from journal.erasure.column_changes import ColumnChange, parse_change
+from journal.model.lazy_dataclass import dataclass
+from journal.model.schema import Table, fold
+from journal.transactions.state import JournalState
+
+
+@dataclass(frozen=True, slots=True)
+class TableActions:
+    """By the id of a table what becomes of its columns, and which tables are kept, and why."""
+
+    changes: Mapping[int, tuple[ColumnChange, ...]]
+    kept: Mapping[int, str]
+
+
+def resolve(state: JournalState, actions: Mapping[str, str]) -> TableActions:
+    """Actions for the tables there are.
+
+    Raises PRIVACY_POLICY for a table or column that is not there, and for a table that is both kept
+    and changed; PRIVACY_ACTION for a column that cannot be changed so.
+    """
+    tables = {".".join(map(fold, t.name.key)): t for t in state.catalog.tables()}
+    kept: dict[int, str] = {}
+    changes: dict[int, list[ColumnChange]] = {}
+    for name, text in actions.items():
+        schema, table_name, *column = name.split(".")
+        table = tables.get(f"{schema}.{table_name}")
+        if table is None:
+            raise _unknown(name, "table", f"{schema}.{table_name}")
+        if not column:
+            kept[table.id] = text.removeprefix(KEEP).strip()
+            continue
+        changes.setdefault(table.id, []).append(_change(table, name, column[0], text))
+    by_id = {t.id: t for t in tables.values()}
+    found: dict[int, tuple[ColumnChange, ...]] = {}
+    for table_id, its in changes.items():
+        table = by_id[table_id]
+        if table_id in kept:
+            raise desk_policy_error(
+                f"{table.name} is kept as it is, and columns of it are to be changed",
+                f"take one back: --set actions.{table.name}=erase",
+            )
+        found[table_id] = with_dropped(state, table, its)
+        check_changes(state, table, found[table_id])
+    return TableActions(found, kept)
+
+
+def _change(table: Table, name: str, column: str, text: str) -> ColumnChange:
+    held = table.find(column)
+    if held is None:
+        raise _unknown(name, "column", column)
+    return replace(parse_change(column, text), column=held.physical)
+
+
+def _unknown(name: str, what: str, missing: str) -> Exception:
+    return desk_policy_error(
+        f"actions.{name}: there is no {what} {missing}",
+        f"name it as it is called now, or take the action back: --set actions.{name}=erase",
+    )
