@@ -242,7 +242,7 @@ def _receipts(found: Sequence[ErasureRequest]) -> list[dict[str, Any]]:
             "outcome": t.outcome.value,
             "keys": t.keys,
             "versions_removed": t.versions_removed + t.copies_removed,
-            **_changed(t),
+            **_told_changes(t),
             "files_searched": t.files_searched,
             "files_skipped": t.files_skipped,
             "manifest_before": t.manifest_before,
@@ -258,7 +258,7 @@ def _receipts(found: Sequence[ErasureRequest]) -> list[dict[str, Any]]:
     ]
 
 
-def _changed(target: Target) -> dict[str, Any]:
+def _told_changes(target: Target) -> dict[str, Any]:
     """What became of columns where rows stay, by their names in files; no value of them."""
     if not target.changes:
         return {}

@@ -29,7 +29,7 @@ from gateway.procedures.procedures import find_tables
 from gateway.session.operations import Advance
 from journal.erasure import erasure_spec
 from journal.erasure.changeable import check_changes
-from journal.erasure.column_changes import Change, ColumnChange
+from journal.erasure.column_changes import ColumnChange, ValueChange
 from journal.identity.descriptor import descriptor_of
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -84,7 +84,7 @@ def past_changes(table: Table, columns: Sequence[str], before: Version) -> list[
                 " erased by a rectification",
                 "rectify it without --erase-past; or erase the person, and write the row anew",
             )
-        found.append(ColumnChange(held.physical, Change.NULL, before=before))
+        found.append(ColumnChange(held.physical, ValueChange.NULL, before=before))
     return found
 
 
@@ -100,7 +100,7 @@ def _hide(desk: Desk, batch: PrivacyBatch) -> dict[str, Any]:
     state = committed_state(desk.journal)
     check_changes(state, correction.table, past_changes(correction.table, names, 1))
     count = _write(desk, correction)
-    since = _since(desk, correction) if count else None
+    since = _first_current_version(desk, correction) if count else None
     if since is None:
         raise request_error(
             f"no row of {correction.table.name} names the person now",
@@ -157,7 +157,7 @@ def _write(desk: Desk, correction: Correction) -> int:
     return int(max(0, outcome.row_count))
 
 
-def _since(desk: Desk, correction: Correction) -> Version | None:
+def _first_current_version(desk: Desk, correction: Correction) -> Version | None:
     """When the first of the current rows began that name the person; None if there is none."""
     start, end = correction.table.ends
     target = _target(correction.table)

@@ -106,7 +106,7 @@ def columns_changed(target: Target) -> dict[str, str]:
     return {c.column: c.change.value for c in target.changes}
 
 
-def changed(
+def record_changed(
     journal: ErasureJournal, session: StoreSession, by: str, request: ErasureRequest, table: str
 ) -> None:
     """Record that the rows of a table are seen again, with other values in their columns."""

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import sqlglot
 from sqlglot import exp
 
-from journal.erasure.column_changes import Change, ColumnChange, is_text
+from journal.erasure.column_changes import ColumnChange, ValueChange, is_text
 from journal.identity.descriptor import ever_described
 from journal.model.errors import Code, PalimpsestError
 from journal.model.partitioning import partitioning_of
@@ -32,7 +32,7 @@ def with_dropped(
         root = entry.path.root
         if root not in present and root not in named:
             named.add(root)
-            found.append(ColumnChange(root, Change.NULL))
+            found.append(ColumnChange(root, ValueChange.NULL))
     return tuple(found)
 
 
@@ -66,7 +66,7 @@ def _refusals(
                     f"{held.name} {role}, so its values cannot be changed",
                     "erase the rows, keep the table with a reason, or change another column",
                 )
-        if one.change is Change.NULL and held.not_null:
+        if one.change is ValueChange.NULL and held.not_null:
             yield f"{held.name} is NOT NULL", "take another change, or drop the constraint"
         yield from _wrong_types(state, table, one)
     identifies = ever_described(state.tables[table.id].layouts)
@@ -95,7 +95,7 @@ def _wrong_types(state: JournalState, table: Table, one: ColumnChange) -> Iterat
     name = table.by_physical(one.column).name
     if one.change.is_for_text and not all(map(is_text, kinds)):
         yield f"{name} is not text, or was not once, and {one.change} makes text", "take null"
-    if one.change is Change.CONSTANT:
+    if one.change is ValueChange.CONSTANT:
         for kind in sorted(kinds):
             if not _can_hold(one.value, kind):
                 yield f"{one.value!r} is no {kind}, as {name} is or was once", "take null"

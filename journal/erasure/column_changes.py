@@ -33,7 +33,7 @@ _LOWER, _DIGITS = "abcdefghijklmnopqrstuvwxyz", "0123456789"
 _DIGEST_LETTERS = 64
 
 
-class Change(StrEnum):
+class ValueChange(StrEnum):
     """What becomes of the values of a column."""
 
     NULL = "null"
@@ -46,7 +46,7 @@ class Change(StrEnum):
     @property
     def is_for_text(self) -> bool:
         """True for a change that makes text of text."""
-        return self not in {Change.NULL, Change.CONSTANT}
+        return self not in {ValueChange.NULL, ValueChange.CONSTANT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +58,14 @@ class ColumnChange:
     """
 
     column: str
-    change: Change
+    change: ValueChange
     value: str = ""
     before: int | None = None
 
     @staticmethod
     def of_row(raw: dict[str, Any]) -> ColumnChange:
         """As it was stored."""
-        return ColumnChange(**{**raw, "change": Change(raw["change"])})
+        return ColumnChange(**{**raw, "change": ValueChange(raw["change"])})
 
     def __str__(self) -> str:
         return f"{self.change} {self.value}".rstrip()
@@ -75,11 +75,11 @@ def parse_change(column_name: str, text: str) -> ColumnChange:
     """What somebody declares for a column; raises PRIVACY_ACTION for what is none."""
     word, _, value = text.strip().partition(" ")
     value = value.strip()
-    if word.lower() in list(Change):
-        change = Change(word.lower())
-        if change is Change.CONSTANT or not value:
+    if word.lower() in list(ValueChange):
+        change = ValueChange(word.lower())
+        if change is ValueChange.CONSTANT or not value:
             return ColumnChange(column_name, change, value)
-        if change is Change.MASK and re.fullmatch("[0-9]", value):
+        if change is ValueChange.MASK and re.fullmatch("[0-9]", value):
             return ColumnChange(column_name, change, value)
     raise PalimpsestError(
         Code.PRIVACY_ACTION,
@@ -146,9 +146,9 @@ class Changes:
 
     def _changed(self, one: ColumnChange, held: exp.Expr, kind: str) -> exp.Expr:
         target = exp.DataType.build(kind, dialect="duckdb")
-        if one.change is Change.NULL:
+        if one.change is ValueChange.NULL:
             return exp.cast(exp.null(), target)
-        if one.change is Change.CONSTANT:
+        if one.change is ValueChange.CONSTANT:
             given = exp.cast(exp.Literal.string(one.value), target)
             return _unless_null(held, given)
         if not is_text(kind):
@@ -159,11 +159,11 @@ class Changes:
                 advice="declare null for it: palimpsest privacy policy --set actions..=null",
             )
         match one.change:
-            case Change.MASK:
+            case ValueChange.MASK:
                 return _masked(held, int(one.value or 0))
-            case Change.HASH:
+            case ValueChange.HASH:
                 return _digested("sha256", held, held)
-            case Change.HMAC:
+            case ValueChange.HMAC:
                 inner = _call("sha256", _joined(exp.Literal.string(self.salt), held))
                 return _digested("hmac", held, _joined(exp.Literal.string(self.salt), inner))
             case _:

@@ -137,7 +137,7 @@ def aims(session: StoreSession, state: JournalState, wanted: ErasureSpec) -> lis
         found.append(TargetTable(table, identities, why_not))
     reached = [a for a in found if a.why_not is None]
     # Of several types none is passed over: nobody may take for erased who was not looked for.
-    known = {i.type for a in (*reached, *_kept(found, wanted)) for i in a.identities}
+    known = {i.type for a in (*reached, *_aims_of_kept(found, wanted)) for i in a.identities}
     unknown = [name for name in wanted.subjects if name not in known]
     if unknown or not reached:
         types = ", ".join(unknown) or "a predicate"
@@ -152,7 +152,7 @@ def aims(session: StoreSession, state: JournalState, wanted: ErasureSpec) -> lis
     return [_with_copies(aim, sought, state) for aim in found]
 
 
-def _kept(found: Iterable[TargetTable], wanted: ErasureSpec) -> list[TargetTable]:
+def _aims_of_kept(found: Iterable[TargetTable], wanted: ErasureSpec) -> list[TargetTable]:
     return [aim for aim in found if aim.table.id in wanted.kept]
 
 

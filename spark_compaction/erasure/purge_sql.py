@@ -103,7 +103,7 @@ class PurgeInSql:
         total = plan.task["gone"]
         self._removed = count_by_mask(backend, at, pieces, self._masks, total, changes)
         goes = rows_of_keys(backend, at.table, self._masks, changes)
-        self._rewritten = rewritten(backend, at, pieces, goes, changes)
+        self._rewritten = rewrite_pieces(backend, at, pieces, goes, changes)
         live = {s.id for s in at.segments}
         replaced = [one for one in self._rewritten if one.piece.segments[0].id in live]
         moved = moved_segments(backend, self._rewritten)
@@ -194,7 +194,7 @@ def made_of(
     if changes is None:
         return None
 
-    def made(piece: Piece, *, only: bool) -> exp.Select:
+    def rows_with_values(piece: Piece, *, only: bool) -> exp.Select:
         values = changes.values(piece.fields, "p")
         outputs: list[exp.Expr] = []
         for name in journal_names(table, piece.fields):
@@ -205,10 +205,10 @@ def made_of(
         rows = exp.select(*outputs).from_(backend.scan(piece).subquery("p"))
         return rows.where(goes(piece)) if only else rows
 
-    return made
+    return rows_with_values
 
 
-def rewritten(
+def rewrite_pieces(
     backend: PurgeBackend, at: TableAt, pieces: Sequence[Piece], goes: Goes, changes: Changes | None
 ) -> list[RewrittenPiece]:
     """Write what stays of each piece, or all of it with other values."""
@@ -291,7 +291,7 @@ def purge_copy(
         goes = rows_of_keys(backend, at.table, masks, changes)
         planned = plan_rewrite(backend, at, pieces, goes, WHY)
         removed = count_by_mask(backend, at, planned.pieces, masks, planned.gone.total, changes)
-        done = rewritten(backend, at, planned.pieces, goes, changes)
+        done = rewrite_pieces(backend, at, planned.pieces, goes, changes)
         compare(backend, done, goes, made_of(backend, at.table, goes, changes))
         names = dict(zip(_paths(backend.listed(segments)), away, strict=True))
         moved = {

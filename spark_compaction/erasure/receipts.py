@@ -102,7 +102,7 @@ class Conclusion:
                 rows_of.drop_table_keys(session, request.id, target.table_id)
                 since = self.journal.clock.next()
                 rows_of.add_changed(session, target.table_id, request.id, since)
-                audit.changed(self.journal, session, self.by, request, target.table)
+                audit.record_changed(self.journal, session, self.by, request, target.table)
 
     def _concluded(self, target: Target, mask: str) -> Target:
         copied, is_over = self.copies.removed[mask], self.copies.error is None

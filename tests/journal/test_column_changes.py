@@ -7,9 +7,9 @@ import pytest
 from sqlglot import exp
 
 from journal.erasure.column_changes import (
-    Change,
     Changes,
     ColumnChange,
+    ValueChange,
     parse_change,
     salt_of,
 )
@@ -69,7 +69,7 @@ def test_the_forms() -> None:
 
 
 def test_only_what_began_before_is_changed() -> None:
-    found, counts = _twice(ColumnChange("v", Change.NULL, before=5))
+    found, counts = _twice(ColumnChange("v", ValueChange.NULL, before=5))
     assert (found[:5], found[5:]) == ([None] * 5, TEXTS[5:])
     assert counts == [4, 0]
 
