@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from gateway.session.forms import Planned, StatementCall
+from gateway.session.forms import Planned, StatementCall, counted_rows
 from gateway.session.outcome import StatementOutcome
 from gateway.session.planner import Planner
 from gateway.session.scan_info import supply_system_rows
@@ -51,6 +51,7 @@ class DescribeForm:
             return StatementOutcome(plan.tag)
         parameters |= {P_VERSION: 0, P_SNAPSHOT: self.transaction.snapshot.version}
         parameters |= {f"{P_CURRENT}{place}": 0 for place in range(len(plan.currents))}
+        parameters |= counted_rows(statement, plan)
         parameters |= call.times.bind(statement, plan)
         parameters |= statement.prepare(plan, parameters)
         supply_system_rows(statement, plan, request.settings, call.times, self.planner)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gateway.session.forms import Planned, StatementCall
+from gateway.session.forms import Planned, StatementCall, counted_rows
 from gateway.session.outcome import StatementOutcome
 from gateway.session.planner import Planner
 from gateway.session.results import table_outcome
@@ -59,6 +59,7 @@ class ExplainForm:
         assert isinstance(request.parsed.statement, Explain)
         parameters |= {P_VERSION: 0, P_SNAPSHOT: self.transaction.snapshot.version}
         parameters |= {f"{P_CURRENT}{place}": 0 for place in range(len(plan.currents))}
+        parameters |= counted_rows(statement, plan)
         parameters |= call.times.bind(statement, plan)
         supply_system_rows(statement, plan, request.settings, call.times, self.planner)
         analyze = request.parsed.statement.analyze

@@ -29,7 +29,15 @@ from gateway.session.time_points import TimePoints, check_kept_history
 from journal.model.errors import PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.number_source import CounterPosition
-from journal.model.plan import BATCH, P_CURRENT, P_SNAPSHOT, P_VERSION, StatementKind, StatementPlan
+from journal.model.plan import (
+    BATCH,
+    P_CURRENT,
+    P_ROWS,
+    P_SNAPSHOT,
+    P_VERSION,
+    StatementKind,
+    StatementPlan,
+)
 from journal.transactions.protocol import InlineStatement, OpenJournal, OpenStatement
 from journal.transactions.statement_run import StatementRun
 from journal.transactions.temporary import Temporary
@@ -91,9 +99,17 @@ def start_run(
         else:
             shown = numbers.current(source)
         parameters[f"{P_CURRENT}{place}"] = shown
+    parameters |= counted_rows(statement, plan)
     run = StatementRun(parameters, version, request.settings.memory_rows, few=plan.bounded)
     run.session_numbers, run.catalog = transaction.numbers, transaction.catalog
     return run
+
+
+def counted_rows(statement: OpenStatement, plan: StatementPlan) -> dict[str, int]:
+    """The parameters with the numbers of rows that a plan is given."""
+    states = [statement.committed.tables.get(table_id) for table_id in plan.counted]
+    rows = [0 if state is None else state.current_rows for state in states]
+    return {f"{P_ROWS}{place}": number for place, number in enumerate(rows)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ class Capabilities:
       else it moves none below one that calls a random number.
     - ``plans_unions_apart``: the optimizer orders the joins below a UNION ALL by themselves, and
       knows of the whole how many rows and different values it has.
+    - ``counts_rows``: what is on record of a table tells how many rows it has, since nobody else
+      can write it.
     - ``replicates``: other stores can have replicas of its tables.
     - ``unbounded_numbers``: a NUMERIC without digits has as many as a number needs.
     - ``divides_by_type``: ``//`` divides whole numbers as such and others as they are, and fails at
@@ -42,6 +44,7 @@ class Capabilities:
     access_control: bool = False
     fences_by_offset: bool = False
     plans_unions_apart: bool = False
+    counts_rows: bool = False
     replicates: bool = False
     unbounded_numbers: bool = False
     divides_by_type: bool = False

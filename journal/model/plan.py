@@ -53,6 +53,8 @@ P_FILES = "p_files_"
 P_ROW = "p_row_"
 """Prefix of the parameters with the rows that a plan is given instead of looking them up."""
 ROW_VERSION, ROW_THERE = "version", "there"
+P_ROWS = "p_rows_"
+"""Prefix of the numbers of rows of tables that a plan counts, numbered in their order."""
 P_CURRENT = "p_current_"
 """Prefix of the numbers that the session has taken last, numbered in their order."""
 USER_PARAMETER = "u_"
@@ -279,10 +281,9 @@ class DropSchema:
     schema: str
 
 
-_OfSequence = PutSequence | DropSequence
-_OfDefinition = PutDefinition | DropDefinition | AccessChange
+_OfDefinition = PutSequence | DropSequence | PutDefinition | DropDefinition | AccessChange
 _OfSchema = PutSchema | DropSchema | PutScopedPolicy
-CatalogChange = PutRelation | DropRelation | _OfSchema | _OfSequence | _OfDefinition
+CatalogChange = PutRelation | DropRelation | _OfSchema | _OfDefinition
 
 
 @dataclass(frozen=True, slots=True)
@@ -407,7 +408,8 @@ class StatementPlan:
     rows or for a new one.
     ``scans`` are the tables whose changed current view it reads other than by key. ``currents`` are
     the sequences whose last numbers it shows, as ``p_current_<place among them>``, or whose next
-    ones; None: whichever the session used last. ``notices`` are told beside the result.
+    ones; None: whichever the session used last. ``counted`` are tables whose numbers of rows it is
+    given, as ``p_rows_<place>``. ``notices`` are told beside the result.
     It ``meets_ended`` rows if what the client asks of rows may be asked of some that have ended, on
     which it may fail; it ``fails_late`` if rows may have been given before that.
     """
@@ -428,6 +430,7 @@ class StatementPlan:
     plain: PointRead | PointChange | PointInsert | None = None
     scans: frozenset[int] = field(default_factory=frozenset)
     currents: tuple[NumberSource | CounterPosition | None, ...] = ()
+    counted: tuple[int, ...] = ()
     notices: tuple[str, ...] = ()
     meets_ended: bool = False
     fails_late: bool = False

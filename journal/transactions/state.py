@@ -36,6 +36,13 @@ class TableState:
         return self.head_counts.total + sum(s.counts.total for s in self.manifest.segments)
 
     @property
+    def current_rows(self) -> int:
+        """How many rows are current: those that began, less those that have ended since."""
+        listed = (s.counts for s in self.manifest.segments if s.tier is not Tier.HISTORY)
+        counts = sum(listed, self.head_counts)
+        return counts.open - counts.closing
+
+    @property
     def tiers(self) -> frozenset[Tier]:
         """The tiers that hold at least one row."""
         found = {s.tier for s in self.manifest.segments}

@@ -133,6 +133,7 @@ def without_store(
             plans_unions_apart=dialect == "duckdb",
             unbounded_numbers=dialect == "postgres",
             divides_by_type=dialect == "duckdb",
+            counts_rows=dialect == "duckdb",
         ),
     )
     plan = rewrite_statement(parsed.statement, context)

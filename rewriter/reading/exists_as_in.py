@@ -55,7 +55,7 @@ def _membership(inner: exp.Select, around: exp.Select, context: RewriteContext) 
         return None
     if not all(isinstance(s, _SELECTED) for s in inner.expressions):
         return None
-    table = _changed_table(inner.args["from_"].this, context)
+    table = changed_table(inner.args["from_"].this, context)
     condition = inner.args["where"].this
     if table is None or condition.find(exp.Query) is not None:
         return None
@@ -74,7 +74,7 @@ def _membership(inner: exp.Select, around: exp.Select, context: RewriteContext) 
     return exp.In(this=other.copy(), query=exp.Subquery(this=rows))
 
 
-def _changed_table(node: exp.Expr, context: RewriteContext) -> Table | None:
+def changed_table(node: exp.Expr, context: RewriteContext) -> Table | None:
     """The table that a source names, if it holds changes that are not compacted."""
     if not isinstance(node, exp.Table) or not is_named(node) or is_cte(node):
         return None

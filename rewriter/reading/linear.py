@@ -3,21 +3,32 @@
 SUM, COUNT and AVG over exact types are linear in the rows: what a closing row takes away can be
 subtracted. So ``SELECT g, SUM(x) .. GROUP BY g`` over a changed table is the plain aggregate of its
 base, united with that of the few changes (open rows +1, closing rows -1), combined again by
-``g``. What is not linear (``linear_queries``) takes the general shape. The idea is that of
-incremental view maintenance with multiplicities (Gupta, Mumick, Subrahmanian 1993). Pure.
+``g``. Where groups are grouped once more (grouping sets, COUNT(DISTINCT ..)), those without a row
+are left out before. What is not linear (``linear_queries``) takes the general shape. The idea is
+that of incremental view maintenance with multiplicities (Gupta, Mumick, Subrahmanian 1993). Pure.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlglot import exp
 
+from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table, fold
 from journal.model.trees import Nodes
 from journal.sql.relations import Reader, business_outputs, column, ident
 from journal.sql.sql import named
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import INTERNAL
-from rewriter.reading.linear_queries import LinearQuery, Partial, linear_query
+from rewriter.reading.exists_as_in import changed_table
+from rewriter.reading.linear_queries import (
+    LinearQuery,
+    NotLinear,
+    Partial,
+    counted_distinct,
+    linear_query,
+)
 from rewriter.reading.result_names import result_name
 from rewriter.reading.row_security import RowSecurity
 
@@ -25,34 +36,69 @@ _TARGET = "split"
 SIGN, _ROWS, _GROUP = f"{INTERNAL}sign", f"{INTERNAL}rows", f"{INTERNAL}g"
 
 
-def split_aggregates(nodes: Nodes, context: RewriteContext) -> list[Table]:
-    """Split the aggregate queries that can be, in place; the tables they were split on."""
-    tables = []
-    for select in nodes.all(exp.Select) if nodes.all(exp.AggFunc) else []:
-        if select.parent is None or select.find(exp.AggFunc) is None:
+@dataclass(frozen=True, slots=True)
+class SplitAggregate:
+    """A table that an aggregate query was split on; or one that has changed, and why it was not."""
+
+    table: Table
+    why_not: str = ""
+
+    @property
+    def is_split(self) -> bool:
+        """Whether the query was split on it."""
+        return not self.why_not
+
+    @property
+    def shape(self) -> str:
+        """What the preview calls it."""
+        return "split aggregate" if self.is_split else "not split"
+
+    @property
+    def why(self) -> str:
+        """What the preview says of it."""
+        return self.why_not or "base as it is, changes with a sign"
+
+
+def split_aggregates(nodes: Nodes, context: RewriteContext) -> list[SplitAggregate]:
+    """Split the aggregate queries that can be, in place; what was split, and what was not."""
+    found = []
+    kinds = (exp.AggFunc, exp.Distinct)
+    for select in nodes.all(exp.Select) if any(map(nodes.all, kinds)) else []:
+        if select.parent is None or select.find(*kinds) is None:
             continue
-        found = split_aggregate(select, context)
-        if found is not None:
-            select.replace(found[0])
-            tables.append(found[1])
-    return tables
+        try:
+            split, table = split_aggregate(select, context)
+        except NotLinear as reason:
+            changed = _changed_table(select, context) if str(reason) else None
+            if changed is not None:
+                found.append(SplitAggregate(changed, str(reason)))
+        else:
+            select.replace(split)
+            found.append(SplitAggregate(table))
+    return found
 
 
-def split_aggregate(select: exp.Select, context: RewriteContext) -> tuple[exp.Select, Table] | None:
-    """The split form of an aggregate query and the table it was split on, or None.
+def _changed_table(select: exp.Select, context: RewriteContext) -> Table | None:
+    """A table in a FROM clause that has changed since it was compacted."""
+    from_ = select.args.get("from_")
+    joins = select.args.get("joins") or []
+    tables = (changed_table(n.this, context) for n in [from_, *joins] if n is not None)
+    return next((table for table in tables if table is not None), None)
+
+
+def split_aggregate(select: exp.Select, context: RewriteContext) -> tuple[exp.Select, Table]:
+    """The split form of an aggregate query and the table it was split on; raises NotLinear.
 
     The tables of the result that were not split on are still logical.
     """
     query = linear_query(select, context)
-    outer = None if query is None else _outer_query(query)
-    if query is None or outer is None:
-        return None
     table = query.table
     if RowSecurity.of(table, context) is not None:
-        return None
+        raise NotLinear("the role sees its rows under policies")
+    outer = _outer_query(query)
     reader = Reader(table, context.scan_info(table.id).tiers)
     outputs = business_outputs(table.columns)
-    condition = select.args.get("where")
+    condition = query.select.args.get("where")
     if query.joins or (condition is not None and condition.find(exp.Query) is not None):
         # Joined twice, the other tables would be read and hashed twice; those of subqueries, too.
         both: exp.Query = _partial_query(query, reader.signed_rows(outputs, SIGN), signed=True)
@@ -60,8 +106,30 @@ def split_aggregate(select: exp.Select, context: RewriteContext) -> tuple[exp.Se
         base = _partial_query(query, reader.base(outputs), signed=False)
         changes = _partial_query(query, reader.signed_changes(outputs, SIGN), signed=True)
         both = exp.union(base, changes, distinct=False, copy=False)
+    if _is_grouped_again(query):
+        both = _net_groups(query, both)
     outer.set("from_", exp.From(this=both.subquery(ident("p"), copy=False)))
     return outer, table
+
+
+def _is_grouped_again(query: LinearQuery) -> bool:
+    return query.sets is not None or query.counted is not None
+
+
+def _net_groups(query: LinearQuery, both: exp.Query) -> exp.Select:
+    """What base and changes come to in each group that has rows."""
+    keys = [column(f"{_GROUP}{i}", "p") for i in range(len(query.groups))]
+    totals = [exp.alias_(_total(name), name) for name, _ in _partials(query)]
+    net = exp.select(*[key.copy() for key in keys], *totals)
+    net = net.from_(both.subquery(ident("p"), copy=False), copy=False)
+    if keys:
+        net.set("group", exp.Group(expressions=keys))
+    net.set("having", exp.Having(this=_has_rows()))
+    return net
+
+
+def _has_rows() -> exp.Expr:
+    return exp.GT(this=_total(_ROWS), expression=exp.Literal.number(0))
 
 
 def _partial_query(query: LinearQuery, rows: exp.Query, *, signed: bool) -> exp.Select:
@@ -116,49 +184,55 @@ def _with_filter(function: exp.Expr, condition: exp.Expr | None) -> exp.Expr:
     return exp.Filter(this=function, expression=exp.Where(this=condition.copy()))
 
 
-def _outer_query(query: LinearQuery) -> exp.Select | None:
+def _outer_query(query: LinearQuery) -> exp.Select:
     """The query over the united partial aggregates, without its FROM."""
     outer = exp.Select()
     selects: list[exp.Expr] = []
     for item in query.select.selects:
         name = item.alias if isinstance(item, exp.Alias) else result_name(item)
-        if name is None:
-            return None
-        value = _combine_partials(item.unalias(), query)
-        if value is None:
-            return None
-        selects.append(exp.alias_(value, ident(name)))
+        if not name:
+            shown = item.sql(dialect="duckdb")
+            raise NotLinear(f"it is not known how the store would name {shown}: give it an alias")
+        selects.append(exp.alias_(_combine_partials(item.unalias(), query), ident(name)))
     outer.set("expressions", selects)
+    groups = _outer_groups(query)
     having: exp.Expr | None = None
-    if query.groups:
-        keys = [column(f"{_GROUP}{i}", "p") for i in range(len(query.groups))]
-        outer.set("group", exp.Group(expressions=keys))
-        having = exp.GT(this=_total(_ROWS), expression=exp.Literal.number(0))
+    if groups:
+        outer.set("group", exp.Group(expressions=groups))
+        # Those that are grouped again have rows.
+        having = None if _is_grouped_again(query) else _has_rows()
     given = query.select.args.get("having")
     if given is not None:
         kept = _combine_partials(given.this, query)
-        if kept is None:
-            return None
         having = kept if having is None else exp.and_(having, exp.paren(kept))
     if having is not None:
         outer.set("having", exp.Having(this=having))
     order = query.select.args.get("order")
     if order is not None:
         aliases = {fold(s.alias) for s in selects if isinstance(s, exp.Alias)}
-        rewritten = _combine_partials(order, query, aliases)
-        if rewritten is None:
-            return None
-        outer.set("order", rewritten)
+        outer.set("order", _combine_partials(order, query, aliases))
     for arg in ("limit", "offset", "with_"):
         if query.select.args.get(arg) is not None:
             outer.set(arg, query.select.args[arg].copy())
     return outer
 
 
+def _outer_groups(query: LinearQuery) -> list[exp.Expr]:
+    if query.sets is None:
+        return [column(f"{_GROUP}{i}", "p") for i in range(query.own_groups)]
+    groups = []
+    for node in query.sets:
+        made = exp.Paren(this=node.copy())
+        for number in list(made.find_all(exp.Literal)):
+            number.replace(column(f"{_GROUP}{number.name}", "p"))
+        groups.append(made.this)
+    return groups
+
+
 def _combine_partials(
     node: exp.Expr, query: LinearQuery, aliases: set[str] | frozenset[str] = frozenset()
-) -> exp.Expr | None:
-    """``node`` with aggregates and group expressions replaced; None if a column is left over."""
+) -> exp.Expr:
+    """``node`` with aggregates and group expressions replaced; raises if a column is left over."""
     groups = {g.sql(): i for i, g in enumerate(query.groups)}
     left_over = False
 
@@ -169,6 +243,9 @@ def _combine_partials(
         )
         if partial is not None:
             return _final_value(partial, query)
+        counted = counted_distinct(part)
+        if counted is not None:
+            return _count_of_groups(counted, query, groups)
         if isinstance(part, exp.Column) and not part.table and fold(part.name) in aliases:
             return part
         if isinstance(part, exp.Condition) and part.sql() in groups:
@@ -178,7 +255,17 @@ def _combine_partials(
         return part
 
     result = node.copy().transform(replace, copy=False)
-    return None if left_over else result
+    if left_over:
+        raise NotLinear
+    return result
+
+
+def _count_of_groups(counted: exp.Expr, query: LinearQuery, groups: Mapping[str, int]) -> exp.Expr:
+    """How many values there are, each of which is a group of its own below."""
+    value: exp.Expr = column(f"{_GROUP}{groups[counted.sql()]}", "p")
+    if query.sets is not None:
+        value = exp.Distinct(expressions=[value])
+    return exp.Count(this=value)
 
 
 def _total(name: str) -> exp.Sum:

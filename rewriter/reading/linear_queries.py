@@ -1,11 +1,13 @@
 """Which aggregate queries are linear in the rows of a table, so that they can be split.
 
-SUM, COUNT and AVG over exact types, with filters, groups and inner joins. Floating-point sums are
-not exact, and whatever is not understood in full is not linear. Changes no query. Pure.
+SUM, COUNT and AVG over exact types, DISTINCT and COUNT(DISTINCT), with conditions, groups of any
+kind, joins, and subqueries that only filter and project. Whatever is not understood in full is not
+linear, and a ``NotLinear`` says what. Changes no query. Pure.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import field
 
 from sqlglot import exp
@@ -16,17 +18,27 @@ from journal.model.segment import Tier
 from journal.sql.relations import Reader
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import is_cte, table_name
+from rewriter.reading.exact_values import decimal_places, has_two_faces, is_exact, is_random
 from rewriter.reading.key_lookup import pinned_keys
 from rewriter.reading.materialized import holds_its_rows
+from rewriter.reading.merged_sources import merged
 
-_EXACT = frozenset(
-    "TINYINT SMALLINT INTEGER INT BIGINT HUGEINT"
-    " UTINYINT USMALLINT UINTEGER UBIGINT DECIMAL".split()
-)
-_EXACT_CASTS = frozenset("TINYINT SMALLINT INT BIGINT INT128 DECIMAL".split())
-_REFUSED = ("distinct", "qualify", "sample", "laterals", "pivots", "windows", "connect", "into")
+_REFUSED = {
+    "qualify": "QUALIFY looks at other rows",
+    "sample": "a sample takes rows by chance",
+    "laterals": "a lateral join may look at other rows",
+    "pivots": "a pivot looks at all rows",
+    "windows": "a window looks at other rows",
+    "connect": "CONNECT BY looks at other rows",
+    "into": "it makes a table",
+}
+_PARTS = ("joins", "version", "when", "pivots", "sample", "laterals")
 _AGGREGATES = (exp.Sum, exp.Count, exp.Avg)
-_Sources = dict[str, tuple[exp.Table, Table]]
+_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
+
+
+class NotLinear(Exception):
+    """Why a query is not linear; without a text it is not worth telling."""
 
 
 @dataclass(slots=True)
@@ -52,10 +64,42 @@ class Partial:
 
 
 @dataclass(frozen=True, slots=True)
+class Sources:
+    """The tables of a FROM clause by their folded names, and what else stands there.
+
+    ``optional`` names those of which a row of the result may have none; ``shared`` the columns that
+    USING makes one; ``is_open`` says that columns may be of something that is no table.
+    """
+
+    tables: dict[str, tuple[exp.Table, Table]] = field(default_factory=dict)
+    optional: set[str] = field(default_factory=set)
+    shared: set[str] = field(default_factory=set)
+    others: list[exp.Expr] = field(default_factory=list)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether columns may be of something that is no table."""
+        return bool(self.others)
+
+    def column(self, node: exp.Column) -> Column | None:
+        """The stored column that is meant for certain."""
+        if node.table:
+            source = self.tables.get(fold(node.table))
+            return None if source is None else source[1].find(node.name)
+        found = [c for _, t in self.tables.values() if (c := t.find(node.name)) is not None]
+        is_one = len(found) == 1 or (bool(found) and fold(node.name) in self.shared)
+        return found[0] if is_one else None
+
+
+@dataclass(frozen=True, slots=True)
 class LinearQuery:
     """A query that is linear in ``table``, which has a base and changes, and stands at ``node``.
 
-    ``groups`` are what it groups by; ``partials`` its aggregates, by their text.
+    ``groups`` are what it groups by, each once; ``sets`` are its grouping sets, whose parts are the
+    numbers of groups, None where it has none. ``counted`` is what its COUNT(DISTINCT ..) takes,
+    one of the groups; ``partials`` are its other aggregates, by their text.
+
+    The first ``own_groups`` of the groups are those of the query itself.
     """
 
     select: exp.Select
@@ -63,181 +107,274 @@ class LinearQuery:
     table: Table
     groups: list[exp.Expr]
     joins: bool
+    own_groups: int
+    sets: list[exp.Expr] | None = None
+    counted: exp.Expr | None = None
     partials: dict[str, Partial] = field(default_factory=dict)
 
 
-def linear_query(select: exp.Select, context: RewriteContext) -> LinearQuery | None:
-    """The parts of a query that is linear in a table with changes; else None."""
+def linear_query(given: exp.Select, context: RewriteContext) -> LinearQuery:
+    """The parts of a query that is linear in a table with changes; raises NotLinear."""
+    select = merged(given, context)
     sources = _sources(select, context)
-    if sources is None:
-        return None
-    chosen = _split_table(sources, context)
-    groups = None if chosen is None else _groups(select, sources)
-    if chosen is None or groups is None:
-        return None
-    query = LinearQuery(select, *chosen, groups, joins=len(sources) > 1)
-    return query if _collect(query, sources) else None
+    node, table = _split_table(sources, context)
+    for part, why in _REFUSED.items():
+        if select.args.get(part):
+            raise NotLinear(why)
+    if is_random(select):
+        raise NotLinear("a random value is another one at each look")
+    is_distinct = _is_distinct(select)
+    groups, sets = _Grouping(select, sources).found(is_distinct=is_distinct)
+    counted = _counted(select)
+    _check_faces(groups, sources)
+    own = len(groups)
+    if counted is not None and counted.sql() not in {g.sql() for g in groups}:
+        groups.append(counted)
+    _check_size(groups, node, table, sources)
+    has_others = len(sources.tables) > 1 or sources.is_open
+    query = LinearQuery(select, node, table, groups, has_others, own, sets, counted)
+    _collect(query, sources)
+    if not query.partials and counted is None and not is_distinct:
+        raise NotLinear
+    return query
 
 
-def _sources(select: exp.Select, context: RewriteContext) -> _Sources | None:
+def _sources(select: exp.Select, context: RewriteContext) -> Sources:
     from_ = select.args.get("from_")
-    if from_ is None or any(select.args.get(a) for a in _REFUSED):
-        return None
-    nodes = [from_.this]
+    if from_ is None:
+        raise NotLinear
+    found = Sources()
+    _take_source(from_.this, found, context, optional=False)
     for join in select.args.get("joins") or []:
-        if (
-            join.side
-            or join.method
-            or join.kind not in {"", "INNER", "CROSS"}
-            or join.args.get("using")
-        ):
-            return None
-        nodes.append(join.this)
-    sources: _Sources = {}
-    for node in nodes:
-        if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
-            return None
-        if any(
-            node.args.get(a) for a in ("joins", "version", "when", "pivots", "sample", "laterals")
-        ):
-            return None
-        alias = node.args.get("alias")
-        if is_cte(node) or (alias is not None and alias.columns):
-            return None
-        found = context.catalog.get(table_name(node, context))
-        key = fold(node.alias_or_name)
-        if not isinstance(found, Table) or key in sources:
-            return None
-        if not holds_its_rows(found, context, past=False):
-            return None
-        sources[key] = (node, found)
-    return sources
+        kind = (join.side or join.kind or "INNER").upper()
+        if join.method or kind not in {"INNER", "CROSS", "LEFT", "SEMI", "ANTI"}:
+            raise NotLinear(f"{join.method or kind} JOIN keeps rows for what others lack")
+        is_optional = kind in {"LEFT", "SEMI", "ANTI"}
+        if is_optional and join.args.get("using"):
+            raise NotLinear(f"{kind} JOIN has USING")
+        _take_source(join.this, found, context, optional=is_optional)
+        found.shared.update(fold(name.name) for name in join.args.get("using") or [])
+    return found
 
 
-def _split_table(sources: _Sources, context: RewriteContext) -> tuple[exp.Table, Table] | None:
-    for node, table in sources.values():
+def _take_source(
+    node: exp.Expr, found: Sources, context: RewriteContext, *, optional: bool
+) -> None:
+    if isinstance(node, exp.Subquery | exp.Values):
+        found.others.append(node)
+        return
+    if not isinstance(node, exp.Table) or not isinstance(node.this, exp.Identifier):
+        raise NotLinear
+    if any(node.args.get(a) for a in _PARTS):
+        raise NotLinear
+    alias = node.args.get("alias")
+    is_renamed = alias is not None and bool(alias.columns)
+    stored = None if is_cte(node) else context.catalog.get(table_name(node, context))
+    key = fold(node.alias_or_name)
+    if key in found.tables:
+        raise NotLinear
+    if is_renamed or not isinstance(stored, Table):
+        found.others.append(node)
+        return
+    if not holds_its_rows(stored, context, past=False):
+        raise NotLinear
+    found.tables[key] = (node, stored)
+    if optional:
+        found.optional.add(key)
+
+
+def _split_table(sources: Sources, context: RewriteContext) -> tuple[exp.Table, Table]:
+    why = ""
+    for name, (node, table) in sources.tables.items():
         scan = context.scan_info(table.id)
         if scan.pinned or Tier.BASE not in scan.tiers or pinned_keys(node, table) is not None:
             continue
+        if Reader(table, scan.tiers).is_plain():
+            continue
         if any(c.collation is not None for c in table.columns):
             # What stands for a group of equal texts may be a row that is gone.
-            continue
-        if not Reader(table, scan.tiers).is_plain():
-            return node, table
-    return None
-
-
-def _groups(select: exp.Select, sources: _Sources) -> list[exp.Expr] | None:
-    group = select.args.get("group")
-    if group is None:
-        return []
-    others = {k: v for k, v in group.args.items() if v and k not in {"expressions", "all"}}
-    if others:
-        return None
-    if group.args.get("all"):
-        return [s.unalias() for s in select.selects if not _has_aggregate(s)]
-    aliases = {fold(s.alias): s.unalias() for s in select.selects if isinstance(s, exp.Alias)}
-    groups: list[exp.Expr] = []
-    for node in group.expressions:
-        if isinstance(node, exp.Literal) and not node.is_string:
-            place = int(node.name) - 1
-            if not 0 <= place < len(select.selects):
-                return None
-            groups.append(select.selects[place].unalias())
-        elif isinstance(node, exp.Column) and not node.table and _column(node, sources) is None:
-            if fold(node.name) not in aliases:
-                return None
-            groups.append(aliases[fold(node.name)])
+            why = f"texts of {table.name} are equal by a collation, and may differ"
+        elif name in sources.optional:
+            why = f"rows of {table.name} may be joined with none"
         else:
-            groups.append(node)
-    return None if any(_has_aggregate(g) or g.find(exp.Query) for g in groups) else groups
+            return node, table
+    raise NotLinear(why)
+
+
+def _is_distinct(select: exp.Select) -> bool:
+    """True for SELECT DISTINCT without groups; raises NotLinear for any other DISTINCT."""
+    distinct = select.args.get("distinct")
+    if distinct is None:
+        return False
+    if distinct.args.get("on") is not None:
+        raise NotLinear("DISTINCT ON keeps a row of each group")
+    if select.args.get("group") or any(_has_aggregate(s) for s in select.selects):
+        raise NotLinear("DISTINCT stands above groups")
+    if any(s.find(exp.Star) for s in select.selects):
+        raise NotLinear
+    return True
+
+
+class _Grouping:
+    """What a query groups by."""
+
+    def __init__(self, select: exp.Select, sources: Sources) -> None:
+        self._select = select
+        self._sources = sources
+        self._groups: dict[str, exp.Expr] = {}
+
+    def found(self, *, is_distinct: bool) -> tuple[list[exp.Expr], list[exp.Expr] | None]:
+        """The groups, and the grouping sets over their numbers if there are any."""
+        group = self._select.args.get("group")
+        outputs = self._select.selects
+        if is_distinct or (group is not None and group.args.get("all")):
+            for output in outputs:
+                if not _has_aggregate(output):
+                    self._number(output.unalias())
+            return self._checked(), None
+        if group is None:
+            return [], None
+        others = {k for k, v in group.args.items() if v and k not in {"expressions", "all"}}
+        if others:
+            raise NotLinear(f"GROUP BY has {', '.join(sorted(others))}")
+        if not any(isinstance(node, _SETS) for node in group.expressions):
+            for node in group.expressions:
+                self._number(self._meant(node))
+            return self._checked(), None
+        sets = [self._set(node) for node in group.expressions]
+        return self._checked(), sets
+
+    def _checked(self) -> list[exp.Expr]:
+        groups = list(self._groups.values())
+        if not all(g.find(exp.Column) for g in groups):
+            raise NotLinear("it groups by a constant")
+        if any(_has_aggregate(g) or g.find(exp.Query, exp.Window) for g in groups):
+            raise NotLinear("it groups by a subquery or a window")
+        return groups
+
+    def _number(self, node: exp.Expr) -> int:
+        """The place of a group among those that are different."""
+        text = node.sql()
+        if text not in self._groups:
+            self._groups[text] = node
+        return list(self._groups).index(text)
+
+    def _set(self, node: exp.Expr) -> exp.Expr:
+        if isinstance(node, (*_SETS, exp.Tuple)):
+            return type(node)(expressions=[self._set(n) for n in node.expressions])
+        if isinstance(node, exp.Paren):
+            return exp.Paren(this=self._set(node.this))
+        if isinstance(node, exp.Literal):
+            raise NotLinear("a grouping set has a constant")
+        return exp.Literal.number(self._number(self._meant(node)))
+
+    def _meant(self, node: exp.Expr) -> exp.Expr:
+        """The expression that a number, a column or an alias in GROUP BY stands for."""
+        outputs = self._select.selects
+        aliases = {fold(s.alias): s.unalias() for s in outputs if isinstance(s, exp.Alias)}
+        if isinstance(node, exp.Literal) and not node.is_string:
+            place = int(node.name) - 1 if node.name.isdigit() else -1
+            if not 0 <= place < len(outputs):
+                raise NotLinear
+            return outputs[place].unalias()
+        if not isinstance(node, exp.Column) or node.table or self._sources.column(node) is not None:
+            return node
+        meant = aliases.get(fold(node.name))
+        if (meant is None) is not self._sources.is_open:
+            # It may be a column of what is no table, which goes before an alias.
+            raise NotLinear
+        return node if meant is None else meant
+
+
+def _check_faces(groups: list[exp.Expr], sources: Sources) -> None:
+    """Raise NotLinear where the value of a group may be that of a row which is gone."""
+    for group in groups:
+        if has_two_faces(group, sources.column):
+            raise NotLinear(f"equal values of {group.sql(dialect='duckdb')} may differ")
+
+
+def _check_size(groups: list[exp.Expr], node: exp.Table, table: Table, sources: Sources) -> None:
+    """Raise NotLinear where there are as many groups as rows, as nothing is spared then."""
+    columns = [g for g in groups if isinstance(g, exp.Column)]
+    names = {
+        c.physical
+        for g in columns
+        if fold(g.table) in {"", fold(node.alias_or_name)}
+        and (c := sources.column(g)) is not None
+        and c in table.columns
+    }
+    if not sources.is_open and len(sources.tables) == 1 and names.issuperset(table.key):
+        raise NotLinear("each row is a group of its own")
 
 
 def _has_aggregate(node: exp.Expr) -> bool:
     return node.find(exp.AggFunc) is not None
 
 
-def _collect(query: LinearQuery, sources: _Sources) -> bool:
-    """Find the aggregates; False when one of them, or anything around them, is not linear."""
-    places = [*query.select.selects]
-    places += [query.select.args[a] for a in ("having", "order") if query.select.args.get(a)]
-    for place in places:
-        if place.find(exp.Query, exp.Window, exp.Star) not in (None,) and not _only_count_star(
-            place
-        ):
-            return False
+def _places(select: exp.Select) -> list[exp.Expr]:
+    """Where aggregates may stand."""
+    further = [select.args[a] for a in ("having", "order") if select.args.get(a)]
+    return [*select.selects, *further]
+
+
+def _aggregates(select: exp.Select) -> Iterator[exp.Expr]:
+    for place in _places(select):
         for node in place.find_all(exp.AggFunc):
-            whole: exp.Expr = node.parent if isinstance(node.parent, exp.Filter) else node
-            if not isinstance(node, _AGGREGATES) or not _is_linear(node, sources):
-                return False
-            if isinstance(whole.parent, exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
-                return False
-            scale = _scale(node.this, sources) if isinstance(node, exp.Avg) else 0
-            if scale is None:
-                return False
-            query.partials.setdefault(whole.sql(), Partial(whole, len(query.partials), scale))
-    return bool(query.partials)
+            if not isinstance(node, exp.Grouping | exp.GroupingId):
+                yield node
 
 
-def _scale(node: exp.Expr, sources: _Sources) -> int | None:
-    """Decimal places of what AVG is taken over; None where they are not known."""
-    if isinstance(node, exp.Column):
-        found = _column(node, sources)
-        assert found is not None
-        _, _, arguments = found.type.partition("(")
-        return int(arguments.rstrip(") ").split(",")[-1]) if "," in arguments else 0
-    if node.find(exp.Cast) is not None:
+def counted_distinct(node: exp.Expr) -> exp.Expr | None:
+    """What COUNT(DISTINCT ..) takes; None for all other nodes."""
+    if not isinstance(node, exp.Count) or not isinstance(node.this, exp.Distinct):
         return None
-    if any("." in n.name for n in node.find_all(exp.Literal)):
-        return None
-    scales = {_scale(c, sources) for c in node.find_all(exp.Column)}
-    return 0 if scales <= {0} else None
+    found = node.this.expressions
+    return found[0] if len(found) == 1 and not node.expressions else None
 
 
-def _only_count_star(place: exp.Expr) -> bool:
-    if place.find(exp.Query, exp.Window) is not None:
-        return False
-    return all(isinstance(star.parent, exp.Count) for star in place.find_all(exp.Star))
+def _counted(select: exp.Select) -> exp.Expr | None:
+    """What the COUNT(DISTINCT ..) of a query take, if it is one expression."""
+    found: dict[str, exp.Expr] = {}
+    for node in _aggregates(select):
+        counted = counted_distinct(node)
+        if counted is not None:
+            if isinstance(node.parent, exp.Filter):
+                raise NotLinear("a COUNT(DISTINCT ..) has a FILTER")
+            found[counted.sql()] = counted
+    if len(found) > 1:
+        raise NotLinear("it counts different values of more than one expression")
+    return next(iter(found.values()), None)
 
 
-def _is_linear(node: exp.Expr, sources: _Sources) -> bool:
+def _collect(query: LinearQuery, sources: Sources) -> None:
+    """Find the aggregates; raises NotLinear when one of them, or anything around them, is not."""
+    for place in _places(query.select):
+        if place.find(exp.Query) is not None or place.find(exp.Window) is not None:
+            raise NotLinear("a subquery or a window stands beside the aggregates")
+        if not all(isinstance(star.parent, exp.Count) for star in place.find_all(exp.Star)):
+            raise NotLinear
+    for node in _aggregates(query.select):
+        if counted_distinct(node) is not None:
+            continue
+        whole: exp.Expr = node.parent if isinstance(node.parent, exp.Filter) else node
+        if not isinstance(node, _AGGREGATES):
+            raise NotLinear(f"{node.sql(dialect='duckdb')} is not a sum of what each row adds")
+        if isinstance(whole.parent, exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
+            raise NotLinear
+        _check_linear(node, sources)
+        scale: int | None = 0
+        if isinstance(node, exp.Avg):
+            scale = decimal_places(node.this, sources.column)
+        if scale is None:
+            raise NotLinear(f"the digits of {node.sql(dialect='duckdb')} are not known")
+        query.partials.setdefault(whole.sql(), Partial(whole, len(query.partials), scale))
+
+
+def _check_linear(node: exp.Expr, sources: Sources) -> None:
     inner = node.this
     if node.expressions or isinstance(inner, exp.Distinct | exp.Order) or inner is None:
-        return False
-    if isinstance(node, exp.Count):
-        return True
-    return _is_exact(inner, sources)
-
-
-def _column(node: exp.Column, sources: _Sources) -> Column | None:
-    if node.table:
-        source = sources.get(fold(node.table))
-        return None if source is None else source[1].find(node.name)
-    found = [c for _, t in sources.values() if (c := t.find(node.name)) is not None]
-    return found[0] if len(found) == 1 else None
-
-
-def _is_exact(node: exp.Expr, sources: _Sources) -> bool:
-    match node:
-        case exp.Paren() | exp.Neg() | exp.Abs():
-            return _is_exact(node.this, sources)
-        case exp.Length():
-            return True
-        case exp.Cast():
-            return node.to.this.value in _EXACT_CASTS
-        case exp.Coalesce():
-            return all(_is_exact(n, sources) for n in (node.this, *node.expressions))
-        case exp.Add() | exp.Sub() | exp.Mul() | exp.Mod():
-            return _is_exact(node.this, sources) and _is_exact(node.expression, sources)
-        case exp.Literal():
-            return not node.is_string and "e" not in node.name.lower()
-        case exp.Column():
-            found = _column(node, sources)
-            return found is not None and found.type.split("(")[0].upper() in _EXACT
-        case exp.Case():
-            results = [i.args["true"] for i in node.args["ifs"]]
-            if node.args.get("default") is not None:
-                results.append(node.args["default"])
-            return all(_is_exact(r, sources) for r in results)
-        case _:
-            return False
+        raise NotLinear(f"{node.sql(dialect='duckdb')} is not a sum of what each row adds")
+    if not isinstance(node, exp.Count) and not is_exact(inner, sources.column):
+        raise NotLinear(
+            f"what {node.sql(dialect='duckdb')} adds is not known to be whole numbers or decimals"
+        )

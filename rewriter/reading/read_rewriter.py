@@ -40,6 +40,7 @@ from rewriter.functions import check_table_function, function_name
 from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, table_name
 from rewriter.reading.catalog_functions import catalog_function, catalog_name
 from rewriter.reading.client_words import spell_out
+from rewriter.reading.counted_rows import count_rows
 from rewriter.reading.described import describe_queries, describe_relations
 from rewriter.reading.exists_as_in import name_what_exists
 from rewriter.reading.failing import has_conditions_around, may_fail
@@ -51,12 +52,7 @@ from rewriter.reading.linear import split_aggregates
 from rewriter.reading.materialized import holds_its_rows, view_of
 from rewriter.reading.row_security import RowSecurity, check_journal, masked_columns
 from rewriter.reading.scopes import SOURCE_PARTS, Scopes, is_named
-from rewriter.reading.sources import (
-    file_function,
-    nested_too_deep,
-    refusal,
-    source_name,
-)
+from rewriter.reading.sources import file_function, nested_too_deep, refusal, source_name
 from rewriter.reading.star_joins import star_centers
 from rewriter.reading.system import system_relation
 from rewriter.reading.time_travel import (
@@ -90,6 +86,8 @@ class Reads:
     lookups: list[Lookup] = field(default_factory=list)
     keyed: list[KeyLookup] = field(default_factory=list)
     points: list[PointRequest] = field(default_factory=list)
+    counted: list[int] | None = None
+    """Tables whose numbers of rows are asked; None: rows are read."""
     may_fail: bool = False
     _meets_ended: bool = False
     _is_asked: bool = False
@@ -108,7 +106,7 @@ class Reads:
         self.may_fail |= may_fail(nodes, self.context, is_asked=self._is_asked)
         if self.context.capabilities.plans_unions_apart and name_what_exists(nodes, self.context):
             nodes = Nodes.of(query)
-        if moment is None and self._split_aggregates(nodes):
+        if moment is None and self._change_aggregates(nodes):
             nodes = Nodes.of(query)
         nodes = spell_out(query, nodes, self.context)
         outer, centers = self._scopes, self._centers
@@ -169,15 +167,18 @@ class Reads:
         finally:
             self._moment, self.context = before, context
 
-    def _split_aggregates(self, nodes: Nodes) -> bool:
-        """Split what can be split; True if that was anything."""
-        found = [] if self.context.careful else split_aggregates(nodes, self.context)
-        for table in found:
-            self.tables[table.id] = table
-            self.names.add(table.name)
-            self._meets_ended = True
-            self._shape(table, "split aggregate", "base as it is, changes with a sign")
-        return bool(found)
+    def _change_aggregates(self, nodes: Nodes) -> bool:
+        """Count by what is on record, and split what can be; True if that was anything."""
+        counted = [] if self.counted is None else count_rows(nodes, self.context, self.counted)
+        split = [] if self.context.careful else split_aggregates(nodes, self.context)
+        for table in counted:
+            self._shape(table, "counts", "commits and jobs have counted its rows; none is read")
+        for one in split:
+            self._shape(one.table, one.shape, one.why)
+            if one.is_split:
+                self.tables[one.table.id], self._meets_ended = one.table, True
+        self.names.update(t.name for t in (*counted, *(s.table for s in split)))
+        return bool(counted) or any(s.is_split for s in split)
 
     def rewrite_around(self, query: exp.Select, target: exp.Subquery) -> None:
         """Rewrite a query whose FROM is a placeholder for ``target``, and put that in."""
@@ -211,6 +212,7 @@ class Reads:
             lookups=tuple(self.lookups),
             keyed=tuple(self.keyed),
             scans=frozenset(self.scans),
+            counted=tuple(self.counted or ()),
             meets_ended=self._meets_ended,
         )
 
@@ -419,9 +421,7 @@ class Reads:
     def _view(self, view: View, node: exp.Table) -> exp.Query:
         if self._depth >= _VIEW_DEPTH_MAX:
             raise nested_too_deep(view, node, _VIEW_DEPTH_MAX)
-        query = dialects.stored(view.query)
-        assert isinstance(query, exp.Query)
-        root = exp.Subquery(this=query)
+        root = exp.Subquery(this=dialects.stored(view.query))
         outer, self._is_asked = self._is_asked, self._is_asked or has_conditions_around(node)
         around, self._is_center = self._is_center, self._is_center or id(node) in self._centers
         self.rewrite_in(root, view.name.schema)

@@ -6,12 +6,16 @@ DuckDB's: function names in lower case, operators in parentheses, ``count_star()
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
 
 from journal.model.trees import Nodes
 from rewriter.reading.spelling import result_spelling
 from rewriter.users import OF_SESSION
 
+_DECIMAL = re.compile(r"DECIMAL\(\d+, \d+\)")
+_CALL = re.compile(r'"?[A-Za-z_0-9]+"?\((?!.*\b(FROM|USING|FOR|BOTH|LEADING|TRAILING|AS) ).*\)')
 _CHANGED = (exp.Table, *OF_SESSION)
 _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Sum: "sum", exp.Count: "count", exp.Avg: "avg", exp.Min: "min", exp.Max: "max",
@@ -34,6 +38,27 @@ _KNOWN = (
         exp.Where,
         exp.Distinct,
     ),
+    *(exp.Var, exp.Boolean),
+)
+_CALLS = (
+    *(exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day, exp.DayOfWeek, exp.DayOfYear),
+    *(exp.Hour, exp.Minute, exp.Monthname, exp.Dayname, exp.LastDay, exp.TimestampTrunc),
+    *(exp.DateTrunc, exp.DateDiff, exp.TimeToStr, exp.TimeToUnix, exp.Substring, exp.Left),
+    *(exp.Right, exp.Replace, exp.SplitPart, exp.StartsWith, exp.Contains, exp.Sign),
+    *(
+        exp.Greatest,
+        exp.Least,
+        exp.Nullif,
+        exp.Concat,
+        exp.Trim,
+        exp.CountIf,
+        exp.Extract,
+        exp.Grouping,
+    ),
+)
+"""Functions that are written as a name and arguments in parentheses, whatever they are called."""
+_CAST_TYPES = frozenset(
+    "BIGINT INTEGER INT SMALLINT TINYINT DATE DOUBLE VARCHAR TEXT TIMESTAMP".split()
 )
 
 
@@ -70,11 +95,24 @@ def _is_known(node: exp.Expr) -> bool:
     if isinstance(node, exp.Case):
         return node.this is None
     if isinstance(node, exp.If):
-        return isinstance(node.parent, exp.Case)
+        return True
+    if isinstance(node, exp.Cast):
+        return type(node) is exp.Cast and _is_known_type(node.to)
+    if isinstance(node, exp.DataType | exp.DataTypeParam):
+        return isinstance(node.parent, exp.Cast | exp.DataType)
+    if isinstance(node, exp.Anonymous):
+        return isinstance(node.this, str) and node.name.replace("_", "").isalnum()
+    if isinstance(node, _CALLS):
+        return _CALL.fullmatch(result_spelling(node)) is not None
     if isinstance(node, exp.In):
         return not node.args.get("query")
     # A function that stands for an operator, as mod does, has a place.
     return isinstance(node, _KNOWN) and _width(node) is None
+
+
+def _is_known_type(kind: exp.DataType) -> bool:
+    text = kind.sql(dialect="duckdb")
+    return text in _CAST_TYPES or _DECIMAL.fullmatch(text) is not None
 
 
 def _width(node: exp.Expr) -> int | None:

@@ -22,8 +22,8 @@ def result_spelling(node: exp.Expr) -> str:
     """The name DuckDB gives a result column without an alias."""
     root = exp.Paren(this=node.copy())
     for part in reversed(list(root.this.bfs())):
-        spell = _SPELLINGS.get(type(part))
-        if spell is not None:
+        spell = _SPELLINGS.get(type(part), _call if isinstance(part, exp.Func) else None)
+        if spell is not None and not _is_branch(part):
             part.replace(exp.Var(this=spell(part)))
     return _sql(root.this)
 
@@ -126,6 +126,24 @@ def _not(node: exp.Not) -> str:
     return f"(NOT {text})"
 
 
+def _is_branch(node: exp.Expr) -> bool:
+    return isinstance(node, exp.If) and isinstance(node.parent, exp.Case)
+
+
+def _if(node: exp.If) -> str:
+    """Outside of a CASE: one with a branch."""
+    other = _sql(node.args.get("false")) or "NULL"
+    return f"CASE  WHEN ({_sql(node.this)}) THEN ({_sql(node.args['true'])}) ELSE {other} END"
+
+
+def _call(node: exp.Func) -> str:
+    """A function's name is quoted if it is a keyword."""
+    text = _sql(node)
+    name, parenthesis, rest = text.partition("(")
+    is_keyword = bool(parenthesis) and name.lower() in KEYWORDS
+    return f'"{name}"({rest}' if is_keyword else text
+
+
 def _union(node: exp.Union) -> str:
     word = "UNION" if node.args.get("distinct") else "UNION ALL"
     return f"({_sql(node.this)}) {word} ({_sql(node.expression)})"
@@ -154,6 +172,9 @@ _SPELLINGS: dict[type[exp.Expr], Spell] = {
     exp.In: _in,
     exp.From: _from,
     exp.Case: _case,
+    exp.If: _if,
+    exp.Grouping: lambda node: "GROUPING" + _sql(node)[len("grouping") :],
+    exp.Extract: lambda node: f"date_part('{node.name.upper()}', {_sql(node.expression)})",
     exp.And: _logical("AND"),
     exp.Or: _logical("OR"),
     exp.Not: _not,

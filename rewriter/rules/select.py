@@ -21,7 +21,7 @@ def rewrite_select(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     """The plan of a query."""
     if isinstance(ast, exp.Select) and ast.args.get("locks"):
         return rewrite_claims(ast, context)
-    reads = Reads(context)
+    reads = Reads(context, counted=[])
     root = exp.Subquery(this=ast)
     early = gives_rows_early(ast)
     reads.rewrite(root)

@@ -66,6 +66,7 @@ class Journal:
         self.capabilities = Capabilities(
             fences_by_offset=True,
             plans_unions_apart=True,
+            counts_rows=True,
             replicates=True,
             access_control=True,
             accesses_files=True,

@@ -135,6 +135,7 @@ def context_of(
             enums=True,
             fences_by_offset=store.dialect == "postgres",
             plans_unions_apart=store.dialect == "duckdb",
+            counts_rows=store.dialect == "duckdb",
         ),
         settings=lambda name: "a value",
     )

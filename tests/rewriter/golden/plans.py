@@ -113,6 +113,7 @@ class Rewriting:
                 collations=self.store.dialect != "spark",
                 equates_texts=self.store.dialect == "duckdb",
                 plans_unions_apart=self.store.dialect == "duckdb",
+                counts_rows=self.store.dialect == "duckdb",
             ),
         )
 

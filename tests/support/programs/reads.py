@@ -60,6 +60,78 @@ def _aggregates(rng: random.Random, scope: Scope) -> list[str]:
     return rng.sample(chosen, rng.randint(1, 4))
 
 
+def _linear(rng: random.Random, tables: Sequence[Table]) -> Step:
+    """Sums and counts by expressions of a row, over a table, a join or a subquery."""
+    table, other = rng.choice(tables), rng.choice(tables)
+    inner = scope_of(table, tables=tables)
+    kinds = [kind for _, kind in inner.columns if kind not in {"float", "list", "struct"}]
+    second = rng.choice(inner.columns)[0]
+    group = expression(rng, inner, rng.choice(kinds), 1) if kinds else second
+    if not any(name in group for name, _ in inner.columns):
+        group = second
+    where = f" WHERE {predicate(rng, inner)}" if rng.random() < 0.4 else ""
+    source, before = table.reference, ""
+    form = rng.randrange(5)
+    if form == 0:
+        extra = expression(rng, inner, "int", 1)
+        wide = f"SELECT *, {group} AS gx, {extra} AS nx FROM {table.reference}{where}"
+        where = "" if rng.random() < 0.5 else f" WHERE {predicate(rng, scope_of(table), 0)}"
+        if rng.random() < 0.5:
+            before, source = f"WITH w AS ({wide}) ", "w"
+        else:
+            source = f"({wide}) AS w"
+        group = "gx"
+    elif form == 1:
+        kind = rng.choice(("LEFT JOIN", "SEMI JOIN", "JOIN"))
+        condition = _join_condition(rng, table, other)
+        scope = scope_of(table, "l", tables)
+        group, second = rng.choice(scope.columns)[0], rng.choice(scope.columns)[0]
+        source = f"{table.reference} AS l {kind} {other.reference} AS r ON {condition}"
+        inner, where = scope, ""
+    chosen = _sums(rng, inner)
+    sums = ", ".join(chosen)
+    if rng.random() < 0.15:
+        return Step(f"{before}SELECT DISTINCT {group} AS g, {second} AS h FROM {source}{where}")
+    if rng.random() < 0.2:
+        return Step(f"{before}SELECT {sums} FROM {source}{where}")
+    having = rng.choice(("", "", " HAVING count(*) > 1"))
+    by, listed = rng.choice(
+        (
+            (group, f"{group} AS g"),
+            (group, group),
+            ("g", f"{group} AS g"),
+            ("1", f"{group} AS g"),
+            (f"{group}, {second}", f"{group} AS g, {second} AS h"),
+            (f"ROLLUP ({group}, {second})", f"{group} AS g, {second} AS h"),
+            (f"CUBE ({group}, {second})", f"{group} AS g, {second} AS h"),
+            (f"GROUPING SETS (({group}), ({second}), ())", f"{group} AS g, {second} AS h"),
+        )
+    )
+    if second == group:
+        by, listed = second, f"{second} AS g"
+    sql = f"{before}SELECT {listed}, {sums} FROM {source}{where} GROUP BY {by}{having}"
+    if rng.random() < 0.3:
+        width = len(chosen) + (2 if listed.endswith(" AS h") else 1)
+        order = ", ".join(str(place + 1) for place in range(width))
+        return Step(f"{sql} ORDER BY {order} LIMIT {rng.randint(1, 4)}", ordered=True)
+    return Step(sql)
+
+
+def _sums(rng: random.Random, scope: Scope) -> list[str]:
+    name = rng.choice(scope.columns)[0]
+    chosen = ["count(*) AS n", f"count({name}) AS m", f"count(DISTINCT {name}) AS dn"]
+    chosen.append(f"count(*) FILTER (WHERE {predicate(rng, scope, 0)}) AS nf")
+    for kind in _ADDABLE:
+        value = expression(rng, scope, kind, 1)
+        chosen.append(f"sum({value}) AS s_{kind}")
+        chosen.append(
+            f"sum(CASE WHEN {predicate(rng, scope, 0)} THEN {value} ELSE 0 END) AS c_{kind}"
+        )
+        chosen.append(f"avg({value}) AS a_{kind}")
+        chosen.append(f"sum(if({predicate(rng, scope, 0)}, {value}, NULL)) AS i_{kind}")
+    return rng.sample(chosen, rng.randint(1, 4))
+
+
 def _join(rng: random.Random, tables: Sequence[Table]) -> Step:
     left, right = rng.choice(tables), rng.choice(tables)
     scope = Scope(scope_of(left, "l").columns + scope_of(right, "r").columns, tables=tuple(tables))
@@ -163,5 +235,5 @@ def _derived(rng: random.Random, tables: Sequence[Table]) -> Step:
 
 _SHAPES: tuple[Callable[[random.Random, Sequence[Table]], Step], ...] = (
     _plain, _plain, _plain, _aggregate, _aggregate, _aggregate, _join, _join, _join,
-    _with_query, _set_operation, _window, _lateral, _derived,
+    _linear, _linear, _linear, _linear, _with_query, _set_operation, _window, _lateral, _derived,
 )  # fmt: skip

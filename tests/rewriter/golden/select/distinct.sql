@@ -9,87 +9,91 @@ DELETE FROM main.t WHERE k = 4;
 SELECT DISTINCT upper(b) FROM main.t;
 -- plan: embedded
 -- 1. result
-SELECT DISTINCT UPPER(b)
+SELECT p."_palimpsest_g0" AS "upper(b)"
 FROM (
-  SELECT o."k", o."a", o."b"
+  SELECT UPPER(b) AS _palimpsest_g0, COUNT(*) AS _palimpsest_rows
+  FROM (SELECT "k", "a", "b" FROM _palimpsest.t1_base) AS "t"
+  GROUP BY UPPER(b)
+  UNION ALL
+  SELECT
+    w."_palimpsest_g0",
+    CASE WHEN w."_palimpsest_sign" < 0 THEN -w."_palimpsest_rows" ELSE w."_palimpsest_rows"
+    END AS _palimpsest_rows
   FROM (
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_base
-    UNION ALL
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_delta
-    WHERE "subsequent_version_number" IS NULL
-    UNION ALL
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_head
-    WHERE "subsequent_version_number" IS NULL
-  ) AS o
-  ANTI JOIN (
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_delta
-    UNION ALL
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_head
-  ) AS c
-    ON (c."k" = o."k" AND c."version_number" = o."version_number")
-    AND c."subsequent_version_number" > c."version_number"
-) AS "t";
+    SELECT UPPER(b) AS _palimpsest_g0, COUNT(*) AS _palimpsest_rows, "_palimpsest_sign"
+    FROM (
+      SELECT "k", "a", "b", CASE WHEN "subsequent_version_number" IS NULL THEN 1 ELSE -1 END AS "_palimpsest_sign"
+      FROM (
+        SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+        FROM _palimpsest.t1_delta
+        UNION ALL
+        SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+        FROM _palimpsest.t1_head
+      ) AS o
+      WHERE "subsequent_version_number" IS NULL OR "subsequent_version_number" > "version_number"
+    ) AS "t"
+    GROUP BY UPPER(b), "_palimpsest_sign"
+  ) AS w
+) AS "p"
+GROUP BY p."_palimpsest_g0"
+HAVING SUM(p."_palimpsest_rows") > 0;
 -- plan: postgresql
 -- 1. result
-SELECT DISTINCT UPPER("b")
+SELECT "p"."_palimpsest_g0" AS "upper(b)"
 FROM (
-  SELECT "o"."k", "o"."a", "o"."b"
+  SELECT UPPER("b") AS "_palimpsest_g0", COUNT(*) AS "_palimpsest_rows"
+  FROM (SELECT "k", "a", "b" FROM "_palimpsest"."t1_base") AS "t"
+  GROUP BY UPPER("b")
+  UNION ALL
+  SELECT
+    "w"."_palimpsest_g0",
+    CASE WHEN "w"."_palimpsest_sign" < 0 THEN -"w"."_palimpsest_rows" ELSE "w"."_palimpsest_rows"
+    END AS "_palimpsest_rows"
   FROM (
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM "_palimpsest"."t1_base"
-    UNION ALL
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM "_palimpsest"."t1_delta"
-    WHERE "subsequent_version_number" IS NULL
-    UNION ALL
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM "_palimpsest"."t1_head"
-    WHERE "subsequent_version_number" IS NULL
-  ) AS "o"
-  WHERE
-    NOT EXISTS(
-      SELECT 1
+    SELECT UPPER("b") AS "_palimpsest_g0", COUNT(*) AS "_palimpsest_rows", "_palimpsest_sign"
+    FROM (
+      SELECT "k", "a", "b", CASE WHEN "subsequent_version_number" IS NULL THEN 1 ELSE -1 END AS "_palimpsest_sign"
       FROM (
         SELECT "k", "a", "b", "version_number", "subsequent_version_number"
         FROM "_palimpsest"."t1_delta"
         UNION ALL
         SELECT "k", "a", "b", "version_number", "subsequent_version_number"
         FROM "_palimpsest"."t1_head"
-      ) AS "c"
-      WHERE
-        ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
-        AND "c"."subsequent_version_number" > "c"."version_number"
-    )
-) AS "t";
+      ) AS "o"
+      WHERE "subsequent_version_number" IS NULL OR "subsequent_version_number" > "version_number"
+    ) AS "t"
+    GROUP BY UPPER("b"), "_palimpsest_sign"
+  ) AS "w"
+) AS "p"
+GROUP BY "p"."_palimpsest_g0"
+HAVING SUM("p"."_palimpsest_rows") > 0;
 -- plan: hive
 -- 1. result
-SELECT DISTINCT UPPER(`b`)
+SELECT `p`.`_palimpsest_g0` AS `upper(b)`
 FROM (
-  SELECT `o`.`k`, `o`.`a`, `o`.`b`
+  SELECT UPPER(`b`) AS `_palimpsest_g0`, COUNT(*) AS `_palimpsest_rows`
+  FROM (SELECT `k`, `a`, `b` FROM `_palimpsest`.`t1_base`) AS `t`
+  GROUP BY UPPER(`b`)
+  UNION ALL
+  SELECT
+    `w`.`_palimpsest_g0`,
+    CASE WHEN `w`.`_palimpsest_sign` < 0 THEN -`w`.`_palimpsest_rows` ELSE `w`.`_palimpsest_rows`
+    END AS `_palimpsest_rows`
   FROM (
-    SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
-    FROM `_palimpsest`.`t1_base`
-    UNION ALL
-    SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
-    FROM `_palimpsest`.`t1_delta`
-    WHERE `subsequent_version_number` IS NULL
-    UNION ALL
-    SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
-    FROM `_palimpsest`.`t1_head`
-    WHERE `subsequent_version_number` IS NULL
-  ) AS `o`
-  ANTI JOIN (
-    SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
-    FROM `_palimpsest`.`t1_delta`
-    UNION ALL
-    SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
-    FROM `_palimpsest`.`t1_head`
-  ) AS `c`
-    ON (`c`.`k` = `o`.`k` AND `c`.`version_number` = `o`.`version_number`)
-    AND `c`.`subsequent_version_number` > `c`.`version_number`
-) AS `t`;
+    SELECT UPPER(`b`) AS `_palimpsest_g0`, COUNT(*) AS `_palimpsest_rows`, `_palimpsest_sign`
+    FROM (
+      SELECT `k`, `a`, `b`, CASE WHEN `subsequent_version_number` IS NULL THEN 1 ELSE -1 END AS `_palimpsest_sign`
+      FROM (
+        SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
+        FROM `_palimpsest`.`t1_delta`
+        UNION ALL
+        SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
+        FROM `_palimpsest`.`t1_head`
+      ) AS `o`
+      WHERE `subsequent_version_number` IS NULL OR `subsequent_version_number` > `version_number`
+    ) AS `t`
+    GROUP BY UPPER(`b`), `_palimpsest_sign`
+  ) AS `w`
+) AS `p`
+GROUP BY `p`.`_palimpsest_g0`
+HAVING SUM(`p`.`_palimpsest_rows`) > 0;

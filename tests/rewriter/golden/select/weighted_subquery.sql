@@ -1,0 +1,61 @@
+-- A subquery that filters and projects is merged into the sums over it.
+-- stores: embedded
+-- setup
+CREATE TABLE main.t (k INTEGER PRIMARY KEY, a INTEGER, b VARCHAR, f DOUBLE);
+INSERT INTO main.t VALUES (1, 10, 'x', 0.5), (2, 20, 'y', 1.5), (3, 30, 'x', -0.0);
+INSERT INTO main.t VALUES (4, NULL, 'z', 0.0), (5, 30, 'w', 2.5);
+UPDATE main.t SET a = 31 WHERE k = 3;
+DELETE FROM main.t WHERE k = 4;
+UPDATE main.t SET b = 'v' WHERE k = 5;
+-- statement
+SELECT g, sum(n) FROM (SELECT a % 4 AS g, a + k AS n FROM main.t WHERE b <> 'y') AS s WHERE n > 5 GROUP BY g;
+-- plan: embedded
+-- 1. result
+SELECT p."_palimpsest_g0" AS "g", CASE WHEN SUM(p."_palimpsest_n0") > 0 THEN SUM(p."_palimpsest_s0") END AS "sum(n)"
+FROM (
+  SELECT
+    (a % 4) AS _palimpsest_g0,
+    COUNT((a + k)) AS _palimpsest_n0,
+    SUM((a + k)) AS _palimpsest_s0,
+    COUNT(*) AS _palimpsest_rows
+  FROM (SELECT "k", "a", "b", "f" FROM _palimpsest.t1_base) AS "t"
+  WHERE b <> 'y' AND (a + k) > 5
+  GROUP BY (a % 4)
+  UNION ALL
+  SELECT
+    w."_palimpsest_g0",
+    CASE WHEN w."_palimpsest_sign" < 0 THEN -w."_palimpsest_n0" ELSE w."_palimpsest_n0"
+    END AS _palimpsest_n0,
+    CASE WHEN w."_palimpsest_sign" < 0 THEN -w."_palimpsest_s0" ELSE w."_palimpsest_s0"
+    END AS _palimpsest_s0,
+    CASE WHEN w."_palimpsest_sign" < 0 THEN -w."_palimpsest_rows" ELSE w."_palimpsest_rows"
+    END AS _palimpsest_rows
+  FROM (
+    SELECT
+      (a % 4) AS _palimpsest_g0,
+      COUNT((a + k)) AS _palimpsest_n0,
+      SUM((a + k)) AS _palimpsest_s0,
+      COUNT(*) AS _palimpsest_rows,
+      "_palimpsest_sign"
+    FROM (
+      SELECT
+        "k",
+        "a",
+        "b",
+        "f",
+        CASE WHEN "subsequent_version_number" IS NULL THEN 1 ELSE -1 END AS "_palimpsest_sign"
+      FROM (
+        SELECT "k", "a", "b", "f", "version_number", "subsequent_version_number"
+        FROM _palimpsest.t1_delta
+        UNION ALL
+        SELECT "k", "a", "b", "f", "version_number", "subsequent_version_number"
+        FROM _palimpsest.t1_head
+      ) AS o
+      WHERE "subsequent_version_number" IS NULL OR "subsequent_version_number" > "version_number"
+    ) AS "t"
+    WHERE b <> 'y' AND (a + k) > 5
+    GROUP BY (a % 4), "_palimpsest_sign"
+  ) AS w
+) AS "p"
+GROUP BY p."_palimpsest_g0"
+HAVING SUM(p."_palimpsest_rows") > 0;
