@@ -124,7 +124,7 @@ def linear_query(given: exp.Select, context: RewriteContext) -> LinearQuery:
     if is_random(select):
         raise NotLinear("a random value is another one at each look")
     is_distinct = _is_distinct(select)
-    groups, sets = _Grouping(select, sources).found(is_distinct=is_distinct)
+    groups, sets = _Grouping(select, sources).groups_and_sets(is_distinct=is_distinct)
     counted = _counted(select)
     _check_faces(groups, sources)
     own = len(groups)
@@ -223,7 +223,7 @@ class _Grouping:
         self._sources = sources
         self._groups: dict[str, exp.Expr] = {}
 
-    def found(self, *, is_distinct: bool) -> tuple[list[exp.Expr], list[exp.Expr] | None]:
+    def groups_and_sets(self, *, is_distinct: bool) -> tuple[list[exp.Expr], list[exp.Expr] | None]:
         """The groups, and the grouping sets over their numbers if there are any."""
         group = self._select.args.get("group")
         outputs = self._select.selects
@@ -239,7 +239,7 @@ class _Grouping:
             raise NotLinear(f"GROUP BY has {', '.join(sorted(others))}")
         if not any(isinstance(node, _SETS) for node in group.expressions):
             for node in group.expressions:
-                self._number(self._meant(node))
+                self._number(self._named_expression(node))
             return self._checked(), None
         sets = [self._set(node) for node in group.expressions]
         return self._checked(), sets
@@ -266,9 +266,9 @@ class _Grouping:
             return exp.Paren(this=self._set(node.this))
         if isinstance(node, exp.Literal):
             raise NotLinear("a grouping set has a constant")
-        return exp.Literal.number(self._number(self._meant(node)))
+        return exp.Literal.number(self._number(self._named_expression(node)))
 
-    def _meant(self, node: exp.Expr) -> exp.Expr:
+    def _named_expression(self, node: exp.Expr) -> exp.Expr:
         """The expression that a number, a column or an alias in GROUP BY stands for."""
         outputs = self._select.selects
         aliases = {fold(s.alias): s.unalias() for s in outputs if isinstance(s, exp.Alias)}

@@ -268,7 +268,7 @@ def by_position() -> Iterator[None]:
 def test_blocks_and_files_without_ended_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("journal.stores.embedded.position_scan._BLOCK_ROWS", 64)
+    monkeypatch.setattr("journal.stores.embedded.position_scan.BLOCK_ROWS", 64)
     run = Client(tmp_path / "warehouse")
     run("CREATE TABLE t (k INTEGER PRIMARY KEY)")
     for first in range(0, 2000, 500):

@@ -207,12 +207,16 @@ class Journal:
 
         The caller holds the commit lock.
         """
+        before = self.state.tables
         try:
             with self._publish_lock:
                 session.commit()
                 self.in_memory.take(self.state, state, written)
                 self.state = state
                 self.clock.settle(state.version)
+            self.positions.follow(
+                before, {i: state.tables[i] for i in written if i in state.tables}
+            )
         except PalimpsestError:
             if not self._was_committed(state.version):
                 raise
@@ -269,6 +273,7 @@ class Journal:
             session.commit()
             self.in_memory.follow(committed, states)
             self.state = committed.with_tables(states, fenced)
+        self.positions.follow(committed.tables, states)
         return states
 
     def publish_records(self, session: DuckDBSession) -> None:

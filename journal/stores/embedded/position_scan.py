@@ -26,7 +26,7 @@ from journal.sql.sql import all_of, cast, named, relation, select
 
 FILE, ROW = "file_index", "file_row_number"
 """Columns that the scan of Parquet files adds to those of the files."""
-_BLOCK_ROWS = 1 << 20
+BLOCK_ROWS = 1 << 20
 """As many rows as one variable has bits for: it is copied once for each batch of rows."""
 
 
@@ -142,14 +142,14 @@ def _packed(
     packed: dict[str, Blocks] = {}
     for place, listed in enumerate(files):
         ended = rows[bounds[place] : bounds[place + 1]]
-        blocks = list(known.get(listed.path) or [None] * -(-listed.rows // _BLOCK_ROWS))
-        for block in np.unique(ended // _BLOCK_ROWS).tolist():
-            first = block * _BLOCK_ROWS
-            bits = np.zeros(-(-min(_BLOCK_ROWS, listed.rows - first) // 8), dtype=np.uint8)
+        blocks = list(known.get(listed.path) or [None] * -(-listed.rows // BLOCK_ROWS))
+        for block in np.unique(ended // BLOCK_ROWS).tolist():
+            first = block * BLOCK_ROWS
+            bits = np.zeros(-(-min(BLOCK_ROWS, listed.rows - first) // 8), dtype=np.uint8)
             before = blocks[block]
             if before is not None:
                 bits |= np.frombuffer(before, dtype=np.uint8)
-            inside = ended[ended // _BLOCK_ROWS == block] - first
+            inside = ended[ended // BLOCK_ROWS == block] - first
             np.bitwise_or.at(bits, inside >> 3, (128 >> (inside & 7)).astype(np.uint8))
             blocks[block] = bits.tobytes()
         packed[listed.path] = tuple(blocks)
@@ -189,10 +189,10 @@ def _bit(table: Table, tier: Tier, ended: EndedRows) -> exp.Expr | None:
             held = exp.Anonymous(this="getvariable", expressions=[name])
             row: exp.Expr = column(ROW, "o")
             if block:
-                row = exp.Paren(this=exp.Sub(this=row, expression=_number(block * _BLOCK_ROWS)))
+                row = exp.Paren(this=exp.Sub(this=row, expression=_number(block * BLOCK_ROWS)))
             place = cast(row, "INTEGER")
             of_blocks.append(exp.Anonymous(this="get_bit", expressions=[held, place]))
-        files.append(_chosen(of_blocks, ROW, _BLOCK_ROWS))
+        files.append(_chosen(of_blocks, ROW, BLOCK_ROWS))
     return _chosen(files, FILE, 1)
 
 

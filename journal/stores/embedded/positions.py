@@ -1,12 +1,14 @@
-"""Positions: where in sealed files the rows lie that have ended, kept in memory, one bit per row.
+"""Positions: where in sealed files the rows lie that have ended, one bit per row.
 
 Reading the current view with them needs no join with the closing rows. They are derived from keys
 and versions alone and hold for one state of a table: the same segments, nothing written since. For
 any other state there are none, and the view is read with the anti-join, which gives the same rows.
 
     a read finds none --> settled long enough? --yes--> found in the background, for later reads
+    a large write has ended rows of sealed files -----> found in the background at once
 
 Finding them reads the keys of all sealed rows. A table whose state changes often never has them.
+What is found is kept beside the files (``kept_positions``), so that the next process has it.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from journal.model.schema import Table, fold
 from journal.model.segment import Segment, Tier
 from journal.model.version import Version
 from journal.stores.embedded import position_scan as store
+from journal.stores.embedded.kept_positions import forget, keep, kept
 from journal.transactions.lookup import SEALED, by_file
 from journal.transactions.state import TableState
 
@@ -51,6 +54,8 @@ class Thresholds:
     ended_min_per_mille: int = 1
     wait_ns_per_row: int = 250
     again_ns_per_row: int = 60
+    write_min_per_mille: int = 10
+    """Share of the rows that one write must have ended for that they are found at once."""
 
     def admits(self, state: TableState) -> bool:
         """True if a table of this state is worth it."""
@@ -117,6 +122,9 @@ class PositionKeeper:
         self._thread: threading.Thread | None = None
         self._statement: Statement | None = None
         self._closed = False
+        self._wanted: dict[int, None] = {}
+        """Tables that large writes have changed and that nobody has looked through since."""
+        self._is_awaited = False
 
     def of(self, table_id: int, state: TableState) -> Positions | None:
         """The positions that hold for a table's state, if they are known."""
@@ -136,12 +144,36 @@ class PositionKeeper:
         if self._clock_ns() - entry.since_ns < rows * wait_ns:
             return
         with self._lock:
-            if self._closed or (self._thread is not None and self._thread.is_alive()):
-                return
-            self._thread = threading.Thread(
-                target=self._run, args=(table_id,), name="palimpsest-positions", daemon=True
-            )
-            self._thread.start()
+            self._start(table_id)
+
+    def _start(self, table_id: int) -> None:
+        """Have a thread find positions, unless one is at work; under the lock."""
+        if self._closed or (self._thread is not None and self._thread.is_alive()):
+            return
+        self._thread = threading.Thread(
+            target=self._run, args=(table_id,), name="palimpsest-positions", daemon=True
+        )
+        self._thread.start()
+
+    def follow(self, before: Mapping[int, TableState], after: Mapping[int, TableState]) -> None:
+        """Take note of what a commit or a job has made of tables, which is published by now."""
+        for table_id, state in after.items():
+            known = before.get(table_id)
+            if known is None or known.manifest.segments is state.manifest.segments:
+                continue
+            added = [s for s in state.manifest.segments if s not in known.manifest.segments]
+            if len(added) + len(known.manifest.segments) > len(state.manifest.segments):
+                # Files that positions were of are replaced: an erasure may be why.
+                forget(self._journal.root, table_id)
+                continue
+            rows = sum(s.counts.open for s in state.manifest.segments if s.tier in SEALED)
+            ended = sum(s.counts.closing for s in added)
+            if ended * 1000 < rows * self.thresholds.write_min_per_mille:
+                continue
+            if self.thresholds.admits(state):
+                with self._lock:
+                    self._wanted[table_id] = None
+                    self._start(table_id)
 
     def find(self, table_id: int) -> Positions | None:
         """Find the positions of a table as it is now; None if it cannot have any."""
@@ -162,7 +194,15 @@ class PositionKeeper:
             # Where it was written to meanwhile, they are what the next search begins with.
             fitting = found if found.fits(state) else None
             self._entries[table_id] = _Entry(state, True, self._clock_ns(), fitting, found)
+            if fitting is not None:
+                self._keep(table_id, fitting)
         return found
+
+    def _keep(self, table_id: int, found: Positions) -> None:
+        try:
+            keep(self._journal.root, table_id, found.segments, found.last_version, found.tiers)
+        except OSError as error:
+            _LOG.warning("positions of table %s were not kept: %s", table_id, error)
 
     def wait(self) -> None:
         """Wait until nothing is being found."""
@@ -171,7 +211,9 @@ class PositionKeeper:
             thread.join()
 
     def close(self) -> None:
-        """Stop, and forget everything."""
+        """Stop, and forget everything; what a large write has begun is finished first."""
+        if self._wanted or self._is_awaited:
+            self.wait()
         with self._lock:
             self._closed = True
             statement = self._statement
@@ -185,24 +227,45 @@ class PositionKeeper:
         known = None if before is None else before.positions or before.earlier
         if before is not None and _same_state(before.state, state):
             since_ns = before.since_ns
+        is_worth = self.thresholds.admits(state)
+        if known is None and is_worth:
+            known = self._kept(table_id, state)
         fits = known is not None and known.fits(state)
-        entry = _Entry(
-            state, self.thresholds.admits(state), since_ns, known if fits else None, known
-        )
+        entry = _Entry(state, is_worth, since_ns, known if fits else None, known)
         self._entries[table_id] = entry
         return entry
 
+    def _kept(self, table_id: int, state: TableState) -> Positions | None:
+        """What an earlier process has found in this state."""
+        segments, last = state.manifest.segments, state.last_version
+        tiers = None if state.manifest.masks else kept(self._journal.root, table_id, segments, last)
+        return None if tiers is None else Positions(segments, last, MappingProxyType(dict(tiers)))
+
     def _run(self, table_id: int) -> None:
-        entry = self._entries[table_id]
-        try:
-            with failures():
-                found = self.find(table_id)
-            if found is None:
-                entry.is_worth = False
-        except PalimpsestError as error:
+        """Find the positions of a table, and then of those that large writes have changed."""
+        following: int | None = table_id
+        while following is not None:
+            table_id = following
+            with self._lock:
+                self._is_awaited = table_id in self._wanted
+                self._wanted.pop(table_id, None)
+            try:
+                with failures():
+                    found = self.find(table_id)
+                if found is None:
+                    self._give_up(table_id)
+            except PalimpsestError as error:
+                self._give_up(table_id)
+                if not self._closed:
+                    _LOG.warning("positions of table %s were not found: %s", table_id, error)
+            with self._lock:
+                self._is_awaited = False
+                following = next(iter(self._wanted), None) if not self._closed else None
+
+    def _give_up(self, table_id: int) -> None:
+        entry = self._entries.get(table_id)
+        if entry is not None:
             entry.is_worth = False
-            if not self._closed:
-                _LOG.warning("positions of table %s were not found: %s", table_id, error)
 
 
 def placeable(table: Table, state: TableState) -> bool:

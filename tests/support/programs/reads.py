@@ -107,6 +107,9 @@ def _linear(rng: random.Random, tables: Sequence[Table]) -> Step:
             (f"GROUPING SETS (({group}), ({second}), ())", f"{group} AS g, {second} AS h"),
         )
     )
+    if listed == group and ("date_trunc" in group or "substr" in group):
+        # The names that the gateway gives these are spelled in another way.
+        listed = f"{group} AS g"
     if second == group:
         by, listed = second, f"{second} AS g"
     sql = f"{before}SELECT {listed}, {sums} FROM {source}{where} GROUP BY {by}{having}"
