@@ -25,6 +25,7 @@ _DEPTH_MAX = 8
 _INNER = {"expressions", "from_", "joins", "where", "kind"}
 _BARE = {"this", "alias"}
 _SEVERAL_ROWS = (exp.Unnest, exp.Explode, exp.AggFunc, exp.Window, exp.Query)
+_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
 _SIMPLE = (exp.Column, exp.Literal, exp.Paren, exp.Cast)
 
 
@@ -187,13 +188,19 @@ class _Substitution:
         self._values = values
         self._starred = _only_table(inner, context) if "*" in values else None
         self._aliases = {fold(s.alias): s for s in outer.expressions}
+        self._used: dict[str, set[str]] = {}
 
     def done(self) -> bool:
         """Put all of them in their places; False where one is not understood."""
         if "*" in self._values and self._starred is None:
             return False
+        group = self._outer.args.get("group")
+        has_sets = group is not None and group.find(*_SETS) is not None
         places = ("where", "expressions", "group", "having", "order")
-        return all(self._in(place) for place in places)
+        if not all(self._in(place) for place in places):
+            return False
+        # Grouping sets tell two columns apart that are one expression.
+        return not has_sets or all(len(names) == 1 for names in self._used.values())
 
     def _in(self, place: str) -> bool:
         nodes = self._outer.args.get(place)
@@ -238,5 +245,6 @@ class _Substitution:
             return None
         if isinstance(found, exp.Column) and not isinstance(found.this, exp.Identifier):
             return None
+        self._used.setdefault(found.sql(), set()).add(name)
         bare = isinstance(found, (*_SIMPLE, exp.Func)) and not isinstance(found, exp.Binary)
         return found.copy() if bare else exp.Paren(this=found.copy())

@@ -50,6 +50,7 @@ from rewriter.reading.key_lookup import NOTHING, Keys, pinned_values
 from rewriter.reading.lasting_rows import lasting_rows
 from rewriter.reading.linear import split_aggregates
 from rewriter.reading.materialized import holds_its_rows, view_of
+from rewriter.reading.result_names import name_changed
 from rewriter.reading.row_security import RowSecurity, check_journal, masked_columns
 from rewriter.reading.scopes import SOURCE_PARTS, Scopes, is_named
 from rewriter.reading.sources import file_function, nested_too_deep, refusal, source_name
@@ -154,10 +155,9 @@ class Reads:
         before, context = self._moment, self.context
         if moment is not None:
             self._moment = moment
+            own = context.catalog
             catalog = moment.point.catalog.with_own(
-                context.catalog.own_relations(),
-                context.catalog.own_sequences(),
-                context.catalog.own_definitions(),
+                own.own_relations(), own.own_sequences(), own.own_definitions()
             )
             # Who may see what is said by the grants and policies of today.
             catalog = replace(catalog, access=context.catalog.access)
@@ -169,6 +169,8 @@ class Reads:
 
     def _change_aggregates(self, nodes: Nodes) -> bool:
         """Count by what is on record, and split what can be; True if that was anything."""
+        if nodes.all(exp.AggFunc):
+            name_changed(nodes)
         counted = [] if self.counted is None else count_rows(nodes, self.context, self.counted)
         split = [] if self.context.careful else split_aggregates(nodes, self.context)
         for table in counted:
@@ -394,8 +396,8 @@ class Reads:
         found = check_versioned(found, node, self.context.catalog)
         self._shape(found, "row versions", f"FOR SYSTEM_TIME {clause.span.value.upper()}")
         versioned = self._scopes is not None and self._scopes.names_version(node, found)
-        versions = [m.version for m in moments]
-        query = self._past(found).versions_in(clause.span, versions, versioned)
+        points = [m.version for m in moments]
+        query = self._past(found).versions_in(clause.span, points, versioned)
         return self._as_seen(found, node, query, query.named_selects)
 
     def _function(self, node: exp.Table) -> None:
@@ -413,9 +415,8 @@ class Reads:
             found = find_relation(call.table, self.context, moments[-1].point if moments else None)
         found = check_versioned(found, node, self.context.catalog)
         self._shape(found, "row versions", name)
-        points = [m.version for m in moments]
-        policies = self._policies(found)
-        query = history_query(name, self._past(found), points, policies, by_column=call.by_column)
+        given = self._past(found), [m.version for m in moments], self._policies(found)
+        query = history_query(name, *given, by_column=call.by_column)
         self._replace_with(node, query, name)
 
     def _view(self, view: View, node: exp.Table) -> exp.Query:
@@ -426,13 +427,12 @@ class Reads:
         around, self._is_center = self._is_center, self._is_center or id(node) in self._centers
         self.rewrite_in(root, view.name.schema)
         self._is_asked, self._is_center = outer, around
-        query = root.this
-        assert isinstance(query, exp.Query)
+        assert isinstance(root.this, exp.Query)
         self.names.add(view.name)
         if view.columns:
             alias = exp.TableAlias(this=ident("v"), columns=[ident(c) for c in view.columns])
-            return exp.select("*").from_(exp.Subquery(this=query, alias=alias))
-        return query
+            return exp.select("*").from_(exp.Subquery(this=root.this, alias=alias))
+        return root.this
 
     def rewrite_in(self, root: exp.Subquery, schema: str) -> None:
         """Rewrite what stands in a view of that schema, where names without one mean its own."""

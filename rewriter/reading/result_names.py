@@ -38,7 +38,7 @@ _KNOWN = (
         exp.Where,
         exp.Distinct,
     ),
-    *(exp.Var, exp.Boolean),
+    exp.Var,
 )
 _CALLS = (
     *(exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day, exp.DayOfWeek, exp.DayOfYear),
@@ -57,9 +57,7 @@ _CALLS = (
     ),
 )
 """Functions that are written as a name and arguments in parentheses, whatever they are called."""
-_CAST_TYPES = frozenset(
-    "BIGINT INTEGER INT SMALLINT TINYINT DATE DOUBLE VARCHAR TEXT TIMESTAMP".split()
-)
+_CAST_TYPES = frozenset("BIGINT INTEGER INT SMALLINT TINYINT DATE DOUBLE VARCHAR TIMESTAMP".split())
 
 
 def result_name(node: exp.Expr) -> str | None:
@@ -80,6 +78,8 @@ def name_changed(nodes: Nodes) -> None:
         named = list(select.expressions)
         for index, node in enumerate(named):
             if isinstance(node, exp.Alias | exp.Column | exp.Star) or node.find(*_CHANGED) is None:
+                continue
+            if isinstance(node, exp.Subquery) and node.alias:
                 continue
             name = exp.to_identifier(result_spelling(node), quoted=True)
             named[index] = exp.alias_(node, name, copy=False)

@@ -22,7 +22,7 @@ def result_spelling(node: exp.Expr) -> str:
     """The name DuckDB gives a result column without an alias."""
     root = exp.Paren(this=node.copy())
     for part in reversed(list(root.this.bfs())):
-        spell = _SPELLINGS.get(type(part), _call if isinstance(part, exp.Func) else None)
+        spell = _SPELLINGS.get(type(part), _call if _is_call(part) else None)
         if spell is not None and not _is_branch(part):
             part.replace(exp.Var(this=spell(part)))
     return _sql(root.this)
@@ -134,6 +134,10 @@ def _if(node: exp.If) -> str:
     """Outside of a CASE: one with a branch."""
     other = _sql(node.args.get("false")) or "NULL"
     return f"CASE  WHEN ({_sql(node.this)}) THEN ({_sql(node.args['true'])}) ELSE {other} END"
+
+
+def _is_call(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Func) and not isinstance(node, exp.SubqueryPredicate)
 
 
 def _call(node: exp.Func) -> str:
