@@ -79,8 +79,8 @@ def _digits(kind: exp.DataType) -> list[exp.Expr]:
     return [exp.DataTypeParam(this=exp.Literal.number(n)) for n in (DIGITS, fraction)]
 
 
-def _operands(division: exp.Div) -> Iterator[exp.Expr]:
-    for side in (division.this, division.expression):
+def _operands(division: exp.Expr) -> Iterator[exp.Expr]:
+    for side in (division.this, division.args["expression"]):
         yield side.unnest() if isinstance(side, exp.Paren) else side
 
 
