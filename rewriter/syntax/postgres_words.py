@@ -1,6 +1,11 @@
-"""PostgreSQL's texts of arrays, UNNEST of several and FLOAT(n), in words that every store takes.
+"""PostgreSQL's texts of arrays, UNNEST of several, FLOAT(n), encode and decode.
+
+All of it in words that every store takes:
 
 '{1,NULL}'::integer[]      becomes  CAST(ARRAY[CAST('1' AS INT), NULL] AS INT[])
+'{{1},{2}}'::integer[]     becomes  the same of INT[][]
+a = ANY ('{1,2}')          becomes  a IN ('1', '2')
+decode(t, 'hex')           becomes  UNHEX(t); so do encode, and base64
 FROM UNNEST(a, b) AS t(x)  becomes  FROM (SELECT UNNEST(a) AS x, UNNEST(b) AS unnest_1) AS t
     FLOAT(53)                  becomes  DOUBLE PRECISION
 """
@@ -22,7 +27,13 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
     for cast in list(ast.find_all(exp.Cast)):
         text = cast.this.unnest() if isinstance(cast.this, exp.Paren) else cast.this
         if cast.is_type(exp.DType.ARRAY) and isinstance(text, exp.Literal) and text.is_string:
-            cast.set("this", array_of_text(text.name, cast.to))
+            made = array_of_text(text.name, cast.to)
+            cast.set("this", made)
+            cast.set("to", _as_deep(cast.to, made))
+    for call in list(ast.find_all(exp.Decode, exp.Encode)):
+        _spell_out_code(call)
+    for call in list(ast.find_all(exp.Any)):
+        _spell_out_membership(call)
     for kind in list(ast.find_all(exp.DataType)):
         if kind.this in _FLOATS and kind.expressions:
             kind.replace(_float_of(kind))
@@ -30,6 +41,48 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
         if len(call.expressions) > 1 and isinstance(call.parent, exp.From | exp.Join):
             call.replace(_side_by_side(call))
     return ast
+
+
+def _as_deep(kind: exp.DataType, array: exp.Expr) -> exp.DataType:
+    """The type of an array with as many dimensions, which PostgreSQL leaves out of types."""
+    made, element = 0, kind
+    while isinstance(array, exp.Array):
+        made += 1
+        array = array.expressions[0] if array.expressions else array.this
+    while element.is_type(exp.DType.ARRAY) and element.expressions:
+        made -= 1
+        element = element.expressions[0]
+    for _ in range(made):
+        kind = exp.DataType(this=exp.DType.ARRAY, expressions=[kind.copy()], nested=True)
+    return kind
+
+
+def _spell_out_code(call: exp.Expr) -> None:
+    """``encode(bytes, 'hex')``, ``decode(text, 'base64')`` and their like, in place."""
+    form = call.args.get("charset")
+    name = form.name.lower() if isinstance(form, exp.Literal) else ""
+    value, decodes = call.this, isinstance(call, exp.Decode)
+    if name == "hex":
+        made = exp.Unhex(this=value) if decodes else exp.LowerHex(this=value)
+        call.replace(made)
+    elif name == "base64":
+        call.replace(exp.FromBase64(this=value) if decodes else exp.ToBase64(this=value))
+
+
+def _spell_out_membership(call: exp.Any) -> None:
+    """``a = ANY ('{1,2}')`` as ``a IN ('1', '2')``, whose texts become values of the type of a."""
+    text = call.this
+    while isinstance(text, exp.Paren):
+        text = text.this
+    beside = call.parent
+    if not isinstance(text, exp.Literal) or not text.is_string or type(beside) is not exp.EQ:
+        return
+    if call.arg_key != "expression" or not text.name.lstrip().startswith("{"):
+        return
+    items = array_of_text(text.name, exp.DataType.build("VARCHAR[]", dialect="duckdb")).expressions
+    flat = [item.this if isinstance(item, exp.Cast) else item for item in items]
+    if items and not any(isinstance(item, exp.Array) for item in items):
+        beside.replace(exp.In(this=beside.this, expressions=flat))
 
 
 def _float_of(kind: exp.DataType) -> exp.DataType:

@@ -85,6 +85,7 @@ BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.RegexpSplit: _template("REGEXP_SPLIT_TO_ARRAY(x, y)", "x", "y"),
     exp.Split: _PLAIN,
     exp.Substring: _substring,
+    exp.LowerHex: _template("ENCODE(x, 'hex')", "x"),
     exp.ToBase64: _BASE64,
     exp.Unhex: _template("DECODE(x, 'hex')", "x"),
 }

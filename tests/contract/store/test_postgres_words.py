@@ -16,8 +16,20 @@ def test_texts_of_arrays_are_arrays(store: Store) -> None:
     con = store.connect(dialect="postgres")
     query = "SELECT '{1,2,NULL}'::integer[] AS a, ('{x,\"y z\",NULL}')::varchar(9)[] AS b"
     assert con.execute(query).fetchall() == [([1, 2, None], ["x", "y z", None])]
+    query = "SELECT '{{1,2},{3,4}}'::integer[] AS a, 33 = ANY ('{1,33}') AS b"
+    assert con.execute(query).fetchall() == [([[1, 2], [3, 4]], True)]
     with pytest.raises(gateway.DataError, match="PAL-310"):
         con.execute("SELECT '{1'::integer[]")
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has other functions")
+def test_bytes_are_encoded_and_decoded(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    coded = "encode('\\xff0a'::bytea, 'hex'), encode('abc'::bytea, 'base64')"
+    assert con.execute(f"SELECT {coded}").fetchall() == [("ff0a", "YWJj")]
+    plain = "decode('ff0a', 'hex'), decode('YWJj', 'base64')"
+    assert con.execute(f"SELECT {plain}").fetchall() == [(b"\xff\x0a", b"abc")]
 
 
 @pytest.mark.also_on("hive")
