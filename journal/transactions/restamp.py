@@ -7,7 +7,7 @@ name rows of the same transaction. Pure, over Arrow tables and SQL AST.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 from sqlglot import exp
@@ -34,21 +34,34 @@ def restamp_rows(rows: pa.Table, table: Table, mapping: Mapping[Version, Version
 
 def restamped(source: str, table: Table, mapping: Mapping[Version, Version]) -> exp.Query:
     """The rows of relation ``source``, in the columns of the table, with versions replaced."""
+    return restamped_to(source, table, _literals(mapping))
+
+
+def restamped_to(
+    source: str, table: Table, pairs: Sequence[tuple[exp.Expr, exp.Expr]]
+) -> exp.Query:
+    """The same, of pairs of numbers of versions: those in the rows, and those in their place."""
     rows = exp.select(*[column(n) for n in table.journal_columns]).from_(source)
-    return restamp_query(rows, table, mapping) if mapping else rows
+    return _replaced(rows, table, pairs) if pairs else rows
 
 
 def restamp_query(source: exp.Query, table: Table, mapping: Mapping[Version, Version]) -> exp.Query:
     """The rows of ``source`` with versions replaced, as SQL, for rows already in files."""
-    ends = table.ends
+    return _replaced(source, table, _literals(mapping))
+
+
+def _replaced(
+    source: exp.Query, table: Table, pairs: Sequence[tuple[exp.Expr, exp.Expr]]
+) -> exp.Query:
     outputs: list[exp.Expr] = [column(c.physical) for c in table.stored]
-    for name in ends:
+    for name in table.ends:
         case = exp.Case(this=column(name))
-        for old, new in mapping.items():
-            case = case.when(_number(table, old), _number(table, new), copy=False)
+        for old, new in pairs:
+            when, then = (version_value(table, number.copy()) for number in (old, new))
+            case = case.when(when, then, copy=False)
         outputs.append(exp.alias_(case.else_(column(name)), ident(name)))
     return exp.select(*outputs).from_(source.subquery("r"))
 
 
-def _number(table: Table, version: Version) -> exp.Expr:
-    return version_value(table, exp.Literal.number(version))
+def _literals(mapping: Mapping[Version, Version]) -> list[tuple[exp.Expr, exp.Expr]]:
+    return [(exp.Literal.number(old), exp.Literal.number(new)) for old, new in mapping.items()]

@@ -8,9 +8,9 @@ Names are spelt as the table spells them.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TypeVar
 
 from sqlglot import exp
@@ -30,6 +30,7 @@ from journal.sql.unique_keys import UniqueKey
 from journal.stores.postgres.masks import segment_table, unmasked
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import EXACT, exact, rendered
+from journal.transactions.restamp import restamped_to
 
 _Tree = TypeVar("_Tree", bound=exp.Expr)
 _ENDED = "_ended"
@@ -40,6 +41,9 @@ _LAST = "200000-01-01"
 JOURNAL = "adopted_journal"
 """The id of the journal itself among the pieces of its table."""
 _STANDING = {"flat_base": Tier.BASE, "flat_history": Tier.HISTORY}
+_WRITTEN = "flat journal"
+"""Under which name a query keeps the INSERT that was made of it."""
+_QUERIES_MAX = 256
 _BRIEFLY = "SET LOCAL lock_timeout = '2s'"
 
 
@@ -221,16 +225,8 @@ def append(
     If one of their keys has the same version or a later one already, nothing is appended, and the
     highest of these versions is the second value. The journal is locked.
     """
-    names = [c.physical for c in table.stored]
-    ends = table.ends
-    start, end = (column(n.casefold()) for n in ends)
-    values: list[exp.Expr] = [column(n.casefold()) for n in names]
-    values += [_shown(table, start), _shown(table, end)]
-    target = exp.Schema(this=journal_table(table), expressions=[exact(n) for n in (*names, *ends)])
-    rows = exp.select(*[v.copy() for v in values]).from_(_NEW).where(_is_kept(table))
-    written = exp.Insert(this=target, expression=rows)
     try:
-        return _run(session, table, written, query, parameters)
+        return _run(session, table, query, parameters)
     except PalimpsestError as error:
         if error.code is not Code.DUPLICATE_KEY:
             raise
@@ -242,6 +238,26 @@ def append(
         ) from error
 
 
+def append_buffered(
+    session: PostgresSession, table: Table, rows: str, overtaken: Mapping[Version, Version]
+) -> Version | None:
+    """Append a transaction's rows, shown as relation ``rows``, under the versions they get now.
+
+    If that cannot be, the highest version above one of them.
+    """
+    pairs = [(f"old{i}", f"new{i}") for i in range(len(overtaken))]
+    names = [name for pair in pairs for name in pair]
+    versions = [version for pair in overtaken.items() for version in pair]
+    query = _buffered(table, rows, tuple(pairs))
+    return append(session, table, query, dict(zip(names, versions, strict=True)))[1]
+
+
+@lru_cache(maxsize=_QUERIES_MAX)
+def _buffered(table: Table, rows: str, pairs: tuple[tuple[str, str], ...]) -> Query:
+    parameters = [tuple(exp.Placeholder(this=name) for name in pair) for pair in pairs]
+    return Query.of(restamped_to(rows, table, [(old, new) for old, new in parameters]))
+
+
 def _is_kept(table: Table, of: str | None = None) -> exp.Expr:
     """True for a row that a flat journal takes: it begins a version, or is a tombstone."""
     start, end = (column(n, of) for n in _ends(table))
@@ -250,11 +266,7 @@ def _is_kept(table: Table, of: str | None = None) -> exp.Expr:
 
 
 def _run(
-    session: PostgresSession,
-    table: Table,
-    written: exp.Insert,
-    query: Query,
-    parameters: Parameters,
+    session: PostgresSession, table: Table, query: Query, parameters: Parameters
 ) -> tuple[int, Version | None]:
     """Run an INSERT that reads a query's rows under the name ``_NEW``, if none is too low."""
     if not session.abilities.writes_several_at_once:
@@ -262,24 +274,44 @@ def _run(
         session.stage(_NEW, query, parameters)
         above = highest_above(session, table, _NEW)
         if above is None:
-            session.run(written)
+            session.run(_insert(table))
         found = session.count(_NEW)
         session.hide(_NEW)
         return found, above
+    counted = query.memo.get(_WRITTEN)
+    if counted is None or counted[0] is not table:
+        counted = query.memo[_WRITTEN] = (table, Query(_counted(table, query), query.parameters))
+    session.execute(counted[1], parameters)
+    ((found, above),) = session.fetch_many(1)
+    return int(found), None if above is None else int(above)
+
+
+def _insert(table: Table) -> exp.Insert:
+    """Appends the rows of ``_NEW`` that a flat journal takes."""
+    names = [c.physical for c in table.stored]
+    ends = table.ends
+    start, end = (column(n.casefold()) for n in ends)
+    values: list[exp.Expr] = [column(n.casefold()) for n in names]
+    values += [_shown(table, start), _shown(table, end)]
+    target = exp.Schema(this=journal_table(table), expressions=[exact(n) for n in (*names, *ends)])
+    rows = exp.select(*[v.copy() for v in values]).from_(_NEW).where(_is_kept(table))
+    return exp.Insert(this=target, expression=rows)
+
+
+def _counted(table: Table, query: Query) -> exp.Select:
+    """Appends a query's rows, if none is too low; how many there are, and what they are below."""
+    written = _insert(table)
     none_above = exp.Is(this=_highest_of(_ABOVE), expression=exp.Null())
     written.expression.where(none_above, copy=False)
     counted = exp.select(exp.Count(this=exp.Star()), _highest_of(_ABOVE)).from_(_NEW)
     counted = counted.with_(_NEW, as_=query.ast.copy(), materialized=True, copy=False)
     counted = counted.with_(_ABOVE, as_=_above(table, _NEW), materialized=True, copy=False)
-    counted = counted.with_("written", as_=written, copy=False)
-    session.put(session.rendered(counted), parameters)
-    ((found, above),) = session.fetch_many(1)
-    return int(found), None if above is None else int(above)
+    return counted.with_("written", as_=written, copy=False)
 
 
 def highest_above(session: PostgresSession, table: Table, rows: str) -> Version | None:
     """The highest version, at or above its own, that the key of any row in ``rows`` has."""
-    session.put(session.rendered(_above(table, rows)), {})
+    session.execute(_above_query(table, rows), {})
     ((above,),) = session.fetch_many(1)
     return None if above is None else int(above)
 
@@ -305,6 +337,11 @@ def key_above(
     session.put(session.rendered(found), parameters)
     ((*values, shown),) = session.fetch_many(1)
     return ", ".join(map(str, values)), str(shown)
+
+
+@lru_cache(maxsize=_QUERIES_MAX)
+def _above_query(table: Table, rows: str) -> Query:
+    return Query(_above(table, rows), ())
 
 
 def _above(table: Table, rows: str) -> exp.Select:
@@ -335,7 +372,8 @@ def _highest_of(name: str) -> exp.Subquery:
     return exp.select(column(_HIGHEST)).from_(name).subquery(copy=False)
 
 
-def conflicting(table: Table, mine: str) -> exp.Query:
+@lru_cache(maxsize=_QUERIES_MAX)
+def conflicting(table: Table, mine: str) -> Query:
     """Rows of ``mine`` whose keys somebody else has written since they were read.
 
     A row that ends another must end the latest one of its key; a row that begins a key must find
@@ -366,7 +404,7 @@ def conflicting(table: Table, mine: str) -> exp.Query:
         exp.Exists(this=here),
     )
     rows = exp.select(one.copy()).from_(exp.alias_(exp.to_table(mine), "m", table=True))
-    return rows.where(exp.or_(lost, taken)).limit(1)
+    return Query(rows.where(exp.or_(lost, taken)).limit(1), ())
 
 
 def sharing_values(table: Table, key: UniqueKey, mine: str) -> exp.Query:

@@ -17,7 +17,9 @@ EXCEPTION WHEN data_exception THEN
     RETURN NULL;
 END $$
 
-CREATE OR REPLACE FUNCTION _palimpsest.replaced() RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
+-- Safe in parallel plans, or no current view of a compacted table would have one.
+CREATE OR REPLACE FUNCTION _palimpsest.replaced() RETURNS boolean
+LANGUAGE plpgsql STABLE PARALLEL SAFE AS $$
 BEGIN
     RAISE EXCEPTION
         'could not serialize access: the journal was compacted since this transaction began'
@@ -63,14 +65,15 @@ END $$
 
 -- Places in JSON are paths ($.a[0]) or keys; which, only the value of a parameter tells.
 CREATE OR REPLACE FUNCTION _palimpsest.json_at(value json, place text)
-RETURNS json LANGUAGE sql IMMUTABLE AS $$
+RETURNS json LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT CASE WHEN place LIKE '$%'
                 THEN jsonb_path_query_first(value::jsonb, place::jsonpath)::json
                 ELSE value -> place END
 $$
 
 CREATE OR REPLACE FUNCTION _palimpsest.json_text_at(value json, place text)
-RETURNS text LANGUAGE sql IMMUTABLE AS $$ SELECT _palimpsest.json_at(value, place) #>> '{}' $$
+RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT _palimpsest.json_at(value, place) #>> '{}' $$
 
 CREATE OR REPLACE FUNCTION _palimpsest.json_type(json)
 RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE STRICT AS $$

@@ -18,10 +18,10 @@ from journal.model.schema import Table
 from journal.model.segment import Fields, Head, Manifest, RowCounts, Tier
 from journal.sql.counting import count_rows
 from journal.sql.public_views import create_view, drop_view
-from journal.sql.relations import ident, union_all
+from journal.sql.relations import ident, union_all, version_type, version_value
 from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import fields_of, insert_fields, journal_fields, rows_in_layout
-from journal.sql.sql import data_type
+from journal.sql.sql import cast, data_type
 from journal.stores.postgres import flat
 from journal.stores.postgres.guards import guard
 from journal.stores.postgres.masks import mask_table, masked_keys, segment_table, unmasked
@@ -49,7 +49,7 @@ def create_head(session: PostgresSession, table: Table, head: Head) -> None:
     row and a tombstone of one version, and a later one what ends that open row.
     """
     target = head_table(table.id, head)
-    create_rows(session, table, target, head.fields)
+    create_rows(session, table, target, head.fields, is_head=True)
     place = rendered(target).sql
     first, *others = _indexed(table, head.fields)
     if session.abilities.distributes:
@@ -60,10 +60,31 @@ def create_head(session: PostgresSession, table: Table, head: Head) -> None:
         name = ident(f"{target.name}{ONCE}").sql(dialect="postgres")
         columns = ", ".join((*_columns(first), kind))
         session.text(f"CREATE UNIQUE INDEX {name} ON {place} ({columns})")
+        closing = f"({', '.join(_columns(first))}) WHERE {end} > {start}"
+        session.text(f"CREATE INDEX ON {place} {closing}")
+        _keep_a_page(session, table, place)
     for columns_ in others:
         session.text(f"CREATE INDEX ON {place} ({', '.join(_columns(columns_))})")
     add_indexes(session, table, target, head.fields, is_head=True)
     guard(session, place)
+
+
+def _keep_a_page(session: PostgresSession, table: Table, place: str) -> None:
+    """Have a table take a page as long as it is empty, by a row that nobody ever sees.
+
+    The server plans to read a table without pages again and again, for each row of the base; that
+    it costs nothing is not true.
+    """
+    start, _ = _columns(table.ends)
+    session.text(
+        f"ALTER TABLE {place} SET (vacuum_truncate = false);"  # noqa: S608
+        f" INSERT INTO {place} ({start}) SELECT {rendered(_never(table)).sql};"
+        f" DELETE FROM {place}"
+    )
+
+
+def _never(table: Table) -> exp.Expr:
+    return cast(version_value(table, exp.Literal.number(0)), version_type(table))
 
 
 def create_rows(
@@ -72,15 +93,23 @@ def create_rows(
     target: exp.Table,
     fields: Fields,
     partitioned: exp.PartitionedByProperty | None = None,
+    *,
+    is_head: bool = False,
 ) -> None:
-    """Create an empty table of journal rows."""
-    start, _ = table.ends
+    """Create an empty table of journal rows.
+
+    The version stands in front, since each reader of a changed table needs it, and the server
+    finds a column behind texts only by walking over them. So does the end in a head; elsewhere it
+    is the same for all rows, and stands last.
+    """
+    start, end = table.ends
+    places = {start: 0, end: 1 if is_head else 3}
     given = exp.ColumnConstraint(kind=exp.NotNullColumnConstraint())
     columns = [
         exp.ColumnDef(
             this=ident(name), kind=data_type(kind), constraints=[given] if name == start else None
         )
-        for name, kind in journal_fields(table, fields)
+        for name, kind in sorted(journal_fields(table, fields), key=lambda f: places.get(f[0], 2))
     ]
     made = exp.Create(this=exp.Schema(this=target, expressions=columns), kind="TABLE")
     if partitioned is not None:
@@ -146,13 +175,23 @@ def refresh_tiers(
     for tier, sources in parts.items():
         name = physical(table.id, tier, table.layout)
         if sources:
-            bodies = [
-                unmasked(table, rows_as(table, source, fields), manifest.masks)
-                for source, fields in sources
-            ]
+            bodies: list[exp.Query] = []
+            for source, fields in sources:
+                rows = rows_as(table, source, fields)
+                rows = _open_rows(table, rows) if tier is Tier.BASE else rows
+                bodies.append(unmasked(table, rows, manifest.masks))
             session.run(create_view(name, union_all(bodies)))
             views.append(name)
     return views
+
+
+def _open_rows(table: Table, rows: exp.Select) -> exp.Select:
+    """Rows that say NULL for their end, so that the server need not look whether they are open."""
+    _, end = table.ends
+    for output in rows.selects:
+        if output.alias == end:
+            output.set("this", cast(exp.Null(), version_type(table)))
+    return rows
 
 
 def rows_as(table: Table, source: exp.Expr, fields: Fields) -> exp.Select:

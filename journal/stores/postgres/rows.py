@@ -21,8 +21,9 @@ from journal.sql.held_rows import shown_in_parts
 from journal.sql.relations import column, ident, union_all
 from journal.sql.row_layout import fields_of, rows_in_layout
 from journal.stores.postgres.enums import enums_in
+from journal.stores.postgres.few_rows import Shown
 from journal.stores.postgres.layout import count_rows, spread
-from journal.stores.postgres.store import PostgresSession, Shown
+from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import Text, rendered
 from journal.stores.postgres.types import column_type
 
@@ -62,9 +63,9 @@ def stage_rows(
     """Keep a query's rows on the server as table ``name`` of our schema."""
     target = exp.table_(name, db=STORE_SCHEMA)
     text = session.rendered(query.ast)
-    sql = f"CREATE UNLOGGED TABLE {rendered(target).sql} AS {text.sql}"
-    sql += spread(session, table, dict(fields_of(table)))
-    session.put(Text(sql, text.parameters), parameters)
+    start = f"CREATE UNLOGGED TABLE {rendered(target).sql} AS "
+    sql = f"{start}{text.sql}{spread(session, table, dict(fields_of(table)))}"
+    session.put(Text(sql, text.parameters, start=len(start)), parameters)
     counts = count_rows(session, table, target)
     file = SegmentFile(name, 0, counts.total, 0)
     return StagedRows((file,), fields_of(table), counts)
@@ -105,7 +106,7 @@ def show_texts(
     for index, end in enumerate(_ends(table), len(fields)):
         form = "{}" if bigint else _INSTANT
         shown.append(Shown(end, "bigint", form, rows.column(index).to_pylist()))
-    session.show_columns(name, shown)
+    session.show_values(name, shown)
 
 
 def memory_rows(session: PostgresSession, table: Table) -> pa.Table:

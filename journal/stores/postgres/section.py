@@ -39,7 +39,6 @@ from journal.transactions import conflicts, references
 from journal.transactions.commit_plan import CommitPlan, plan_above, with_definition
 from journal.transactions.conflicts import check_catalog
 from journal.transactions.head_tables import HeadTables, mine_of
-from journal.transactions.restamp import restamped
 from journal.transactions.state import JournalState, TableState
 from journal.transactions.transaction import Transaction
 from journal.transactions.transaction_rows import Author, inline_row
@@ -119,7 +118,7 @@ def check_conflicts(
         if is_flat(table):
             mine = mine_of(table)
             show_rows(session, table, mine, transaction.buffered(table.id))
-            session.execute(Query(flat.conflicting(table, mine), ()), {})
+            session.execute(flat.conflicting(table, mine), {})
             if session.fetch_many(1):
                 raise conflicts.conflict(table)
             if transaction.is_pinned(table.id, committed):
@@ -216,8 +215,7 @@ def _with_flat_rows(
         # They were looked at only as they were defined before.
         incoming = f"incoming_{table.id}"
         show_rows(session, table, incoming, sets)
-    rows = restamped(incoming, table, plan.overtaken)
-    _, above = flat.append(session, table, Query(rows, ()), {})
+    above = flat.append_buffered(session, table, incoming, plan.overtaken)
     assert above is None, "the versions were taken above it, and nobody else can write"
     return replace(state, last_version=plan.version)
 

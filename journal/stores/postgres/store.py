@@ -20,7 +20,6 @@ from psycopg import pq
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
 from journal.model.result_column import ResultColumn
 from journal.model.session_defaults import arrow_of, count_of, nothing_tracked, row_of
@@ -31,6 +30,7 @@ from journal.stores.postgres.arrow import array_text, arrow_table
 from journal.stores.postgres.cursor import ChunkCursor, Rows, mapped, translated
 from journal.stores.postgres.enums import Enums
 from journal.stores.postgres.errors import lost_at_commit, rolled_back, translate, unknown_outcome
+from journal.stores.postgres.few_rows import FEW_ROWS_MAX, FewRows, Shown, query_of_values
 from journal.stores.postgres.outcome import Outcomes, leaves_open
 from journal.stores.postgres.pivot import with_values
 from journal.stores.postgres.server import POSTGRESQL, Abilities
@@ -41,16 +41,6 @@ BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
 BEGIN_SECTION = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _Output = tuple[str, int, int]
 """Name, type and modifier of a result column."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A column to be shown to queries: its values as ``given``, and what they become."""
-
-    name: str
-    given: str
-    shown: str
-    values: list[Any]
 
 
 def no_types(enums: Enums) -> None:
@@ -80,6 +70,7 @@ class PostgresSession:
         self._ahead: Rows = []
         self._names: tuple[str, ...] = ()
         self._staged: dict[str, list[str]] = {}
+        self._few = FewRows()
         self._epoch_of: EpochOf = unreplaced
         self.database = connection.info.dbname
         self.used_at = time.monotonic()
@@ -139,6 +130,7 @@ class PostgresSession:
 
     def rollback(self) -> None:
         self._staged.clear()
+        self._few.clear()
         self._epoch_of = unreplaced
         if not self.is_usable:
             return
@@ -157,10 +149,10 @@ class PostgresSession:
         if isinstance(chunks, Generator):
             chunks.close()
 
-    def _bound(self, text: Text, parameters: Parameters) -> list[Any] | None:
-        if not text.parameters:
-            return None
-        return [parameters[name] for name in text.parameters]
+    def _sent(self, text: Text, parameters: Parameters) -> tuple[str, list[Any] | None]:
+        """A text and its values as the server gets them, with the few rows that it reads."""
+        sql, values = self._few.given_with(text, [parameters[name] for name in text.parameters])
+        return sql, values or None
 
     def execute(self, query: Query, parameters: Parameters) -> None:
         """Run a query to its end; its rows are held by the client library."""
@@ -168,7 +160,7 @@ class PostgresSession:
         text = self._with_types(render(query, self._epoch_of))
         with mapped():
             self._finish()
-            self._cursor.execute(text.sql, self._bound(text, parameters))
+            self._cursor.execute(*self._sent(text, parameters))
         self._names = text.names or self._names_of(query)
 
     def _with_values(self, query: Query, parameters: Parameters) -> Query:
@@ -189,7 +181,7 @@ class PostgresSession:
         text = self._with_types(render(query, self._epoch_of))
         with mapped():
             self._finish()
-            chunks = self._cursor.chunks(text.sql, self._bound(text, parameters))
+            chunks = self._cursor.chunks(*self._sent(text, parameters))
             first = next(chunks, [])
         self._ahead, self._chunks = first, chunks
         self._names = text.names or self._names_of(query)
@@ -214,7 +206,8 @@ class PostgresSession:
         with mapped():
             self._finish()
             word = "EXPLAIN (ANALYZE)" if analyze else "EXPLAIN"
-            self._cursor.execute(f"{word} {text.sql}", self._bound(text, parameters))
+            sql, values = self._sent(text, parameters)
+            self._cursor.execute(f"{word} {sql}", values)
             return "\n".join(str(row[0]) for row in self._cursor.fetchall())
 
     def text(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -241,8 +234,11 @@ class PostgresSession:
 
     def run(self, ast: exp.Expr, ending: str = "") -> None:
         """Run a statement that has neither parameters nor rows, with constant text at its end."""
+        text = self.rendered(ast)
+        sql, values = self._sent(replace(text, sql=text.sql + ending), {})
         with mapped():
-            self._plain(self.rendered(ast).sql + ending)
+            self._finish()
+            self._cursor.execute(sql, values)
 
     def columns(self) -> list[ResultColumn]:
         return [ResultColumn(name, type_name(oid, mod)) for name, oid, mod in self._shape()]
@@ -315,7 +311,7 @@ class PostgresSession:
         self._with_types(text)
         with mapped():
             self._finish()
-            self._cursor.execute(text.sql, self._bound(text, parameters))
+            self._cursor.execute(*self._sent(text, parameters))
         return self._cursor.rowcount
 
     def show_arrow(self, name: str, rows: pa.Table) -> None:
@@ -330,21 +326,21 @@ class PostgresSession:
                 shown.append(Shown(field.name, kind, "{}", values))
         self.show_columns(name, shown)
 
+    def show_values(self, name: str, columns: Sequence[Shown]) -> None:
+        """Let queries of this transaction, not its constant SQL, read columns of values.
+
+        A few rows go with each query that reads them: the server takes several times as long to
+        make a temporary table as to run a query over few rows.
+        """
+        if len(columns[0].values) <= FEW_ROWS_MAX and not self.abilities.distributes:
+            self._few.show(name, columns)
+        else:
+            self.show_columns(name, columns)
+
     def show_columns(self, name: str, columns: Sequence[Shown]) -> None:
-        """Let queries of this transaction read columns of values as relation ``name``."""
-        target = rendered(ident(name)).sql
-        names = [rendered(ident(c.name)).sql for c in columns]
-        values = ", ".join(f"${i}::{c.given}[]" for i, c in enumerate(columns, 1))
-        places = [f"c{i}" for i in range(len(columns))]
-        outputs = ", ".join(
-            f"{c.shown.format(p)} AS {n}" for c, p, n in zip(columns, places, names, strict=True)
-        )
-        sql = (
-            f"CREATE TEMPORARY TABLE {target} ON COMMIT DROP AS"  # noqa: S608
-            f" SELECT {outputs} FROM unnest({values}) AS u({', '.join(places)})"
-        )
-        given = {p: c.values for p, c in zip(places, columns, strict=True)}
-        self.put(Text(sql, tuple(places)), given)
+        """Let queries of this transaction read columns of values as a temporary table."""
+        given = {f"c{i}": column.values for i, column in enumerate(columns)}
+        self.put(_temporary(name, Text(query_of_values(columns), tuple(given))), given)
         self._know_size(name)
 
     def _know_size(self, name: str) -> None:
@@ -355,7 +351,8 @@ class PostgresSession:
     def hide(self, *names: str) -> None:
         """Take back what ``show_arrow`` made readable."""
         for name in names:
-            self.run(exp.Drop(tables=[exp.to_table(name)], kind="TABLE"))
+            if not self._few.hide(name):
+                self.run(exp.Drop(tables=[exp.to_table(name)], kind="TABLE"))
 
     def arrow_rows(self, table: pa.Table) -> list[tuple[Any, ...]]:
         """Arrow rows as the Python values a query would give."""
@@ -373,8 +370,9 @@ class PostgresSession:
         text = self._with_types(render(query, self._epoch_of))
         connection = self._connection.pgconn
         self._finish()
+        sql, _ = self._sent(text, dict.fromkeys(text.parameters))
         for result in (
-            connection.prepare(b"", text.sql.encode()),
+            connection.prepare(b"", sql.encode()),
             connection.describe_prepared(b""),
         ):
             if result.status not in (pq.ExecStatus.COMMAND_OK, pq.ExecStatus.TUPLES_OK):
@@ -406,4 +404,5 @@ def _numbered(sql: str, count: int) -> str:
 
 def _temporary(name: str, text: Text) -> Text:
     target = ident(name.casefold()).sql(dialect="postgres")
-    return replace(text, sql=f"CREATE TEMPORARY TABLE {target} ON COMMIT DROP AS {text.sql}")
+    start = f"CREATE TEMPORARY TABLE {target} ON COMMIT DROP AS "
+    return replace(text, sql=f"{start}{text.sql}", start=len(start))

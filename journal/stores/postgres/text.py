@@ -21,6 +21,7 @@ from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import fold
 from journal.sql import dialects
 from journal.sql.lowering.select import prepare_selects, result_names
+from journal.stores.postgres.current_views import ease_planning
 from journal.stores.postgres.enums import Enums, name_enums
 from journal.stores.postgres.functions import CALLS
 from journal.stores.postgres.lists import write_out_lists
@@ -49,7 +50,7 @@ class Text:
     """SQL text with ``$1``.. for its parameters, their names in order, and its result's names.
 
     ``epochs`` are those of the tables whose tiers it reads, by their ids. ``enums`` are those whose
-    types it names.
+    types it names. ``start`` is where the query begins, in a text that makes a table of one.
     """
 
     sql: str
@@ -57,6 +58,7 @@ class Text:
     names: tuple[str, ...] = ()
     epochs: tuple[tuple[int, int], ...] = ()
     enums: Enums = ()
+    start: int = 0
 
 
 def render(query: Query, epoch_of: EpochOf = unreplaced) -> Text:
@@ -81,6 +83,7 @@ def rendered(ast: exp.Expr, epoch_of: EpochOf = unreplaced) -> Text:
     tree = ast.copy()
     tree = prepare_selects(write_out_lists(tree))
     _type_asked(tree)
+    ease_planning(tree)
     enums = name_enums(tree)
     parameters: list[str] = []
     epochs: dict[int, int] = {}

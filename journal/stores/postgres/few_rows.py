@@ -1,0 +1,86 @@
+"""Few rows that queries of a transaction read: they go with each query, as values in a WITH clause.
+
+A temporary table for them would be two statements, entries in the server's catalog and a commit
+that takes them out again. Knows the text of a query and its values; sends nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from journal.model.lazy_dataclass import dataclass
+from journal.sql.relations import ident
+from journal.stores.postgres.text import Text, rendered
+
+FEW_ROWS_MAX = 200
+"""More rows are sent once, into a temporary table whose size the server then knows."""
+_WITH = "WITH "
+_RECURSIVE = "WITH RECURSIVE "
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A column to be shown to queries: its values as ``given``, and what they become."""
+
+    name: str
+    given: str
+    shown: str
+    values: list[Any]
+
+    def output(self, place: str) -> str:
+        """The column as an output of a query, of values in column ``place``."""
+        return f"{self.shown.format(place)} AS {_quoted(self.name)}"
+
+
+class FewRows:
+    """The relations of few rows that a transaction is shown, by name."""
+
+    def __init__(self) -> None:
+        self._shown: dict[str, Sequence[Shown]] = {}
+
+    def clear(self) -> None:
+        """Forget all of them."""
+        self._shown.clear()
+
+    def show(self, name: str, columns: Sequence[Shown]) -> None:
+        """Let queries read columns of values as relation ``name``."""
+        self._shown[_quoted(name)] = columns
+
+    def hide(self, name: str) -> bool:
+        """Forget a relation; False if there is none of that name."""
+        return self._shown.pop(_quoted(name), None) is not None
+
+    def given_with(self, text: Text, values: list[Any]) -> tuple[str, list[Any]]:
+        """The text of a query and its values, with those of the rows that it reads."""
+        named = [(name, columns) for name, columns in self._shown.items() if name in text.sql]
+        if not named:
+            return text.sql, values
+        clauses: list[str] = []
+        for name, columns in named:
+            clauses.append(f"{name} AS MATERIALIZED ({query_of_values(columns, len(values))})")
+            values = [*values, *(column.values for column in columns)]
+        return _with_clauses(text, ", ".join(clauses)), values
+
+
+@lru_cache(maxsize=4096)
+def _quoted(name: str) -> str:
+    return str(rendered(ident(name)).sql)
+
+
+def query_of_values(columns: Sequence[Shown], before: int = 0) -> str:
+    """A query of columns of values, whose parameters stand behind so many others."""
+    places = [f"c{i}" for i in range(len(columns))]
+    given = ", ".join(f"${before + i}::{c.given}[]" for i, c in enumerate(columns, 1))
+    outputs = ", ".join(c.output(place) for c, place in zip(columns, places, strict=True))
+    return f"SELECT {outputs} FROM unnest({given}) AS u({', '.join(places)})"  # noqa: S608
+
+
+def _with_clauses(text: Text, clauses: str) -> str:
+    """A text that begins with clauses of WITH, before those it has."""
+    before, query = text.sql[: text.start], text.sql[text.start :]
+    for word in (_RECURSIVE, _WITH):
+        if query.startswith(word):
+            return f"{before}{word}{clauses}, {query[len(word) :]}"
+    return f"{before}{_WITH}{clauses} {query}"
