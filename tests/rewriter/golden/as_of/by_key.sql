@@ -103,6 +103,7 @@ FROM (
       ) AS "c"
       WHERE
         ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+        AND NOT "c"."subsequent_version_number" IS NULL
         AND "c"."subsequent_version_number" > "c"."version_number"
     )
   UNION ALL
@@ -132,6 +133,7 @@ FROM (
       ) AS "c"
       WHERE
         ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+        AND NOT "c"."subsequent_version_number" IS NULL
         AND "c"."subsequent_version_number" > "c"."version_number"
     )
   UNION ALL
@@ -161,6 +163,7 @@ FROM (
       ) AS "c"
       WHERE
         ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+        AND NOT "c"."subsequent_version_number" IS NULL
         AND "c"."subsequent_version_number" > "c"."version_number"
     )
 ) AS "t"

@@ -102,6 +102,7 @@ FROM (
       ) AS "c"
       WHERE
         ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+        AND NOT "c"."subsequent_version_number" IS NULL
         AND "c"."subsequent_version_number" > "c"."version_number"
     )
   UNION ALL
@@ -131,6 +132,7 @@ FROM (
       ) AS "c"
       WHERE
         ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+        AND NOT "c"."subsequent_version_number" IS NULL
         AND "c"."subsequent_version_number" > "c"."version_number"
     )
   UNION ALL
@@ -160,6 +162,7 @@ FROM (
       ) AS "c"
       WHERE
         ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+        AND NOT "c"."subsequent_version_number" IS NULL
         AND "c"."subsequent_version_number" > "c"."version_number"
     )
 ) AS "t";

@@ -149,14 +149,13 @@ FROM (
         UNION ALL
         SELECT "k", "x", "v", "version_number", "subsequent_version_number"
         FROM "_palimpsest"."t2_delta"
-        WHERE "subsequent_version_number" IS NULL
         UNION ALL
         SELECT "k", "x", "v", "version_number", "subsequent_version_number"
         FROM "_palimpsest"."t2_head"
-        WHERE "subsequent_version_number" IS NULL
       ) AS "o"
       WHERE
-        NOT EXISTS(
+        "o"."subsequent_version_number" IS NULL
+        AND NOT EXISTS(
           SELECT 1
           FROM (
             SELECT "k", "x", "v", "version_number", "subsequent_version_number"
@@ -167,6 +166,7 @@ FROM (
           ) AS "c"
           WHERE
             ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+            AND NOT "c"."subsequent_version_number" IS NULL
             AND "c"."subsequent_version_number" > "c"."version_number"
         )
     ) AS "c"
@@ -196,14 +196,13 @@ FROM (
       UNION ALL
       SELECT "k", "x", "v", "version_number", "subsequent_version_number"
       FROM "_palimpsest"."t2_delta"
-      WHERE "subsequent_version_number" IS NULL
       UNION ALL
       SELECT "k", "x", "v", "version_number", "subsequent_version_number"
       FROM "_palimpsest"."t2_head"
-      WHERE "subsequent_version_number" IS NULL
     ) AS "o"
     WHERE
-      NOT EXISTS(
+      "o"."subsequent_version_number" IS NULL
+      AND NOT EXISTS(
         SELECT 1
         FROM (
           SELECT "k", "x", "v", "version_number", "subsequent_version_number"
@@ -214,6 +213,7 @@ FROM (
         ) AS "c"
         WHERE
           ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+          AND NOT "c"."subsequent_version_number" IS NULL
           AND "c"."subsequent_version_number" > "c"."version_number"
       )
   ) AS "c" ON "c"."k" = "s"."_palimpsest_n0"
@@ -235,14 +235,13 @@ WHERE
         UNION ALL
         SELECT "a", "n", "version_number", "subsequent_version_number"
         FROM "_palimpsest"."t1_delta"
-        WHERE "subsequent_version_number" IS NULL
         UNION ALL
         SELECT "a", "n", "version_number", "subsequent_version_number"
         FROM "_palimpsest"."t1_head"
-        WHERE "subsequent_version_number" IS NULL
       ) AS "o"
       WHERE
-        NOT EXISTS(
+        "o"."subsequent_version_number" IS NULL
+        AND NOT EXISTS(
           SELECT 1
           FROM (
             SELECT "a", "n", "version_number", "subsequent_version_number"
@@ -253,6 +252,7 @@ WHERE
           ) AS "c"
           WHERE
             ("c"."a" = "o"."a" AND "c"."version_number" = "o"."version_number")
+            AND NOT "c"."subsequent_version_number" IS NULL
             AND "c"."subsequent_version_number" > "c"."version_number"
         )
     ) AS "p"

@@ -96,14 +96,13 @@ FROM (
     UNION ALL
     SELECT "a", "n", "version_number", "subsequent_version_number"
     FROM "_palimpsest"."t1_delta"
-    WHERE "subsequent_version_number" IS NULL
     UNION ALL
     SELECT "a", "n", "version_number", "subsequent_version_number"
     FROM "_palimpsest"."t1_head"
-    WHERE "subsequent_version_number" IS NULL
   ) AS "o"
   WHERE
-    NOT EXISTS(
+    "o"."subsequent_version_number" IS NULL
+    AND NOT EXISTS(
       SELECT 1
       FROM (
         SELECT "a", "n", "version_number", "subsequent_version_number"
@@ -114,6 +113,7 @@ FROM (
       ) AS "c"
       WHERE
         ("c"."a" = "o"."a" AND "c"."version_number" = "o"."version_number")
+        AND NOT "c"."subsequent_version_number" IS NULL
         AND "c"."subsequent_version_number" > "c"."version_number"
     )
 ) AS "p"
@@ -137,14 +137,13 @@ WHERE
           UNION ALL
           SELECT "k", "x", "v", "version_number", "subsequent_version_number"
           FROM "_palimpsest"."t2_delta"
-          WHERE "subsequent_version_number" IS NULL
           UNION ALL
           SELECT "k", "x", "v", "version_number", "subsequent_version_number"
           FROM "_palimpsest"."t2_head"
-          WHERE "subsequent_version_number" IS NULL
         ) AS "o"
         WHERE
-          NOT EXISTS(
+          "o"."subsequent_version_number" IS NULL
+          AND NOT EXISTS(
             SELECT 1
             FROM (
               SELECT "k", "x", "v", "version_number", "subsequent_version_number"
@@ -155,6 +154,7 @@ WHERE
             ) AS "c"
             WHERE
               ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+              AND NOT "c"."subsequent_version_number" IS NULL
               AND "c"."subsequent_version_number" > "c"."version_number"
           )
       ) AS "c"

@@ -145,14 +145,13 @@ FROM (
       UNION ALL
       SELECT "k", "a", "b", "version_number", "subsequent_version_number"
       FROM "_palimpsest"."t1_delta"
-      WHERE "subsequent_version_number" IS NULL
       UNION ALL
       SELECT "k", "a", "b", "version_number", "subsequent_version_number"
       FROM "_palimpsest"."t1_head"
-      WHERE "subsequent_version_number" IS NULL
     ) AS "o"
     WHERE
-      NOT EXISTS(
+      "o"."subsequent_version_number" IS NULL
+      AND NOT EXISTS(
         SELECT 1
         FROM (
           SELECT "k", "a", "b", "version_number", "subsequent_version_number"
@@ -163,6 +162,7 @@ FROM (
         ) AS "c"
         WHERE
           ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+          AND NOT "c"."subsequent_version_number" IS NULL
           AND "c"."subsequent_version_number" > "c"."version_number"
       )
   ) AS "c" ON "c"."k" = "s"."_palimpsest_n0"
@@ -190,14 +190,13 @@ FROM (
       UNION ALL
       SELECT "k", "a", "b", "version_number", "subsequent_version_number"
       FROM "_palimpsest"."t1_delta"
-      WHERE "subsequent_version_number" IS NULL
       UNION ALL
       SELECT "k", "a", "b", "version_number", "subsequent_version_number"
       FROM "_palimpsest"."t1_head"
-      WHERE "subsequent_version_number" IS NULL
     ) AS "o"
     WHERE
-      NOT EXISTS(
+      "o"."subsequent_version_number" IS NULL
+      AND NOT EXISTS(
         SELECT 1
         FROM (
           SELECT "k", "a", "b", "version_number", "subsequent_version_number"
@@ -208,6 +207,7 @@ FROM (
         ) AS "c"
         WHERE
           ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+          AND NOT "c"."subsequent_version_number" IS NULL
           AND "c"."subsequent_version_number" > "c"."version_number"
       )
   ) AS "c" ON (LOWER("c"."b")) = (LOWER("s"."_palimpsest_n2")) AND ("c"."a" + 1) = ("s"."_palimpsest_n1" + 1)

@@ -163,14 +163,13 @@ FROM (
       UNION ALL
       SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
       FROM "_palimpsest"."t1_delta"
-      WHERE "subsequent_version_number" IS NULL
       UNION ALL
       SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
       FROM "_palimpsest"."t1_head"
-      WHERE "subsequent_version_number" IS NULL
     ) AS "o"
     WHERE
-      NOT EXISTS(
+      "o"."subsequent_version_number" IS NULL
+      AND NOT EXISTS(
         SELECT 1
         FROM (
           SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
@@ -181,6 +180,7 @@ FROM (
         ) AS "c"
         WHERE
           ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+          AND NOT "c"."subsequent_version_number" IS NULL
           AND "c"."subsequent_version_number" > "c"."version_number"
       )
   ) AS "c" ON "c"."k" = "s"."_palimpsest_n0"
@@ -206,14 +206,13 @@ FROM (
       UNION ALL
       SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
       FROM "_palimpsest"."t1_delta"
-      WHERE "subsequent_version_number" IS NULL
       UNION ALL
       SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
       FROM "_palimpsest"."t1_head"
-      WHERE "subsequent_version_number" IS NULL
     ) AS "o"
     WHERE
-      NOT EXISTS(
+      "o"."subsequent_version_number" IS NULL
+      AND NOT EXISTS(
         SELECT 1
         FROM (
           SELECT "k", "a", "b", "c", "version_number", "subsequent_version_number"
@@ -224,6 +223,7 @@ FROM (
         ) AS "c"
         WHERE
           ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+          AND NOT "c"."subsequent_version_number" IS NULL
           AND "c"."subsequent_version_number" > "c"."version_number"
       )
   ) AS "c" ON "c"."c" = "s"."_palimpsest_n3"

@@ -100,14 +100,13 @@ FROM (
     UNION ALL
     SELECT "k", "u", "w", "version_number", "subsequent_version_number"
     FROM "_palimpsest"."t1_delta"
-    WHERE "subsequent_version_number" IS NULL
     UNION ALL
     SELECT "k", "u", "w", "version_number", "subsequent_version_number"
     FROM "_palimpsest"."t1_head"
-    WHERE "subsequent_version_number" IS NULL
   ) AS "o"
   WHERE
-    NOT EXISTS(
+    "o"."subsequent_version_number" IS NULL
+    AND NOT EXISTS(
       SELECT 1
       FROM (
         SELECT "k", "u", "w", "version_number", "subsequent_version_number"
@@ -118,6 +117,7 @@ FROM (
       ) AS "c"
       WHERE
         ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+        AND NOT "c"."subsequent_version_number" IS NULL
         AND "c"."subsequent_version_number" > "c"."version_number"
     )
 ) AS "t", (
@@ -128,14 +128,13 @@ FROM (
     UNION ALL
     SELECT "u", "a", "version_number", "subsequent_version_number"
     FROM "_palimpsest"."t2_delta"
-    WHERE "subsequent_version_number" IS NULL
     UNION ALL
     SELECT "u", "a", "version_number", "subsequent_version_number"
     FROM "_palimpsest"."t2_head"
-    WHERE "subsequent_version_number" IS NULL
   ) AS "o"
   WHERE
-    NOT EXISTS(
+    "o"."subsequent_version_number" IS NULL
+    AND NOT EXISTS(
       SELECT 1
       FROM (
         SELECT "u", "a", "version_number", "subsequent_version_number"
@@ -146,6 +145,7 @@ FROM (
       ) AS "c"
       WHERE
         ("c"."u" = "o"."u" AND "c"."version_number" = "o"."version_number")
+        AND NOT "c"."subsequent_version_number" IS NULL
         AND "c"."subsequent_version_number" > "c"."version_number"
     )
 ) AS "u", (
@@ -156,14 +156,13 @@ FROM (
     UNION ALL
     SELECT "w", "b", "version_number", "subsequent_version_number"
     FROM "_palimpsest"."t3_delta"
-    WHERE "subsequent_version_number" IS NULL
     UNION ALL
     SELECT "w", "b", "version_number", "subsequent_version_number"
     FROM "_palimpsest"."t3_head"
-    WHERE "subsequent_version_number" IS NULL
   ) AS "o"
   WHERE
-    NOT EXISTS(
+    "o"."subsequent_version_number" IS NULL
+    AND NOT EXISTS(
       SELECT 1
       FROM (
         SELECT "w", "b", "version_number", "subsequent_version_number"
@@ -174,6 +173,7 @@ FROM (
       ) AS "c"
       WHERE
         ("c"."w" = "o"."w" AND "c"."version_number" = "o"."version_number")
+        AND NOT "c"."subsequent_version_number" IS NULL
         AND "c"."subsequent_version_number" > "c"."version_number"
     )
 ) AS "w"

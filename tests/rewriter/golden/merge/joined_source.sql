@@ -295,14 +295,13 @@ FROM (
         UNION ALL
         SELECT "k", "v", "_row_id", "version_number", "subsequent_version_number"
         FROM "_palimpsest"."t2_delta"
-        WHERE "subsequent_version_number" IS NULL
         UNION ALL
         SELECT "k", "v", "_row_id", "version_number", "subsequent_version_number"
         FROM "_palimpsest"."t2_head"
-        WHERE "subsequent_version_number" IS NULL
       ) AS "o"
       WHERE
-        NOT EXISTS(
+        "o"."subsequent_version_number" IS NULL
+        AND NOT EXISTS(
           SELECT 1
           FROM (
             SELECT "k", "v", "_row_id", "version_number", "subsequent_version_number"
@@ -313,6 +312,7 @@ FROM (
           ) AS "c"
           WHERE
             ("c"."_row_id" = "o"."_row_id" AND "c"."version_number" = "o"."version_number")
+            AND NOT "c"."subsequent_version_number" IS NULL
             AND "c"."subsequent_version_number" > "c"."version_number"
         )
     ) AS "s"
@@ -324,14 +324,13 @@ FROM (
         UNION ALL
         SELECT "k", "w", "_row_id", "version_number", "subsequent_version_number"
         FROM "_palimpsest"."t3_delta"
-        WHERE "subsequent_version_number" IS NULL
         UNION ALL
         SELECT "k", "w", "_row_id", "version_number", "subsequent_version_number"
         FROM "_palimpsest"."t3_head"
-        WHERE "subsequent_version_number" IS NULL
       ) AS "o"
       WHERE
-        NOT EXISTS(
+        "o"."subsequent_version_number" IS NULL
+        AND NOT EXISTS(
           SELECT 1
           FROM (
             SELECT "k", "w", "_row_id", "version_number", "subsequent_version_number"
@@ -342,6 +341,7 @@ FROM (
           ) AS "c"
           WHERE
             ("c"."_row_id" = "o"."_row_id" AND "c"."version_number" = "o"."version_number")
+            AND NOT "c"."subsequent_version_number" IS NULL
             AND "c"."subsequent_version_number" > "c"."version_number"
         )
     ) AS "p" ON "s"."k" = "p"."k"
@@ -355,14 +355,13 @@ FROM (
       UNION ALL
       SELECT "k", "a", "version_number", "subsequent_version_number"
       FROM "_palimpsest"."t1_delta"
-      WHERE "subsequent_version_number" IS NULL
       UNION ALL
       SELECT "k", "a", "version_number", "subsequent_version_number"
       FROM "_palimpsest"."t1_head"
-      WHERE "subsequent_version_number" IS NULL
     ) AS "o"
     WHERE
-      NOT EXISTS(
+      "o"."subsequent_version_number" IS NULL
+      AND NOT EXISTS(
         SELECT 1
         FROM (
           SELECT "k", "a", "version_number", "subsequent_version_number"
@@ -373,6 +372,7 @@ FROM (
         ) AS "c"
         WHERE
           ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+          AND NOT "c"."subsequent_version_number" IS NULL
           AND "c"."subsequent_version_number" > "c"."version_number"
       )
   ) AS "t" ON "t"."k" = "s"."k"
@@ -409,14 +409,13 @@ FROM (
       UNION ALL
       SELECT "k", "a", "version_number", "subsequent_version_number"
       FROM "_palimpsest"."t1_delta"
-      WHERE "subsequent_version_number" IS NULL
       UNION ALL
       SELECT "k", "a", "version_number", "subsequent_version_number"
       FROM "_palimpsest"."t1_head"
-      WHERE "subsequent_version_number" IS NULL
     ) AS "o"
     WHERE
-      NOT EXISTS(
+      "o"."subsequent_version_number" IS NULL
+      AND NOT EXISTS(
         SELECT 1
         FROM (
           SELECT "k", "a", "version_number", "subsequent_version_number"
@@ -427,6 +426,7 @@ FROM (
         ) AS "c"
         WHERE
           ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+          AND NOT "c"."subsequent_version_number" IS NULL
           AND "c"."subsequent_version_number" > "c"."version_number"
       )
   ) AS "c" ON "c"."k" = "s"."_palimpsest_n0"

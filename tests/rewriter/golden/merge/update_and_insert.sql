@@ -281,14 +281,13 @@ FROM (
         UNION ALL
         SELECT "k", "v", "gone", "_row_id", "version_number", "subsequent_version_number"
         FROM "_palimpsest"."t2_delta"
-        WHERE "subsequent_version_number" IS NULL
         UNION ALL
         SELECT "k", "v", "gone", "_row_id", "version_number", "subsequent_version_number"
         FROM "_palimpsest"."t2_head"
-        WHERE "subsequent_version_number" IS NULL
       ) AS "o"
       WHERE
-        NOT EXISTS(
+        "o"."subsequent_version_number" IS NULL
+        AND NOT EXISTS(
           SELECT 1
           FROM (
             SELECT "k", "v", "gone", "_row_id", "version_number", "subsequent_version_number"
@@ -299,6 +298,7 @@ FROM (
           ) AS "c"
           WHERE
             ("c"."_row_id" = "o"."_row_id" AND "c"."version_number" = "o"."version_number")
+            AND NOT "c"."subsequent_version_number" IS NULL
             AND "c"."subsequent_version_number" > "c"."version_number"
         )
     ) AS "s"
@@ -311,14 +311,13 @@ FROM (
       UNION ALL
       SELECT "k", "a", "b", "version_number", "subsequent_version_number"
       FROM "_palimpsest"."t1_delta"
-      WHERE "subsequent_version_number" IS NULL
       UNION ALL
       SELECT "k", "a", "b", "version_number", "subsequent_version_number"
       FROM "_palimpsest"."t1_head"
-      WHERE "subsequent_version_number" IS NULL
     ) AS "o"
     WHERE
-      NOT EXISTS(
+      "o"."subsequent_version_number" IS NULL
+      AND NOT EXISTS(
         SELECT 1
         FROM (
           SELECT "k", "a", "b", "version_number", "subsequent_version_number"
@@ -329,6 +328,7 @@ FROM (
         ) AS "c"
         WHERE
           ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+          AND NOT "c"."subsequent_version_number" IS NULL
           AND "c"."subsequent_version_number" > "c"."version_number"
       )
   ) AS "t" ON "t"."k" = "s"."k"
@@ -365,14 +365,13 @@ FROM (
       UNION ALL
       SELECT "k", "a", "b", "version_number", "subsequent_version_number"
       FROM "_palimpsest"."t1_delta"
-      WHERE "subsequent_version_number" IS NULL
       UNION ALL
       SELECT "k", "a", "b", "version_number", "subsequent_version_number"
       FROM "_palimpsest"."t1_head"
-      WHERE "subsequent_version_number" IS NULL
     ) AS "o"
     WHERE
-      NOT EXISTS(
+      "o"."subsequent_version_number" IS NULL
+      AND NOT EXISTS(
         SELECT 1
         FROM (
           SELECT "k", "a", "b", "version_number", "subsequent_version_number"
@@ -383,6 +382,7 @@ FROM (
         ) AS "c"
         WHERE
           ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+          AND NOT "c"."subsequent_version_number" IS NULL
           AND "c"."subsequent_version_number" > "c"."version_number"
       )
   ) AS "c" ON "c"."k" = "s"."_palimpsest_n0"

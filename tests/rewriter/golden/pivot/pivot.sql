@@ -48,14 +48,13 @@ FROM (
     UNION ALL
     SELECT "year", "city", "amount", "_row_id", "version_number", "subsequent_version_number"
     FROM "_palimpsest"."t1_delta"
-    WHERE "subsequent_version_number" IS NULL
     UNION ALL
     SELECT "year", "city", "amount", "_row_id", "version_number", "subsequent_version_number"
     FROM "_palimpsest"."t1_head"
-    WHERE "subsequent_version_number" IS NULL
   ) AS "o"
   WHERE
-    NOT EXISTS(
+    "o"."subsequent_version_number" IS NULL
+    AND NOT EXISTS(
       SELECT 1
       FROM (
         SELECT "year", "city", "amount", "_row_id", "version_number", "subsequent_version_number"
@@ -66,6 +65,7 @@ FROM (
       ) AS "c"
       WHERE
         ("c"."_row_id" = "o"."_row_id" AND "c"."version_number" = "o"."version_number")
+        AND NOT "c"."subsequent_version_number" IS NULL
         AND "c"."subsequent_version_number" > "c"."version_number"
     )
 ) AS "sales";

@@ -67,14 +67,13 @@ FROM (
       UNION ALL
       SELECT "k", "a", "version_number", "subsequent_version_number"
       FROM "_palimpsest"."t2_delta"
-      WHERE "subsequent_version_number" IS NULL
       UNION ALL
       SELECT "k", "a", "version_number", "subsequent_version_number"
       FROM "_palimpsest"."t2_head"
-      WHERE "subsequent_version_number" IS NULL
     ) AS "o"
     WHERE
-      NOT EXISTS(
+      "o"."subsequent_version_number" IS NULL
+      AND NOT EXISTS(
         SELECT 1
         FROM (
           SELECT "k", "a", "version_number", "subsequent_version_number"
@@ -85,6 +84,7 @@ FROM (
         ) AS "c"
         WHERE
           ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+          AND NOT "c"."subsequent_version_number" IS NULL
           AND "c"."subsequent_version_number" > "c"."version_number"
       )
   ) AS "t"

@@ -71,14 +71,13 @@ FROM (
     UNION ALL
     SELECT "k", "a", "version_number", "subsequent_version_number"
     FROM "_palimpsest"."t1_delta"
-    WHERE "subsequent_version_number" IS NULL
     UNION ALL
     SELECT "k", "a", "version_number", "subsequent_version_number"
     FROM "_palimpsest"."t1_head"
-    WHERE "subsequent_version_number" IS NULL
   ) AS "o"
   WHERE
-    NOT EXISTS(
+    "o"."subsequent_version_number" IS NULL
+    AND NOT EXISTS(
       SELECT 1
       FROM (
         SELECT "k", "a", "version_number", "subsequent_version_number"
@@ -89,6 +88,7 @@ FROM (
       ) AS "c"
       WHERE
         ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+        AND NOT "c"."subsequent_version_number" IS NULL
         AND "c"."subsequent_version_number" > "c"."version_number"
     )
 ) AS "t"
@@ -102,14 +102,13 @@ FROM (
     UNION ALL
     SELECT "a", "_row_id", "version_number", "subsequent_version_number"
     FROM "_palimpsest"."t2_delta"
-    WHERE "subsequent_version_number" IS NULL
     UNION ALL
     SELECT "a", "_row_id", "version_number", "subsequent_version_number"
     FROM "_palimpsest"."t2_head"
-    WHERE "subsequent_version_number" IS NULL
   ) AS "o"
   WHERE
-    NOT EXISTS(
+    "o"."subsequent_version_number" IS NULL
+    AND NOT EXISTS(
       SELECT 1
       FROM (
         SELECT "a", "_row_id", "version_number", "subsequent_version_number"
@@ -120,6 +119,7 @@ FROM (
       ) AS "c"
       WHERE
         ("c"."_row_id" = "o"."_row_id" AND "c"."version_number" = "o"."version_number")
+        AND NOT "c"."subsequent_version_number" IS NULL
         AND "c"."subsequent_version_number" > "c"."version_number"
     )
 ) AS "u";

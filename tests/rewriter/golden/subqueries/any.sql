@@ -75,14 +75,13 @@ FROM (
     UNION ALL
     SELECT "k", "a", "b", "version_number", "subsequent_version_number"
     FROM "_palimpsest"."t1_delta"
-    WHERE "subsequent_version_number" IS NULL
     UNION ALL
     SELECT "k", "a", "b", "version_number", "subsequent_version_number"
     FROM "_palimpsest"."t1_head"
-    WHERE "subsequent_version_number" IS NULL
   ) AS "o"
   WHERE
-    NOT EXISTS(
+    "o"."subsequent_version_number" IS NULL
+    AND NOT EXISTS(
       SELECT 1
       FROM (
         SELECT "k", "a", "b", "version_number", "subsequent_version_number"
@@ -93,6 +92,7 @@ FROM (
       ) AS "c"
       WHERE
         ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+        AND NOT "c"."subsequent_version_number" IS NULL
         AND "c"."subsequent_version_number" > "c"."version_number"
     )
 ) AS "t"
@@ -107,14 +107,13 @@ WHERE
         UNION ALL
         SELECT "k", "t", "n", "version_number", "subsequent_version_number"
         FROM "_palimpsest"."t2_delta"
-        WHERE "subsequent_version_number" IS NULL
         UNION ALL
         SELECT "k", "t", "n", "version_number", "subsequent_version_number"
         FROM "_palimpsest"."t2_head"
-        WHERE "subsequent_version_number" IS NULL
       ) AS "o"
       WHERE
-        NOT EXISTS(
+        "o"."subsequent_version_number" IS NULL
+        AND NOT EXISTS(
           SELECT 1
           FROM (
             SELECT "k", "t", "n", "version_number", "subsequent_version_number"
@@ -125,6 +124,7 @@ WHERE
           ) AS "c"
           WHERE
             ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+            AND NOT "c"."subsequent_version_number" IS NULL
             AND "c"."subsequent_version_number" > "c"."version_number"
         )
     ) AS "u"
