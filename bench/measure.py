@@ -101,9 +101,15 @@ class Report:
 
     def judge_times(self, case: str, promise: Promise) -> None:
         """Judge a promise among contenders that were compared; nothing if one was not there."""
-        ours, theirs = self._times.get((case, OURS)), self._times.get((case, promise.against))
+        self.judge_against(case, OURS, promise)
+
+    def judge_against(self, case: str, contender: str, promise: Promise) -> None:
+        """Judge a promise of another contender than ours; it is named with the case."""
+        ours = self._times.get((case, contender))
+        theirs = self._times.get((case, promise.against))
         if ours and theirs:
-            self.judge(case, promise, ratios(ours, theirs))
+            named = case if contender == OURS else f"{case}, {contender}"
+            self.judge(named, promise, ratios(ours, theirs))
 
     def judge(self, case: str, promise: Promise, found: Sequence[float]) -> None:
         """Note whether the median of these ratios keeps a promise."""

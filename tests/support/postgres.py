@@ -204,6 +204,12 @@ class Cluster:
         self._process = None
 
     @property
+    def process_id(self) -> int:
+        """The process that all others of the server are children of."""
+        assert self._process is not None
+        return self._process.pid
+
+    @property
     def is_alive(self) -> bool:
         """False once the server has ended."""
         return self._process is not None and self._process.poll() is None

@@ -93,4 +93,5 @@ def _open_column(part: exp.Expr) -> str | None:
         return None
     column = asked.this
     is_plain = isinstance(column, exp.Column) and not part.args.get("joins")
+    assert isinstance(part, exp.Select)
     return column.name if is_plain and column.name in part.named_selects else None

@@ -31,7 +31,7 @@ class Shown:
 
     def output(self, place: str) -> str:
         """The column as an output of a query, of values in column ``place``."""
-        return f"{self.shown.format(place)} AS {_quoted(self.name)}"
+        return f"{self.shown.format(place)} AS {_quote(self.name)}"
 
 
 class FewRows:
@@ -46,11 +46,11 @@ class FewRows:
 
     def show(self, name: str, columns: Sequence[Shown]) -> None:
         """Let queries read columns of values as relation ``name``."""
-        self._shown[_quoted(name)] = columns
+        self._shown[_quote(name)] = columns
 
     def hide(self, name: str) -> bool:
         """Forget a relation; False if there is none of that name."""
-        return self._shown.pop(_quoted(name), None) is not None
+        return self._shown.pop(_quote(name), None) is not None
 
     def given_with(self, text: Text, values: list[Any]) -> tuple[str, list[Any]]:
         """The text of a query and its values, with those of the rows that it reads."""
@@ -65,7 +65,7 @@ class FewRows:
 
 
 @lru_cache(maxsize=4096)
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     return str(rendered(ident(name)).sql)
 
 

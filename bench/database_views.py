@@ -1,0 +1,196 @@
+"""What do views and adopted journals on PostgreSQL cost, beside plain tables of the same rows?
+
+    python -m bench.database_views --rows 1000000 --repeats 5 --cpu
+
+Starts a server of its own. Three tables hold the same rows in three states: all in the head, 1 %
+changed after a compaction, compacted. psql's statements go past the gateway to their views, and the
+same through it. Small commits go to an adopted flat journal. With --cpu it is the processor time of
+server and client that is compared, in ticks of 10 ms: the shortest are run as often as that needs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+import gateway
+from bench.measure import OURS, Promise, Report, Run
+from bench.options import Options, options_of, parser
+from gateway.dbapi.connection import Connection
+from gateway.procedures.adopting import adopt
+from tests.support.postgres import Cluster
+
+_PLAIN = "an ordinary table"
+_PAST = "its view, past the gateway"
+_STATES = {"head": 1.3, "one_percent": 1.5, "compacted": 1.1}
+"""The tables, and at most how many times an ordinary one their views may take."""
+_WRITES_AT_MOST = 2.0
+_COLUMNS = "id INTEGER PRIMARY KEY, grp INTEGER, amount DECIMAL(12,2), name VARCHAR, day DATE"
+_ROWS = (
+    "SELECT i, i * 79 % 1000, i * 31 % 100000 / 100.0, 'name ' || i,"
+    " DATE '2020-01-01' + (i % 1500)::INTEGER FROM range({rows}) AS r(i)"
+)
+_READS = {
+    "sum": ("SELECT sum(amount), count(*) FROM {t}", 1),
+    "count(*)": ("SELECT count(*) FROM {t}", 1),
+    "group by": ("SELECT grp, sum(amount), count(*) FROM {t} GROUP BY grp", 1),
+    "join": (
+        "SELECT k, sum(amount) FROM {t} JOIN grps ON grp = grps.id GROUP BY k",
+        1,
+    ),
+    "rows by an index": ("SELECT * FROM {t} WHERE grp = 77", 20),
+    "row by key": ("SELECT * FROM {t} WHERE id = 777", 100),
+    "page by key": ("SELECT * FROM {t} WHERE id > 5000 ORDER BY id LIMIT 20", 100),
+}
+"""Statements, and how often each is run at once."""
+_WRITES = {
+    "update": ("UPDATE {t} SET amount = amount + 1 WHERE id = {k}",),
+    "insert": ("INSERT INTO {t} VALUES ({new}, 1, 1, 'new', DATE '2024-01-01')",),
+    "delete": ("DELETE FROM {t} WHERE id = {k}",),
+    "two updates in a transaction": (
+        "UPDATE {t} SET amount = amount + 1 WHERE id = {k}",
+        "UPDATE {t} SET amount = amount + 1 WHERE id = {k} + 1",
+    ),
+}
+_POINTS = 50
+
+
+def server_cpu(cluster: Cluster) -> float:
+    """Seconds of processor time of a server and of this process, as far as they are counted."""
+    pid = cluster.process_id
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split()
+    ticks = sum(_ticks(child)[0] for child in children) + sum(_ticks(str(pid)))
+    return ticks / os.sysconf("SC_CLK_TCK") + time.process_time()
+
+
+def _ticks(pid: str) -> tuple[int, int]:
+    """Ticks of a process, and of those of its children that have ended."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
+    except FileNotFoundError:
+        return 0, 0
+    user, system, of_children, in_system = (int(f) for f in fields[11:15])
+    return user + system, of_children + in_system
+
+
+def fill(direct: psycopg.Connection[Any], con: Connection, rows: int) -> None:
+    """The ordinary table, and three of the gateway's in their states."""
+    for table in _STATES:
+        con.execute(f"CREATE TABLE {table} ({_COLUMNS})")
+        con.execute(f"CREATE INDEX {table}_grp ON {table} (grp)")
+        con.execute(f"INSERT INTO {table} {_ROWS.format(rows=rows)}")
+        if table != "head":
+            con.execute(f"CALL system.compact('{table}')")
+    con.execute("UPDATE one_percent SET amount = amount + 1 WHERE id % 100 = 7")
+    con.execute("CREATE TABLE grps (id INTEGER PRIMARY KEY, k VARCHAR)")
+    con.execute("INSERT INTO grps SELECT i, 'k' || i FROM range(1000) AS r(i)")
+    direct.execute("CREATE TABLE plain (LIKE head)")
+    direct.execute("INSERT INTO plain SELECT * FROM head ORDER BY id")
+    direct.execute("ALTER TABLE plain ADD PRIMARY KEY (id)")
+    direct.execute("CREATE INDEX ON plain (grp)")
+    direct.execute(
+        "CREATE TABLE flat_journal AS SELECT *, TIMESTAMPTZ '2020-01-01' AS version_number,"
+        " NULL::timestamptz AS subsequent_version_number FROM plain WHERE id < 100000"
+    )
+    direct.execute("CREATE UNIQUE INDEX ON flat_journal (id, version_number)")
+    direct.execute("CREATE TABLE flat_plain AS SELECT * FROM plain WHERE id < 100000")
+    direct.execute("ALTER TABLE flat_plain ADD PRIMARY KEY (id)")
+    direct.execute("VACUUM ANALYZE")
+    names = ("_journal", "version_number", "subsequent_version_number")
+    adopt(con.session, "public.flat", ("id",), names, run=True)
+
+
+def reads(report: Report, direct: psycopg.Connection[Any], con: Connection, repeats: int) -> None:
+    """The statements over each state, past the gateway and through it."""
+    for table, at_most in _STATES.items():
+        for case, (sql, often) in _READS.items():
+            own, theirs = sql.format(t=table), sql.format(t="plain")
+            name = f"{table}, {case}"
+            report.compare(
+                name,
+                {
+                    OURS: _run(con.execute, own, often),
+                    _PAST: _run(direct.execute, own, often),
+                    _PLAIN: _run(direct.execute, theirs, often),
+                },
+                repeats,
+                (Promise(_PLAIN, at_most),),
+            )
+            report.judge_against(name, _PAST, Promise(_PLAIN, at_most))
+
+
+def _run(execute: Callable[[str], Any], sql: str, often: int) -> Run:
+    def run() -> None:
+        for _ in range(often):
+            execute(sql).fetchall()
+
+    return run
+
+
+def writes(report: Report, direct: psycopg.Connection[Any], con: Connection, repeats: int) -> None:
+    """Small commits to an adopted flat journal, and to an ordinary table."""
+    for case, statements in _WRITES.items():
+        keys = (count(1000 * len(report.measured), 2), count(1000 * len(report.measured), 2))
+        report.compare(
+            f"flat journal, {case}",
+            {
+                OURS: _commits(con.execute, "flat", statements, keys[0]),
+                _PLAIN: _commits(direct.execute, "flat_plain", statements, keys[1]),
+            },
+            repeats,
+            (Promise(_PLAIN, _WRITES_AT_MOST),),
+        )
+
+
+def _commits(
+    execute: Callable[[str], Any], table: str, statements: tuple[str, ...], keys: Iterator[int]
+) -> Run:
+    whole = statements if len(statements) == 1 else ("BEGIN", *statements, "COMMIT")
+
+    def run() -> None:
+        for key in (next(keys) for _ in range(_POINTS)):
+            for sql in whole:
+                execute(sql.format(t=table, k=key, new=10_000_000 + key))
+
+    return run
+
+
+def measure(options: Options) -> Report:
+    """All of it, on a server that is removed again."""
+    cluster = Cluster.start()
+    clock = (lambda: server_cpu(cluster)) if options.cpu else time.perf_counter
+    report = Report("current views and adopted journals on PostgreSQL", options.rows, clock=clock)
+    if options.cpu:
+        report.notes.append("processor time of server and client, not time that passes")
+    try:
+        database = cluster.database()
+        with (
+            psycopg.connect(cluster.conninfo(database), autocommit=True) as direct,
+            gateway.connect(cluster.url(database), autocommit=True) as con,
+        ):
+            fill(direct, con, options.rows)
+            reads(report, direct, con, options.repeats)
+            writes(report, direct, con, options.repeats)
+    finally:
+        cluster.remove()
+    return report
+
+
+def main() -> int:
+    """Run the command line."""
+    made = parser(__doc__ or "")
+    made.set_defaults(rows=1_000_000, repeats=5)
+    options = options_of(made.parse_args())
+    measure(options).finish(options.json)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+"""Current views get the plans of plain tables: parallel ones, in the order of an index, no detours.
+
+Asks for plans, not for times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+import gateway
+from tests.support.postgres import Cluster
+
+pytestmark = pytest.mark.stores
+
+
+@pytest.fixture(scope="module")
+def direct(cluster: Cluster) -> Iterator[psycopg.Connection[Any]]:
+    """psql's connection to a database with a compacted table, and one that has changed since."""
+    database = cluster.database()
+    with gateway.connect(cluster.url(database), autocommit=True) as con:
+        for table in ("compacted", "changed"):
+            con.execute(f"CREATE TABLE {table} (a INTEGER PRIMARY KEY, b VARCHAR, c INTEGER)")
+            con.execute(f"INSERT INTO {table} SELECT i, 'row ' || i, i FROM range(20000) AS r(i)")
+            con.execute(f"CALL system.compact('{table}')")
+        con.execute("UPDATE changed SET c = -c WHERE a % 100 = 7")
+        with psycopg.connect(cluster.conninfo(database), autocommit=True) as direct:
+            direct.execute("VACUUM ANALYZE")
+            yield direct
+
+
+def _plan(direct: psycopg.Connection[Any], sql: str) -> str:
+    return "\n".join(line for (line,) in direct.execute(f"EXPLAIN (COSTS OFF) {sql}"))
+
+
+@pytest.mark.parametrize("table", ["compacted", "changed"])
+def test_a_scan_is_parallel_and_reads_no_table_for_each_row(
+    direct: psycopg.Connection[Any], table: str
+) -> None:
+    with direct.transaction():
+        direct.execute("SET LOCAL parallel_setup_cost = 0; SET LOCAL parallel_tuple_cost = 0")
+        direct.execute("SET LOCAL min_parallel_table_scan_size = 0")
+        plan = _plan(direct, f"SELECT sum(c) FROM {table}")
+    assert "Parallel Seq Scan" in plan
+    assert "Hash Anti Join" in plan
+    assert "Subquery Scan" not in plan
+
+
+@pytest.mark.parametrize("table", ["compacted", "changed"])
+def test_a_page_by_key_sorts_nothing(direct: psycopg.Connection[Any], table: str) -> None:
+    plan = _plan(direct, f"SELECT * FROM {table} ORDER BY a LIMIT 10")
+    assert "Merge Append" in plan
+    assert "->  Sort" not in plan
+    rows = direct.execute(f"SELECT * FROM {table} ORDER BY a DESC LIMIT 2").fetchall()
+    assert rows == [(19999, "row 19999", 19999), (19998, "row 19998", 19998)]
+
+
+def test_a_changed_row_is_shown_once(direct: psycopg.Connection[Any]) -> None:
+    found = direct.execute("SELECT count(*), sum(c) FROM changed").fetchone()
+    whole = sum(range(20000))
+    assert found == (20000, whole - 2 * sum(range(7, 20000, 100)))
