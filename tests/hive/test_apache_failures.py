@@ -61,6 +61,7 @@ def test_a_server_lost_within_a_statement_and_back_again(far: Connection, relay:
     relay.word = b"COUNT("
     relay.passes_word = True
     assert _refused(far, "SELECT count(*) FROM t WHERE k > 1").code == "PAL-522"
+    assert relay.has_cut.wait(60)
     assert far.execute("SELECT count(*) FROM t").fetchall() == [(3,)]
 
 
