@@ -124,6 +124,12 @@ class Logins:
             self._login_log.note(name, address, front_end, "refused", _REASONS[error.code])
         return error
 
+    def note_refused_run_as(self, name: str, address: str, front_end: str) -> None:
+        """Log that a login asked to run as a user whom it may not run as."""
+        _LOG.warning("run as refused: user %r from %s", name, address)
+        if self._login_log is not None:
+            self._login_log.note(name, address, front_end, "refused", "run as")
+
     def log_in(self, name: str, password: str, address: str, front_end: str) -> Role:
         """The role of somebody who has sent a password; raises PASSWORD, LOGIN.
 

@@ -15,10 +15,21 @@ RUN_AS = "run_as"
 """How a client names the user, among the settings that it connects with."""
 
 
+class RunAsRefused(PalimpsestError):
+    """A login that asks to run as a user whom it may not run as."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            Code.PRIVILEGE,
+            f'permission denied to run as "{name}"',
+            advice="GRANT the user, who may log in and holds no ADMIN, to the role that logs in",
+        )
+
+
 def role_to_run_as(catalog: CatalogSnapshot, login: Role | None, name: str) -> Role:
     """The role of a session for ``name`` that ``login`` opens; None: whoever may do everything.
 
-    Raises PRIVILEGE for a role that cannot log in, that the login is no member of, or that holds
+    Raises RunAsRefused for a role that cannot log in, that the login is no member of, or that holds
     ADMIN where the login does not. It is the same for names that there are not.
     """
     found = catalog.access.by_name(name)
@@ -30,11 +41,7 @@ def role_to_run_as(catalog: CatalogSnapshot, login: Role | None, name: str) -> R
         )
         if is_admin or (is_member and not catalog.rights_of(found.id).is_admin):
             return found
-    raise PalimpsestError(
-        Code.PRIVILEGE,
-        f'permission denied to run as "{name}"',
-        advice="GRANT the user, who may log in and holds no ADMIN, to the role that logs in",
-    )
+    raise RunAsRefused(name)
 
 
 def check_same(begun: str | None, asked: str | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -169,6 +170,25 @@ def test_a_user_of_a_proxy_has_their_own_rights_alone(running: Running, way: Any
 def test_a_proxy_runs_as_nobody_else(running: Running, way: Any, user: str) -> None:
     with pytest.raises(REFUSED, match="permission denied to run as"), way(running, user) as ask:
         ask("SELECT 1")
+
+
+def test_refusals_stand_in_the_login_log(running: Running) -> None:
+    for way in WAYS:
+        with pytest.raises(REFUSED), way(running, "eve") as ask:
+            ask("SELECT 1")
+    wanted = {("postgresql", PROXY), ("hive", PROXY), ("flight", PROXY)}
+    found: set[tuple[str, str]] = set()
+    deadline = time.monotonic() + 60
+    with owner(running) as con:
+        while found != wanted and time.monotonic() < deadline:
+            time.sleep(0.5)
+            rows = con.execute(
+                'SELECT l.front_end, l."user", l.address FROM system.logins AS l'
+                " WHERE l.outcome = 'refused' AND l.detail = 'run as'"
+            ).fetchall()
+            found = {(front_end, user) for front_end, user, _ in rows}
+            assert {address for *_, address in rows} <= {"127.0.0.1", "::1", ""}
+    assert found == wanted
 
 
 def test_both_names_are_on_record(running: Running) -> None:

@@ -78,7 +78,9 @@ class ControlDoor:
     def open(self, caller: ControlCaller) -> Session:
         """A session for one request; raises PRIVILEGE where it may not run as another."""
         given = {} if caller.run_as is None else {RUN_AS: caller.run_as}
-        session = self.open_session(caller.user, f"palimpsest {FRONT_END}", given, caller.role)
+        application = f"palimpsest {FRONT_END}"
+        with self.admission.noting_run_as(caller.user or "", caller.host, FRONT_END):
+            session = self.open_session(caller.user, application, given, caller.role)
         session.activity.describe(FRONT_END, caller.host)
         return session
 

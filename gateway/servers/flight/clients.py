@@ -21,6 +21,7 @@ from gateway.servers.ending import Ending
 from gateway.servers.flight.login import Caller
 from gateway.servers.flight.sessions import FlightClient, session_ended
 from gateway.servers.limits import ServerLimits
+from gateway.servers.pgwire.admission import Admission
 from gateway.session.session import Session
 from journal.model.errors import PalimpsestError
 
@@ -35,8 +36,15 @@ _TOKEN_BYTES = 32
 class FlightClients:
     """The clients of one server."""
 
-    def __init__(self, open_session: OpenSession, limits: ServerLimits, ending: Ending) -> None:
+    def __init__(
+        self,
+        open_session: OpenSession,
+        limits: ServerLimits,
+        admission: Admission,
+        ending: Ending,
+    ) -> None:
         self._open_session = open_session
+        self._admission = admission
         self._ending = ending
         self._limits = limits
         self._lock = threading.Lock()
@@ -170,7 +178,8 @@ class FlightClients:
     def _open(self, client: FlightClient, caller: Caller) -> Session:
         given = dict(caller.settings)
         application = given.pop("application_name", None)
-        session = self._open_session(client.user or None, application, given, client.role)
+        with self._admission.noting_run_as(client.user, "", "flight"):
+            session = self._open_session(client.user or None, application, given, client.role)
         if client.settings is not None:
             session.settings = session.settings_at_start = client.settings
         session.activity.describe("flight", client.address, terminate=partial(self.end, client))

@@ -99,7 +99,7 @@ class _FlightPort:
         self._logins = admission.logins
         # gRPC would share a port with another program; an ordinary listener does not.
         tcp_listener(place).close()
-        self.clients: FlightClients = FlightClients(open_session, limits, ending)
+        self.clients: FlightClients = FlightClients(open_session, limits, admission, ending)
         self._place = place
         self._server = self._listen(place)
         self._place = Address(place.host, self._server.port)

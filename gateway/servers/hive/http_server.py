@@ -148,9 +148,10 @@ class HiveHttpServer:
             owners = [owner for owner, _ in self._sessions.values()]
         self.limits.check_room(len(owners))
         self.limits.check_client(login, [login, *owners])
-        opened = self._open_session.open_for(
-            login.user, login.role, request.configuration or {}, version
-        )
+        with self.admission.noting_run_as(login.user, login.host, "hive"):
+            opened = self._open_session.open_for(
+                login.user, login.role, request.configuration or {}, version
+            )
         opened.show(login.host, lambda: self.end(opened))
         with self._lock:
             self._sessions[opened.id] = (login, opened)

@@ -176,9 +176,11 @@ class HiveServer(SocketServer[_Client]):
                 advice="close some",
             )
         assert client.credentials is not None
-        opened = self._open_session.open_for(
-            client.credentials.user, client.role, request.configuration or {}, version
-        )
+        user = client.credentials.user
+        with self._admission.noting_run_as(user, client.host, "hive"):
+            opened = self._open_session.open_for(
+                user, client.role, request.configuration or {}, version
+            )
         opened.show(address_of(client.peer), partial(hang_up, client.peer))
         client.sessions.append(opened)
         client.end = None

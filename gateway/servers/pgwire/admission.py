@@ -6,8 +6,11 @@ import ipaddress
 import socket
 import ssl
 import struct
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from gateway.access.logins import Logins, passwords_need_tls
+from gateway.access.run_as import RunAsRefused
 from gateway.servers.pgwire.login import log_in
 from gateway.servers.pgwire.startup import Greeting
 from gateway.servers.pgwire.stream import MessageStream
@@ -69,6 +72,16 @@ class Admission:
         if not is_secure:
             raise logins.refuse(user, address, front_end, passwords_need_tls())
         return logins.log_in(user, password, address, front_end)
+
+    @contextmanager
+    def noting_run_as(self, user: str, address: str, front_end: str) -> Iterator[None]:
+        """Log a refusal to run as another user, where a session is opened within the block."""
+        try:
+            yield
+        except RunAsRefused:
+            if self.logins is not None:
+                self.logins.note_refused_run_as(user, address, front_end)
+            raise
 
     def close(self) -> None:
         """Let nobody in any more: what the login log has not written yet is written."""

@@ -146,7 +146,8 @@ class PostgresServer(SocketServer[_Client]):
         client.user = begun.parameters.get("user", "") if role is None else role.name
         client.host = host_of(client.peer)
         self._limits.check_client(client, self.clients())
-        client.session = self._session(begun, role)
+        with self._admission.noting_run_as(client.user, client.host, "postgresql"):
+            client.session = self._session(begun, role)
         client.session.activity.describe(
             *("postgresql", address_of(client.peer)),
             number=client.pid,
