@@ -117,9 +117,8 @@ class LineageLedger:
             found = self._lineage_of(written.origin)
             if found.lineage.temporary:
                 origins = origins.with_edges(found.lineage)
-                found = _named(
-                    replace(found.lineage, edges=origins.followed(found.lineage)), written.origin
-                )
+                followed = replace(found.lineage, edges=origins.followed(found.lineage))
+                found = lineage_under_id(followed, found.digest, found.tag, found.text)
             ran.append((written, written.origin, found))
             if self._is_news(found):
                 news[found.id] = found
@@ -281,19 +280,15 @@ class LineageLedger:
         if entry is not None and entry[0] is trace.catalog:
             trace.known = entry[1]
             return entry[1]
-        found = trace.known = _named(_from_client(trace.read(), origin), origin)
+        lineage = _from_client(trace.read(), origin)
+        found = lineage_under_id(lineage, shape_digest(shown), origin.tag, shown)
+        trace.known = found
         with self._lock:
             self._known[key] = (trace.catalog, found)
             self._known.move_to_end(key)
             if len(self._known) > _KNOWN_MAX:
                 self._known.popitem(last=False)
         return found
-
-
-def _named(lineage: StatementLineage, origin: StatementOrigin) -> CommittedLineage:
-    """A lineage under the id of its statement, which has none where there are no edges."""
-    shown = without_literals(origin.text, origin.dialect)
-    return lineage_under_id(lineage, shape_digest(shown), origin.tag, shown)
 
 
 def lineage_under_id(

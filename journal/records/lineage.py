@@ -29,6 +29,7 @@ from journal.records.statements import (
     Where,
     by,
     count,
+    counts,
     delete,
     execute,
     insert,
@@ -39,14 +40,13 @@ from journal.transactions.transaction_rows import TransactionRow
 
 LineageAuthor = tuple[str | None, str | None]
 """User and application of whoever ran a statement."""
-_AT_ONCE = (64, 8, 1)
-"""Rows that are added by one statement, so that there are few such statements."""
+_AT_ONCE = 64
+"""Rows that are added by one statement at most; each statement costs more than its rows."""
 _ASKED = (1, 4, 16, 64, 256)
 """Nodes that are asked for by one statement."""
 _FEW = 16
 """So many statements are read one by one."""
-_IN_FORCE = count(LINEAGE, by("statement", "until"))
-_KNOWN = count(LINEAGE_STATEMENTS, by("id"))
+_ON_RECORD = counts(count(LINEAGE, by("statement", "until")), count(LINEAGE_STATEMENTS, by("id")))
 _END = update(LINEAGE, ["until"], by("target", "until"))
 _END_SOURCE = update(LINEAGE, ["until"], by("source", "until"))
 _EDGES = select(LINEAGE, order=["since", "target", "target_column", "source", "source_column"])
@@ -149,20 +149,18 @@ def add_lineage_of(
         execute(session, _END_SOURCE, [version, node, 0])
     if not lineage.edges:
         return
-    if execute(session, _IN_FORCE, [found.id, 0]) == [(0,)]:
+    ((in_force, known),) = execute(session, _ON_RECORD, [found.id, 0, found.id])
+    if not in_force:
         _insert(session, LINEAGE, [(found.id, *edge, version, 0) for edge in lineage.edges])
-    if execute(session, _KNOWN, [found.id]) == [(0,)]:
+    if not known:
         told = (found.id, found.digest, found.tag, found.text, *by)
         _insert(session, LINEAGE_STATEMENTS, [(*told, version, to_datetime(version), 0)])
 
 
 def _insert(session: RecordSession, table: RecordTable, rows: Sequence[Sequence[Any]]) -> None:
-    done = 0
-    for size in _AT_ONCE:
-        while len(rows) - done >= size:
-            part = rows[done : done + size]
-            execute(session, insert(table, size), [v for row in part for v in row])
-            done += size
+    for first in range(0, len(rows), _AT_ONCE):
+        part = rows[first : first + _AT_ONCE]
+        execute(session, insert(table, len(part)), [v for row in part for v in row])
 
 
 def add_counts(

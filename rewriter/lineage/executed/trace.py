@@ -138,6 +138,8 @@ class _Nodes:
     def __init__(self, found: Mapping[str, Relation], made: Mapping[str, Relation]) -> None:
         self._found = found
         self._made = made
+        self._physical: dict[str, dict[str, str]] = {}
+        """By table the physical name of each column."""
 
     def _relation(self, name: str) -> Relation | None:
         return self._made.get(name) or self._found.get(name)
@@ -149,7 +151,10 @@ class _Nodes:
             of_gateway = name.partition(".")[0] in _OF_GATEWAY
             return ColumnNode(view_node(name) if of_gateway else file_node(name), column)
         if isinstance(found, Table):
-            physical = {fold(c.name): c.physical for c in found.columns}
+            physical = self._physical.get(name)
+            if physical is None:
+                physical = {fold(c.name): c.physical for c in found.columns}
+                self._physical[name] = physical
             return ColumnNode(node_of(found), physical.get(column, WHOLE))
         return ColumnNode(node_of(found), column if column in map(fold, found.columns) else WHOLE)
 
