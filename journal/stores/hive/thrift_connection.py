@@ -6,6 +6,7 @@ Nobody waits for ever for a server that answers nothing.
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -46,6 +47,8 @@ _RUNNING = {
     ttypes.TOperationState.RUNNING_STATE,
 }
 _CLOSE_S = 10.0
+_CANCELLED_S = 0.2
+"""So long a statement that was stopped may still tell its own end."""
 _POLL_S = 5.0
 """So long a server keeps the question how far a statement is before it says that it still runs."""
 
@@ -59,6 +62,10 @@ class ThriftConnection(HiveConnection):
         self._pulse = pulse or pulse_of(server)
         self._operation: Any = None
         self._asked_to_stop = threading.Event()
+        self._stopping = threading.Lock()
+        self._waited_for: Any = None
+        self._is_stopped = False
+        self._talks = True
         self._connection, self._socket = opened(server)
         self._patience_s = server.answer_timeout_s
         self._cursor = self._new_cursor()
@@ -77,13 +84,30 @@ class ThriftConnection(HiveConnection):
 
     @contextlib.contextmanager
     def _mapped(self) -> Iterator[None]:
+        """Errors of calls in the gateway's terms.
+
+        Ctrl-C may end a call whose answer is still to come, which the next call would take for its
+        own: nobody may use the connection any more.
+        """
+        is_between_calls = False
         try:
             yield
+            is_between_calls = True
         except CallRefused as error:
+            is_between_calls = True
             raise self._mapped_error(error) from error
         except LOST as error:
-            self.is_usable = False
             raise connection_lost(error, self._patience_s) from error
+        except PalimpsestError:
+            is_between_calls = True
+            raise
+        finally:
+            if not is_between_calls:
+                self._give_up()
+
+    def _give_up(self) -> None:
+        """Talk to the server no more: an answer may still come that nobody waits for."""
+        self.is_usable = self._talks = False
 
     def _mapped_error(self, error: CallRefused) -> PalimpsestError:
         if self._asked_to_stop.is_set():
@@ -112,18 +136,23 @@ class ThriftConnection(HiveConnection):
         self._be_patient(self._server.answer_timeout_s)
         with self._mapped():
             self._cursor.execute(sql, waits=False)
-            self._operation = operation = self._cursor.operation
+            self._is_stopped = False
+            self._operation = operation = self._waited_for = self._cursor.operation
             try:
                 told = self._side_results(beside)
                 self._wait()
-            except LOST:
+            except (KeyboardInterrupt, *LOST) as error:
+                if self._is_stopped and not isinstance(error, KeyboardInterrupt):
+                    self._give_up()
+                    raise cancelled() from error
                 # A server that lost its client may run a statement to its end, for nobody.
                 threading.Thread(
                     target=self._cancel_elsewhere, args=(operation,), daemon=True
                 ).start()
                 raise
             finally:
-                self._operation = None
+                with self._stopping:
+                    self._operation = self._waited_for = None
         if isinstance(told, PalimpsestError):
             raise told
         return told
@@ -213,17 +242,30 @@ class ThriftConnection(HiveConnection):
         """Stop whatever runs, from another thread; it may be asked for again and again."""
         self._asked_to_stop.set()
         operation, self._operation = self._operation, None
-        if operation is not None:
-            self._cancel_elsewhere(operation)
+        if operation is None or not self._cancel_elsewhere(operation):
+            return
+        time.sleep(_CANCELLED_S)
+        with self._stopping:
+            if self._waited_for is operation:
+                # The server has stopped it, and answers those who wait for it seconds later.
+                self._is_stopped = True
+                with contextlib.suppress(OSError):
+                    self._socket.handle.shutdown(socket.SHUT_RDWR)
 
-    def _cancel_elsewhere(self, operation: Any) -> None:
-        """Have a statement stopped over another connection: this one is in use, or is no more."""
+    def _cancel_elsewhere(self, operation: Any) -> bool:
+        """Have a statement stopped over another connection: this one is in use, or is no more.
+
+        True once the server says that it is.
+        """
         with contextlib.suppress(PalimpsestError, DRIVER_ERROR, *LOST):
             other, _ = opened(self._server)
             try:
-                other.client.CancelOperation(ttypes.TCancelOperationReq(operation))
+                asked = ttypes.TCancelOperationReq(operation)
+                status = other.client.CancelOperation(asked).status.statusCode
             finally:
                 other.close()
+            return bool(status == ttypes.TStatusCode.SUCCESS_STATUS)
+        return False
 
     def is_quiet(self) -> bool:
         """False where the server has said something unasked: good-bye, as a rule."""
@@ -236,7 +278,8 @@ class ThriftConnection(HiveConnection):
             with contextlib.suppress(DRIVER_ERROR, *LOST):
                 # A server whose metastore hangs would never answer.
                 self._socket.setTimeout(_CLOSE_S * 1000)
-                self._connection.close()
+                if self._talks:
+                    self._connection.close()
         finally:
             # Where the server is gone the driver leaves its end open.
             self._connection._transport.close()
