@@ -24,7 +24,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.places import safe_name
 from journal.model.plan import Query
 from journal.model.schema import Table
-from journal.model.segment import Segment, SegmentFile
+from journal.model.segment import RowCounts, Segment, SegmentFile
 from journal.records.erasure_rows import copy_suppressions
 from journal.sql.relations import union_all
 from journal.sql.sql import relation
@@ -91,13 +91,17 @@ def matched(
     kept: dict[str, dict[str, Any]] = {}
     for segment in package.segments:
         files: list[SegmentFile] = []
+        gone = RowCounts()
         for file in segment.files:
             name = tail(file.path)
             known, less = here.get(name), filtered.get(name)
-            if less is not None and (less["like"], less["under"]) == (_like(file), under):
+            # One of an earlier version does not say how many rows of which kind went.
+            is_known = less is not None and "gone" in less
+            if less is not None and is_known and _made_of(less) == (_like(file), under):
                 left = None if less["file"] is None else SegmentFile(**less["file"])
                 if left is None or left.path in listed:
                     kept[name] = less
+                    gone += RowCounts(**less["gone"])
                     files += [] if left is None else [left]
                     continue
             if known is not None and _like(known) == _like(file):
@@ -116,10 +120,13 @@ def matched(
                 }
             )
         if files:
-            gone = sum(f.rows for f in segment.files) - sum(f.rows for f in files)
-            counts = replace(segment.counts, open=max(0, segment.counts.open - gone))
+            counts = segment.counts + gone.times(-1)
             segments.append(replace(segment, files=tuple(files), counts=counts))
     return ReplicaFiles(tuple(segments), wanted, kept)
+
+
+def _made_of(less: Mapping[str, Any]) -> tuple[list[Any], str]:
+    return less["like"], less["under"]
 
 
 def _like(file: SegmentFile) -> list[Any]:
@@ -222,9 +229,16 @@ def _take_rewritten(
 ) -> None:
     """List what was written anew instead of what was there, and note what it is made of."""
     old = {f.path: f for s in found.segments for f in s.files}
+    went = {u["path"]: r["gone"] for u, r in zip(units, results, strict=True)}
     for path, new in moved_files(units, results).items():
         left = None if new is None else asdict(new)
-        found.filtered[tail(path)] = {"like": _like(old[path]), "file": left, "under": under}
+        by_kind = {kind: int(went[path][kind]) for kind in ("open", "closing", "tombstone")}
+        found.filtered[tail(path)] = {
+            "like": _like(old[path]),
+            "file": left,
+            "under": under,
+            "gone": by_kind,
+        }
     changed = replaced_files(found.segments, units, results)
     gone = {s.id for s in changed.removed}
     fresh = {s.id: s for s in changed.added}
