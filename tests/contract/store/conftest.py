@@ -35,10 +35,14 @@ _PROGRAMS = frozenset(
     | {"test_materialized_views", "test_redefined", "test_reject_files", "test_retention"}
     | {"test_schedulers", "test_suppression"}
 )
-"""Tests of programs that all stores share: ``make test`` runs them on the embedded store and on
-the toy store, which takes the way of servers."""
-_OF_TOY = frozenset({"test_tables", "test_connections", "test_damage"})
-"""What else ``make test`` shows of the toy store."""
+"""Tests of programs that all stores share: ``make test`` runs them on the embedded store."""
+_OF_TOY = frozenset(
+    {"test_connections", "test_damage", "test_tables"}
+    | {"test_backups", "test_compaction", "test_dry_runs", "test_erase_runs", "test_erasure"}
+    | {"test_purged_rows", "test_retention", "test_suppression"}
+)
+"""What ``make test`` shows of the toy store, whose programs go the way of servers: one module for
+each program."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -58,9 +62,8 @@ def _marks(item: pytest.Item, kind: StoreKind) -> Iterator[pytest.MarkDecorator]
                 yield pytest.mark.skip(f"a store without {lacking.value}")
     repeats = {name for mark in item.iter_markers("also_on") for name in mark.args}
     if item.path.stem in _PROGRAMS:
-        # The toy store runs what is written for servers, in a tenth of their time.
         repeats |= {"postgres", "hive"}
-    elif item.path.stem not in _OF_TOY:
+    if item.path.stem not in _OF_TOY:
         repeats |= {"toy"}
     if kind.name in repeats:
         yield pytest.mark.stores
