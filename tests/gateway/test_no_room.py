@@ -32,6 +32,7 @@ from tests.support.no_room import (
     run,
     small_disk,
 )
+from tests.support.tiers import in_tiers
 
 CHECKPOINTS = "?wal_autocheckpoint=1KB"
 """Each commit is worked into the file at once, as every one of many megabytes is."""
@@ -75,6 +76,12 @@ def _without_room(disk: Path, name: str, free: int, options: str) -> None:
         assert code == 0, f"{case}; then: {said}"
 
 
+_FULL_IN_PURGES = [
+    ("erase run", 300_000, CHECKPOINTS),
+    *(("erase run", free, "") for free in (0, 1_500_000, 2_000_000, 2_600_000, 3_300_000)),
+]
+
+
 @pytest.mark.parametrize(
     ("name", "free", "options"),
     [
@@ -84,10 +91,9 @@ def _without_room(disk: Path, name: str, free: int, options: str) -> None:
         ("shell to a file", 0, ""),
         ("backup", 1_000_000, ""),
         ("flush", 300_000, CHECKPOINTS),
-        ("erase run", 300_000, CHECKPOINTS),
         ("erase submit", 100_000, CHECKPOINTS),
         ("vacuum", 60_000, CHECKPOINTS),
-        *(("erase run", free, "") for free in (0, 1_500_000, 2_000_000, 2_600_000, 3_300_000)),
+        *in_tiers(_FULL_IN_PURGES, {("erase run", 2_000_000, "")}),
     ],
 )
 def test_a_full_disk(disk: Path, name: str, free: int, options: str) -> None:

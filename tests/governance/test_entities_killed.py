@@ -19,6 +19,7 @@ from journal.erasure import audit_check
 from journal.erasure.seam import ErasureJournal
 from tests.architecture.sources import ROOT
 from tests.support.declared import dataset
+from tests.support.tiers import in_tiers
 
 OPERATIONS = "gateway.governance.entity_operations"
 STEPS = {
@@ -30,6 +31,7 @@ STEPS = {
     "after the event": (OPERATIONS, "record_event", 1),
     "after the commit": (OPERATIONS, "commit_change", 1),
 }
+QUICK = {"after the old one ended", "after the new one", "after the commit"}
 PROGRAM = """
 import os, pkgutil, signal, sys
 import gateway
@@ -57,7 +59,7 @@ with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:
 """
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", in_tiers(STEPS, QUICK))
 def test_f10_a_killed_update_has_happened_or_not(tmp_path: Path, step: str) -> None:
     place, name, after = STEPS[step]
     root = tmp_path / "warehouse"

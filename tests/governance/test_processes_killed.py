@@ -14,6 +14,7 @@ from gateway.governance.process_scheduler import run_processes
 from gateway.session.operations import no_progress
 from tests.architecture.sources import ROOT
 from tests.support.processes import day
+from tests.support.tiers import in_tiers
 
 MAKING = "gateway.governance.instance_making"
 LOOK = "gateway.governance.looked_instances"
@@ -30,6 +31,12 @@ STEPS = {
     "in the commit, after it ended": (COMMIT, "changed_instance", 1),
     "in the commit, after the event": (COMMIT, "record_event", 1),
     "after the commit": ("gateway.governance.process_runner", "run_statements", 1),
+}
+QUICK = {
+    "before instances are made",
+    "after the schedule has moved",
+    "in the commit, before it ends",
+    "after the commit",
 }
 PROGRAM = """
 import os, pkgutil, signal, sys
@@ -57,7 +64,7 @@ with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:
 """
 
 
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("step", in_tiers(STEPS, QUICK))
 def test_p21_what_a_killed_scheduler_began_happens_once(tmp_path: Path, step: str) -> None:
     place, name, after = STEPS[step]
     root = tmp_path / "warehouse"

@@ -35,6 +35,7 @@ from tests.conftest import ROOT
 from tests.support.client import Client
 from tests.support.erasures import backend_of
 from tests.support.spark import spark
+from tests.support.tiers import in_tiers
 from tests.support.traces import holders
 
 __all__ = ["spark"]
@@ -355,9 +356,10 @@ def test_a_purge_on_spark(run: Client, spark: SparkEngine) -> None:
     assert _others(run, [version]) == before
 
 
-@pytest.mark.parametrize(
-    "step", ["accept", "stage", "swap", "retired", "receipts", "scrub", "closing"]
-)
+STEPS = ("accept", "stage", "swap", "retired", "receipts", "scrub", "closing")
+
+
+@pytest.mark.parametrize("step", in_tiers(STEPS, {"accept", "swap", "receipts"}))
 def test_killed_at_any_step_a_rerun_finishes(
     connect: Callable[..., Client], tmp_path: Path, step: str
 ) -> None:
