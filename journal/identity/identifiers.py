@@ -33,8 +33,10 @@ def texts_of(values: Iterable[str], *, lower: bool) -> list[str]:
     """Identifiers that a request names, each once, in the form in which text is compared."""
     if not lower:
         return list(dict.fromkeys(values))
-    bare = (value.strip(_BLANKS) for value in values)
-    return list(dict.fromkeys(v.lower() if v.isascii() else v.translate(_FOLD) for v in bare))
+    bare = [value.strip(_BLANKS) for value in values]
+    if "".join(bare).isascii():
+        return list(dict.fromkeys(map(str.lower, bare)))
+    return list(dict.fromkeys(value.translate(_FOLD) for value in bare))
 
 
 def numbers_of(values: Iterable[str]) -> list[str]:
