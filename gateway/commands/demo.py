@@ -30,7 +30,9 @@ def command(warehouse: Path, as_json: bool) -> None:
     transaction a day. An ordinary DuckDB runs the same statements: if any row differs, the exit
     code is 1. It tells where the columns of a report come from, and draws that in the warehouse
     as airline-report.svg, for a browser. Then jobs compact the journals, forget one plane, let half
-    a year expire, and bring it back. In the end a server lets other programs read.
+    a year expire, and bring it back. A file declares a report of each week: the scheduler's clock
+    runs through 2013, a late day has one week run again, a replica in WAREHOUSE-replica agrees, and
+    an erasure waits until somebody else approves it. In the end a server lets other programs read.
 
     \b
     Examples:

@@ -14,6 +14,7 @@ from gateway.dbapi.connection import Connection
 from gateway.demo import demo_queries, statements, upkeep
 from gateway.demo.comparison import Comparison, PlainRun, compare, plain_run
 from gateway.demo.demo_queries import DemoQuery, TierSize
+from gateway.demo.governed import govern
 from gateway.demo.lineage import show_report_lineage
 from gateway.demo.replay import Load, Replay, load, replay
 from gateway.demo.serving import read_through_server
@@ -83,11 +84,14 @@ def _run(root: Path, files: SourceFiles, teller: Teller, started: float) -> dict
         same_past = past.rows == plain.before
         _show_comparison(teller, compared, plain, same_past)
         ending = upkeep.finish(connection, teller)
+        governed = govern(connection, root, teller)
     summary = _summary(root, loads, replayed, sizes, compared, same_past)
     summary["upkeep"] = ending
     served = read_through_server(root, teller)
     summary["served"] = served
-    summary["equal"] = summary["equal"] and ending["equal"] and served["equal"]
+    summary["governed"] = governed
+    parts = (ending, governed, served)
+    summary["equal"] = summary["equal"] and all(part["equal"] for part in parts)
     summary["seconds"] = round(time.perf_counter() - started, 2)
     summary["plain_seconds"] = round(plain.seconds, 2)
     _show_next_steps(teller, root, summary, eve)

@@ -68,5 +68,14 @@ def test_the_year_comes_out_equal(tmp_path: Path) -> None:
     assert summary["upkeep"]["erasure"]["request"]["state"] == "COMPLETED"
     assert summary["upkeep"]["erasure"]["bytes_left"] == 0
     assert [s["state"] for s in summary["upkeep"]["steps"]].count("SUCCEEDED") == 5
+    governed = summary["governed"]
+    assert governed["instances"] == {"SUCCEEDED": 52}
+    assert governed["year"]["again"] == ["weekly-delays@2013-07-09T10:00Z"]
+    assert governed["erasure"] == {
+        "state": "COMPLETED",
+        "refused": True,
+        "rows_left": 0,
+        "equal": True,
+    }
     assert sum(count for _, count in summary["served"]["psycopg"]) > 300_000
     assert summary["replay"]["updated"] + summary["replay"]["deleted"] == 336_776
