@@ -25,8 +25,10 @@ from gateway.governance.instance_states import InstanceState
 from gateway.governance.process_rules import Availability, path_at
 from gateway.governance.process_sessions import process_session
 from gateway.procedures.procedures import find_tables
+from journal.model.effective_policy import effective_policy
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
+from journal.model.policy import Policy
 from journal.model.schema import Table
 from journal.model.version import Version, from_datetime
 from journal.records import instance_rows
@@ -109,6 +111,11 @@ class DatasetAvailability:
         """The table of a dataset; None where it was dropped, or is in another store."""
         fields = self._known[EntityKind.DATASET, name].fields
         return None if "profile" in fields else self._tables.get(fields["table"])
+
+    def policy_of(self, name: str) -> Policy | None:
+        """The policy that counts for the table of a dataset; None where there is no table."""
+        table = self.table_of(name)
+        return None if table is None else effective_policy(self._state.catalog, table)
 
     def has_changes(self, name: str, moments: Iterable[datetime], after: Version) -> bool:
         """Whether somebody changed data of a dataset's instances after a version.

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateway.governance.dataset_availability import check_condition
+from gateway.governance.dataset_policies import stated_policy
 from gateway.governance.entity import Entity, EntityKind
 from gateway.governance.entity_checks import KnownEntities
 from gateway.governance.late_data import cut_off
@@ -17,9 +18,12 @@ from gateway.governance.process_statements import check_statements
 from gateway.jobs.kind_names import kind_names
 from gateway.procedures.procedures import find_tables
 from journal.model.duration import Duration
+from journal.model.effective_policy import effective_policy
 from journal.model.errors import Code, PalimpsestError
-from journal.model.policy import policy_of
-from journal.model.schema import Table
+from journal.model.policy import Policy
+from journal.model.schema import CatalogSnapshot, Table
+from journal.model.table_name import TableName
+from journal.transactions.reading import committed_state
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
@@ -47,10 +51,10 @@ def check_declared(session: Session, entity: Entity) -> None:
             )
 
 
-def check_late_data(entity: Entity, known: KnownEntities, tables: dict[str, Table]) -> None:
+def check_late_data(entity: Entity, known: KnownEntities, catalog: CatalogSnapshot) -> None:
     """Raise ENTITY for late data that nobody would look for: a dataset without a cut-off.
 
-    ``tables`` are those of the store, by name.
+    ``catalog`` is the store's, ``known`` are datasets that may not be part of it yet.
     """
     if entity.kind is not EntityKind.PROCESS:
         return
@@ -59,7 +63,7 @@ def check_late_data(entity: Entity, known: KnownEntities, tables: dict[str, Tabl
         dataset = known.get((EntityKind.DATASET, name))
         if dataset is None:
             continue
-        if cut_off(dataset, tables.get(dataset.fields["table"])) is None:
+        if cut_off(dataset, _policy_for(dataset, catalog)) is None:
             raise _entity_error(
                 entity,
                 f"late_data: {dataset} has no cut-off, so that nothing would be looked for",
@@ -67,12 +71,25 @@ def check_late_data(entity: Entity, known: KnownEntities, tables: dict[str, Tabl
             )
 
 
+def _policy_for(dataset: Entity, catalog: CatalogSnapshot) -> Policy | None:
+    """The policy that counts for a dataset's table once the dataset is on record."""
+    if "profile" in dataset.fields:
+        return None
+    schema, _, name = dataset.fields["table"].rpartition(".")
+    table = catalog.get(TableName(schema, name))
+    if not isinstance(table, Table):
+        return None
+    return effective_policy(catalog.with_policy(stated_policy(dataset)), table)
+
+
 def _check_cut_off(session: Session, dataset: Entity) -> None:
     fields = dataset.fields
     if "late_arrival" not in fields or "profile" in fields:
         return
     (table,) = find_tables(session, fields["table"])
-    retention, late = policy_of(table).retention, Duration.parse(fields["late_arrival"])
+    policy = _policy_for(dataset, committed_state(session.journal).catalog)
+    retention = None if policy is None else policy.retention
+    late = Duration.parse(fields["late_arrival"])
     if retention is not None and late.longest >= retention.shortest:
         raise _entity_error(
             dataset,

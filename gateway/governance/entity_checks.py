@@ -33,6 +33,13 @@ def check_new(entity: Entity, known: KnownEntities) -> None:
                 f"{entity} refers to {kind} {name}, which does not exist",
                 advice=f"submit {kind} {name} first, or in the same file",
             )
+    for kind, name in entity.references:
+        if kind is EntityKind.DATASET and "every" not in known[kind, name].fields:
+            raise PalimpsestError(
+                Code.ENTITY,
+                f"{entity} refers to dataset {name}, which has no instances",
+                advice="it states policies of several tables; declare a dataset for one of them",
+            )
     for use in entity.fields.get("inputs", ()):
         _check_input(entity, use, known[EntityKind.DATASET, use["dataset"]])
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from gateway.governance import entity_checks
 from gateway.governance.administration import is_administrator
 from gateway.governance.audit_entries import enter_audit
+from gateway.governance.dataset_policies import commit_with_policy, stated_policy
 from gateway.governance.declared_checks import check_declared, check_late_data
 from gateway.governance.entity import Entity, EntityKey, EntityKind
 from gateway.governance.events import EventName, noting_failure, record_event, record_failure
@@ -27,7 +28,8 @@ from gateway.procedures.procedures import find_tables
 from gateway.session.operations import Advance, operation
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
-from journal.model.store_session import StoreSession
+from journal.model.schema import Table
+from journal.model.store_session import RecordSession, StoreSession
 from journal.model.system_user import system_user
 from journal.model.version import to_datetime
 from journal.records import entity_rows, schedule_rows
@@ -125,7 +127,7 @@ def delete_entity(
 def _delete(
     session: Session, kind: EntityKind, name: str, expected_version: int | None
 ) -> EntityResult:
-    with session.journal.exclusive_session() as records:
+    def change(records: RecordSession) -> EntityResult:
         check_not_safe(records, "to delete entities")
         last = last_version(records, kind, name)
         check_right(session, entity_of(last), EntityRight.CHANGE)
@@ -139,8 +141,10 @@ def _delete(
         entity_rows.end_entity(records, last, now)
         schedule_rows.remove_schedule(records, last.kind, name)
         apply_to_all(records, last.kind, name, InstanceEvent.KILL, now)
-        commit_change(session, records, EventName.ENTITY_DELETE, last)
-    return EntityResult(kind, name, "DELETED", last.version)
+        note_change(session, records, EventName.ENTITY_DELETE, last)
+        return EntityResult(kind, name, "DELETED", last.version)
+
+    return commit_with_policy(session, Entity.of(kind, name, {}), change)
 
 
 @operation
@@ -199,7 +203,14 @@ def datasets_of_table(session: Session, _advance: Advance, table: str) -> list[E
     """The datasets that declare a table of this store, all of them."""
     (found,) = find_tables(session, table)
     rows = list_entities(session, _advance, EntityKind.DATASET)
-    return [row for row in rows if entity_of(row).fields.get("table") == str(found.name)]
+    return [row for row in rows if _declares(entity_of(row), found)]
+
+
+def _declares(dataset: Entity, table: Table) -> bool:
+    fields = dataset.fields
+    return fields.get("table") == str(table.name) or (
+        "tables" in fields and stated_policy(dataset).covers(table.name)
+    )
 
 
 def _each(
@@ -234,7 +245,8 @@ def _attempted(entity: Entity, change: Callable[[Entity], EntityResult]) -> Enti
 
 def _submit(session: Session, entity: Entity) -> EntityResult:
     wanted = _declared(session, entity, None)
-    with session.journal.exclusive_session() as records:
+
+    def change(records: RecordSession) -> EntityResult:
         check_not_safe(records, "to submit entities")
         versions = entity_rows.entity_versions(records, wanted.kind.value, wanted.name)
         if versions and versions[-1].ended_at is None:
@@ -250,12 +262,15 @@ def _submit(session: Session, entity: Entity) -> EntityResult:
         _check_references(session, wanted, referenced)
         _check_late(session, wanted, referenced)
         row = _add(session, records, wanted, len(versions) + 1, EventName.ENTITY_SUBMIT)
-    return EntityResult(wanted.kind, wanted.name, "SUBMITTED", row.version)
+        return EntityResult(wanted.kind, wanted.name, "SUBMITTED", row.version)
+
+    return commit_with_policy(session, wanted, change)
 
 
 def _update(session: Session, entity: Entity, *, expected_version: int | None) -> EntityResult:
     resolved = _resolved(session, entity)
-    with session.journal.exclusive_session() as records:
+
+    def change(records: RecordSession) -> EntityResult:
         last, known = last_version(records, entity.kind, entity.name), live_entities(records)
         if last.ended_at is not None:
             raise unknown_entity(entity.kind, entity.name)
@@ -271,10 +286,12 @@ def _update(session: Session, entity: Entity, *, expected_version: int | None) -
         entity_rows.end_entity(records, last, recorded_now(session))
         _follow_schedule(records, wanted, recorded_now(session))
         row = _add(session, records, wanted, last.version + 1, EventName.ENTITY_UPDATE)
-    return EntityResult(wanted.kind, wanted.name, "UPDATED", row.version)
+        return EntityResult(wanted.kind, wanted.name, "UPDATED", row.version)
+
+    return commit_with_policy(session, resolved, change)
 
 
-def _follow_schedule(records: StoreSession, entity: Entity, now: datetime) -> None:
+def _follow_schedule(records: RecordSession, entity: Entity, now: datetime) -> None:
     """Let the next instance of a scheduled process be one that its new definition has."""
     schedule = schedule_rows.load_schedule(records, entity.kind.value, entity.name)
     if schedule is not None and entity.kind is EntityKind.PROCESS:
@@ -293,7 +310,9 @@ def touch_version(session: Session, kind: EntityKind, name: str) -> int:
         check_right(session, entity, EntityRight.CHANGE)
         entity_checks.check_change(entity, entity, known)
         entity_rows.end_entity(records, last, recorded_now(session))
-        return _add(session, records, entity, last.version + 1, EventName.ENTITY_TOUCH).version
+        version = _add(session, records, entity, last.version + 1, EventName.ENTITY_TOUCH).version
+        records.commit()
+        return version
 
 
 def _check_version(row: EntityRow, expected: int | None) -> None:
@@ -307,7 +326,7 @@ def _check_version(row: EntityRow, expected: int | None) -> None:
 
 def _check_time_to_update(
     session: Session,
-    records: StoreSession,
+    records: RecordSession,
     old: Entity,
     new: Entity,
     known: Mapping[EntityKey, Entity],
@@ -352,12 +371,11 @@ def _resolved(session: Session, entity: Entity) -> Entity:
 
 
 def _check_late(session: Session, entity: Entity, known: Mapping[EntityKey, Entity]) -> None:
-    tables = {str(t.name): t for t in committed_state(session.journal).catalog.tables()}
-    check_late_data(entity, known, tables)
+    check_late_data(entity, known, committed_state(session.journal).catalog)
 
 
 def _add(
-    session: Session, records: StoreSession, entity: Entity, version: int, action: EventName
+    session: Session, records: RecordSession, entity: Entity, version: int, action: EventName
 ) -> EntityRow:
     row = EntityRow(
         entity.kind.value,
@@ -368,32 +386,37 @@ def _add(
         recorded_now(session),
     )
     entity_rows.add_entity(records, row)
-    commit_change(session, records, action, row)
+    note_change(session, records, action, row)
     return row
 
 
 def commit_change(session: Session, records: StoreSession, name: EventName, row: EntityRow) -> None:
     """Record a change of an entity in the audit log and as an event, and commit the session."""
-    detail = {"version": row.version}
-    enter_audit(session, records, name.value, f"{row.kind} {row.name}", detail)
-    record_event(session, records, name, row.kind, row.name, data=detail)
+    note_change(session, records, name, row)
     records.commit()
 
 
-def live_entities(records: StoreSession) -> dict[EntityKey, Entity]:
+def note_change(session: Session, records: RecordSession, name: EventName, row: EntityRow) -> None:
+    """The same without committing."""
+    detail = {"version": row.version}
+    enter_audit(session, records, name.value, f"{row.kind} {row.name}", detail)
+    record_event(session, records, name, row.kind, row.name, data=detail)
+
+
+def live_entities(records: RecordSession) -> dict[EntityKey, Entity]:
     """The entities that count, by kind and name."""
     rows = entity_rows.load_entities(records)
     return {e.key: e for e in map(entity_of, (row for row in rows if row.ended_at is None))}
 
 
-def _referenced(records: StoreSession, entity: Entity) -> dict[EntityKey, Entity]:
+def _referenced(records: RecordSession, entity: Entity) -> dict[EntityKey, Entity]:
     """The entities that one names, as far as they are there: of many it names few."""
     found = (entity_rows.entity_versions(records, k.value, name) for k, name in entity.references)
     last = (versions[-1] for versions in found if versions)
     return {e.key: e for e in map(entity_of, (row for row in last if row.ended_at is None))}
 
 
-def last_version(records: StoreSession, kind: EntityKind, name: str) -> EntityRow:
+def last_version(records: RecordSession, kind: EntityKind, name: str) -> EntityRow:
     """The newest version of an entity, ended or not; raises UNKNOWN_ENTITY where there is none."""
     versions = entity_rows.entity_versions(records, kind.value, name)
     if not versions:

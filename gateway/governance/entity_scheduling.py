@@ -163,7 +163,7 @@ def _each(
             if last.ended_at is not None:
                 raise unknown_entity(kind, entity)
             check_right(session, entity_of(last), EntityRight.RUN)
-            _check_repeats(kind, entity)
+            _check_repeats(kind, entity, entity_of(last))
             old = schedule_rows.load_schedule(records, kind.value, entity)
             state = change(session, records, last, old, at or recorded_now(session))
             if state is None:
@@ -189,8 +189,8 @@ def _results(
     return results
 
 
-def _check_repeats(kind: EntityKind, name: str) -> None:
-    if kind is EntityKind.PROFILE:
+def _check_repeats(kind: EntityKind, name: str, entity: Entity) -> None:
+    if "every" not in entity.fields:
         raise PalimpsestError(
             Code.ENTITY,
             f"{kind} {name} has no instances, so that nothing of it can be scheduled",

@@ -6,15 +6,17 @@ One table for all ways of declaring; values come in as texts and leave in one ca
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from gateway.governance.dataset_schema import check_dataset, policy_texts, table_pattern
 from gateway.governance.declarations import Declaration, Path
 from gateway.governance.entity import Entity, EntityKind
 from gateway.governance.expressions import parse_expression
+from gateway.governance.field_rules import Check, FieldError, FieldRule
 from gateway.governance.nominal_times import from_zone
 from gateway.governance.process_rules import (
     STEPS,
@@ -28,7 +30,6 @@ from gateway.opening.schemes import PREFIX
 from gateway.opening.url_secrets import without_password
 from journal.model.duration import Duration
 from journal.model.errors import Code, PalimpsestError
-from journal.model.lazy_dataclass import dataclass
 from rewriter.dialect_semantics import DIALECTS
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,62}")
@@ -39,35 +40,15 @@ TEXT_MAX = 1_000_000
 ITEMS_MAX = 1_000
 
 
-class _FieldError(Exception):
-    """What is wrong at one place of a declaration."""
-
-    def __init__(self, path: Path, message: str, advice: str) -> None:
-        super().__init__(message)
-        self.path, self.message, self.advice = path, message, advice
-
-
-Check = Callable[[Any, Path], Any]
-"""Takes a value and where it stands; returns its canonical form, or raises ``_FieldError``."""
-
-
-@dataclass(frozen=True, slots=True)
-class FieldRule:
-    """What a field takes, and whether it has to be there."""
-
-    check: Check
-    is_required: bool = False
-
-
 def _text(value: Any, path: Path) -> str:
     if not isinstance(value, str) or not value.strip() or len(value) > TEXT_MAX:
-        raise _FieldError(path, "is not a text", "write a value behind the colon")
+        raise FieldError(path, "is not a text", "write a value behind the colon")
     return value.strip()
 
 
 def _name(value: Any, path: Path) -> str:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
-        raise _FieldError(
+        raise FieldError(
             path,
             f"{value!r} is no name",
             "use up to 63 letters, digits, - and _, and begin with a letter",
@@ -79,14 +60,14 @@ def _duration(value: Any, path: Path) -> str:
     try:
         return str(Duration.parse(_text(value, path)))
     except PalimpsestError as error:
-        raise _FieldError(path, error.message, error.advice or "") from error
+        raise FieldError(path, error.message, error.advice or "") from error
 
 
 def _zone(value: Any, path: Path) -> str:
     try:
         return ZoneInfo(_text(value, path)).key
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise _FieldError(
+        raise FieldError(
             path, f"{value!r} is no time zone", "name one as Europe/Berlin, or leave it out for UTC"
         ) from error
 
@@ -95,15 +76,15 @@ def _moment(value: Any, path: Path) -> str:
     try:
         return datetime.fromisoformat(_text(value, path)).isoformat()
     except ValueError as error:
-        raise _FieldError(path, f"{value!r} is no moment", _MOMENT) from error
+        raise FieldError(path, f"{value!r} is no moment", _MOMENT) from error
 
 
 def _url(value: Any, path: Path) -> str:
     url = _text(value, path)
     if not url.startswith(PREFIX) and "://" not in url:
-        raise _FieldError(path, f"{url!r} is no URL", f"write {PREFIX}///folder or a server's URL")
+        raise FieldError(path, f"{url!r} is no URL", f"write {PREFIX}///folder or a server's URL")
     if without_password(url) != url:
-        raise _FieldError(
+        raise FieldError(
             path,
             "has a password, and records must not",
             "leave it to ~/.pgpass or the environment of whoever runs the process",
@@ -113,7 +94,7 @@ def _url(value: Any, path: Path) -> str:
 
 def _permission(value: Any, path: Path) -> str:
     if not isinstance(value, str) or not _PERMISSION.fullmatch(value):
-        raise _FieldError(
+        raise FieldError(
             path, f"{value!r} is no permission", "write three digits for owner, group, others: 750"
         )
     return value
@@ -122,16 +103,16 @@ def _permission(value: Any, path: Path) -> str:
 def _expression(value: Any, path: Path) -> str:
     try:
         if parse_expression(text := _text(value, path)).name == "formatTime":
-            raise _FieldError(path, "is a text, not an instance", "use now(0, 0) or its kin")
+            raise FieldError(path, "is a text, not an instance", "use now(0, 0) or its kin")
     except PalimpsestError as error:
-        raise _FieldError(path, error.message, error.advice or "") from error
+        raise FieldError(path, error.message, error.advice or "") from error
     return text
 
 
 def _one_of(*words: str) -> Check:
     def check(value: Any, path: Path) -> str:
         if value not in words:
-            raise _FieldError(path, f"cannot be {value!r}", "use " + ", ".join(words))
+            raise FieldError(path, f"cannot be {value!r}", "use " + ", ".join(words))
         return str(value)
 
     return check
@@ -141,7 +122,7 @@ def _number(least: int, most: int) -> Check:
     def check(value: Any, path: Path) -> int:
         text = str(value)
         if not text.isascii() or not text.isdigit() or not least <= int(text) <= most:
-            raise _FieldError(
+            raise FieldError(
                 path, f"cannot be {value!r}", f"give a whole number from {least} to {most}"
             )
         return int(text)
@@ -151,7 +132,7 @@ def _number(least: int, most: int) -> Check:
 
 def _truth(value: Any, path: Path) -> bool:
     if str(value).lower() not in {"true", "false"}:
-        raise _FieldError(path, f"cannot be {value!r}", "use true or false")
+        raise FieldError(path, f"cannot be {value!r}", "use true or false")
     return str(value).lower() == "true"
 
 
@@ -161,7 +142,7 @@ def _word_of(words: type[StrEnum]) -> Check:
     def check(value: Any, path: Path) -> str:
         found = next((word.value for word in words if word.value == str(value).upper()), None)
         if found is None:
-            raise _FieldError(path, f"cannot be {value!r}", "use " + ", ".join(words))
+            raise FieldError(path, f"cannot be {value!r}", "use " + ", ".join(words))
         return found
 
     return check
@@ -171,25 +152,25 @@ def _value_expression(value: Any, path: Path) -> str:
     try:
         found = parse_expression(text := _text(value, path))
     except PalimpsestError as error:
-        raise _FieldError(path, error.message, error.advice or "") from error
+        raise FieldError(path, error.message, error.advice or "") from error
     if found.depends_on_data:
-        raise _FieldError(path, "depends on data", "use now(0, 0) or its kin, or formatTime")
+        raise FieldError(path, "depends on data", "use now(0, 0) or its kin, or formatTime")
     return text
 
 
 def _values(value: Any, path: Path) -> dict[str, str]:
     """Parameters of statements: names with expressions."""
     if not isinstance(value, dict) or len(value) > ITEMS_MAX:
-        raise _FieldError(path, "has no fields", "write name: expression")
+        raise FieldError(path, "has no fields", "write name: expression")
     for name in value:
         if not _PARAMETER.fullmatch(name):
-            raise _FieldError((*path, name), "is no name of a parameter", "use letters, digits, _")
+            raise FieldError((*path, name), "is no name of a parameter", "use letters, digits, _")
     return {name: _value_expression(given, (*path, name)) for name, given in value.items()}
 
 
 def _texts_by_name(value: Any, path: Path) -> dict[str, str]:
     if not isinstance(value, dict) or len(value) > ITEMS_MAX:
-        raise _FieldError(path, "has no fields", "write name: value")
+        raise FieldError(path, "has no fields", "write name: value")
     return {name: _text(given, (*path, name)) for name, given in value.items()}
 
 
@@ -197,14 +178,14 @@ def _path_pattern(value: Any, path: Path) -> str:
     try:
         check_pattern(text := _text(value, path))
     except PalimpsestError as error:
-        raise _FieldError(path, error.message, error.advice or "") from error
+        raise FieldError(path, error.message, error.advice or "") from error
     return text
 
 
 def _list_of(check_item: Check) -> Check:
     def check(value: Any, path: Path) -> list[Any]:
         if not isinstance(value, list) or len(value) > ITEMS_MAX:
-            raise _FieldError(
+            raise FieldError(
                 path, f"is not a list of up to {ITEMS_MAX:,}", "begin each item with a dash"
             )
         return [check_item(item, (*path, i)) for i, item in enumerate(value)]
@@ -215,13 +196,13 @@ def _list_of(check_item: Check) -> Check:
 def _record_of(rules: Mapping[str, FieldRule]) -> Check:
     def check(value: Any, path: Path) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise _FieldError(path, "has no fields", "write " + ", ".join(rules))
+            raise FieldError(path, "has no fields", "write " + ", ".join(rules))
         for name in value:
             if name not in rules:
-                raise _FieldError((*path, name), "is no field here", "use " + ", ".join(rules))
+                raise FieldError((*path, name), "is no field here", "use " + ", ".join(rules))
         for name, rule in rules.items():
             if rule.is_required and value.get(name) is None:
-                raise _FieldError(path, f"lacks the field {name}", f"write {name}: ..")
+                raise FieldError(path, f"lacks the field {name}", f"write {name}: ..")
         return {
             name: rules[name].check(given, (*path, name))
             for name, given in value.items()
@@ -314,7 +295,11 @@ SCHEMA: Mapping[EntityKind, Mapping[str, FieldRule]] = {
     EntityKind.DATASET: {
         **_ALL_KINDS,
         **_REPEATED,
-        "table": FieldRule(_text, is_required=True),
+        "every": FieldRule(_duration),
+        "start": FieldRule(_moment),
+        "table": FieldRule(_text),
+        "tables": FieldRule(_list_of(table_pattern)),
+        "policies": FieldRule(policy_texts),
         "where": FieldRule(_text),
         "flag": FieldRule(_path_pattern),
         "available": FieldRule(_word_of(Availability)),
@@ -353,7 +338,7 @@ def read_entity(declaration: Declaration) -> Entity:
         kind = EntityKind(_ALL_KINDS["kind"].check(given, ("kind",)))
         fields: dict[str, Any] = _record_of(SCHEMA[kind])(dict(declaration.fields), ())
         return _entity(kind, fields)
-    except _FieldError as error:
+    except FieldError as error:
         raise PalimpsestError(
             Code.ENTITY,
             f"{declaration.place(error.path)}: {error.message}",
@@ -374,23 +359,23 @@ def _entity(kind: EntityKind, fields: dict[str, Any]) -> Entity:
             try:
                 aware = from_zone(moment, zone) if moment.tzinfo is None else moment.astimezone(UTC)
             except OverflowError as error:
-                raise _FieldError((field,), "lies beyond the years 1 to 9999", _MOMENT) from error
+                raise FieldError((field,), "lies beyond the years 1 to 9999", _MOMENT) from error
             fields[field] = aware.isoformat()
     if "end" in fields and fields["end"] <= fields["start"]:
-        raise _FieldError(("end",), "does not lie behind the start", "leave it out, or move it")
+        raise FieldError(("end",), "does not lie behind the start", "leave it out, or move it")
     _check_marks(kind, fields.get("sla", {}))
     return Entity.of(kind, name, fields)
 
 
 def _check_marks(kind: EntityKind, marks: Mapping[str, str]) -> None:
-    """Raise ``_FieldError`` for marks that come in the wrong order, or that nothing can meet."""
+    """Raise ``FieldError`` for marks that come in the wrong order, or that nothing can meet."""
     if kind is EntityKind.DATASET and marks.keys() & {"should_start", "should_end"}:
-        raise _FieldError(("sla",), "is of data, which neither starts nor ends", "use low and high")
+        raise FieldError(("sla",), "is of data, which neither starts nor ends", "use low and high")
     for earlier, later in (("should_start", "should_end"), ("low", "high")):
         if earlier in marks and later in marks:
             first, then = Duration.parse(marks[earlier]), Duration.parse(marks[later])
             if first.longest >= then.shortest:
-                raise _FieldError(
+                raise FieldError(
                     ("sla", earlier), f"does not come before {later}", f"make {later} longer"
                 )
 
@@ -401,19 +386,21 @@ def _check_together(kind: EntityKind, fields: dict[str, Any]) -> None:
         found = [step for step in STEPS if step in fields]
         if len(found) != 1:
             said = "has both " + " and ".join(found) if found else "says nothing to run"
-            raise _FieldError((), said, "give one of " + ", ".join(STEPS))
+            raise FieldError((), said, "give one of " + ", ".join(STEPS))
         reads = {use["dataset"] for use in fields.get("inputs", ())}
         late = fields.get("late_data", {}).get("inputs", ())
         for place, use in enumerate(late):
             if use["dataset"] not in reads:
-                raise _FieldError(
+                raise FieldError(
                     ("late_data", "inputs", place, "dataset"),
                     f"{use['dataset']} is no input of the process",
                     "name one of its inputs",
                 )
+    if kind is EntityKind.DATASET:
+        check_dataset(fields, of_instances=_REPEATED.keys())
     needs = {Availability.ROWS: "where", Availability.FLAG: "flag"}
     field = needs.get(Availability(fields["available"])) if "available" in fields else None
     if field is not None and field not in fields:
-        raise _FieldError(
+        raise FieldError(
             ("available",), f"cannot be {fields['available']}", f"give the field {field} as well"
         )

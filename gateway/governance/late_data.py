@@ -15,16 +15,18 @@ from datetime import datetime
 from gateway.governance.entity import Entity
 from gateway.governance.process_rules import LateRule, RepeatPolicy, delayed
 from journal.model.duration import Duration
-from journal.model.policy import policy_of
-from journal.model.schema import Table
+from journal.model.policy import Policy
 
 
-def cut_off(dataset: Entity, table: Table | None) -> Duration | None:
-    """How late data of a dataset may come; None where nobody says."""
+def cut_off(dataset: Entity, policy: Policy | None) -> Duration | None:
+    """How late data of a dataset may come; None where nobody says.
+
+    ``policy`` is the one that counts for its table, whoever states it.
+    """
     declared = dataset.fields.get("late_arrival")
     if declared is not None:
         return Duration.parse(declared)
-    return None if table is None else policy_of(table).late_arrival
+    return None if policy is None else policy.late_arrival
 
 
 def next_look(

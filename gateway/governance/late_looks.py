@@ -118,7 +118,7 @@ def _cut_offs(
     found: dict[str, datetime] = {}
     for span in spans:
         dataset = known[EntityKind.DATASET, span.dataset]
-        limit = cut_off(dataset, there.table_of(span.dataset))
+        limit = cut_off(dataset, there.policy_of(span.dataset))
         if limit is not None and span.last is not None:
             found[span.dataset] = limit.after(span.last)
     return found

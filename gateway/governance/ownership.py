@@ -124,6 +124,8 @@ def _check_kind(
         raise _denied("to declare entities", "it takes CREATE ON SYSTEM")
     if "job" in fields and not rights.may(DATABASE_KEY, Privilege.MAINTAIN):
         raise _denied("to declare jobs", "it takes MAINTAIN ON SYSTEM")
+    if "tables" in fields:
+        raise _denied("to state policies of tables by patterns", "it takes ADMIN")
     if "table" in fields and "profile" not in fields:
         schema, _, name = fields["table"].rpartition(".")
         table = catalog.get(TableName(schema, name))

@@ -10,11 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from gateway.governance import entity_checks
+from gateway.governance.dataset_policies import commit_with_policy
 from gateway.governance.entity import Entity, EntityKind
 from gateway.governance.entity_operations import (
     EntityResult,
-    commit_change,
     live_entities,
+    note_change,
     recorded_now,
     submit_entities,
 )
@@ -30,6 +31,7 @@ from gateway.governance.undoable_operations import (
 )
 from gateway.session.operations import Advance, operation
 from journal.model.errors import Code, PalimpsestError
+from journal.model.store_session import RecordSession
 from journal.records import entity_rows, schedule_rows
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ def submit_and_schedule(
         for entity in ordered:
             results += _checked(submit_entities(session, advance, [entity]))
         for entity in ordered:
-            if entity.kind is not EntityKind.PROFILE:
+            if "every" in entity.fields:
                 results += _checked(schedule_entities(session, advance, [entity.key]))
         return results
 
@@ -80,7 +82,7 @@ def _undo_steps(session: Session, entity: Entity) -> list[UndoStep]:
     if not is_live:
         version = versions[-1].version + 1 if versions else 1
         steps.append(UndoStep("submit", {"kind": kind, "name": name, "version": version}))
-    if not is_scheduled:
+    if not is_scheduled and "every" in entity.fields:
         steps.append(UndoStep("schedule", {"kind": kind, "name": name}))
     return steps
 
@@ -94,7 +96,8 @@ def _checked(results: list[EntityResult]) -> list[EntityResult]:
 
 def _undo_submit(session: Session, given: Mapping[str, Any]) -> None:
     kind, name, version = given["kind"], given["name"], given["version"]
-    with session.journal.exclusive_session() as records:
+
+    def undo(records: RecordSession) -> None:
         versions = entity_rows.entity_versions(records, kind, name)
         if not versions or versions[-1].ended_at is not None:
             return
@@ -107,7 +110,9 @@ def _undo_submit(session: Session, given: Mapping[str, Any]) -> None:
         catalog = session.journal.state.catalog
         entity_checks.check_deletable((EntityKind(kind), name), live_entities(records), catalog)
         entity_rows.end_entity(records, versions[-1], recorded_now(session))
-        commit_change(session, records, EventName.ENTITY_DELETE, versions[-1])
+        note_change(session, records, EventName.ENTITY_DELETE, versions[-1])
+
+    commit_with_policy(session, Entity.of(EntityKind(kind), name, {}), undo)
 
 
 def _undo_schedule(session: Session, given: Mapping[str, Any]) -> None:

@@ -114,7 +114,7 @@ def scopes_of(catalog: CatalogSnapshot, table: Table) -> list[ScopedPolicy]:
     if not catalog.policies or catalog.is_own(table.name):
         return []
     found = [scope for scope in catalog.policies.values() if scope.covers(table.name)]
-    return sorted(found, key=lambda scope: scope.nearness)
+    return sorted(found, key=lambda scope: scope.nearness_to(table.name))
 
 
 def check_effective_policy(catalog: CatalogSnapshot, table: Table) -> None:

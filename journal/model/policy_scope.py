@@ -32,7 +32,8 @@ class ScopedPolicy:
     """What one scope states, as properties ``policy_..``.
 
     ``name`` is that of the schema or dataset as people write it, empty for the database.
-    ``pattern`` says which tables a dataset is made of: ``sales.*``, matched without regard to case.
+    ``pattern`` says which tables a dataset is made of: ``sales.*``, matched without regard to case,
+    several with commas between them.
     """
 
     kind: ScopeKind
@@ -47,20 +48,39 @@ class ScopedPolicy:
 
     @property
     def nearness(self) -> tuple[int, int, str]:
-        """Orders scopes, the nearest first: of two datasets the one with the longer pattern."""
+        """Orders scopes, the nearest first; of datasets see ``nearness_to``."""
         return _ORDER.index(self.kind), -len(self.pattern), fold(self.name)
+
+    def nearness_to(self, table: TableName) -> tuple[int, int, int, str]:
+        """Orders the scopes that cover a table, the nearest first.
+
+        Of two datasets the one counts that names the table, or else leaves less of it open: whose
+        pattern has more letters beside its wildcards. Of two alike it is the first by name.
+        """
+        exact = max(map(_exactness, self._matching(table)), default=(0, 0))
+        return (_ORDER.index(self.kind), -exact[0], -exact[1], fold(self.name))
+
+    def _matching(self, table: TableName) -> list[str]:
+        schema, name = table.key
+        patterns = fold(self.pattern).split(",")
+        return [part for part in patterns if fnmatchcase(f"{schema}.{name}", part.strip())]
 
     def covers(self, table: TableName) -> bool:
         """True if the scope states policies for the table of that name."""
-        schema, name = table.key
         if self.kind is ScopeKind.SCHEMA:
-            return schema == fold(self.name)
+            return table.key[0] == fold(self.name)
         if self.kind is ScopeKind.DATASET:
-            return fnmatchcase(f"{schema}.{name}", fold(self.pattern))
+            return bool(self._matching(table))
         return self.kind is ScopeKind.DATABASE
 
     def __str__(self) -> str:
         return f"{self.kind} {self.name}".rstrip()
+
+
+def _exactness(pattern: str) -> tuple[int, int]:
+    """Whether a pattern names one table, and how many letters it has beside wildcards."""
+    letters = len(pattern) - sum(map(pattern.count, "*?["))
+    return int(not set(pattern) & set("*?[")), letters
 
 
 @dataclass(frozen=True, slots=True)

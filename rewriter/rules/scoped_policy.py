@@ -26,6 +26,11 @@ NOTICES_MAX = 20
 def rewrite_scoped_policy(ast: SetScopedPolicy, context: RewriteContext) -> StatementPlan:
     """The plan of ALTER SCHEMA and ALTER DATABASE .. SET POLICY and UNSET POLICY."""
     tag = f"ALTER {ast.kind}".upper()
+    if ast.kind is ScopeKind.DATASET:
+        assert ast.name is not None
+        stated = tuple(with_changes({}, ast.action).items())
+        dataset = ScopedPolicy(ast.kind, ast.name.name, stated, ast.pattern)
+        return scoped_policy_plan(dataset, context, tag)
     name = _name(ast, context)
     if name is None:
         return ddl_plan([], tag)

@@ -13,10 +13,12 @@ class SetScopedPolicy:
     """ALTER SCHEMA s or ALTER DATABASE [name] SET POLICY (..) | UNSET POLICY [(..)].
 
     ``name`` is that of the schema or database, None for the database of the session; ``action``
-    holds a property for each rule, without a value where it is to go.
+    holds a property for each rule, without a value where it is to go. The gateway makes one of kind
+    DATASET for what a declared dataset states; ``pattern`` says of which tables it is made.
     """
 
     kind: ScopeKind
     name: exp.Table | None
     action: exp.AlterSet
     exists: bool = False
+    pattern: str = ""

@@ -12,14 +12,15 @@ in which a property without a value is taken away. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
-from journal.model.policy import NAMES, NONE, PREFIX, SCHEDULE
+from journal.model.policy import NAMES, NONE, PREFIX, SCHEDULE, rule_of
 from journal.model.replication import read_replications, write_replications
+from rewriter.syntax.tokens import tokenize
 
 Assignment = tuple[str, str | None]
 _PROPERTIES = frozenset({"TBLPROPERTIES", "PROPERTIES"})
@@ -50,6 +51,24 @@ def properties_action(part: Sequence[Token]) -> exp.AlterSet | None:
             return _action(_read_names(_split_items(part, 2)), part[0])
         case _:
             return None
+
+
+def policy_action(rules: Mapping[str, str]) -> exp.AlterSet:
+    """The action that states rules of a policy, by name with the text that SET POLICY takes.
+
+    Raises POLICY or SYNTAX for a text that is not the value of this one rule.
+    """
+    found: list[exp.Expr] = []
+    for name, text in rules.items():
+        is_line = name.upper().startswith(SCHEDULE.upper()) and text.upper() != NONE.upper()
+        value = exp.Literal.string(text).sql() if is_line else text
+        tokens = tokenize(f"SET POLICY ({name} = {value})", "duckdb")
+        action = properties_action(tokens)
+        made = [] if action is None else action.expressions
+        if not made or {rule_of(one.name) for one in made} != {name.upper()}:
+            raise _syntax_error(tokens[-1], f"{text} is no value of {name}")
+        found += made
+    return exp.AlterSet(expressions=found)
 
 
 def _split_items(part: Sequence[Token], start: int) -> list[list[Token]]:

@@ -56,6 +56,30 @@ def _outcomes(results: list[entity_operations.EntityResult]) -> list[str]:
 
 
 @pytest.mark.also_on("hive")
+def test_what_a_dataset_states_is_the_policy_of_its_tables(store: Store, con: Connection) -> None:
+    stated = {"history": "5 YEARS", "schedule_compact": "0 3 * * *"}
+    fields = {"kind": "dataset", "name": "all", "tables": ["*.fl*"], "policies": stated}
+    several = read_entity(Declaration(fields))
+    assert _outcomes(submit_entities(con.session, no_progress, [several])) == ["SUBMITTED"]
+    con.close()
+    other = store.connect()
+    assert _stated(other) == {"HISTORY": ("5 YEARS", "dataset", "all")} | {
+        "SCHEDULE_COMPACT": ("0 3 * * *", "dataset", "all")
+    }
+    shorter = read_entity(Declaration({**fields, "policies": {"history": "1 YEAR"}}))
+    assert _outcomes(update_entities(other.session, no_progress, [shorter])) == ["UPDATED"]
+    assert _stated(other) == {"HISTORY": ("1 YEAR", "dataset", "all")}
+    assert delete_entity(other.session, no_progress, DATASET, "all").outcome == "DELETED"
+    assert _stated(other) == {}
+    assert [row.version for row in _history(other, DATASET, "all")] == [1, 2]
+
+
+def _stated(con: Connection) -> dict[str, tuple[str, str, str]]:
+    rows = con.execute("SHOW EFFECTIVE POLICY flights").fetchall()
+    return {row[0]: (row[1], row[2], row[3]) for row in rows if row[1] is not None}
+
+
+@pytest.mark.also_on("hive")
 def test_f9_definitions_are_there_for_whoever_comes_next(store: Store, con: Connection) -> None:
     submitted = submit_entities(con.session, no_progress, [_process(), _dataset()])
     assert _outcomes(submitted) == ["SUBMITTED", "SUBMITTED"]
