@@ -7,7 +7,6 @@ the replica has the same rows; an erasure waits for its approval, and for the re
 
 from __future__ import annotations
 
-import shutil
 import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 import gateway
 from gateway.dbapi.connection import Connection
+from gateway.demo.own_folders import clear
 from gateway.demo.teller import Teller
 from gateway.demo.upkeep import run as run_job
 from gateway.governance.declarations import read_declarations
@@ -52,7 +52,7 @@ def govern(connection: Connection, root: Path, teller: Teller) -> dict[str, Any]
     began = time.perf_counter()
     teller.chapter("Governance: one file says what becomes of the flights")
     mirror = root.parent / f"{root.name}-replica"
-    shutil.rmtree(mirror, ignore_errors=True)
+    clear(mirror)
     _submit(connection, mirror, teller)
     ran = _run_year(connection, teller)
     mirrored = _replicate(connection, mirror, teller)

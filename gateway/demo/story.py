@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import shutil
 import tempfile
 import time
 from pathlib import Path
@@ -16,6 +15,7 @@ from gateway.demo.comparison import Comparison, PlainRun, compare, plain_run
 from gateway.demo.demo_queries import DemoQuery, TierSize
 from gateway.demo.governed import govern
 from gateway.demo.lineage import show_report_lineage
+from gateway.demo.own_folders import clear
 from gateway.demo.replay import Load, Replay, load, replay
 from gateway.demo.serving import read_through_server
 from gateway.demo.source import SourceFiles, find_files
@@ -23,12 +23,7 @@ from gateway.demo.teller import Teller
 from gateway.errors import mapping
 from gateway.shell.previewing import preview_lines, preview_on
 from gateway.shell.result import ShownColumn
-from journal.local_engine.file_modes import OWNER, configured, make_folder
-from journal.model.errors import Code, PalimpsestError
 from journal.stores.embedded.file_names import DATABASE_FILE
-
-MARK = ".palimpsest-demo"
-"""File that says a warehouse was made here, so that the next run may replace it."""
 
 
 def run(root: Path, teller: Teller) -> dict[str, Any]:
@@ -39,20 +34,6 @@ def run(root: Path, teller: Teller) -> dict[str, Any]:
             files = find_files(Path(folder))
             clear(root)
             return _run(root, files, teller, started)
-
-
-def clear(root: Path) -> None:
-    """Remove what an earlier run left; raises FILE_ACCESS for a folder that is not ours."""
-    if root.exists() and any(root.iterdir()):
-        if not (root / MARK).is_file():
-            raise PalimpsestError(
-                Code.FILE_ACCESS,
-                f"{root} holds files that no demonstration made",
-                advice="name another folder with --warehouse",
-            )
-        shutil.rmtree(root)
-    make_folder(root, configured() or OWNER)
-    (root / MARK).write_text("This warehouse belongs to `palimpsest demo`, which replaces it.\n")
 
 
 def _run(root: Path, files: SourceFiles, teller: Teller, started: float) -> dict[str, Any]:
