@@ -28,6 +28,7 @@ from gateway.governance.entity_scheduling import (
     touch_entities,
 )
 from gateway.governance.entity_schema import read_entity
+from gateway.governance.scheduled_submissions import submit_and_schedule
 from journal.records.entity_rows import EntityRow
 
 _KIND = click.argument(
@@ -80,6 +81,7 @@ def submit(files: tuple[Path, ...], schedule: bool, as_json: bool, access: Acces
     """Put the entities of FILES on record; submitting one again changes nothing.
 
     Each has its own result. If some fail, the exit code is 1, and a repeat changes only these.
+    With --schedule all of them are submitted and scheduled, or none.
 
     \b
     Examples:
@@ -341,9 +343,16 @@ def _change(
     with exit_on_error(as_json=as_json), mapping():
         entities = [entity for file in files for entity in _read_file(file)]
     with _opened(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
-        results = _perform(connection, operation, entities)
         if schedules:
-            results = _scheduled(connection, results)
+            results = connection.client_session.perform(submit_and_schedule, entities)
+        else:
+            results = _perform(connection, operation, entities)
+    finish_change(results, as_json)
+
+
+def finish_change(results: Sequence[EntityResult], as_json: bool) -> None:
+    """Write what became of each entity at last, and leave with 1 if one of them failed."""
+    results = list({(result.kind, result.name): result for result in results}.values())
     _write_results(results, as_json)
     if any(result.error is not None for result in results):
         sys.exit(STATEMENT)
@@ -355,18 +364,6 @@ def _perform(
     entities: Sequence[Entity],
 ) -> list[EntityResult]:
     return connection.client_session.perform(operation, list(entities))
-
-
-def _scheduled(connection: Connection, results: Sequence[EntityResult]) -> list[EntityResult]:
-    """The results, with those of scheduling for what was submitted and has instances."""
-    keys = [
-        (result.kind, result.name)
-        for result in results
-        if result.error is None and result.kind is not EntityKind.PROFILE
-    ]
-    session = connection.client_session
-    done = {(r.kind, r.name): r for r in session.perform(schedule_entities, keys)}
-    return [done.get((result.kind, result.name), result) for result in results]
 
 
 def _change_schedules(

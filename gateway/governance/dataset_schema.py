@@ -10,7 +10,7 @@ from gateway.governance.dataset_policies import stated_properties
 from gateway.governance.declarations import Path
 from gateway.governance.field_rules import FieldError
 from journal.model.errors import PalimpsestError
-from journal.model.policy import stated_rules
+from journal.model.policy import check_stated, read_policy, stated_rules
 
 _PATTERN = re.compile(r"[^\s,.]+\.[^\s,.]+")
 _OF_DATA = frozenset({"where", "flag", "available", "late_arrival"})
@@ -33,7 +33,9 @@ def policy_texts(value: Any, path: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for name, text in value.items():
         try:
-            found |= stated_rules(stated_properties({name: text}))
+            stated = stated_properties({name: text})
+            check_stated(read_policy(dict(stated)))
+            found |= stated_rules(stated)
         except PalimpsestError as error:
             raise FieldError((*path, name), error.message, error.advice or "") from error
     return dict(sorted(found.items()))
