@@ -25,6 +25,7 @@ from gateway.commands.login_settings import external_options, login_options
 from gateway.commands.notification_settings import notification_options, sending_notifications
 from gateway.commands.openlineage_settings import openlineage_options, sending_events
 from gateway.commands.safe_mode import begin_safe, own_session
+from gateway.commands.serve_scheduler import scheduling
 from gateway.commands.serve_settings import (
     limit_options,
     limits_of,
@@ -130,6 +131,14 @@ class ServerPorts:
     help="Also answer the control API there, for governance, under TLS or with --trust-loopback.",
 )
 @click.option(
+    "--scheduler",
+    "scheduled",
+    type=click.IntRange(0, 64),
+    default=0,
+    metavar="NUMBER",
+    help="Also run jobs and declared processes when they are due, so many at once.",
+)
+@click.option(
     "--safe-mode",
     "begins_safe",
     is_flag=True,
@@ -216,7 +225,8 @@ def command(
     (CREATE USER), at addresses that other machines reach only with --tls-cert. With
     --trust-loopback everybody on this machine may read and write through the ports. Clients of
     Hive and of Flight SQL connect to ports of their own: --hive, --hive-http and --flight. With
-    --control programs ask about entities, events and safe mode over HTTP.
+    --control programs ask about entities, events and safe mode over HTTP. With --scheduler the
+    server also runs jobs and processes, as palimpsest scheduler does.
 
     SIGTERM and Ctrl-C end it: no new clients are let in, statements that run may finish, and
     transactions that are still open after --drain seconds are rolled back.
@@ -257,7 +267,11 @@ def command(
                 begin_safe(opened)
             ports = ServerPorts(place, http, flight, hive, control)
             told = partial(own_session, opened)
-            with sending_events(opened, others), sending_notifications(told, others):
+            with (
+                sending_events(opened, others),
+                sending_notifications(told, others),
+                scheduling(opened, others["scheduled"]),
+            ):
                 _serve(opened, ports, socket_dir, allowed, drain, external, nodes)
         finally:
             WAREHOUSES.release(opened)

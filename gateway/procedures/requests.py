@@ -24,7 +24,7 @@ from journal.model.dependents import Dependents
 from journal.model.schema import Table
 from journal.model.suppression import Suppression
 from journal.model.system_user import system_user
-from journal.records.erasure_rows import AuditRow, load_audit
+from journal.records.erasure_rows import AuditRow, audit_page, load_audit
 from journal.transactions.reading import committed_state
 from spark_compaction.erasure import readmission
 from spark_compaction.erasure.access import Found, collect
@@ -202,6 +202,13 @@ def audit_entries(session: Session, _advance: Advance) -> list[AuditRow]:
     """The audit log, oldest entry first."""
     with erasure_of(session).journal.reading_session() as store:
         return list(load_audit(store))
+
+
+@operation
+def audit_page_after(session: Session, _advance: Advance, after: int, most: int) -> list[AuditRow]:
+    """At most so many entries of the audit log behind a number, the oldest first."""
+    with erasure_of(session).journal.reading_session() as store:
+        return audit_page(store, after, most)
 
 
 @operation

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple
+from functools import lru_cache
 from typing import Any
 
 from sqlglot import exp
@@ -19,6 +20,7 @@ from journal.model.store_session import Parameters, RecordSession, StoreSession
 from journal.model.version import Version
 from journal.records.schema import AUDIT, ERASURES, SUPPRESSIONS
 from journal.records.statements import (
+    RecordStatement,
     add_rows,
     by,
     count,
@@ -174,6 +176,16 @@ class AuditRow:
 def load_audit(session: RecordSession) -> list[AuditRow]:
     """The whole log, oldest first."""
     return [AuditRow(*row) for row in execute(session, _AUDIT)]
+
+
+def audit_page(session: RecordSession, after: int, most: int) -> list[AuditRow]:
+    """At most so many entries behind a number, the oldest first."""
+    return [AuditRow(*row) for row in execute(session, _audit_page(most), [after])]
+
+
+@lru_cache(maxsize=64)
+def _audit_page(most: int) -> RecordStatement:
+    return select(AUDIT, (), {"seq": exp.GT}, ["seq"], limit=most)
 
 
 def last_audit(session: RecordSession) -> AuditRow | None:

@@ -92,3 +92,22 @@ def test_p21_each_instance_runs_once(root: Path, *, kills: bool) -> None:
         assert {number for _, number in counts} == {1}
         ended = con.execute("SELECT state, count(*) FROM system.instances GROUP BY state")
         assert ended.fetchall() == [("SUCCEEDED", DAYS)]
+
+
+@pytest.mark.slow
+def test_a_server_runs_processes_too(root: Path, tmp_path: Path) -> None:
+    words = [sys.executable, "-c", PROGRAM, "serve", str(root), "--socket-dir", str(tmp_path)]
+    words += ["--postgres", "127.0.0.1:5433", "--scheduler", "2"]
+    with (tmp_path / "log").open("wb") as log:
+        server = subprocess.Popen(words, stdout=log, stderr=log)
+        try:
+            _holder(root, [server])
+            _wait_for(root, DAYS)
+            server.terminate()
+            assert server.wait(LIMIT_S) == 0, (tmp_path / "log").read_text()
+        finally:
+            server.kill()
+            server.wait()
+    with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:
+        ended = con.execute("SELECT state, count(*) FROM system.instances GROUP BY state")
+        assert ended.fetchall() == [("SUCCEEDED", DAYS)]

@@ -389,6 +389,8 @@ def test_jobs_policies_and_the_audit_log(api: Api) -> None:
     entries = api.ask("GET", "/audit?limit=1000")[1]
     assert entries[-1]["action"] == "safe_mode.on"
     assert entries[-1]["actor"] == "ops"
+    page = api.ask("GET", f"/audit?after={entries[0]['seq']}&limit=2")[1]
+    assert page == entries[1:3]
     checked = api.ask("GET", "/audit/check")[1]
     assert (checked["is_whole"], checked["head"]) == (True, entries[-1]["hash"])
     assert api.ask("GET", "/audit", user="watcher")[0] == 403

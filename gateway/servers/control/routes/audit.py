@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from gateway.governance.administration import check_administrator
-from gateway.procedures.requests import audit_check, audit_entries
+from gateway.procedures.requests import audit_check, audit_page_after
 from gateway.servers.control.governed_route import GovernedRoute, SessionOf
 from journal.model.version import to_datetime
 
@@ -45,7 +45,7 @@ def list_entries(
 ) -> list[AuditView]:
     """Entries of the audit log behind a number, the oldest first."""
     check_administrator(session.session, "to read the audit log")
-    rows = [row for row in session.perform(audit_entries) if row.seq > after]
+    rows = session.perform(audit_page_after, after, limit)
     return [
         AuditView(
             seq=row.seq,
@@ -56,7 +56,7 @@ def list_entries(
             detail=json.loads(row.detail),
             hash=row.hash,
         )
-        for row in rows[:limit]
+        for row in rows
     ]
 
 
