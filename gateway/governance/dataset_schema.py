@@ -47,7 +47,7 @@ def check_dataset(fields: dict[str, Any], of_instances: AbstractSet[str]) -> Non
     ``of_instances`` are the fields of whatever has instances.
     """
     if ("table" in fields) == ("tables" in fields):
-        said = "has both table and tables" if "table" in fields else "says no table"
+        said = "has both table and tables" if "table" in fields else "lacks the field table"
         raise FieldError((), said, "give table, or tables with patterns")
     if "tables" not in fields:
         for field in ("every", "start"):
