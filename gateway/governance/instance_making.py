@@ -92,10 +92,10 @@ def _add_instances(
         made.setdefault(process.name, []).append(moment)
     instance_rows.add_instances(records, rows)
     instance_rows.add_data(records, uses)
-    event_rows.add_events(records, [_made(session, *one) for one in made.items()])
+    event_rows.add_events(records, [_made_event(session, *one) for one in made.items()])
 
 
-def _made(session: Session, process: str, moments: Sequence[datetime]) -> EventRow:
+def _made_event(session: Session, process: str, moments: Sequence[datetime]) -> EventRow:
     return event_row(
         *(session, EventName.INSTANCE_GENERATE, "process", process),
         nominal=moments[-1],

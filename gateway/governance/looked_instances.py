@@ -53,7 +53,7 @@ class InstanceChanges:
         self, seen: LiveInstance | InstanceRow, event: InstanceEvent, **more: Any
     ) -> InstanceRow | None:
         """Let an event happen, with further columns; the new row, None where it changes nothing."""
-        row = self._still(seen)
+        row = self._unchanged_row(seen)
         changed = None if row is None else instance_after(row, event, self._now, **more)
         if row is None or changed is None:
             return None
@@ -66,7 +66,7 @@ class InstanceChanges:
 
     def set_missing(self, seen: LiveInstance, missing: tuple[str, ...]) -> None:
         """Note what an instance lacks."""
-        row = self._still(seen)
+        row = self._unchanged_row(seen)
         if row is not None:
             self._changed[row.id] = replace(row, missing=missing)
 
@@ -88,7 +88,7 @@ class InstanceChanges:
         instance_rows.add_attempts(self._records, self.attempts)
         event_rows.add_events(self._records, self._events)
 
-    def _still(self, seen: LiveInstance | InstanceRow) -> InstanceRow | None:
+    def _unchanged_row(self, seen: LiveInstance | InstanceRow) -> InstanceRow | None:
         row = self.current(seen.id)
         is_same = row is not None and (row.state, row.fence) == (seen.state, seen.fence)
         return row if is_same else None

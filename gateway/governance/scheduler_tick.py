@@ -221,7 +221,7 @@ class SchedulerTick:
         there: DatasetAvailability,
         slots: int,
     ) -> list[StartedInstance]:
-        wanted = self._wanted(ready, slots)
+        wanted = self._concerned(ready, slots)
         touched = {*changes, *(row.id for rows in wanted.values() for row in rows)}
         with self._journal.exclusive_session() as records:
             self._check_fence(records)
@@ -247,7 +247,7 @@ class SchedulerTick:
             records.commit()
         return started
 
-    def _wanted(
+    def _concerned(
         self, ready: dict[str, list[LiveInstance]], slots: int
     ) -> dict[str, list[LiveInstance]]:
         """Those of the ready instances that a look with so many slots has to do with."""
