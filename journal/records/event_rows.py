@@ -44,7 +44,7 @@ _PUT_COUNT = insert(EVENT_COUNTS)
 _values = attrgetter(*EVENTS.names)
 
 
-def _grouped() -> RecordStatement:
+def _events_by_entity() -> RecordStatement:
     entity, seq = exp.column("entity"), exp.column("seq")
     query = select(EVENTS, (), {"seq": exp.GT}).ast
     assert isinstance(query, exp.Select)
@@ -53,7 +53,7 @@ def _grouped() -> RecordStatement:
     return RecordStatement(query, (RecordType.TEXT, RecordType.BIGINT, RecordType.BIGINT))
 
 
-_BY_ENTITY = _grouped()
+_BY_ENTITY = _events_by_entity()
 
 
 @dataclass(frozen=True, slots=True)
