@@ -50,15 +50,14 @@ _READS = {
     "page by key": ("SELECT * FROM {t} WHERE id > 5000 ORDER BY id LIMIT 20", 100),
 }
 """Statements, and how often each is run at once."""
+_UPDATE = "UPDATE {t} SET amount = amount + 1 WHERE id = {p}"
 _WRITES = {
-    "update": ("UPDATE {t} SET amount = amount + 1 WHERE id = {k}",),
-    "insert": ("INSERT INTO {t} VALUES ({new}, 1, 1, 'new', DATE '2024-01-01')",),
-    "delete": ("DELETE FROM {t} WHERE id = {k}",),
-    "two updates in a transaction": (
-        "UPDATE {t} SET amount = amount + 1 WHERE id = {k}",
-        "UPDATE {t} SET amount = amount + 1 WHERE id = {k} + 1",
-    ),
+    "update": (_UPDATE,),
+    "insert": ("INSERT INTO {t} VALUES (10000000 + {p}, 1, 1, 'new', DATE '2024-01-01')",),
+    "delete": ("DELETE FROM {t} WHERE id = {p}",),
+    "two updates in a transaction": (_UPDATE, _UPDATE),
 }
+"""Statements, each with a key as its parameter."""
 _POINTS = 50
 
 
@@ -141,23 +140,27 @@ def writes(report: Report, direct: psycopg.Connection[Any], con: Connection, rep
         report.compare(
             f"flat journal, {case}",
             {
-                OURS: _commits(con.execute, "flat", statements, keys[0]),
-                _PLAIN: _commits(direct.execute, "flat_plain", statements, keys[1]),
+                OURS: _commits(con.execute, _texts(statements, "flat", "?"), keys[0]),
+                _PLAIN: _commits(direct.execute, _texts(statements, "flat_plain", "%s"), keys[1]),
             },
             repeats,
             (Promise(_PLAIN, _WRITES_AT_MOST),),
         )
 
 
-def _commits(
-    execute: Callable[[str], Any], table: str, statements: tuple[str, ...], keys: Iterator[int]
-) -> Run:
-    whole = statements if len(statements) == 1 else ("BEGIN", *statements, "COMMIT")
+def _texts(statements: tuple[str, ...], table: str, parameter: str) -> tuple[str, ...]:
+    return tuple(sql.format(t=table, p=parameter) for sql in statements)
 
+
+def _commits(execute: Callable[..., Any], statements: tuple[str, ...], keys: Iterator[int]) -> Run:
     def run() -> None:
         for key in (next(keys) for _ in range(_POINTS)):
-            for sql in whole:
-                execute(sql.format(t=table, k=key, new=10_000_000 + key))
+            if len(statements) > 1:
+                execute("BEGIN")
+            for place, sql in enumerate(statements):
+                execute(sql, [key + place])
+            if len(statements) > 1:
+                execute("COMMIT")
 
     return run
 

@@ -120,7 +120,8 @@ def test_a_head_takes_no_row_twice(
 def test_a_row_version_is_ended_once(filled: Connection, behind: psycopg.Connection[Any]) -> None:
     with pytest.raises(psycopg.errors.UniqueViolation):
         behind.execute(
-            f"INSERT INTO {_HEAD} SELECT a, b, version_number,"
+            f"INSERT INTO {_HEAD} (a, b, version_number, subsequent_version_number)"
+            " SELECT a, b, version_number,"
             f" subsequent_version_number + INTERVAL '1 s' FROM {_HEAD}"
             " WHERE subsequent_version_number > version_number"
         )
@@ -163,7 +164,8 @@ def test_a_second_current_row_is_told_when_it_is_changed(
     filled: Connection, behind: psycopg.Connection[Any]
 ) -> None:
     behind.execute(
-        f"INSERT INTO {_HEAD} SELECT a, 'theirs', version_number + INTERVAL '1 us'"
+        f"INSERT INTO {_HEAD} (a, b, version_number)"
+        " SELECT a, 'theirs', version_number + INTERVAL '1 us'"
         f" FROM {_HEAD} WHERE a = 1"
     )
     for sql, code in (
@@ -177,7 +179,8 @@ def test_a_second_current_row_is_told_when_it_is_changed(
 
 
 _DAMAGE = {
-    "INSERT": "INSERT INTO {0} SELECT 77, 'theirs', version_number FROM {0} LIMIT 1",
+    "INSERT": "INSERT INTO {0} (a, b, version_number)"
+    " SELECT 77, 'theirs', version_number FROM {0} LIMIT 1",
     "DELETE": "DELETE FROM {0} WHERE a = 2",
     "TRUNCATE": "TRUNCATE {0}",
     "UPDATE": "UPDATE {0} SET b = 'theirs' WHERE a = 2",
@@ -225,7 +228,10 @@ def test_no_job_takes_for_committed_what_others_wrote(
 def test_what_others_wrote_can_be_taken_as_it_is(
     filled: Connection, behind: psycopg.Connection[Any]
 ) -> None:
-    behind.execute(f"INSERT INTO {_HEAD} SELECT 9, 'theirs', version_number FROM {_HEAD} LIMIT 1")
+    behind.execute(
+        f"INSERT INTO {_HEAD} (a, b, version_number)"
+        f" SELECT 9, 'theirs', version_number FROM {_HEAD} LIMIT 1"
+    )
     assert _code(filled, "OPTIMIZE t") == "PAL-527"
     told = "\n".join(eject(filled.session, "t", run=True))
     assert "what it holds of others goes with it" in told
