@@ -25,7 +25,7 @@ def identities_in(desk: Desk, batch: PrivacyBatch) -> tuple[list[PrivacyRequest]
     if batch.id in desk.people:
         return desk.people[batch.id]
     with desk.reading() as records:
-        requests = rows_of.requests_of(records, batch.id)
+        requests = desk.formed.pop(batch.id, None) or rows_of.requests_of(records, batch.id)
         found = rows_of.identities_of(records, [r.id for r in requests])
     unseal = sealing.opener(desk.journal.read_secret())
     named: Named = {r.id: [] for r in requests}

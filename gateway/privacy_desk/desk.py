@@ -37,7 +37,8 @@ class Desk:
     """The desk of a session's store; raises PRIVILEGE without ERASE, NOT_SUPPORTED without erasure.
 
     It opens the store's records, and writes the audit log in the name of whoever asks. ``people``
-    are whom the batches name that one operation works on, decrypted.
+    are whom the batches name that one operation works on, decrypted; ``formed`` are the requests of
+    batches that it has just made, as they were in the queue.
     """
 
     def __init__(self, session: Session, privilege: Privilege = Privilege.ERASE) -> None:
@@ -52,6 +53,7 @@ class Desk:
         self.journal: ErasureJournal = erasure_of(session).journal
         self.by = actor(session)
         self.people: dict[str, tuple[list[PrivacyRequest], Named]] = {}
+        self.formed: dict[str, list[PrivacyRequest]] = {}
 
     def now(self) -> datetime:
         """The time by the store's clock."""

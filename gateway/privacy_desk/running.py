@@ -187,6 +187,7 @@ def _new_batches(desk: Desk, chosen: set[str] | None, *, only_due: bool) -> list
             detail = {"action": action, "requests": len(its), "from": "QUEUED", "to": step.value}
             desk.note(records, "step", batch.id, detail)
             records.commit()
+        desk.formed[batch.id] = its
         made.append(batch)
     return made
 
