@@ -32,8 +32,8 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
             cast.set("to", _as_deep(cast.to, made))
     for call in list(ast.find_all(exp.Decode, exp.Encode)):
         _spell_out_code(call)
-    for call in list(ast.find_all(exp.Any)):
-        _spell_out_membership(call)
+    for member in list(ast.find_all(exp.Any)):
+        _spell_out_membership(member)
     for kind in list(ast.find_all(exp.DataType)):
         if kind.this in _FLOATS and kind.expressions:
             kind.replace(_float_of(kind))
@@ -69,7 +69,7 @@ def _spell_out_code(call: exp.Expr) -> None:
         call.replace(exp.FromBase64(this=value) if decodes else exp.ToBase64(this=value))
 
 
-def _spell_out_membership(call: exp.Any) -> None:
+def _spell_out_membership(call: exp.Expr) -> None:
     """``a = ANY ('{1,2}')`` as ``a IN ('1', '2')``, whose texts become values of the type of a."""
     text = call.this
     while isinstance(text, exp.Paren):

@@ -37,6 +37,7 @@ from journal.stores.hive.connection import HiveConnection, Row
 from journal.stores.hive.cursor import Column
 from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.held_segments import HeldSegments
+from journal.stores.hive.literal_kinds import LiteralKinds, literal_kinds
 from journal.stores.hive.missing_tables import NOT_FOUND, explained
 from journal.stores.hive.partition_check import Presence
 from journal.stores.hive.partition_pruning import Needed
@@ -49,6 +50,8 @@ from journal.stores.hive.types import HiveType, kind_of, whole_type
 
 _INCOMING = "incoming_rows"
 _NEAR = "rows_brought_near"
+_KINDS_MAX = 64
+"""For how many kinds of parameters the types of one query's results are remembered."""
 
 
 class HiveSession:
@@ -180,7 +183,10 @@ class HiveSession:
 
     def _ask(self, query: Query, parameters: Parameters, known: Sequence[str]) -> None:
         known = self._bound(query, parameters) or known
-        kept: list[tuple[str, HiveType]] | None = query.memo.get("columns")
+        found: dict[LiteralKinds, list[tuple[str, HiveType]]]
+        found = query.once("columns", dict)
+        of_literals = literal_kinds(query.parameters, parameters)
+        kept = found.get(of_literals)
         if kept is not None:
             self._asked(as_json(query, [kind for _, kind in kept]), parameters)
             self._kinds = kept
@@ -195,7 +201,9 @@ class HiveSession:
                 self._asked(as_json(query, kinds), parameters)
         names = labels_of(query, self.local) or [""] * len(described)
         labels = [given or name for given, (name, _) in zip(names, described, strict=False)]
-        self._kinds = query.memo["columns"] = list(zip(labels, kinds, strict=True))
+        if len(found) >= _KINDS_MAX:
+            found.clear()
+        self._kinds = found[of_literals] = list(zip(labels, kinds, strict=True))
 
     def _asked(self, query: Query, parameters: Parameters) -> str:
         """Run a query, and see that what it reads is there; its text."""

@@ -249,3 +249,17 @@ def test_temporary_relations_are_a_connections_own(store: Store, con: Connection
     con.execute("DROP TABLE t")
     assert sorted(rows(con, "SELECT * FROM t")) == [(1, "a"), (2, "b")]
     assert con.session.executor.upkeep.verify().is_clean
+
+
+@pytest.mark.also_on("hive")
+def test_a_statement_is_repeated_with_larger_values(con: Connection) -> None:
+    """Row ids are set aside in large steps, and a query's types may hang on its parameters."""
+    con.execute("CREATE TABLE src (k INTEGER PRIMARY KEY, v INTEGER)")
+    con.execute("INSERT INTO src VALUES (1, 2), (2, 3)")
+    con.execute("CREATE TABLE total (d INTEGER, s INTEGER)")
+    for _ in range(2):
+        for sql in ("BEGIN", "DELETE FROM total WHERE d = 1"):
+            con.execute(sql)
+        con.execute("INSERT INTO total SELECT 1, sum(v) FROM src")
+        con.execute("COMMIT")
+    assert rows(con, "SELECT * FROM total") == [(1, 5)]
