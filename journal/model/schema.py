@@ -127,7 +127,8 @@ class Table:
 
     ``layout`` changes with the set of stored columns or their types, and is never used again, so
     that rows written under any layout can be read under any other. ``physical_names`` holds every
-    physical name the table ever had.
+    physical name the table ever had. ``materialized``: what a materialised view is made of.
+    ``constraint_comments``: folded names of constraints, the key too, and what is said of them.
     """
 
     id: int
@@ -145,9 +146,7 @@ class Table:
     foreign_keys: tuple[ForeignKey, ...] = ()
     indexes: tuple[Index, ...] = ()
     materialized: Materialized | None = None
-    """What it is made of, if it is a materialised view."""
     constraint_comments: tuple[tuple[str, str], ...] = ()
-    """Folded names of constraints, the primary key too, and what is said of them."""
 
     @property
     def hidden_key(self) -> bool:

@@ -244,9 +244,8 @@ class Alteration:
             raise self._refusal(
                 f'column "{name}" has generated values', "leave its default alone", node
             )
-        if value is not None:
-            value = typed_constant(value, stored.type)
-        text = None if value is None else default_text(value, f'the DEFAULT of "{name}"')
+        typed = None if value is None else typed_constant(value, stored.type)
+        text = None if typed is None else default_text(typed, f'the DEFAULT of "{name}"')
         self._replace(index, default=text)
 
     def set_not_null(self, name: str, *, required: bool, node: exp.Expr) -> None:
