@@ -124,11 +124,10 @@ class JournalFormat:
 @dataclass(frozen=True, slots=True)
 class Table:
     """A logical table. ``key`` holds physical names; without a declared key it is the row id.
-
     ``layout`` changes with the set of stored columns or their types, and is never used again, so
-    that rows written under any layout can be read under any other. ``physical_names`` holds every
-    physical name the table ever had. ``materialized``: what a materialised view is made of.
-    ``constraint_comments``: folded names of constraints, the key too, and what is said of them.
+    that rows written under any layout can be read under any other. ``physical_names``: all that the
+    table ever had. ``materialized``: what a materialised view is made of. ``constraint_comments``:
+    folded names of constraints, the key too, and what is said of them.
     """
 
     id: int

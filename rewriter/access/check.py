@@ -126,6 +126,14 @@ class _Check:
         self._owners = OwnerCheck(self.reads)
         self._definitions = DefinitionCheck(self._owners, self._writes)
 
+    def _alter_type(self, statement: AlterType | AlterDomain) -> None:
+        self._owners.owned_schema(statement.name)
+        action = statement.action if isinstance(statement, AlterDomain) else None
+        if isinstance(action, AddDomainCheck):
+            self.reads.check(action.condition)
+        elif isinstance(action, SetDomainDefault) and action.value is not None:
+            self.reads.check(action.value)
+
     def statement(self, statement: Statement) -> None:
         match statement:
             case SqlStatement(ast):
@@ -181,12 +189,7 @@ class _Check:
                         if node is not None:
                             self.reads.check(node)
             case AlterType() | AlterDomain():
-                self._owners.owned_schema(statement.name)
-                action = statement.action if isinstance(statement, AlterDomain) else None
-                if isinstance(action, AddDomainCheck):
-                    self.reads.check(action.condition)
-                elif isinstance(action, SetDomainDefault) and action.value is not None:
-                    self.reads.check(action.value)
+                self._alter_type(statement)
             case DropTypes():
                 for name in statement.names:
                     self._owners.owned_schema(name)
