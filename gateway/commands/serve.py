@@ -5,8 +5,8 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from types import FrameType
@@ -266,18 +266,24 @@ def command(
             if others["begins_safe"]:
                 begin_safe(opened)
             ports = ServerPorts(place, http, flight, hive, control)
-            told = partial(own_session, opened)
-            with (
-                sending_events(opened, others),
-                sending_notifications(told, others),
-                scheduling(opened, others["scheduled"]),
-            ):
+            with _beside_serving(opened, others):
                 _serve(opened, ports, socket_dir, allowed, drain, external, nodes)
         finally:
             WAREHOUSES.release(opened)
 
 
 name_variables(command)
+
+
+@contextmanager
+def _beside_serving(opened: OpenWarehouse, others: dict[str, Any]) -> Iterator[None]:
+    """Send what happens, and run what is due, while the server serves."""
+    with (
+        sending_events(opened, others),
+        sending_notifications(partial(own_session, opened), others),
+        scheduling(opened, others["scheduled"]),
+    ):
+        yield
 
 
 def _acquire(url: str) -> OpenWarehouse:

@@ -31,7 +31,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.policy import Policy
 from journal.model.schema import Table
 from journal.model.version import Version, from_datetime
-from journal.records import instance_rows
+from journal.records.filled_instances import outputs_of
 from journal.transactions.reading import committed_state
 
 if TYPE_CHECKING:
@@ -144,9 +144,7 @@ class DatasetAvailability:
                 last = max(asked[name][1] for name in names)
                 for name in names:
                     self._outputs[name] = FilledInstances(first, last, {}, [])
-                for name, begins, ends, state in instance_rows.outputs_of(
-                    records, names, first, last
-                ):
+                for name, begins, ends, state in outputs_of(records, names, first, last):
                     self._outputs[name].add(begins, ends, state)
 
     def availability_of(self, dataset: Entity) -> Availability:

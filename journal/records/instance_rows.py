@@ -395,43 +395,6 @@ def _use(row: Sequence[Any]) -> DataUse:
     return DataUse(instance, use, dataset, first_at.astimezone(UTC), last_at.astimezone(UTC))
 
 
-def outputs_of(
-    session: RecordSession, datasets: Sequence[str], first_at: datetime, last_at: datetime
-) -> list[tuple[str, datetime, datetime, str]]:
-    """Which instances of datasets are filled between two moments: dataset, first, last, state."""
-    found: list[tuple[str, datetime, datetime, str]] = []
-    for begin in range(0, len(datasets), _BATCH):
-        part = datasets[begin : begin + _BATCH]
-        rows = execute(session, _filled(len(part)), ["output", last_at, first_at, *part])
-        found += [(d, f.astimezone(UTC), t.astimezone(UTC), state) for d, f, t, state in rows]
-    return found
-
-
-@lru_cache(maxsize=256)
-def _filled(number: int) -> RecordStatement:
-    """States of the instances that fill some datasets; one that was removed fills none."""
-    uses = select(INSTANCE_DATA, (), {"use": exp.EQ, "first_at": exp.LTE, "last_at": exp.GTE}).ast
-    instances = select(INSTANCES, ("id", "state")).ast
-    assert isinstance(uses, exp.Select)
-    assert isinstance(instances, exp.Select)
-    holders = [exp.Placeholder() for _ in range(number)]
-    uses = uses.where(exp.In(this=exp.column("dataset"), expressions=holders))
-    query = (
-        exp.select(*[exp.column(n, table="d") for n in ("dataset", "first_at", "last_at")])
-        .select(exp.column("state", table="i"))
-        .from_(uses.subquery("d"))
-        .join(
-            instances.subquery("i"),
-            on=exp.EQ(
-                this=exp.column("id", table="i"), expression=exp.column("instance", table="d")
-            ),
-        )
-    )
-    moment = RecordType.MOMENT
-    gives = (RecordType.TEXT, moment, moment, RecordType.TEXT)
-    return RecordStatement(query, gives, has_many=True)
-
-
 def add_attempts(session: RecordSession, rows: Sequence[AttemptRow]) -> None:
     """Note that attempts began."""
     insert_rows(session, ATTEMPTS, [_values(row) for row in rows])
