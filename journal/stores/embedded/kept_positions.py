@@ -56,7 +56,9 @@ def keep(
     draft.replace(path)
 
 
-def kept(root: Path, table_id: int, segments: tuple[Segment, ...], last: Version) -> _Tiers | None:
+def kept_tiers(
+    root: Path, table_id: int, segments: tuple[Segment, ...], last: Version
+) -> _Tiers | None:
     """The ended rows of a table in this state; None where they were not kept."""
     path = _place(root, table_id)
     try:
@@ -64,7 +66,7 @@ def kept(root: Path, table_id: int, segments: tuple[Segment, ...], last: Version
         head = json.loads(line)
         if head["of"] != _digest(segments, last) or head["crc"] != zlib.crc32(packed):
             return None
-        return _unpacked(head, zlib.decompress(packed), segments)
+        return _unpacked_tiers(head, zlib.decompress(packed), segments)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, zlib.error):
@@ -91,7 +93,9 @@ def _digest(segments: tuple[Segment, ...], last: Version) -> str:
     return hashlib.sha256(json.dumps(listed).encode()).hexdigest()
 
 
-def _unpacked(head: Mapping[str, Any], bits: bytes, segments: tuple[Segment, ...]) -> _Tiers | None:
+def _unpacked_tiers(
+    head: Mapping[str, Any], bits: bytes, segments: tuple[Segment, ...]
+) -> _Tiers | None:
     found: dict[Tier, EndedRows] = {}
     there = iter(head["blocks"])
     place = 0

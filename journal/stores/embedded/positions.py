@@ -27,7 +27,7 @@ from journal.model.schema import Table, fold
 from journal.model.segment import Segment, Tier
 from journal.model.version import Version
 from journal.stores.embedded import position_scan as store
-from journal.stores.embedded.kept_positions import forget, keep, kept
+from journal.stores.embedded.kept_positions import forget, keep, kept_tiers
 from journal.transactions.lookup import SEALED, by_file
 from journal.transactions.state import TableState
 
@@ -229,16 +229,20 @@ class PositionKeeper:
             since_ns = before.since_ns
         is_worth = self.thresholds.admits(state)
         if known is None and is_worth:
-            known = self._kept(table_id, state)
+            known = self._kept_positions(table_id, state)
         fits = known is not None and known.fits(state)
         entry = _Entry(state, is_worth, since_ns, known if fits else None, known)
         self._entries[table_id] = entry
         return entry
 
-    def _kept(self, table_id: int, state: TableState) -> Positions | None:
+    def _kept_positions(self, table_id: int, state: TableState) -> Positions | None:
         """What an earlier process has found in this state."""
         segments, last = state.manifest.segments, state.last_version
-        tiers = None if state.manifest.masks else kept(self._journal.root, table_id, segments, last)
+        tiers = (
+            None
+            if state.manifest.masks
+            else kept_tiers(self._journal.root, table_id, segments, last)
+        )
         return None if tiers is None else Positions(segments, last, MappingProxyType(dict(tiers)))
 
     def _run(self, table_id: int) -> None:
