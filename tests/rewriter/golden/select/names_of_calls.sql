@@ -8,7 +8,7 @@ UPDATE main.t SET a = 31 WHERE k = 3;
 DELETE FROM main.t WHERE k = 4;
 UPDATE main.t SET b = 'v' WHERE k = 5;
 -- statement
-SELECT substring(b, 1, 1), sum(if(a > 10, a, 0)), sum(k::DECIMAL(10, 2)) FROM main.t GROUP BY 1;
+SELECT substring(b, 1, 1), sum(CASE WHEN a > 10 THEN a ELSE 0 END), sum(k::DECIMAL(10, 2)) FROM main.t GROUP BY 1;
 -- plan: embedded
 -- 1. result
 SELECT
