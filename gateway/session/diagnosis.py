@@ -55,6 +55,8 @@ _NAMES = (
 _CANDIDATES = re.compile(r"(?:Candidate (?:bindings|tables)|Did you mean):?\s*(.+)", re.I)
 _SHOWN_MAX = 20
 _INTERNAL = re.compile(r"_palimpsest|^[ocehlivp]\.|version_number|\btx?\d+_", re.I)
+_OF_SOURCE = re.compile(r" when casting from source column \S+$")
+"""The column of a rewritten statement, whose name the client may never have written."""
 _REFERENCE = re.compile(r'"?_palimpsest"?\."?\w+"?|\btx\d+_buffer\b')
 
 
@@ -113,7 +115,7 @@ def may_be_of_ended(error: PalimpsestError, plan: StatementPlan) -> bool:
 
 def _in_clients_terms(error: PalimpsestError) -> tuple[str, str]:
     first, *rest = [line.strip() for line in error.message.splitlines() if line.strip()]
-    advice = error.advice
+    advice, first = error.advice, _OF_SOURCE.sub("", first)
     if first.startswith("CSV Error on Line: "):
         # The line itself may hold what nobody else may read; the reason names the value.
         why = next((line for line in rest if not line.startswith("Original Line: ")), "")

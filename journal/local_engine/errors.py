@@ -18,8 +18,6 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import translates
 
 _WRAPPING = re.compile(r"^(?:[A-Z][A-Za-z ]*? Error: )+")
-_OF_SOURCE = re.compile(r" when casting from source column \S+$")
-"""The column of a rewritten statement, whose name the client has never written."""
 _PACKED = re.compile(r'"exception_message":"((?:[^"\\]|\\.)*)"')
 _SIGNALLED = "Query interrupted"
 """What DuckDB's driver says when Python was sent a signal meanwhile."""
@@ -87,7 +85,6 @@ def translate(error: Exception) -> PalimpsestError:
     """The project's error for an exception raised by DuckDB."""
     text = str(error)
     message = _WRAPPING.sub("", _unpacked(text)).split("\n\nLINE ")[0].strip()
-    message = _OF_SOURCE.sub("", message)
     code = next((c for kind, c in _CLASSES if isinstance(error, kind)), Code.STORE)
     if code in {
         Code.BIND,

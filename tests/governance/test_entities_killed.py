@@ -29,7 +29,7 @@ STEPS = {
     "after the new one": (f"{OPERATIONS}.entity_rows", "add_entity", 1),
     "after the audit log": ("gateway.governance.audit_entries.audit", "record", 1),
     "after the event": (OPERATIONS, "record_event", 1),
-    "after the commit": (OPERATIONS, "commit_change", 1),
+    "after the commit": (OPERATIONS, "commit_with_policy", 1),
 }
 QUICK = {"after the old one ended", "after the new one", "after the commit"}
 PROGRAM = """
