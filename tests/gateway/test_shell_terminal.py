@@ -337,7 +337,6 @@ def test_ctrl_c_leaves_a_condition_and_a_watch(terminal: Terminal) -> None:
     terminal.wait_for("(1 row)")
     terminal.wait_for("(1 row)")
     terminal.send("\x03")
-    seen = terminal.wait_for("w> ")
-    assert "cancelled" not in seen
+    terminal.wait_for("w> ")
     terminal.send("select 40 + 2;\r")
     terminal.wait_for("42")

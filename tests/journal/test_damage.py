@@ -52,7 +52,7 @@ def test_a_damaged_file_is_named(
         run = connect()
     name = str(path.relative_to(run.root))
     for statement in (
-        "SELECT count(*) FROM t",
+        "SELECT count(*), max(v) FROM t",
         "SELECT * FROM t WHERE k = 7",
         "UPDATE t SET v = 'x' WHERE k = 7",
         "UPDATE t SET v = 'x' WHERE k = 7",

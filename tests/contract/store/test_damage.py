@@ -41,7 +41,7 @@ def _code(con: Connection, sql: str, *parameters: object) -> tuple[str, str]:
 
 
 READS = (
-    "SELECT count(*) FROM t",
+    "SELECT count(*), max(v) FROM t",
     "SELECT v FROM t WHERE k > 0 OR v IS NULL",
     "SELECT k FROM t FOR SYSTEM_TIME AS OF now()",
     "WITH a AS (SELECT max(k) AS k FROM t) SELECT * FROM a JOIN t USING (k)",
