@@ -58,7 +58,7 @@ def check_dataset(fields: dict[str, Any], of_instances: AbstractSet[str]) -> Non
                 ("policies",), "are of another store", "declare the dataset in that store"
             )
     else:
-        for field in fields.keys() & (of_instances | _OF_DATA):
+        for field in sorted(fields.keys() & (of_instances | _OF_DATA)):
             raise FieldError(
                 (field,), "is of instances, which several tables have none of",
                 "leave it out, or declare a dataset for each table",

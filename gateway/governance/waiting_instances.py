@@ -18,7 +18,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.records.instance_rows import LiveInstance
 
 ASKED_AT_ONCE = 100
-"""Of how many instances one look asks what they lack; the rest come with the next."""
+"""Of how many instances one look asks what they lack and keeps it; the rest come with the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ def look_at_waiting(
     stamps: dict[str, Stamp] = {}
     found: dict[str, tuple[str, ...]] = {}
     asked: list[LiveInstance] = []
-    has_more = False
+    left, has_more = ASKED_AT_ONCE, False
     for row in rows:
         process = memory.process(row.entity)
         assert process is not None
@@ -46,8 +46,11 @@ def look_at_waiting(
         answer = memory.answer(row, stamp)
         if answer is not None:
             found[row.id] = answer.missing
-        elif stamp is None or len(asked) < ASKED_AT_ONCE:
+        elif stamp is None:
+            asked.append(row)  # At every look, so it takes no turn from those whose answers stay.
+        elif left:
             asked.append(row)
+            left -= 1
         else:
             has_more = True
     there.prefetch_produced(_asked_of_producers(asked, memory, there))

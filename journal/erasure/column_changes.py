@@ -95,7 +95,7 @@ def is_text(kind: str) -> bool:
 
 
 def salt_of(secret: str) -> str:
-    """What ``hmac`` and ``format`` are keyed with: derived, so that it does not tell the secret."""
+    """What ``hmac`` is keyed with: derived from the store's secret, which it does not tell."""
     return hmac.new(bytes.fromhex(secret), b"palimpsest column changes", hashlib.sha256).hexdigest()
 
 
@@ -126,10 +126,10 @@ class Changes:
         for name, value in self.values(fields, of).items():
             differs: exp.Expr = exp.NullSafeNEQ(this=column(name, of), expression=value)
             before = befores[name]
-            found.append(differs)
-            if before is not None:
-                # ``_value`` lets it be what it is then; the column alone is quicker to compare.
-                found[-1] = exp.and_(differs, self._is_before(before, of))
+            # ``_value`` leaves later rows as they are; the version alone is quicker to compare.
+            found.append(
+                differs if before is None else exp.and_(differs, self._is_before(before, of))
+            )
         return exp.or_(*found) if found else exp.false()
 
     def _is_before(self, before: int, of: str) -> exp.Expr:

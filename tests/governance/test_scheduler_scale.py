@@ -6,6 +6,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,7 +16,16 @@ from gateway.dbapi.connection import Connection
 from gateway.governance import waiting_instances
 from gateway.governance.process_scheduler import ProcessScheduler
 from journal.local_engine.session import DuckDBSession
-from tests.support.processes import dataset, day, make_tables, process, run, schedule, states
+from tests.support.processes import (
+    dataset,
+    day,
+    flights,
+    make_tables,
+    process,
+    run,
+    schedule,
+    states,
+)
 
 
 @pytest.fixture
@@ -65,6 +75,30 @@ def test_statements_of_a_look_do_not_grow_with_what_is_due(
             counts.append(len(texts))
             assert len(states(con)) == 2 * number
     assert counts[0] == counts[1]
+
+
+def test_who_waits_for_files_takes_no_turn_from_who_waits_for_data(
+    con: Connection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(waiting_instances, "ASKED_AT_ONCE", 1)
+    flagged = [
+        dataset(f"file-{n}", table="delays", flag=str(tmp_path / "never"), available="flag")
+        for n in range(2)
+    ]
+    reading = [
+        process(
+            f"a-{n}",
+            sql="SELECT 1",
+            inputs=[{"dataset": f"file-{n}", "from": "today(0, 0)", "to": "today(0, 0)"}],
+        )
+        for n in range(2)
+    ]
+    schedule(con, day(1), *flagged, flights(), *reading, process(), process("later"))
+    con.execute("INSERT INTO flights VALUES (DATE '2013-01-01', 7)")
+    ran = run(con, day(2, 1))
+    assert sorted((one.entity, one.state) for one in ran) == [
+        *(("daily", "SUCCEEDED"), ("later", "SUCCEEDED"))
+    ]
 
 
 def test_what_waits_is_asked_again_only_after_a_change(

@@ -178,7 +178,7 @@ class FlightClients:
     def _open(self, client: FlightClient, caller: Caller) -> Session:
         given = dict(caller.settings)
         application = given.pop("application_name", None)
-        with self._admission.noting_run_as(client.user, "", "flight"):
+        with self._admission.noting_run_as(client.user, client.host, "flight"):
             session = self._open_session(client.user or None, application, given, client.role)
         if client.settings is not None:
             session.settings = session.settings_at_start = client.settings
