@@ -47,6 +47,10 @@ FILE_FUNCTIONS = frozenset(
 ) | {"glob", "sniffcsv"}
 """Functions whose first argument names files, in lower case and without underscores."""
 _KNOWN = frozenset(name.replace("_", "") for name in TABLE_FUNCTIONS)
+VOLATILE_FUNCTIONS = frozenset(
+    "gen_random_uuid nextval rand randn random setseed uuid uuidv4 uuidv7".split()
+)
+"""Functions that give another value at each call, within one statement, too."""
 CATALOG_FUNCTIONS = {
     "duckdb_columns": "info_duckdb_columns",
     "duckdb_constraints": "info_duckdb_constraints",

@@ -19,17 +19,16 @@ from rewriter.context import Describe
 from rewriter.definitions.column_types import type_text
 from rewriter.definitions.definition import TableDraft, canonical_text
 from rewriter.definitions.generated_values import columns_read
-from rewriter.functions import check_functions
+from rewriter.functions import VOLATILE_FUNCTIONS, check_functions
 from rewriter.name_resolution import position_of
 
-_CHANGING = frozenset(
+_CHANGING = VOLATILE_FUNCTIONS | frozenset(
     (
         "age current_catalog current_connection_id current_database current_date current_query"
         " current_query_id current_role current_schema current_schemas current_time"
-        " current_timestamp current_transaction_id current_user currval error gen_random_uuid"
-        " get_current_time get_current_timestamp in_search_path localtime localtimestamp nextval"
-        " now rand randn random session_user setseed stats today transaction_timestamp"
-        " txid_current user uuid uuidv4 uuidv7 version"
+        " current_timestamp current_transaction_id current_user currval error"
+        " get_current_time get_current_timestamp in_search_path localtime localtimestamp"
+        " now session_user stats today transaction_timestamp txid_current user version"
     ).split()
 )
 """Functions that may give another value the next time; ``age`` with one argument does."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from journal.model.schema import Column
-from rewriter.functions import function_name
+from rewriter.functions import VOLATILE_FUNCTIONS, function_name
 
 ColumnOf = Callable[[exp.Column], Column | None]
 """Finds the stored column that an expression names, None where that is not certain."""
@@ -28,7 +28,6 @@ _WHOLE_RESULTS = (
     *(exp.Length, exp.Year, exp.Quarter, exp.Month, exp.Week, exp.Day, exp.DayOfWeek),
     *(exp.DayOfYear, exp.Hour, exp.Minute, exp.DateDiff),
 )
-_RANDOM = frozenset("random rand uuid genrandomuuid uuidv4 uuidv7 nextval setseed".split())
 _TWO_FACED = frozenset("FLOAT REAL DOUBLE INTERVAL".split())
 """Types with values that are equal and yet not the same: 0.0 and -0.0, 30 days and a month."""
 
@@ -99,7 +98,7 @@ def is_random(node: exp.Expr) -> bool:
     for part in node.walk():
         if isinstance(part, exp.Rand | exp.Randn | exp.Uuid | exp.NextValueFor):
             return True
-        if isinstance(part, exp.Anonymous) and function_name(part).replace("_", "") in _RANDOM:
+        if isinstance(part, exp.Anonymous) and function_name(part) in VOLATILE_FUNCTIONS:
             return True
     return False
 

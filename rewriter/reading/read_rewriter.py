@@ -39,8 +39,8 @@ from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import check_table_function, function_name
 from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, table_name
 from rewriter.reading.catalog_functions import catalog_function, catalog_name
+from rewriter.reading.changed_aggregates import change_aggregates
 from rewriter.reading.client_words import spell_out
-from rewriter.reading.counted_rows import count_rows
 from rewriter.reading.described import describe_queries, describe_relations
 from rewriter.reading.exists_as_in import name_what_exists
 from rewriter.reading.failing import has_conditions_around, may_fail
@@ -48,9 +48,7 @@ from rewriter.reading.history import Past, current_versions
 from rewriter.reading.history_functions import history_query
 from rewriter.reading.key_lookup import NOTHING, Keys, pinned_values
 from rewriter.reading.lasting_rows import lasting_rows
-from rewriter.reading.linear import split_aggregates
 from rewriter.reading.materialized import holds_its_rows, view_of
-from rewriter.reading.result_names import name_changed
 from rewriter.reading.row_security import RowSecurity, check_journal, masked_columns
 from rewriter.reading.scopes import SOURCE_PARTS, Scopes, is_named
 from rewriter.reading.sources import file_function, nested_too_deep, refusal, source_name
@@ -169,18 +167,13 @@ class Reads:
 
     def _change_aggregates(self, nodes: Nodes) -> bool:
         """Count by what is on record, and split what can be; True if that was anything."""
-        if nodes.all(exp.AggFunc):
-            name_changed(nodes)
-        counted = [] if self.counted is None else count_rows(nodes, self.context, self.counted)
-        split = [] if self.context.careful else split_aggregates(nodes, self.context)
-        for table in counted:
-            self._shape(table, "counts", "commits and jobs have counted its rows; none is read")
-        for one in split:
-            self._shape(one.table, one.shape, one.why)
-            if one.is_split:
-                self.tables[one.table.id], self._meets_ended = one.table, True
-        self.names.update(t.name for t in (*counted, *(s.table for s in split)))
-        return bool(counted) or any(s.is_split for s in split)
+        changed = change_aggregates(nodes, self.context, self.counted)
+        for table, shape, why in changed.shapes():
+            self._shape(table, shape, why)
+            self.names.add(table.name)
+        self.tables |= changed.split_tables
+        self._meets_ended |= bool(changed.split_tables)
+        return changed.is_any
 
     def rewrite_around(self, query: exp.Select, target: exp.Subquery) -> None:
         """Rewrite a query whose FROM is a placeholder for ``target``, and put that in."""
@@ -396,8 +389,8 @@ class Reads:
         found = check_versioned(found, node, self.context.catalog)
         self._shape(found, "row versions", f"FOR SYSTEM_TIME {clause.span.value.upper()}")
         versioned = self._scopes is not None and self._scopes.names_version(node, found)
-        points = [m.version for m in moments]
-        query = self._past(found).versions_in(clause.span, points, versioned)
+        versions = [m.version for m in moments]
+        query = self._past(found).versions_in(clause.span, versions, versioned)
         return self._as_seen(found, node, query, query.named_selects)
 
     def _function(self, node: exp.Table) -> None:
@@ -415,8 +408,9 @@ class Reads:
             found = find_relation(call.table, self.context, moments[-1].point if moments else None)
         found = check_versioned(found, node, self.context.catalog)
         self._shape(found, "row versions", name)
-        given = self._past(found), [m.version for m in moments], self._policies(found)
-        query = history_query(name, *given, by_column=call.by_column)
+        points = [m.version for m in moments]
+        policies = self._policies(found)
+        query = history_query(name, self._past(found), points, policies, by_column=call.by_column)
         self._replace_with(node, query, name)
 
     def _view(self, view: View, node: exp.Table) -> exp.Query:
