@@ -17,9 +17,8 @@ from gateway.dbapi.connection import Connection
 from gateway.demo.own_folders import clear
 from gateway.demo.teller import Teller
 from gateway.demo.upkeep import run as run_job
-from gateway.governance.declarations import read_declarations
 from gateway.governance.entity_scheduling import entity_status
-from gateway.governance.entity_schema import read_entity
+from gateway.governance.entity_templates import find_template, instantiate
 from gateway.governance.instance_operations import summarize_instances
 from gateway.governance.process_scheduler import run_processes
 from gateway.governance.scheduled_submissions import submit_and_schedule
@@ -74,11 +73,9 @@ def govern(connection: Connection, root: Path, teller: Teller) -> dict[str, Any]
 def _submit(connection: Connection, mirror: Path, teller: Teller) -> None:
     connection.execute(REPORT)
     connection.commit()
-    text = DECLARED.read_text(encoding="utf-8").replace(
-        "{mirror}", f"palimpsest:///{mirror.resolve()}"
-    )
-    entities = [read_entity(one) for one in read_declarations(text, DECLARED.name)]
-    teller.sql(f"$ palimpsest entity submit {DECLARED.name} --schedule")
+    url = f"palimpsest:///{mirror.resolve()}"
+    entities = instantiate(find_template(str(DECLARED)), {"mirror": url})
+    teller.sql(f"$ palimpsest template instantiate {DECLARED} -p mirror={url}")
     results = submit_and_schedule(connection.session, no_progress, entities)
     for result in results:
         if result.state is not None:

@@ -1,4 +1,4 @@
-"""Templates: declarations with parameters, of which people make their own entities. Pure but files.
+"""Templates: declarations with parameters, of which people make their own entities. It reads files.
 
     template + values --read_template, instantiate--> declarations --> entities, as from a file
 

@@ -127,7 +127,7 @@ def watch_options(text: str) -> WatchOptions:
         if option is None:
             raise WrongCommand(f"\\watch takes seconds, c=TIMES and m=ROWS, not {word}")
         if option in given:
-            raise WrongCommand(f"\\watch is given {option.replace('_', ' ')} twice")
+            raise WrongCommand(f"\\watch has {option} twice: {word} is one too many")
         given[option] = value
     times = _positive(given.get("times"), "c=TIMES")
     min_rows = _positive(given.get("min_rows"), "m=ROWS")

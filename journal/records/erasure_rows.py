@@ -32,9 +32,9 @@ from journal.records.statements import (
     select,
 )
 
-_ROWS_MAX = 100
 CHANGED = "changed"
 """The kind of entries that suppress nothing: columns of a table were changed in its past."""
+_ROWS_MAX = 100
 """How many rows one statement adds to a database beside the store."""
 _REMOVE_ERASURE = delete(ERASURES, by("id"))
 _ERASURES = select(ERASURES, order=["accepted", "id"])

@@ -328,9 +328,15 @@ def _syntax_error(error: ParseError) -> PalimpsestError:
         position = Position(line, max(1, col - max(len(near), 1) + 1))
     what = _plain_message(_first_line(str(detail.get("description") or error)))
     message = f'{what} near "{near}"' if near else what
-    meant = _misspelled_keyword(str(detail.get("start_context") or "").split())
-    advice = f"did you mean {meant}?" if meant else "check the statement at this place"
-    return PalimpsestError(Code.SYNTAX, message, advice=advice, position=position)
+    before = str(detail.get("start_context") or "")
+    slip = _misspelled_keyword(before)
+    if slip is None:
+        advice = "check the statement at this place"
+        return PalimpsestError(Code.SYNTAX, message, advice=advice, position=position)
+    place, meant = slip
+    if position is not None:
+        position = _position_within(before, place, position)
+    return PalimpsestError(Code.SYNTAX, message, advice=f"did you mean {meant}?", position=position)
 
 
 _WORDS = (
@@ -339,13 +345,23 @@ _WORDS = (
 ).split()
 
 
-def _misspelled_keyword(before: list[str]) -> str | None:
-    """The keyword that was misspelled, by the words in front of the place where parsing ended."""
-    for word in {**dict.fromkeys(before[-1:]), **dict.fromkeys(before[:1])}:
+def _position_within(text: str, place: int, end: Position) -> Position:
+    """The position of a place in a text that ends at a position."""
+    lines = text.count("\n", place)
+    if not lines:
+        return Position(end.line, max(1, end.column - len(text) + place))
+    return Position(end.line - lines, place - text.rfind("\n", 0, place))
+
+
+def _misspelled_keyword(before: str) -> tuple[int, str] | None:
+    """Where in the text before parsing ended a keyword is misspelled, and which one is meant."""
+    words = before.split()
+    for word in {**dict.fromkeys(words[-1:]), **dict.fromkeys(words[:1])}:
         close = get_close_matches(word.upper(), _WORDS, n=1, cutoff=0.75)
         # What is longer, as orders, is rather a name than a slip.
         if close and len(word) <= len(close[0]) and word.upper() != close[0]:
-            return close[0]
+            place = before.rfind(word) if word == words[-1] else before.find(word)
+            return place, close[0]
     return None
 
 

@@ -135,7 +135,7 @@ def test_values_of_a_column_become_columns(warehouse: Path, command: str, csv: s
             "select 1, 2, 3 union all select 1, 2, 4 \\crosstabview",
             "two values for row 1, column 2",
         ),
-        ("select 1 \\watch 1 i=2", "seconds twice"),
+        ("select 1 \\watch 1 i=2", "seconds twice: i=2"),
         ("select 1 \\watch c=0", "a number above 0 in c=TIMES"),
         ("select 1 \\watch -1", "0 to 1,000,000 seconds, not -1"),
         ("select 1 \\watch often", "0 to 1,000,000 seconds, not often"),

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from journal.model.errors import Code, PalimpsestError
+from journal.model.errors import Code, PalimpsestError, Position
 from rewriter.limits import Limits
 from rewriter.syntax.parsing import parse
 
@@ -58,6 +58,22 @@ def test_a_misspelled_keyword_is_told(text: str, advice: str) -> None:
     with pytest.raises(PalimpsestError) as raised:
         parse(text, "duckdb", LIMITS)
     assert (raised.value.code, raised.value.advice) == (Code.SYNTAX, advice)
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [
+        ("SELEC 1", 1, 1),
+        ("  CREAT TABLE t (a INTEGER)", 1, 3),
+        ("SELECT * FORM t", 1, 10),
+        ("SELECT a\nFROM t\n WHER a = 1", 3, 2),
+        ("\n  UPDTE t\nSET a = 1", 2, 3),
+    ],
+)
+def test_the_place_is_that_of_the_misspelled_keyword(text: str, line: int, column: int) -> None:
+    with pytest.raises(PalimpsestError) as raised:
+        parse(text, "duckdb", LIMITS)
+    assert raised.value.position == Position(line, column)
 
 
 def test_words_of_statements_are_names_elsewhere() -> None:
