@@ -333,10 +333,15 @@ def test_ctrl_c_leaves_a_condition_and_a_watch(terminal: Terminal) -> None:
     terminal.wait_for("w@> ")
     terminal.send("\x03")
     terminal.wait_for("w> select 1")
-    terminal.send(" + 1 as n \\watch 0.05\r")
+    terminal.send(" + 1 as n \\watch 0.05 c=2\r")
     terminal.wait_for("(1 row)")
     terminal.wait_for("(1 row)")
-    terminal.send("\x03")
     terminal.wait_for("w> ")
+    terminal.send("\\watch 60\r")
+    terminal.wait_for("(1 row)")
+    time.sleep(1)  # Between two statements, where there is nothing to cancel.
+    terminal.send("\x03")
+    seen = terminal.wait_for("w> ")
+    assert "cancelled" not in seen
     terminal.send("select 40 + 2;\r")
     terminal.wait_for("42")

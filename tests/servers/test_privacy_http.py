@@ -83,12 +83,14 @@ def test_requests_are_taken_decided_and_executed(api: Api) -> None:
     status, batches, _ = api.ask("POST", "/privacy/run", {}, user="ops")
     assert status == 200, batches
     assert {batch["step"] for batch in batches} == {"COMPLETED"}
+    assert [batch["action"] for batch in batches].count("erasure") == 1
     status, shown, headers = api.ask("GET", place, user="ann")
     assert (status, shown["state"]) == (200, "COMPLETED")
     assert "etag" in headers
     assert ADA not in json.dumps(shown)
     listed = api.ask("GET", "/privacy/requests?state=COMPLETED", user="ann")[1]["items"]
-    assert made["id"] in [one["id"] for one in listed]
+    assert {one["state"] for one in listed} == {"COMPLETED"}
+    assert [one["id"] for one in listed].count(made["id"]) == 1
 
 
 def test_what_cannot_be_taken_says_so_and_names_nobody(api: Api) -> None:
