@@ -31,13 +31,13 @@ from journal.erasure import erasure_spec
 from journal.erasure.changeable import check_changes
 from journal.erasure.column_changes import ColumnChange, ValueChange
 from journal.identity.descriptor import descriptor_of
-from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Column, Table
 from journal.model.version import Version, from_datetime
 from journal.records.privacy_rows import PrivacyBatch
 from journal.sql.relations import ident
 from journal.transactions.reading import committed_state
+from rewriter.name_resolution import unknown_column
 from rewriter.syntax.parsing import parse
 
 _MARK = "privacy rectification"
@@ -136,11 +136,7 @@ def _correction(desk: Desk, batch: PrivacyBatch) -> Correction:
 def _column(table: Table, name: str) -> Column:
     held = table.find(name)
     if held is None:
-        raise PalimpsestError(
-            Code.UNKNOWN_COLUMN,
-            f"{table.name} has no column {name}",
-            advice="submit the rectification with a column of the table",
-        )
+        raise unknown_column(name, table, None)
     return held
 
 
