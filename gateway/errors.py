@@ -37,7 +37,7 @@ class Error(Exception):
     ...     _ = gateway.connect("palimpsest://").execute("SELECT * FORM t")
     ... except gateway.Error as error:
     ...     print(error.code, error.sqlstate, error.position, error.advice)
-    PAL-101 42601 line 1, column 15 did you mean FROM?
+    PAL-101 42601 line 1, column 10 did you mean FROM?
     """
 
     def __init__(self, error: PalimpsestError) -> None:

@@ -43,7 +43,7 @@ def test_errors_come_with_code_and_position(root: Path, owner: Connection) -> No
     with Program(root) as other:
         wrong = other.ask("execute", "SELECT * FORM t")
         assert wrong["error"] == "PAL-101"
-        assert "column 15" in wrong["message"]
+        assert "column 10" in wrong["message"]
         assert other.ask("execute", "INSERT INTO t VALUES (1, 'again')")["error"] == "PAL-301"
 
 
