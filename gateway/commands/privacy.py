@@ -80,7 +80,7 @@ def command() -> None:
 @click.option("--set", "values", multiple=True, metavar="COLUMN=VALUE",
               help="What a rectification writes.")  # fmt: skip
 @click.option("--erase-past", is_flag=True,
-              help="Erase the wrong value from earlier versions; not possible yet.")  # fmt: skip
+              help="Take the wrong value out of every earlier version.")  # fmt: skip
 @_REASON
 @JSON_OPTION
 @upkeep_options

@@ -29,6 +29,7 @@ from journal.erasure import erasure_spec
 from journal.erasure.audit import columns_changed
 from journal.erasure.erasure_spec import KEPT, ErasureSpec
 from journal.erasure.requests import ErasureRequest, Outcome, State, Target
+from journal.erasure.unreachable_copies import OUT_OF_REACH
 from journal.identity.descriptor import ever_described
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -79,8 +80,9 @@ def execute(desk: Desk, batch: PrivacyBatch, advance: Advance) -> PrivacyBatch:
     """Purge the parts of a batch in one run, and go on as far as they are."""
     names = batch.detail["erasures"]
     found, run = erasures.purge(desk.session, advance, names)
-    if run is not None and run.error is not None:
-        raise run.error
+    error = None if run is None else run.error
+    if error is not None and not _waits_for_copy(error, found):
+        raise error
     detail = {"receipts": _receipts(found), "waits_for": ""}
     waits = next((r.waits_for for r in found if r.waits_for), "")
     if any(r.state is State.ON_HOLD for r in found):
@@ -89,10 +91,23 @@ def execute(desk: Desk, batch: PrivacyBatch, advance: Advance) -> PrivacyBatch:
     if left:
         why = "; ".join(t.why for t in left)
         return move(desk, batch, PrivacyEvent.AWAIT_BACKUPS, {**detail, "waits_for": why})
+    if error is not None:
+        return move(desk, batch, PrivacyEvent.AWAIT_BACKUPS, {**detail, "waits_for": error.message})
     if any(r.state not in {State.COMPLETED, State.CANCELLED} for r in found):
         # Something of the rows is still open somewhere; the next run looks again.
         return move(desk, batch, PrivacyEvent.EXECUTE, {**detail, "waits_for": waits})
     return move(desk, batch, PrivacyEvent.VERIFY, detail)
+
+
+def _waits_for_copy(error: PalimpsestError, found: Sequence[ErasureRequest]) -> bool:
+    """True if all that a purge could not do is to search, or to write anew, copies out of reach."""
+    waiting = [r for r in found if r.state is State.ACCEPTED]
+    if error.code not in OUT_OF_REACH or not waiting:
+        return False
+    hidden = [t for r in waiting for t in r.targets if t.mask is not None]
+    # What lies in the store was purged where the receipt has a manifest after it.
+    is_purged = all(t.manifest_after for t in hidden)
+    return is_purged and all(r.unsearched or r.masks for r in waiting)
 
 
 def verify(desk: Desk, batch: PrivacyBatch) -> PrivacyBatch:

@@ -216,6 +216,19 @@ def test_p1_what_is_hidden_at_the_source_is_gone_from_the_replica_before_the_pur
     assert rows(target, ALL) == rows(source, ALL)
 
 
+def test_rows_of_a_request_that_is_cancelled_come_back(
+    source: Connection, target: Connection, tmp_path: Path
+) -> None:
+    with_people(source)
+    request = _erase(source, "p33@x.org")
+    replicated(source, tmp_path / "target")
+    assert rows(target, "SELECT id FROM hr.people WHERE id = 33") == []
+    requests.cancel(source.session, no_progress, request.id)
+    replicated(source, tmp_path / "target")
+    assert rows(target, ALL) == rows(source, ALL)
+    assert rows(target, HISTORY) == rows(source, HISTORY)
+
+
 def test_p1_an_older_copy_of_the_source_brings_nobody_back(
     target: Connection, tmp_path: Path
 ) -> None:

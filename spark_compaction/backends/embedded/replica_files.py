@@ -25,7 +25,7 @@ from journal.model.places import safe_name
 from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment, SegmentFile
-from journal.records.erasure_rows import copy_suppressions
+from journal.records.erasure_rows import copy_suppressions, drop_suppressions
 from journal.sql.relations import union_all
 from journal.sql.sql import relation
 from journal.stores.embedded.journal import Journal
@@ -153,11 +153,13 @@ class LeftOut:
     """What a replica must not hold: keys that the source hides, and what may not come back.
 
     ``masks`` are files of keys, by their full paths; ``carried`` the suppressions of the source as
-    this store records them, which count as well as its own. ``under`` is a digest of all that.
+    this store records them, which count as well as its own. Those on record under the names in
+    ``earlier`` are of the last run, and count no more. ``under`` is a digest of all that.
     """
 
     masks: tuple[str, ...]
     carried: tuple[tuple[Any, ...], ...]
+    earlier: tuple[str, ...]
     under: str
 
 
@@ -204,7 +206,10 @@ def _suppressed_keys(
         for s in found.segments
         if (files := tuple(f for f in s.files if f.path in copied))
     ]
-    copy_suppressions(session, leaving.carried)  # Seen by this session, which commits nothing.
+    # Seen by this session, which commits nothing.
+    for name in leaving.earlier:
+        drop_suppressions(session, name)
+    copy_suppressions(session, leaving.carried)
     fence = load_fence(session)
     if not segments or not fence.concerns(table):
         return None

@@ -226,10 +226,12 @@ def left_out_of(session: DuckDBSession, package: ReplicaPackage, table_id: int) 
     carried = suppressions_here(package, table_id)
     mine = _prefix(package.store, table_id)
     request = SUPPRESSIONS.names.index("request")
-    own = [r for r in erasure_rows.load_suppressions(session) if not r[request].startswith(mine)]
+    known = erasure_rows.load_suppressions(session)
+    own = [r for r in known if not r[request].startswith(mine)]
+    earlier = tuple({r[request] for r in known if r[request].startswith(mine)})
     text = json.dumps([sorted(carried, key=str), own, package.masks])
     masks = tuple(str(Path(package.root) / mask) for mask in package.masks)
-    return LeftOut(masks, tuple(carried), hashlib.sha256(text.encode()).hexdigest())
+    return LeftOut(masks, tuple(carried), earlier, hashlib.sha256(text.encode()).hexdigest())
 
 
 def _prefix(store: str, table_id: int) -> str:
