@@ -1,4 +1,4 @@
-"""How a session waits before it runs a statement again that came second."""
+"""What a session does before it runs a statement again that came second."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from typing import Protocol
 from journal.model.lazy_dataclass import dataclass
 
 _FIRST_S = 0.002
+_LONGEST_S = 0.016
+_LOST_MAX = 3
+"""So often a statement comes second before it takes its turn."""
+_TURN_MAX_S = 5.0
+"""A statement that takes longer keeps nobody else from committing."""
 
 
 class RetryPolicy(Protocol):
@@ -21,15 +26,23 @@ class RetryPolicy(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RandomWaits:
-    """Waits a random while, on average twice as long each time.
+    """Waits a short random while, so that those that retry get out of each other's way.
 
-    So those that retry get out of each other's way. ``sleep`` takes seconds; ``uniform`` draws a
-    number from an interval.
+    It stays short, as whoever waits longer than others loses to them again. ``sleep`` takes
+    seconds; ``uniform`` draws a number from an interval.
     """
 
     sleep: Callable[[float], object] = time.sleep
     uniform: Callable[[float, float], float] = random.uniform
 
     def wait(self, attempt: int) -> None:
-        """Sleep for at most ``0.002 * 2 ** attempt`` seconds."""
-        self.sleep(self.uniform(0, _FIRST_S * 2**attempt))
+        """Sleep for at most ``0.002 * 2 ** attempt`` seconds, and never more than 0.016."""
+        self.sleep(self.uniform(0, min(_LONGEST_S, _FIRST_S * 2 ** min(attempt, 3))))
+
+
+def takes_turn(attempt: int, lasted_s: float) -> bool:
+    """True if nobody else shall commit during a try.
+
+    ``attempt`` counts from 0; ``lasted_s`` is how long the try before took, in seconds.
+    """
+    return attempt >= _LOST_MAX and lasted_s <= _TURN_MAX_S

@@ -12,8 +12,9 @@ rewritten and run is the executor's; nothing here builds SQL.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ from gateway.session.parameters import bind, refuse_placeholders
 from gateway.session.prepared import run_prepared
 from gateway.session.request import StatementRequest
 from gateway.session.results import StreamedRows
-from gateway.session.retries import RetryPolicy
+from gateway.session.retries import RetryPolicy, takes_turn
 from gateway.session.roles import acting_user
 from gateway.session.savepoints import in_progress
 from gateway.session.setting_statements import LocalSettings
@@ -310,26 +311,37 @@ class Session:
             if done is not None:
                 self._seal(done.written)
                 return done
+        lasted_s = 0.0
         for attempt in range(self.settings.retries + 1):
-            transaction = self.new_transaction()
+            began = time.monotonic()
+            has_turn = takes_turn(attempt, lasted_s)
+            turn = self.journal.commit_turn(self.cancellation) if has_turn else nullcontext()
             try:
-                outcome = self.executor.run(transaction, request, self.cancellation)
-                if isinstance(outcome.rows, StreamedRows):
-                    return outcome
-                self._commit(transaction, author)
-                return outcome
+                with turn:
+                    return self._try(request, author, is_last=attempt == self.settings.retries)
             except PalimpsestError as error:
-                is_last = error.code is not Code.SERIALIZATION or attempt == self.settings.retries
-                if is_last:
-                    self.executor.lineage.commit_failed(transaction, author, error)
-                self._undo(transaction)
-                if is_last:
+                if error.code is not Code.SERIALIZATION or attempt == self.settings.retries:
                     raise
-                self.retries.wait(attempt)
-            except BaseException:
-                self._undo(transaction)
-                raise
+            lasted_s = time.monotonic() - began
+            self.retries.wait(attempt)
         raise AssertionError("the loop returns or raises")
+
+    def _try(self, request: StatementRequest, author: Author, *, is_last: bool) -> StatementOutcome:
+        """Run a statement and commit it; raises SERIALIZATION where another came first."""
+        transaction = self.new_transaction()
+        try:
+            outcome = self.executor.run(transaction, request, self.cancellation)
+            if not isinstance(outcome.rows, StreamedRows):
+                self._commit(transaction, author)
+            return outcome
+        except PalimpsestError as error:
+            if is_last or error.code is not Code.SERIALIZATION:
+                self.executor.lineage.commit_failed(transaction, author, error)
+            self._undo(transaction)
+            raise
+        except BaseException:
+            self._undo(transaction)
+            raise
 
     def _author(self) -> Author:
         """Who commits next, and under which name."""

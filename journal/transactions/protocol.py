@@ -152,6 +152,13 @@ class OpenJournal(Protocol):
     ) -> Callable[[str | None, CancelToken], AbstractContextManager[InlineStatement]] | None:
         """Starts a statement inside the commit section; None where appending takes too long."""
 
+    def commit_turn(self, watcher: CancelToken) -> AbstractContextManager[None]:
+        """A block of this thread during which nobody else commits, if the store can see to that.
+
+        It waits for commits that are under way, during which it may be cancelled. Transactions
+        that this thread begins inside it do not come second to other gateways. Keep it short.
+        """
+
     def advance(self, point: Version, seen: JournalState) -> bool:
         """Note that a read is answered for the past up to ``point``; False if it lacks commits."""
 

@@ -273,6 +273,8 @@ def test_nobody_loses_a_change(cluster: Cluster, database: str, url: str, kind: 
     found = contend(cluster.conninfo(database), url, kind, classic=2, ours=2, seconds=3.0)
     assert found.lost == {}
     assert min(found.made.values()) > 0
+    assert found.made["g0"] * 10 >= found.made["g1"], found
+    assert found.made["g1"] * 10 >= found.made["g0"], found
 
 
 @pytest.mark.slow

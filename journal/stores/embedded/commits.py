@@ -79,12 +79,13 @@ class Commits:
 
     def commit(self, transaction: Transaction, author: Author, watcher: CancelToken) -> Version:
         """Commit what a transaction wrote; see ``Journal.commit``."""
-        if not _is_short(transaction):
-            journal = self._journal
+        journal = self._journal
+        # Who has the turn would keep waiting for a group that cannot be served meanwhile.
+        if not _is_short(transaction) or journal.has_turn:
             with acquired(journal.commit_lock, watcher), journal.session() as session:
                 return self._commit_alone(session, transaction, author, watcher)
         waiting = Waiting(transaction, author)
-        self._queue.run(waiting, watcher, self._journal.commit_lock, self._serve)
+        self._queue.run(waiting, watcher, journal.commit_lock, self._serve)
         if waiting.error is not None:
             raise waiting.error
         if waiting.version is None:

@@ -80,6 +80,7 @@ class Journal:
         self.warehouse = Warehouse(root, new_id)
         self.checker = SegmentChecker(root)
         self.commit_lock = threading.RLock()
+        self._turn_of: int | None = None
         self.commits = Commits(self)
         self._publish_lock = threading.Lock()
         self._active: weakref.WeakSet[Transaction] = weakref.WeakSet()
@@ -228,6 +229,21 @@ class Journal:
         self._reopen()
         self.clock.settle(self.state.version)
         return self.state.version >= version
+
+    @contextmanager
+    def commit_turn(self, watcher: CancelToken) -> Iterator[None]:
+        """A block of this thread during which nobody else commits."""
+        with acquired(self.commit_lock, watcher):
+            self._turn_of = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._turn_of = None
+
+    @property
+    def has_turn(self) -> bool:
+        """True inside a block of ``commit_turn`` of this thread."""
+        return self._turn_of == threading.get_ident()
 
     @contextmanager
     def inline(self, message: str | None, watcher: CancelToken = UNWATCHED) -> Iterator[Statement]:

@@ -9,9 +9,11 @@ loads what has changed since and nothing else. A transaction of a client holds n
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 from journal.erasure import guard
 from journal.erasure.access_log import record_access_changes
@@ -68,6 +70,7 @@ class DatabaseJournal:
         self._new_id = new_id
         self.staged: set[str] = set()
         self._secret: str | None = None
+        self._turn = threading.local()
         with self.store.lent() as session:
             self._seen = SeenStates(guard.load_fence, rows_of.WHAT, PUBLIC_SCHEMA, session.database)
             session.begin_with(BEGIN_SECTION, rows_of.TAKE_LOCK)
@@ -161,13 +164,48 @@ class DatabaseJournal:
     @contextmanager
     def commit_section(self) -> Iterator[tuple[PostgresSession, JournalState, StateRow]]:
         """The commit section: nobody else, in no process, commits before it ends."""
-        session, rows = self.store.begun(BEGIN_SECTION, _LOCKED)
-        with self.store.lent(session):
+        with self._locked_session() as (session, rows):
             row = rows_of.state_of(rows)
             committed = self._seen.at(session, row)
             session.read_epochs(committed.epoch_of)
             self.clock.settle(max(committed.version, row.settled))
             yield session, committed, row
+
+    @contextmanager
+    def _locked_session(self) -> Iterator[tuple[PostgresSession, list[tuple[Any, ...]]]]:
+        """A session inside a transaction beside which nobody else commits, and the state's row."""
+        mine: PostgresSession | None = getattr(self._turn, "session", None)
+        if mine is None or not mine.is_usable:
+            # Whose turn was cut off waits for the lock like everybody else.
+            session, rows = self.store.begun(BEGIN_SECTION, _LOCKED)
+            with self.store.lent(session):
+                yield session, rows
+            return
+        try:
+            yield mine, mine.begin_with(BEGIN_SECTION, _LOCKED)
+        finally:
+            mine.rollback()
+
+    @contextmanager
+    def commit_turn(self, watcher: CancelToken) -> Iterator[None]:
+        """A block of this thread during which nobody else commits.
+
+        A session of its own holds the lock of the commit section, until it ends at the latest; the
+        thread's commits go through that session.
+        """
+        with self.store.lent() as session:
+            try:
+                with watcher.watching(session):
+                    session.text(rows_of.HOLD_LOCK)
+                self._turn.session = session
+                yield
+            finally:
+                self._turn.session = None
+                try:
+                    session.text(rows_of.RELEASE_LOCK)
+                except PalimpsestError:
+                    # The lock goes with the connection.
+                    session.close()
 
     def commit(
         self,
@@ -304,8 +342,7 @@ class DatabaseJournal:
     @contextmanager
     def exclusive_session(self) -> Iterator[PostgresSession]:
         """A session inside a transaction beside which nobody else commits; commit it."""
-        session, rows = self.store.begun(BEGIN_SECTION, _LOCKED)
-        with self.store.lent(session):
+        with self._locked_session() as (session, rows):
             rows_of.state_of(rows)
             yield session
 

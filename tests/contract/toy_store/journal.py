@@ -7,7 +7,7 @@ commit      BEGIN IMMEDIATE -> what is committed -> checks -> appends -> COMMIT
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -144,6 +144,9 @@ class SqliteJournal:
                 following = records.record_commit(session, row, plan, committed, tables, by)
             self.keep(following, plan.next_state(committed, tables))
             return plan.version
+
+    def commit_turn(self, watcher: CancelToken) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def advance(self, point: Version, seen: JournalState) -> bool:
         with self.section() as (session, _, committed):

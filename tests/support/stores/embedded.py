@@ -124,6 +124,7 @@ KIND = StoreKind(
             Capability.FOREIGN_KEYS,
             Capability.HOLDS_DURING_PURGES,
             Capability.MINOR_COMPACTION,
+            Capability.TURNS_OF_WRITERS,
             Capability.WRITES_DURING_RETENTION,
         }
     ),

@@ -34,6 +34,7 @@ class Capability(Enum):
     PARTITIONS = "native partitions"
     PROCESSES = "several processes at once"
     REMOTE_READERS = "readers that the gateway does not know of"
+    TURNS_OF_WRITERS = "commit turns that a statement can hold while it reads"
     WRITES_DURING_RETENTION = "writes while a retention runs: they wait for its end"
 
 
