@@ -230,3 +230,7 @@ class PurgeBackend(SetBasedBackend, Protocol):
 
     def keys(self, table: Table, piece: Piece) -> list[exp.Expr]:
         """A table's key, as it is now, of the rows ``p`` of a piece."""
+
+    def hash_key(self) -> exp.Expr:
+        """What ``column_changes.hash_key_of`` gives, looked up by the store itself if it can, so
+        that statements do not show it."""

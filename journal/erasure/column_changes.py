@@ -13,7 +13,6 @@ x for small letters, X for capitals and 0 for digits, and lets the same signs st
 from __future__ import annotations
 
 import hashlib
-import hmac
 import re
 from collections.abc import Sequence
 from enum import StrEnum
@@ -31,6 +30,7 @@ _TEXT = (exp.DType.TEXT, exp.DType.VARCHAR)
 _KEPT_SIGNS = " @.\\-+/:,()"
 _LOWER, _DIGITS = "abcdefghijklmnopqrstuvwxyz", "0123456789"
 _DIGEST_LETTERS = 64
+_KEY_LABEL = "palimpsest column changes"
 
 
 class ValueChange(StrEnum):
@@ -94,21 +94,27 @@ def is_text(kind: str) -> bool:
     return exp.DataType.build(kind, dialect="duckdb").is_type(*_TEXT)
 
 
-def salt_of(secret: str) -> str:
+def hash_key_of(secret: str) -> str:
     """What ``hmac`` is keyed with: derived from the store's secret, which it does not tell."""
-    return hmac.new(bytes.fromhex(secret), b"palimpsest column changes", hashlib.sha256).hexdigest()
+    return hashlib.sha256(f"{secret}{_KEY_LABEL}".encode()).hexdigest()
+
+
+def hash_key_from(secret: exp.Expr) -> exp.Expr:
+    """The same, of a secret that the store itself looks up."""
+    return _call("sha256", _joined(secret, exp.Literal.string(_KEY_LABEL)))
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
     """The changes of a table over rows ``of`` a relation that were written with some columns.
 
-    ``salt`` is what ``salt_of`` gives.
+    ``hash_key`` gives what ``hash_key_of`` does: in a way that shows it in no statement, where the
+    store has one.
     """
 
     table: Table
     changes: Sequence[ColumnChange]
-    salt: str
+    hash_key: exp.Expr
 
     def values(self, fields: Fields, of: str) -> dict[str, exp.Expr]:
         """By column what is to stand in the place of its values, of those that the rows have."""
@@ -164,8 +170,8 @@ class Changes:
             case ValueChange.HASH:
                 return _digested("sha256", held, held)
             case ValueChange.HMAC:
-                inner = _call("sha256", _joined(exp.Literal.string(self.salt), held))
-                return _digested("hmac", held, _joined(exp.Literal.string(self.salt), inner))
+                inner = _call("sha256", _joined(self.hash_key, held))
+                return _digested("hmac", held, _joined(self.hash_key, inner))
             case _:
                 return _formatted(held)
 

@@ -15,7 +15,7 @@ from dataclasses import field, replace
 
 from sqlglot import exp
 
-from journal.erasure.column_changes import Changes, ColumnChange, salt_of
+from journal.erasure.column_changes import Changes, ColumnChange
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
 from journal.model.segment import Manifest, Segment
@@ -170,7 +170,7 @@ def changes_of(
     """Changes of columns, ready to be made; None if rows go."""
     if not changed:
         return None
-    return Changes(table, changed, salt_of(backend.journal.read_secret()))
+    return Changes(table, changed, backend.hash_key())
 
 
 def rows_of_keys(

@@ -10,8 +10,8 @@ from journal.erasure.column_changes import (
     Changes,
     ColumnChange,
     ValueChange,
+    hash_key_of,
     parse_change,
-    salt_of,
 )
 from journal.model.errors import PalimpsestError
 from journal.model.schema import Column, JournalFormat, Table
@@ -33,7 +33,7 @@ TEXTS = [VALUE, "", None, "é中 123", LONG, "+49 30 1234567", "sha256:ab", "x" 
 
 def _twice(change: ColumnChange) -> tuple[list[str | None], list[int]]:
     """The values after a change, and how many rows it would change before and after it."""
-    changes = Changes(TABLE, [change], salt_of("ab" * 32))
+    changes = Changes(TABLE, [change], exp.Literal.string(hash_key_of("ab" * 32)))
     with duckdb.connect() as con:
         con.execute("CREATE TABLE p (k INTEGER, v VARCHAR, s BIGINT)")
         con.executemany("INSERT INTO p VALUES (?, ?, ?)", [[i, t, i] for i, t in enumerate(TEXTS)])

@@ -23,6 +23,7 @@ from journal.files.parquet_files import checksum
 from journal.files.staging import attempt, attempt_id, spill_folder
 from journal.identity.descriptor import parse_descriptor
 from journal.local_engine.hash import row_hash
+from journal.local_engine.hash_key import bound_hash_key
 from journal.local_engine.in_memory import connect_in_memory
 from journal.local_engine.session import DIALECT
 from journal.model.segment import SegmentFile
@@ -39,7 +40,8 @@ def rewrite_without(unit: Mapping[str, Any]) -> list[dict[str, Any]]:
     file what it held, what went, and what the new one holds, under which ``name`` beside the
     target; ``file`` is None if nothing is left. With ``values`` no row goes: of those of the keys,
     the ones that a condition ``applies`` to get these in the place of columns, SQL over the rows
-    ``p``, and what they hold then is ``made``. The targets lie in one folder that is open.
+    ``p``, and what they hold then is ``made``; keyed hashes take ``hash_key``. The targets lie in
+    one folder that is open.
     """
     folder = Path(unit["files"][0]["target"]).parent
     given = (folder.parent, folder.name)
@@ -52,7 +54,8 @@ def rewrite_without(unit: Mapping[str, Any]) -> list[dict[str, Any]]:
             {"source": f["source"], "target": _target(f["target"], folder.parent / place)}
             for f in unit["files"]
         ]
-        return _rewrite_files(connection, {**unit, "files": files})
+        with bound_hash_key(connection.execute, unit.get("hash_key")):
+            return _rewrite_files(connection, {**unit, "files": files})
 
 
 def _connected(scratch: Path) -> duckdb.DuckDBPyConnection:

@@ -12,8 +12,9 @@ from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
-from journal.erasure.column_changes import Changes, salt_of
+from journal.erasure.column_changes import Changes
 from journal.files.filters.sidecar import merge_sidecars
+from journal.local_engine.hash_key import hash_key
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
@@ -64,7 +65,7 @@ def remove_rows(
     Raises JOB_BUSY if a hold is placed meanwhile, ERASURE if other jobs keep bringing rows back.
     """
     before = journal.state.tables[table.id].manifest
-    changes = changes_of(journal, table, run)
+    changes = changes_of(table, run)
     with damage_named(journal.checker, before.segments):
         with _holding(journal, table, names, changes) as (session, found):
             counts = counts_by_mask(
@@ -79,11 +80,11 @@ def remove_rows(
     return reports
 
 
-def changes_of(journal: Journal, table: Table, run: PurgeRun) -> Changes | None:
+def changes_of(table: Table, run: PurgeRun) -> Changes | None:
     """The changes of a run, ready to be made; None if rows go."""
     if not run.changes:
         return None
-    return Changes(table, run.changes, salt_of(journal.read_secret()))
+    return Changes(table, run.changes, hash_key())
 
 
 def _remove(

@@ -14,10 +14,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from journal.erasure.column_changes import Changes
+from journal.erasure.column_changes import Changes, hash_key_of
+from journal.erasure.secret import read_secret
 from journal.files.filters.hashing import Hashes
 from journal.files.filters.sidecar import KEY, FileFilters, hash_keys, read_sidecar
 from journal.local_engine import layout
+from journal.local_engine.hash_key import bound_hash_key
 from journal.local_engine.session import DuckDBSession
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Query
@@ -69,6 +71,25 @@ def holdings(
     found = Holdings([], [], [], RowCounts(), changes is not None)
     if not masks:
         return found
+    with bound_hash_key(session.text, _key_for(changes, root)):
+        _find(found, session, root, table, segments, masks, heads, changes)
+    return found
+
+
+def _key_for(changes: Changes | None, root: FilePath) -> str | None:
+    return None if changes is None else hash_key_of(read_secret(root))
+
+
+def _find(
+    found: Holdings,
+    session: DuckDBSession,
+    root: FilePath,
+    table: Table,
+    segments: Iterable[Segment],
+    masks: Sequence[str],
+    heads: Iterable[Head],
+    changes: Changes | None,
+) -> None:
     ordered = sorted(segments, key=lambda s: s.fields)
     for fields, group in groupby(ordered, key=lambda s: s.fields):
         owners = {f.path: (s, f) for s in group for f in s.files}
@@ -89,7 +110,6 @@ def holdings(
             exp.alias_(exp.to_table(_KEYS), "k", table=True), on=_same_key(table), join_type="semi"
         ).where(applies(changes, head.fields, sealed=False))
         found.heads = found.heads + count_rows(session, table, rows.subquery("h"))
-    return found
 
 
 def counts_by_mask(
@@ -131,7 +151,8 @@ def counts_by_mask(
                 )
                 .where(applies(changes, fields, sealed=sealed))
             )
-            counts[mask] += session.row(Query(query, ()), {})[0]
+            with bound_hash_key(session.text, _key_for(changes, root)):
+                counts[mask] += session.row(Query(query, ()), {})[0]
     return counts
 
 

@@ -41,7 +41,7 @@ def purge_copy(
 
     Where a run changes columns, those that were changed.
     """
-    changes = changes_of(journal, table, run)
+    changes = changes_of(table, run)
     filters = copied_filters.read(listed)
     with journal.reading_session() as session:
         given = (session, journal.root, table)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from journal.erasure.column_changes import Changes
+from journal.erasure.column_changes import Changes, hash_key_of
 from journal.identity.descriptor import filtered_of
 from journal.local_engine import layout
 from journal.model.errors import Code, PalimpsestError
@@ -173,6 +173,7 @@ def unit_of(
         like["values"] = {name: value.sql(dialect="duckdb") for name, value in found.items()}
         where = applies(changes, fields, sealed=True)
         like["applies"] = where.sql(dialect="duckdb")
+        like["hash_key"] = hash_key_of(journal.read_secret())
     return {
         "source": str(journal.root / held.file.path),
         "target": str(journal.root / target),

@@ -14,6 +14,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from journal.erasure.column_changes import hash_key_of
 from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment
@@ -174,6 +175,10 @@ class HiveBackend:
 
     def erased_keys(self, table: Table, masks: Collection[str]) -> exp.Query:
         return layout.masked_keys(self.journal.names, table, masks)
+
+    def hash_key(self) -> exp.Expr:
+        """A literal: Spark has no parameters, and the secret lies in the gateway's catalog."""
+        return exp.Literal.string(hash_key_of(self.journal.read_secret()))
 
     def keys(self, table: Table, piece: Piece) -> list[exp.Expr]:
         return present_keys(table, piece.fields)

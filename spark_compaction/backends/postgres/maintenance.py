@@ -19,6 +19,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from journal.erasure.column_changes import hash_key_from
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import Table
@@ -253,6 +254,12 @@ class DatabaseBackend:
 
     def erased_keys(self, table: Table, masks: Collection[str]) -> exp.Query:
         return layout.masked_keys(table, list(masks))
+
+    def hash_key(self) -> exp.Expr:
+        """Made by the server of the secret in the catalog; once for each query."""
+        secret = exp.EQ(this=column("key"), expression=exp.Literal.string("secret"))
+        found = exp.select(hash_key_from(column("value")))
+        return found.from_(exp.table_("meta", db=STORE_SCHEMA)).where(secret).subquery()
 
     def keys(self, table: Table, piece: Piece) -> list[exp.Expr]:
         if piece.segments[0].id in self._like_journal:
