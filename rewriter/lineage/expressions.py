@@ -29,6 +29,8 @@ _MASKS = frozenset(
     | {"mask_show_first_n", "mask_show_last_n", "hmac", "digest", "farm_fingerprint"}
 )
 _SAME = (exp.Alias, exp.Paren, exp.PivotAlias)
+_OF_DIFFERENT = (exp.Max, exp.Min, exp.LogicalAnd, exp.LogicalOr)
+"""Aggregates that equal rows do not change."""
 _AGGREGATES = frozenset(
     {"collect_list", "collect_set", "group_concat", "listagg", "percentile_approx", "corr"}
 )
@@ -40,6 +42,10 @@ class ExpressionReader:
     def __init__(self, scope: Scope, query: ReadQuery) -> None:
         self.scope = scope
         self._query = query
+        self.aggregates = False
+        """Whether an aggregate of all rows has been read, one without OVER."""
+        self.counts = False
+        """Whether something has been read that depends on how often a row is there."""
 
     def cell(self, node: exp.Expr) -> Cell:
         """What a value comes from."""
@@ -73,6 +79,10 @@ class ExpressionReader:
         if isinstance(node, (exp.Query, exp.Subquery)):
             return self._scalar_query(node)
         if isinstance(node, exp.AggFunc) or _name_of(node) in _AGGREGATES:
+            # The scalar max(a, b) of SQLite is one of a row.
+            self.aggregates = self.aggregates or not node.args.get("expressions")
+            if not isinstance(node, _OF_DIFFERENT) and not isinstance(node.this, exp.Distinct):
+                self.counts = True
             return passed(self._parts(node), AGGREGATION, masking=isinstance(node, exp.Count))
         return passed(self._parts(node), TRANSFORMATION, masking=_name_of(node) in _MASKS)
 
@@ -97,10 +107,14 @@ class ExpressionReader:
         return frozenset(found)  # type: ignore[arg-type]
 
     def _scalar_query(self, node: exp.Expr) -> Sources:
+        return self._rows_of(node, repeated=True)
+
+    def _rows_of(self, node: exp.Expr, *, repeated: bool) -> Sources:
+        """The values of a query, and what decides about its rows."""
         found = self._query(node, self.scope)
         if found.open:
             raise Untraceable(f"the columns of {', '.join(found.open)} are not known")
-        sources: set[object] = set(found.influences)
+        sources: set[object] = set(found.influences if repeated else found.presence())
         for cell in found.cells:
             if cell.unknown is not None:
                 raise Untraceable(cell.unknown)
@@ -127,7 +141,9 @@ class ExpressionReader:
         return frozenset(found)  # type: ignore[arg-type]
 
     def _window(self, node: exp.Expr) -> Sources:
+        before = self.aggregates
         found: set[object] = set(passed(self.sources(node.this), TRANSFORMATION))
+        self.aggregates, self.counts = before, True
         order = node.args.get("order")
         for part in (*node.args.get("partition_by", []), *(order.expressions if order else [])):
             found |= deciding(self.sources(part), WINDOW)
@@ -159,7 +175,15 @@ class ExpressionReader:
 
     def _exists(self, node: exp.Expr) -> Sources:
         found = self._query(node.this, self.scope) if isinstance(node.this, exp.Query) else None
-        return found.influences if found is not None else passed(self._parts(node), TRANSFORMATION)
+        return found.presence() if found is not None else passed(self._parts(node), TRANSFORMATION)
+
+    def _in(self, node: exp.Expr) -> Sources:
+        """IN: of a query it matters which rows there are, not how often."""
+        query = node.args.get("query")
+        if query is None:
+            return passed(self._parts(node), TRANSFORMATION)
+        rows = self._rows_of(query, repeated=False)
+        return passed(self.sources(node.this) | rows, TRANSFORMATION)
 
     def _entry(self, node: exp.Expr) -> Sources:
         """A field of a struct, an entry of a map, a named argument: its name may be a value."""
@@ -188,6 +212,7 @@ _READERS: dict[type[exp.Expr], Callable[[ExpressionReader, exp.Expr], Sources]] 
     exp.Dot: ExpressionReader._dot,
     exp.Lambda: ExpressionReader._lambda,
     exp.Exists: ExpressionReader._exists,
+    exp.In: ExpressionReader._in,
     exp.PropertyEQ: ExpressionReader._entry,
     exp.Columns: ExpressionReader._matching_columns,
     exp.Star: ExpressionReader._no_sources,

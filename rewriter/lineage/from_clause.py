@@ -53,11 +53,16 @@ class FromReader:
         self.expressions = ExpressionReader(
             scope, lambda query, parent: queries.read(query, parent, around)
         )
+        self.repeats: Sources = NONE
+        """What decides only how often a row is there, besides what the methods return."""
         self._hidden: set[tuple[str, str]] = set()
         """Columns of a join's right side that a star does not show again."""
 
     def read(self, query: exp.Select) -> Sources:
-        """Read all of it; what the joins and the queries in it decide its rows with."""
+        """Read all of it; what the joins and the queries in it decide its rows with.
+
+        ``repeats`` says what decides besides how often each row is there.
+        """
         clause = query.args.get("from_")
         found = self.add(clause.this) if clause is not None else NONE
         for lateral in query.args.get("laterals") or []:
@@ -77,7 +82,8 @@ class FromReader:
             if isinstance(node, exp.Lateral) and not name:
                 name = "lateral"
             self.scope.add(name, relation, full)
-            found = relation.influences
+            found = relation.presence()
+            self.repeats |= relation.repeats
         for lateral in node.args.get("laterals") or []:
             found |= self.add(lateral)
         for join in node.args.get("joins") or []:
@@ -140,6 +146,7 @@ class FromReader:
         found = inner.add(node.this)
         for join in node.args.get("joins") or []:
             found |= inner.join(join)
+        self.repeats |= inner.repeats
         if node.alias:
             columns = [fold(c) for c in node.alias_column_names]
             self.scope.add(fold(node.alias), inner.all_columns().named(columns))
@@ -213,11 +220,25 @@ class FromReader:
         condition = join.args.get("on")
         if condition is not None:
             influences |= self.expressions.deciding([condition], JOIN)
+        if join.side.upper() == "LEFT" and join.kind.upper() not in {"SEMI", "ANTI"}:
+            return self._left_join(added, influences)
         if join.kind.upper() in {"SEMI", "ANTI"} or join.side.upper() in {"SEMI", "ANTI"}:
             # Its columns are seen by the condition alone.
             for alias in added:
                 del self.scope.relations[alias]
         return influences
+
+    def _left_join(self, added: list[str], decided: Sources) -> Sources:
+        """What a LEFT JOIN decides about rows: only how often those of its left side are there.
+
+        Whether its right side is there is a matter of the columns of that side.
+        """
+        sides = {alias: self.scope.relations[alias].outer(decided) for alias in added}
+        if None in sides.values():
+            return decided
+        self.scope.relations.update({a: side for a, side in sides.items() if side is not None})
+        self.repeats |= decided
+        return NONE
 
     def _merge(self, name: str, before: list[str], added: list[str], side: str) -> Sources:
         """Make one column of two that USING names; both decide about the join."""
@@ -290,6 +311,7 @@ class FromReader:
             [*(c for _, c in rest), *([Cell()] * len(labels)), *([value] * len(names))],
             found.influences,
             found.open,
+            repeats=found.repeats,
         )
 
 

@@ -25,6 +25,9 @@ from rewriter.lineage.sources import (
 )
 
 _ROUNDS_MAX = 10
+_CHOOSING = ("limit", "offset", "sample")
+"""Clauses that keep some of the rows."""
+_OF_GROUPS = ("group", "having", "qualify")
 TableReader = Callable[[exp.Table], Relation]
 ChangeReader = Callable[[exp.Expr], Relation]
 NameGiver = Callable[[exp.Expr, int], str]
@@ -33,7 +36,8 @@ NameGiver = Callable[[exp.Expr, int], str]
 class QueryReader:
     """Reads queries; ``tables`` gives relations of tables, ``names`` names of outputs without.
 
-    ``changes`` gives what the RETURNING of a statement gives that stands in a WITH.
+    ``changes`` gives what the RETURNING of a statement gives that stands in a WITH. ``chained``:
+    an output may name one that stands before it.
     """
 
     def __init__(
@@ -41,7 +45,10 @@ class QueryReader:
         tables: TableReader,
         names: NameGiver,
         changes: ChangeReader | None = None,
+        *,
+        chained: bool = True,
     ) -> None:
+        self._chained = chained
         self._tables = tables
         self._names = names
         self._changes = changes
@@ -65,6 +72,9 @@ class QueryReader:
                 found = reader.table(query)
             case _:
                 raise Untraceable(f"{query.key.upper()} is no query that can be followed")
+        if found.repeats and any(query.args.get(name) for name in _CHOOSING):
+            # Which rows are among the first depends on how often each of them is there.
+            return _with_rows(found, found.influences, NONE)
         return found
 
     def table(self, node: exp.Table) -> Relation:
@@ -119,7 +129,7 @@ class QueryReader:
             again = self.read(union.expression, parent, {**around, name: found})
             cells = [united(pair) for pair in zip(found.cells, again.cells, strict=False)]
             influences = found.influences | again.influences | _compared(union, found, again)
-            grown = Relation(found.names, cells, influences)
+            grown = Relation(found.names, cells, influences)  # repeats count as all others
             if grown == found:
                 break
             found = grown
@@ -130,8 +140,8 @@ class QueryReader:
         if isinstance(inner, exp.Table) or query.args.get("joins"):
             scope = Scope(parent)
             reader = FromReader(self, scope, around)
-            reader.add(query)
-            return reader.all_columns()
+            presence = reader.add(query)
+            return _with_rows(reader.all_columns(), presence, reader.repeats)
         found = self.read(inner, parent, around)
         return _renamed(found, [fold(c) for c in query.alias_column_names])
 
@@ -143,7 +153,13 @@ class QueryReader:
         influences = left.influences | right.influences
         if left.open or right.open:
             return Relation(influences=influences, open=(*left.open, *right.open))
-        influences |= _compared(query, left, right)
+        repeats = NONE
+        if query.args.get("distinct"):
+            influences = left.presence() | right.presence() | _compared(query, left, right)
+        elif isinstance(query, exp.Union):
+            repeats = influences - (left.presence() | right.presence())
+        else:
+            influences |= _compared(query, left, right)
         if not isinstance(query, exp.Union):
             # No row comes from the right side: it only says which rows of the left side stay.
             return Relation(left.names, left.cells, influences)
@@ -153,26 +169,28 @@ class QueryReader:
                 united(side.by_name[name] for side in (left, right) if name in side.by_name)
                 for name in names
             ]
-            return Relation(names, cells, influences)
+            return Relation(names, cells, influences, repeats=repeats)
         if len(left.cells) != len(right.cells):
             raise Untraceable("the branches of a UNION differ in their number of columns")
         cells = [united(pair) for pair in zip(left.cells, right.cells, strict=True)]
-        return Relation(left.names, cells, influences)
+        return Relation(left.names, cells, influences, repeats=repeats)
 
     def _select(self, query: exp.Select, parent: Scope | None, around: Environment) -> Relation:
         scope = Scope(parent)
         from_reader = FromReader(self, scope, around)
-        influences = from_reader.read(query)
+        presence = from_reader.read(query)
         reader = self._expressions(scope, around)
         names: list[str] = []
         cells: list[Cell] = []
         opens: tuple[str, ...] = ()
+        counting: list[int] = []
+        aliases = scope.aliases if self._chained else {}
         for place, node in enumerate(query.expressions):
             if isinstance(node, exp.QueryTransform):
                 found = _script(node, from_reader, reader)
                 scope.aliases |= found.by_name
-                decided = self._decided(query, reader, found.cells)
-                return Relation(found.names, found.cells, influences | decided)
+                presence |= self._decided(query, reader, found.cells)
+                return _with_rows(found, presence, from_reader.repeats)
             star = _star_of(node)
             if star is not None:
                 found = from_reader.star(node, star, reader)
@@ -180,16 +198,30 @@ class QueryReader:
                 names += found.names
                 cells += found.cells
                 continue
+            reader.counts = False
             cell = reader.cell(node)
+            if reader.counts:
+                counting.append(len(cells))
             name = _given_name(node) or self._names(node, place)
             names.append(name)
             cells.append(cell)
             if isinstance(node, exp.Alias):
-                scope.aliases.setdefault(name, cell)
-        influences |= self._decided(query, reader, cells)
-        if opens:
-            return Relation(names, cells, influences, opens)
-        return Relation(names, cells, influences)
+                aliases.setdefault(name, cell)
+        scope.aliases = aliases
+        presence |= self._decided(query, reader, cells)
+        repeats = from_reader.repeats
+        if reader.aggregates and not any(query.args.get(name) for name in _OF_GROUPS):
+            # One row whatever there is: what decides about its rows is in what is made of them.
+            decided = presence | repeats
+            for place, cell in enumerate(cells):
+                if cell.sources or place in counting:
+                    cells[place] = Cell(cell.sources | decided, cell.unknown)
+            return Relation(names, cells, open=opens)
+        if repeats:
+            for place in counting:
+                cells[place] = Cell(cells[place].sources | repeats, cells[place].unknown)
+            presence, repeats = _decided_by_repeats(query, presence, repeats)
+        return Relation(names, cells, presence | repeats, opens, repeats=repeats - presence)
 
     def _decided(
         self, query: exp.Select, reader: ExpressionReader, cells: Sequence[Cell]
@@ -254,6 +286,30 @@ def _compared(query: exp.SetOperation, left: Relation, right: Relation) -> Sourc
 def _deciding_cells(cells: Sequence[Cell], subtype: str) -> Sources:
     """What rows decide with that are compared in all their columns."""
     return deciding((source for cell in cells for source in cell.sources), subtype)
+
+
+def _decided_by_repeats(
+    query: exp.Select, presence: Sources, repeats: Sources
+) -> tuple[Sources, Sources]:
+    """What decides which rows a query gives, and how often, of what decides about those it reads.
+
+    GROUP BY and DISTINCT make equal rows one. HAVING, QUALIFY and DISTINCT ON may count them.
+    """
+    distinct = query.args.get("distinct")
+    of_first = distinct is not None and distinct.args.get("on") is not None
+    if of_first or query.args.get("having") or query.args.get("qualify"):
+        return presence | repeats, NONE
+    if distinct is not None or query.args.get("group"):
+        return presence, NONE
+    return presence, repeats
+
+
+def _with_rows(found: Relation, presence: Sources, repeats: Sources) -> Relation:
+    """A relation of whose rows other things decide."""
+    influences, repeats = presence | repeats, repeats - presence
+    return Relation(
+        found.names, found.cells, influences, found.open, found.other, found.hidden, repeats
+    )
 
 
 def _star_of(node: exp.Expr) -> exp.Star | None:

@@ -25,6 +25,8 @@ class Scope:
     """Outputs so far: some dialects let a later expression name an earlier one."""
     bound: set[str] = field(default_factory=set)
     """Parameters of lambdas."""
+    guessed: set[str] = field(default_factory=set)
+    """Names that were taken for columns of a relation whose columns are not known."""
 
     def add(self, alias: str, relation: Relation, full_name: str = "") -> None:
         """See a relation under a name; two without a name are seen both."""
@@ -81,7 +83,7 @@ class Scope:
         for relation in self.relations.values():
             if name in relation.by_name:
                 return relation.by_name[name]
-        if name in self.aliases:
+        if name in self.aliases and name not in self.guessed:
             return self.aliases[name]
         return self.parent._declared_column(name) if self.parent is not None else None
 
@@ -97,6 +99,7 @@ class Scope:
         """A column of the only relation whose columns are not known, here or around."""
         opens = [r for r in self.relations.values() if r.open]
         if len(opens) == 1:
+            self.guessed.add(name)
             return opens[0].find(name)
         if opens:
             tables = [table for relation in opens for table in relation.open]

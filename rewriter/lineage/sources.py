@@ -19,6 +19,8 @@ IDENTITY, TRANSFORMATION, AGGREGATION = "IDENTITY", "TRANSFORMATION", "AGGREGATI
 JOIN, FILTER, GROUP_BY, SORT = "JOIN", "FILTER", "GROUP_BY", "SORT"
 WINDOW, CONDITIONAL = "WINDOW", "CONDITIONAL"
 _STRENGTH = {IDENTITY: 0, TRANSFORMATION: 1, AGGREGATION: 2}
+OF_ROWS = frozenset({JOIN, FILTER, GROUP_BY, SORT})
+"""Subtypes of what decides about rows; the other INDIRECT ones decide about a value."""
 
 
 class ColumnSource(NamedTuple):
@@ -58,9 +60,12 @@ def passed(sources: Iterable[ColumnSource], subtype: str, *, masking: bool = Fal
 
 
 def deciding(sources: Iterable[ColumnSource], subtype: str) -> Sources:
-    """Sources of a value on which others depend INDIRECTly."""
+    """Sources of a value on which others depend INDIRECTly.
+
+    What has decided about rows before keeps its subtype; what chose a value decides with it now.
+    """
     return frozenset(
-        s if s.kind == INDIRECT else ColumnSource(s.table, s.column, INDIRECT, subtype)
+        s if s.subtype in OF_ROWS else ColumnSource(s.table, s.column, INDIRECT, subtype)
         for s in sources
     )
 
@@ -79,9 +84,12 @@ def united(cells: Iterable[Cell]) -> Cell:
 class Relation:
     """Columns by name, in order, as a query sees them.
 
-    ``open`` names tables whose columns nobody has declared and which are all in it; ``other`` is
-    what any name means that is not among the columns, where a function makes the columns.
-    ``hidden`` is a table and what it has besides its columns, as the file that a row lies in.
+    ``influences`` decide about its rows. ``repeats`` are those of them that only decide how often
+    a row is there, as the ON of a LEFT JOIN does for its left side: whatever makes equal rows one
+    undoes them. ``open`` names tables whose columns nobody has declared and which are all in it;
+    ``other`` is what any name means that is not among the columns, where a function makes the
+    columns. ``hidden`` is a table, what it has besides its columns, as the file that a row lies in,
+    and what decides whether that is there.
     """
 
     names: Sequence[str] = ()
@@ -89,7 +97,8 @@ class Relation:
     influences: Sources = NONE
     open: tuple[str, ...] = ()
     other: Cell | None = None
-    hidden: tuple[str, frozenset[str]] = ("", frozenset())
+    hidden: tuple[str, frozenset[str], Sources] = ("", frozenset(), NONE)
+    repeats: Sources = NONE
     by_name: Mapping[str, Cell] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -111,8 +120,8 @@ class Relation:
 
     def hidden_column(self, name: str) -> Cell | None:
         """The cell of a column that a star does not show."""
-        table, names = self.hidden
-        return Cell(frozenset([ColumnSource(table, name)])) if name in names else None
+        table, names, decided = self.hidden
+        return Cell(frozenset([ColumnSource(table, name)]) | decided) if name in names else None
 
     def named(self, names: Sequence[str]) -> Relation:
         """The relation with other names for its first columns."""
@@ -121,11 +130,28 @@ class Relation:
         if self.open:
             whole = frozenset(ColumnSource(table, WHOLE) for table in self.open)
             why = f"the columns of {', '.join(self.open)} are not known"
-            return Relation(names, [Cell(whole, why)] * len(names), self.influences, self.open)
+            cells = [Cell(whole, why)] * len(names)
+            return Relation(names, cells, self.influences, self.open, repeats=self.repeats)
         if self.other is not None and not self.names:
-            return Relation(names, [self.other] * len(names), self.influences)
+            return Relation(names, [self.other] * len(names), self.influences, repeats=self.repeats)
         kept = [*names[: len(self.cells)], *self.names[len(names) :]]
-        return Relation(kept, self.cells, self.influences)
+        return Relation(kept, self.cells, self.influences, repeats=self.repeats)
+
+    def presence(self) -> Sources:
+        """What decides which rows there are, however often each of them is there."""
+        return self.influences - self.repeats if self.repeats else self.influences
+
+    def outer(self, decided: Sources) -> Relation | None:
+        """The relation as the side of a join that may be missing; ``decided`` says whether it is.
+
+        None where not all of its columns are known.
+        """
+        if self.open or self.other is not None:
+            return None
+        decided |= self.presence()
+        cells = [Cell(cell.sources | decided, cell.unknown) for cell in self.cells]
+        table, names, before = self.hidden
+        return Relation(self.names, cells, hidden=(table, names, before | decided))
 
 
 def of_table(
@@ -135,4 +161,4 @@ def of_table(
     if columns is None:
         return Relation(open=(table,))
     cells = [Cell(frozenset([ColumnSource(table, name)])) for name in columns]
-    return Relation(columns, cells, hidden=(table, hidden))
+    return Relation(columns, cells, hidden=(table, hidden, NONE))

@@ -6,18 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from journal.model.lazy_dataclass import dataclass
 from rewriter.lineage.sources import (
-    FILTER,
-    GROUP_BY,
-    JOIN,
-    SORT,
+    OF_ROWS,
     WHOLE,
     Cell,
     ColumnSource,
     Relation,
     united,
 )
-
-_OF_ROWS = {JOIN, FILTER, GROUP_BY, SORT}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,5 +81,5 @@ def targets_by_table(targets: Sequence[ColumnTarget]) -> dict[str, list[ColumnTa
 
 def row_sources(targets: Sequence[ColumnTarget]) -> frozenset[ColumnSource]:
     """What decides which rows a table gets, and so stands at each of the targets."""
-    deciding = [{s for s in t.sources if s.subtype in _OF_ROWS} for t in targets]
+    deciding = [{s for s in t.sources if s.subtype in OF_ROWS} for t in targets]
     return frozenset(set.intersection(*deciding)) if deciding else frozenset()
