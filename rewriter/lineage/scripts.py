@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from dataclasses import replace
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
@@ -10,18 +11,31 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.lazy_dataclass import dataclass
+from rewriter.lineage.blocks import (
+    first_of_block,
+    procedure_made,
+    statements_without_semicolons,
+)
 from rewriter.lineage.sources import Untraceable
 from rewriter.lineage.statements import lineage_of
 from rewriter.lineage.table_changes import change_by_tokens
 from rewriter.lineage.tables import KnownTables
 from rewriter.lineage.targets import ColumnTarget
+from rewriter.lineage.transfers import transfer_by_tokens
 
+_NO_SEMICOLONS = frozenset({"TSQL", "Fabric"})
 _AFTER_SCRIPT = frozenset(
     {"FROM", "WHERE", "DISTRIBUTE", "CLUSTER", "SORT", "ORDER", "GROUP", "LATERAL", "LIMIT"}
     | {"INSERT", "SELECT", "UNION", "ROW", "RECORDREADER", ")"}
 )
 _CHANGES = frozenset({"ALTER", "RENAME", "EXCHANGE", "EXEC", "EXECUTE", "SP_RENAME"})
-_WRITES = frozenset({"INSERT", "CREATE", "UPDATE", "DELETE", "MERGE", "FROM", "WITH", "REPLACE"})
+_TRANSFERS = frozenset({"ALTER", "EXPORT", "IMPORT", "UNLOAD", "LOAD"})
+_CALLS = frozenset({"CALL", "EXEC", "EXECUTE"})
+_WRITES = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE", "FROM", "WITH", "REPLACE", "COPY"}) | {
+    *("UPSERT", "UNLOAD", "EXPORT", "IMPORT", "DO", "CALL", "EXEC", "EXECUTE", "PUT", "GET"),
+}
+_MADE = frozenset({"TABLE", "VIEW", "PROCEDURE", "PROC", "TRIGGER", "TASK", "PIPE", "STREAM"})
+"""What CREATE may fill: with functions, roles and the like nothing is written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +68,62 @@ def trace_script(text: str, tables: KnownTables) -> Iterator[TracedStatement]:
     except SqlglotError as error:
         yield TracedStatement(1, 1, unknown=_first_line(error))
         return
-    for number, part in enumerate(_parts(tokens), 1):
-        line, said = part[0].line, text[part[0].start : part[-1].end + 1]
-        try:
-            if part[0].text.upper() in _CHANGES and change_by_tokens(_words(dialect, part), tables):
-                yield TracedStatement(number, line, text=said)
-                continue
-            node = _parsed(dialect, part, text)
-            targets = tuple(lineage_of(node, tables)) if node is not None else ()
-        except (SqlglotError, RecursionError, Untraceable) as error:
-            why = _first_line(error) if _may_write(part) else None
-            yield TracedStatement(number, line, unknown=why, text=said)
-            continue
-        if isinstance(node, exp.Command) and _may_write(part):
-            why = "the statement could not be parsed"
-            yield TracedStatement(number, line, unknown=why, text=said)
-        else:
-            yield TracedStatement(number, line, targets, text=said)
+    called: set[str] = set()
+    number = 0
+    for part in _parts(tokens):
+        made = procedure_made(part)
+        if made is not None:
+            called.add(made)
+        for one in _statements(dialect, first_of_block(part), text):
+            number += 1
+            yield replace(_traced(dialect, one, text, tables, called), number=number)
+
+
+def _statements(dialect: Dialect, part: list[Token], text: str) -> list[list[Token]]:
+    """The statements of a part: one, but where T-SQL ends them without semicolons."""
+    if type(dialect).__name__ not in _NO_SEMICOLONS:
+        return [part]
+    found = statements_without_semicolons(part)
+    if len(found) == 1:
+        return found
+    try:
+        if not isinstance(_parsed(dialect, part, text), exp.Command):
+            return [part]
+    except SqlglotError:
+        pass
+    return found
+
+
+def _traced(
+    dialect: Dialect, part: list[Token], text: str, tables: KnownTables, called: Set[str]
+) -> TracedStatement:
+    """One statement; ``called`` are procedures whose statements have been read where they stand."""
+    line, said = part[0].line, text[part[0].start : part[-1].end + 1]
+    first = part[0].text.upper()
+    try:
+        if first in _CHANGES and change_by_tokens(_words(dialect, part), tables):
+            return TracedStatement(1, line, text=said)
+        moved = transfer_by_tokens(part, tables) if first in _TRANSFERS else None
+        if moved is not None:
+            return TracedStatement(1, line, moved, text=said)
+        if first in _CALLS:
+            why = None if _called(part) in called else "what the procedure writes is not known"
+            return TracedStatement(1, line, unknown=why, text=said)
+        node = _parsed(dialect, part, text)
+        targets = tuple(lineage_of(node, tables)) if node is not None else ()
+    except (SqlglotError, RecursionError, Untraceable) as error:
+        why = _first_line(error) if _may_write(part) else None
+        return TracedStatement(1, line, unknown=why, text=said)
+    if isinstance(node, exp.Command) and _may_write(part):
+        return TracedStatement(1, line, unknown="the statement could not be parsed", text=said)
+    return TracedStatement(1, line, targets, text=said)
+
+
+def _called(part: list[Token]) -> str:
+    """The name of the procedure that a CALL or EXEC runs, without its schema."""
+    rest = " ".join(token.text for token in part[1:]).replace(" . ", ".")
+    words = rest.replace("(", " ").split()
+    return words[0].rpartition(".")[2].strip(';[]"`').lower() if words else ""
 
 
 def _parts(tokens: list[Token]) -> Iterator[list[Token]]:
@@ -97,7 +150,7 @@ def _parsed(dialect: Dialect, part: list[Token], text: str) -> exp.Expr | None:
     """The tree of a statement, without clauses of storage that the parser does not take."""
     part = with_plain_scripts(_without_condition(part))
     try:
-        node = dialect.parser().parse(part, text)[0]
+        node = next(iter(dialect.parser().parse(part, text)), None)
     except SqlglotError:
         plain = without_storage(part)
         if plain is None:
@@ -233,7 +286,19 @@ def _starts_query(part: list[Token], place: int) -> bool:
 
 
 def _may_write(part: list[Token]) -> bool:
-    return part[0].text.upper() in _WRITES
+    words = [token.text.upper() for token in part]
+    match words[0]:
+        case "CREATE":
+            return not _MADE.isdisjoint(words[:6])
+        case "SELECT":
+            return "INTO" in words
+        case "LOAD":
+            return words[1:2] == ["DATA"]
+        case "ALTER":
+            # Of ClickHouse, rows are changed by ALTER TABLE t UPDATE and DELETE.
+            return words[1:2] == ["TABLE"] and bool({"UPDATE", "DELETE"} & set(words[3:6]))
+        case first:
+            return first in _WRITES
 
 
 def _first_line(error: Exception) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 from sqlglot import exp
 
-from journal.model.lineage import FILE_META
 from rewriter.lineage.expressions import ExpressionReader
 from rewriter.lineage.from_clause import FromReader
+from rewriter.lineage.named_in_from import aliased, file_named, files_read, tables_named
 from rewriter.lineage.scope import Scope, fold
 from rewriter.lineage.sources import (
     FILTER,
@@ -131,6 +132,10 @@ class _StatementReader:
                 names = _named(found, given).names
                 self._tables.declare(name, names, [p for p in partitions if p in names])
             yield from rows_into(name, given or None, found)
+            into = node.find(exp.ToTableProperty)
+            if into is not None and isinstance(into.this, exp.Table):
+                filled = self._tables.name(into.this)
+                yield from rows_into(filled, None, _named(found, given), by_name=True)
             return
         like = self._like(node)
         if like is not None:
@@ -153,20 +158,27 @@ class _StatementReader:
 
     def update(self, node: exp.Update) -> Iterator[ColumnTarget]:
         """UPDATE: the columns of SET; joins and WHERE decide."""
-        target = _table_of(node.this)
-        if target is None:
+        if _table_of(node.this) is None:
             return
         reader = self._reader_of(node)
-        influences = reader.add(node.this)
         clause = node.args.get("from_")
+        given = clause.this if clause is not None else None
+        joins = node.args.get("joins") or []
         if clause is not None:
-            for source in [clause.this, *(clause.args.get("joins") or [])]:
-                influences |= reader.add(source) if not isinstance(source, exp.Join) else NONE
-        for join in node.args.get("joins") or []:
+            joins = [*(clause.args.get("joins") or []), *joins]
+        named = tables_named([node.this, given, *joins])
+        influences = NONE
+        if given is None or aliased(node.this, given) is None:
+            influences |= reader.add(node.this)
+        if given is not None:
+            influences |= reader.add(given)
+        for join in joins:
             influences |= reader.join(join)
-        influences |= _where(node, reader)
+        influences |= _where(node, reader) | reader.repeats
+        target = named.get(fold(node.this.alias_or_name), node.this)
+        names = {alias: self._tables.name(table) for alias, table in named.items()}
         yield from self._assigned(
-            self._tables.name(target), node.expressions, reader.expressions, influences
+            self._tables.name(target), node.expressions, reader.expressions, influences, names
         )
 
     def delete(self, node: exp.Delete) -> Iterator[ColumnTarget]:
@@ -176,10 +188,14 @@ class _StatementReader:
             return
         reader = self._reader_of(node)
         influences = reader.add(node.this)
-        for source in node.args.get("using") or []:
+        sources = node.args.get("using") or []
+        for source in sources:
             influences |= reader.add(source)
-        influences |= _where(node, reader)
-        yield target_of(self._tables.name(target), WHOLE, Cell(influences))
+        influences |= _where(node, reader) | reader.repeats
+        named = tables_named([node.this, *sources])
+        for deleted in node.args.get("tables") or [target]:
+            table = named.get(fold(deleted.name), deleted) if deleted is not target else target
+            yield target_of(self._tables.name(table), WHOLE, Cell(influences))
 
     def merge(self, node: exp.Merge) -> Iterator[ColumnTarget]:
         """MERGE: what each WHEN sets or inserts; ON and its conditions decide."""
@@ -190,7 +206,7 @@ class _StatementReader:
         reader = self._reader_of(node)
         reader.add(node.this)
         before = set(reader.scope.relations)
-        influences = reader.add(node.args["using"])
+        influences = reader.add(node.args["using"]) | reader.repeats
         source = [r for alias, r in reader.scope.relations.items() if alias not in before]
         expressions = reader.expressions
         if node.args.get("on") is not None:
@@ -222,6 +238,7 @@ class _StatementReader:
             values = then.expression.expressions
             given = then.this.expressions if isinstance(then.this, exp.Tuple) else []
             columns = [fold(c) for c in given] or list(self._tables.columns.get(name, ()))
+            columns = columns or [self._tables.name_of(v, place) for place, v in enumerate(values)]
             cells = [expressions.cell(value) for value in values]
             found = Relation(columns[: len(cells)], cells[: len(columns)], decided)
             yield from rows_into(name, columns, found)
@@ -239,16 +256,37 @@ class _StatementReader:
             yield target_of(name, column, Cell(found.sources | decided, found.unknown))
 
     def copy(self, node: exp.Copy) -> Iterator[ColumnTarget]:
-        """COPY t FROM a file, and COPY a query TO one."""
+        """COPY t FROM a file, COPY a query TO one, COPY INTO a table or file."""
         files = node.args.get("files") or []
-        if len(files) != 1 or not isinstance(files[0], exp.Literal):
+        if len(files) != 1:
             return
-        file = files[0].meta.get(FILE_META, files[0].name)
-        if node.args.get("kind"):
-            table, columns = self._write_target(node.this, node)
-            yield from rows_into(table, columns, Relation(open=(file,)))
+        of, into = (files[0], node.this) if node.args.get("kind") else (node.this, files[0])
+        file = file_named(into)
+        if file is not None:
+            yield from rows_into(file, None, self._rows_or_file(of))
         else:
-            yield from rows_into(file, None, self._relation(node.this, Scope()))
+            table, columns = self._write_target(into, node)
+            yield from rows_into(table, columns, self._rows_or_file(of))
+
+    def _rows_or_file(self, node: exp.Expr) -> Relation:
+        """The rows of a query or table, or of the files that are read instead of one."""
+        files = files_read(node)
+        return Relation(open=files) if files else self._relation(node, Scope())
+
+    def load(self, node: exp.LoadData) -> Iterator[ColumnTarget]:
+        """LOAD DATA of Hive, into a table or a partition of one."""
+        table, columns = self._write_target(node.this, node)
+        yield from rows_into(table, columns, Relation(open=(node.args["inpath"].name,)))
+
+    def export(self, node: exp.Export) -> Iterator[ColumnTarget]:
+        """EXPORT DATA of BigQuery, to the file that its options name."""
+        options = node.args.get("options")
+        named = {
+            fold(o.this): o.args.get("value") for o in (options.expressions if options else ())
+        }
+        file = named.get("uri")
+        if file is not None:
+            yield from rows_into(file.name, None, self._relation(node.this, Scope()))
 
     def use(self, node: exp.Use) -> Iterator[ColumnTarget]:
         """USE: the schema of names without one."""
@@ -281,7 +319,10 @@ class _StatementReader:
 
     def select_into(self, node: exp.Query) -> Iterator[ColumnTarget]:
         """SELECT .. INTO a new table, or one whose WITH changes tables."""
-        into = node.args.get("into")
+        first = node
+        while isinstance(first, exp.SetOperation):
+            first = first.this
+        into = first.args.get("into")
         if into is None and any(_changes_in_with(node)):
             self._queries.environment(node, None, {})
         if into is None or not isinstance(into.this, exp.Table):
@@ -342,7 +383,9 @@ class _StatementReader:
         assignments: Sequence[exp.Expr],
         reader: ExpressionReader,
         influences: Sources,
+        named: Mapping[str, str] = MappingProxyType({}),
     ) -> Iterator[ColumnTarget]:
+        """What SET writes; ``named`` has the tables of an UPDATE of several, by alias."""
         for assignment in assignments:
             if not isinstance(assignment, exp.EQ):
                 continue
@@ -351,7 +394,13 @@ class _StatementReader:
                 yield from self._tuple_assigned(table, left, right, reader, influences)
                 continue
             cell = reader.cell(right)
-            yield target_of(table, fold(left), Cell(cell.sources | influences, cell.unknown))
+            to, column = table, fold(left)
+            if isinstance(left, exp.Column) and left.table:
+                first = fold(left.parts[0])
+                to = named.get(first, table)
+                if first not in named and first in self._tables.columns.get(table, ()):
+                    column = first  # a field of a struct
+            yield target_of(to, column, Cell(cell.sources | influences, cell.unknown))
 
     def _tuple_assigned(
         self,
@@ -418,6 +467,8 @@ _READERS: dict[type[exp.Expr], Callable[..., Iterator[ColumnTarget]]] = {
     exp.Delete: _StatementReader.delete,
     exp.Merge: _StatementReader.merge,
     exp.Copy: _StatementReader.copy,
+    exp.LoadData: _StatementReader.load,
+    exp.Export: _StatementReader.export,
     exp.Use: _StatementReader.use,
     exp.Drop: _StatementReader.drop,
     exp.Alter: _StatementReader.alter,

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from journal.model.lazy_dataclass import dataclass
 from rewriter.lineage.scope import fold
 from rewriter.lineage.tables import KnownTables
+from rewriter.lineage.words import Words
 
 _FIRST, _AFTER = "FIRST", "AFTER"
 
@@ -70,7 +70,7 @@ def change_by_tokens(part: Sequence[Token], tables: KnownTables) -> bool:
     ``RENAME TABLE a TO b, ..``, ``EXCHANGE TABLES a AND b``, ``[EXEC] sp_rename 'a', 'b' [,
     'COLUMN']``.
     """
-    words = _Words(list(part))
+    words = Words(list(part))
     if words.takes("ALTER", "TABLE"):
         return _change_column(words, tables)
     if words.takes("RENAME", "TABLE"):
@@ -85,7 +85,7 @@ def change_by_tokens(part: Sequence[Token], tables: KnownTables) -> bool:
     return words.takes("SP_RENAME") and _sp_rename(words, tables)
 
 
-def _change_column(words: _Words, tables: KnownTables) -> bool:
+def _change_column(words: Words, tables: KnownTables) -> bool:
     name = words.table(tables)
     is_change = words.takes("CHANGE")
     if not is_change and not words.takes("ALTER"):
@@ -107,7 +107,7 @@ def _change_column(words: _Words, tables: KnownTables) -> bool:
     return True
 
 
-def _rename_tables(words: _Words, tables: KnownTables) -> bool:
+def _rename_tables(words: Words, tables: KnownTables) -> bool:
     while True:
         old = words.table(tables)
         if not words.takes("TO"):
@@ -117,7 +117,7 @@ def _rename_tables(words: _Words, tables: KnownTables) -> bool:
             return True
 
 
-def _sp_rename(words: _Words, tables: KnownTables) -> bool:
+def _sp_rename(words: Words, tables: KnownTables) -> bool:
     given = [token.text for token in words.rest if token.text not in {",", "@", "=", "N"}]
     if len(given) not in (2, 3):
         return False
@@ -131,29 +131,3 @@ def _sp_rename(words: _Words, tables: KnownTables) -> bool:
         schema = whole.rpartition(".")[0]
         tables.rename(whole, f"{schema}.{new}" if schema else new)
     return True
-
-
-@dataclass(slots=True)
-class _Words:
-    """The tokens of a statement, read from the left."""
-
-    rest: list[Token]
-
-    def takes(self, *words: str) -> bool:
-        """Go on behind these words if they stand here."""
-        if [token.text.upper() for token in self.rest[: len(words)]] != list(words):
-            return False
-        del self.rest[: len(words)]
-        return True
-
-    def word(self) -> str:
-        """The next word, in lower case; empty at the end."""
-        return fold(self.rest.pop(0).text) if self.rest else ""
-
-    def table(self, tables: KnownTables, schema: str = "") -> str:
-        """The whole name of the table that is named here; ``schema`` is that of a bare name."""
-        self.takes("IF", "EXISTS")
-        parts = [self.word()]
-        while self.takes("."):
-            parts.append(self.word())
-        return tables.whole_name([schema, *parts] if schema and len(parts) == 1 else parts)

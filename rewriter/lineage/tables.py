@@ -29,6 +29,12 @@ _HIDDEN = {
 """Columns that each table has without showing them."""
 _NUMBERED = {"hive": "_c{0}", "trino": "_col{0}", "presto": "_col{0}", "athena": "_col{0}"}
 
+_UNCHAINED = frozenset(
+    {"", "athena", "bigquery", "fabric", "hive", "mysql", "oracle", "postgres", "presto", "sqlite"}
+    | {"spark2", "trino", "tsql"}
+)
+"""Dialects in which an output cannot name another one that stands before it."""
+
 
 @dataclass(slots=True)
 class KnownTables:
@@ -71,7 +77,8 @@ class KnownTables:
 
     def reader(self, changes: ChangeReader | None = None) -> QueryReader:
         """A reader of queries on these tables; ``changes`` reads statements in their WITH."""
-        return QueryReader(self.relation, self.name_of_output, changes)
+        chained = self.dialect not in _UNCHAINED
+        return QueryReader(self.relation, self.name_of_output, changes, chained=chained)
 
     def relation(self, node: exp.Table) -> Relation:
         """The columns of a table or view, as a query sees them."""
@@ -90,6 +97,11 @@ class KnownTables:
         if self.dialect in {"postgres", "redshift"}:
             return node.sql_name().lower() if isinstance(node, exp.Func) else "?column?"
         return node.sql(dialect=self.dialect).lower()
+
+    def name_of(self, node: exp.Expr, place: int) -> str:
+        """The name of an output: its alias, that of its column, or as the dialect gives it."""
+        named = isinstance(node, (exp.Alias, exp.Column, exp.Dot))
+        return fold(node.alias_or_name) if named else self.name_of_output(node, place)
 
     def declare(self, name: str, columns: Sequence[str], partitions: Sequence[str] = ()) -> None:
         """Know the columns of a table; those that partition it come last."""
