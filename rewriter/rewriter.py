@@ -20,7 +20,6 @@ from rewriter.checks.invariants import check_plan
 from rewriter.checks.refusals import advice_for
 from rewriter.context import PlanForm, RewriteContext
 from rewriter.definitions.macros import expand_macros
-from rewriter.definitions.postgres_numbers import with_postgres_numbers
 from rewriter.definitions.sequences import name_owned
 from rewriter.definitions.user_types import expand_types
 from rewriter.lineage.executed.statements import rows_refreshed, rows_restored
@@ -30,6 +29,7 @@ from rewriter.name_resolution import position_of
 from rewriter.point_plans import point_insert, point_plan
 from rewriter.query_settings import apply_settings
 from rewriter.reading.enum_values import type_enum_values
+from rewriter.reading.postgres_dialect import in_words_of_the_store
 from rewriter.reading.user_words import read_user_words
 from rewriter.rules import (
     alter,
@@ -141,7 +141,7 @@ def rewrite_statement(statement: Statement, context: RewriteContext) -> Statemen
     Raises INVARIANT for a statement on which the rewriter itself fails: nothing of it has run.
     """
     try:
-        return _plan_of(with_postgres_numbers(statement, context), context)
+        return _plan_of(in_words_of_the_store(statement, context), context)
     except (PalimpsestError, RecursionError, MemoryError):
         raise
     except Exception as error:

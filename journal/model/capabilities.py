@@ -28,7 +28,8 @@ class Capabilities:
     - ``counts_rows``: what is on record of a table tells how many rows it has, since nobody else
       can write it.
     - ``replicates``: other stores can have replicas of its tables.
-    - ``unbounded_numbers``: a NUMERIC without digits has as many as a number needs.
+    - ``postgres_functions``: it is PostgreSQL: functions, operators and numbers of its dialect mean
+      what they mean there, and a NUMERIC without digits has as many as a number needs.
     - ``divides_by_type``: ``//`` divides whole numbers as such and others as they are, and fails at
       a division by zero, as ``/`` does in PostgreSQL.
     - ``column_name``: what journals call a new column; the same, unless the store lacks the name.
@@ -46,7 +47,7 @@ class Capabilities:
     plans_unions_apart: bool = False
     counts_rows: bool = False
     replicates: bool = False
-    unbounded_numbers: bool = False
+    postgres_functions: bool = False
     divides_by_type: bool = False
     folder: Path | None = None
     column_name: Callable[[str], str] = str

@@ -51,6 +51,7 @@ from rewriter.name_resolution import (
 from rewriter.reading.catalog_functions import catalog_name
 from rewriter.reading.described import shows_tables
 from rewriter.reading.materialized import holds_its_rows, view_of
+from rewriter.reading.postgres_dialect import POSTGRES_FUNCTIONS
 from rewriter.reading.scopes import is_named
 from rewriter.reading.sources import file_function
 from rewriter.reading.time_travel import (
@@ -93,6 +94,7 @@ _ALIAS_OF_SEQUENCE = {
 _CALLABLE = (
     KNOWN_FUNCTIONS
     | SEQUENCE_FUNCTIONS
+    | POSTGRES_FUNCTIONS
     | frozenset(TABLE_FUNCTIONS)
     | frozenset({*HISTORY_FUNCTIONS, *CATALOG_FUNCTIONS, TABLE_INFO})
 )

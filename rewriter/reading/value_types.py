@@ -1,4 +1,4 @@
-"""What is known of values beyond the store's own types: their enum, and their collation.
+"""What is known of values: their type in the store, their enum, and their collation.
 
 Columns are found in the relations that a statement names, through subqueries, CTEs and views, while
 these are still logical. What cannot be told is unknown. Pure.
@@ -17,27 +17,36 @@ from journal.sql import dialects
 from rewriter.context import RewriteContext
 from rewriter.definitions.user_types import DECLARED, declared_type, find_type, quoted_name
 from rewriter.name_resolution import is_cte, table_name
+from rewriter.reading.value_kinds import constant_kind, sum_kind, widest
 from rewriter.reading.visible_columns import enclosing_statements, relations_of
 
 _KEEPING = (
     *(exp.Paren, exp.Min, exp.Max, exp.AnyValue, exp.First, exp.Last, exp.Lag, exp.Lead),
     *(exp.FirstValue, exp.LastValue, exp.NthValue, exp.Window, exp.Filter, exp.Alias, exp.Nullif),
-    *(exp.IgnoreNulls, exp.RespectNulls, exp.Mode, exp.Distinct),
+    *(exp.IgnoreNulls, exp.RespectNulls, exp.Mode, exp.Distinct, exp.Neg, exp.Abs),
 )
 """What gives a value of the type of its first argument."""
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
+_OF_ARRAYS = (exp.ArrayAppend, exp.ArrayPrepend, exp.ArrayConcat, exp.ArrayRemove)
 _DEPTH_MAX = 16
 
 
 @dataclass(frozen=True, slots=True)
 class ValueType:
-    """The enum that a value is of, how its column was declared, and how its texts compare."""
+    """The enum that a value is of, how its column was declared, and how its texts compare.
+
+    ``kind`` is the type that PostgreSQL gives it, in DuckDB's words.
+    """
 
     enum: UserType | None = None
     declared: str | None = None
     collation: str | None = None
+    kind: str | None = None
 
 
 UNKNOWN = ValueType()
+UNTOLD = "?"
+"""Stands for the type of elements that cannot be told."""
 
 
 def results_of(node: exp.Case) -> list[exp.Expr]:
@@ -80,7 +89,25 @@ class ValueTypes:
                 return self.of(selects[0], depth + 1) if len(selects) == 1 else UNKNOWN
         if isinstance(node, _KEEPING) and isinstance(node.this, exp.Expr):
             return self.of(node.this, depth + 1)
-        return UNKNOWN
+        kind = self._made_kind(node, depth + 1)
+        return UNKNOWN if kind is None else ValueType(kind=kind)
+
+    def _made_kind(self, node: exp.Expr, depth: int) -> str | None:
+        """The type of what an operator or an aggregate makes."""
+        if isinstance(node, exp.Count):
+            return "BIGINT"
+        if isinstance(node, exp.Sum):
+            return sum_kind(self.of(node.this, depth).kind)
+        if isinstance(node, _ARITHMETIC):
+            return widest(self.of(side, depth).kind for side in (node.this, node.expression))
+        if isinstance(node, _OF_ARRAYS):
+            return self.of(node.this, depth).kind
+        if isinstance(node, exp.Array) and node.expressions:
+            element = self.of(node.expressions[0], depth).kind
+            return f"{element or UNTOLD}[]"
+        if isinstance(node, exp.Interval):
+            return "INTERVAL"
+        return constant_kind(node)
 
     def of_stored(self, table: Table, name: str) -> ValueType:
         """The type of a table's column."""
@@ -90,18 +117,21 @@ class ValueTypes:
     def _of_stored(self, stored: Column) -> ValueType:
         declared = None if stored.declared is None else declared_type(stored.declared)
         enum = UNKNOWN.enum if declared is None else self._named(declared).enum
-        return ValueType(enum, stored.declared, stored.collation)
+        return ValueType(enum, stored.declared, stored.collation, stored.type)
 
     def _first(self, nodes: list[exp.Expr], depth: int) -> ValueType:
-        found = (self.of(node, depth + 1) for node in nodes)
-        return next((kind for kind in found if kind.enum is not None), UNKNOWN)
+        found = [self.of(node, depth + 1) for node in nodes]
+        kind = widest(value.kind for value in found)
+        return next((v for v in found if v.enum is not None), ValueType(kind=kind))
 
     def _named(self, kind: exp.Expr) -> ValueType:
         if isinstance(kind, exp.DataType) and DECLARED in kind.meta:
             # What its name stood for has been put in its place.
             kind = declared_type(kind.meta[DECLARED])
-        if not isinstance(kind, exp.DataType) or kind.this is not exp.DType.USERDEFINED:
+        if not isinstance(kind, exp.DataType):
             return UNKNOWN
+        if kind.this is not exp.DType.USERDEFINED:
+            return ValueType(kind=kind.sql(dialect="duckdb").upper())
         found = find_type(kind, self.context)
         if found is None or found.kind != ENUM:
             return UNKNOWN

@@ -5,6 +5,7 @@ All of it in words that every store takes:
 '{1,NULL}'::integer[]      becomes  CAST(ARRAY[CAST('1' AS INT), NULL] AS INT[])
 '{{1},{2}}'::integer[]     becomes  the same of INT[][]
 a = ANY ('{1,2}')          becomes  a IN ('1', '2')
+a < ALL ('{1,2}')          becomes  a < '1' AND a < '2'
 decode(t, 'hex')           becomes  UNHEX(t); so do encode, and base64
 FROM UNNEST(a, b) AS t(x)  becomes  FROM (SELECT UNNEST(a) AS x, UNNEST(b) AS unnest_1) AS t
     FLOAT(53)                  becomes  DOUBLE PRECISION
@@ -18,6 +19,7 @@ from journal.sql.array_text import array_of_text
 
 _FLOATS = frozenset({exp.DType.FLOAT, exp.DType.DOUBLE})
 _REAL_DIGITS = 24
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _UNNAMED = "unnest"
 """What PostgreSQL calls the columns of UNNEST."""
 
@@ -32,7 +34,7 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
             cast.set("to", _as_deep(cast.to, made))
     for call in list(ast.find_all(exp.Decode, exp.Encode)):
         _spell_out_code(call)
-    for member in list(ast.find_all(exp.Any)):
+    for member in list(ast.find_all(exp.Any, exp.All, exp.Anonymous)):
         _spell_out_membership(member)
     for kind in list(ast.find_all(exp.DataType)):
         if kind.this in _FLOATS and kind.expressions:
@@ -71,18 +73,39 @@ def _spell_out_code(call: exp.Expr) -> None:
 
 def _spell_out_membership(call: exp.Expr) -> None:
     """``a = ANY ('{1,2}')`` as ``a IN ('1', '2')``, whose texts become values of the type of a."""
-    text = call.this
-    while isinstance(text, exp.Paren):
-        text = text.this
     beside = call.parent
-    if not isinstance(text, exp.Literal) or not text.is_string or type(beside) is not exp.EQ:
+    if not isinstance(beside, _COMPARISONS) or call.arg_key != "expression":
         return
-    if call.arg_key != "expression" or not text.name.lstrip().startswith("{"):
+    is_all = isinstance(call, exp.All) or (
+        isinstance(call, exp.Anonymous) and call.name.lower() == "all"
+    )
+    given = call.expressions if isinstance(call, exp.Anonymous) else [call.this]
+    if (isinstance(call, exp.Anonymous) and not is_all) or len(given) != 1:
+        return
+    text = given[0].unnest() if isinstance(given[0], exp.Paren) else given[0]
+    if not text.is_string or not text.name.lstrip().startswith("{"):
         return
     items = array_of_text(text.name, exp.DataType.build("VARCHAR[]", dialect="duckdb")).expressions
+    if any(isinstance(item, exp.Array) for item in items):
+        return
     flat = [item.this if isinstance(item, exp.Cast) else item for item in items]
-    if items and not any(isinstance(item, exp.Array) for item in items):
-        beside.replace(exp.In(this=beside.this, expressions=flat))
+    made = _membership(beside, flat, is_all)
+    if made is not None:
+        beside.replace(made)
+
+
+def _membership(beside: exp.Binary, items: list[exp.Expr], is_all: bool) -> exp.Expr | None:
+    """A comparison with each of the items; None where a value would be computed twice."""
+    value = beside.this
+    if not items:
+        return exp.Boolean(this=is_all)
+    if isinstance(beside, exp.NEQ if is_all else exp.EQ):
+        found = exp.In(this=value, expressions=items)
+        return exp.Not(this=found) if is_all else found
+    if len(items) > 1 and not isinstance(value, exp.Column | exp.Literal | exp.Parameter):
+        return None
+    each = [type(beside)(this=value.copy(), expression=item) for item in items]
+    return exp.Paren(this=(exp.and_ if is_all else exp.or_)(*each, copy=False))
 
 
 def _float_of(kind: exp.DataType) -> exp.DataType:

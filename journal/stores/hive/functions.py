@@ -31,6 +31,7 @@ _RENAMED = {
     "make_timestamptz": "timestamp_micros",
     "bool_and": "bool_and",
     "list_distinct": "array_distinct",
+    "round_even": "bround",
     "unnest": "explode",
 }
 """Functions that take the same arguments under another name."""

@@ -60,7 +60,7 @@ class DatabaseJournal:
     ) -> None:
         self.store = store
         self.capabilities = Capabilities(
-            unbounded_numbers=True,
+            postgres_functions=True,
             collations=True,
             enums=True,
             access_control=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gateway
-from tests.support.stores.store import Store
+from tests.support.stores.store import Capability, Store
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -67,3 +67,91 @@ def test_what_a_view_reads_goes_with_it_or_stays(store: Store) -> None:
     assert con.execute("SELECT a FROM x").fetchall() == [(1,)]
     names = "SELECT table_name FROM information_schema.tables WHERE table_name IN ('t', 'v', 'x')"
     assert con.execute(names).fetchall() == [("x",)]
+
+
+@pytest.mark.drifts(toy="it has no lists")
+def test_arrays_are_joined_compared_and_asked(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, a INTEGER[])")
+    con.execute("INSERT INTO t VALUES (1, '{1,2}'), (2, '{2,2}')")
+    query = (
+        "SELECT a || 3, 0 || a, a || '{7}', array_upper(a, 1), array_positions(a, 2) FROM t"
+        " WHERE k <> ALL ('{3,2}')"
+    )
+    assert con.execute(query).fetchall() == [([1, 2, 3], [0, 1, 2], [1, 2, 7], 2, [2])]
+
+
+def test_supposed_rows_are_ranked(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, x INTEGER)")
+    con.execute("INSERT INTO t VALUES (1, 1), (2, 2), (3, 2), (4, 5)")
+    query = (
+        "SELECT rank(3) WITHIN GROUP (ORDER BY x), dense_rank(3) WITHIN GROUP (ORDER BY x),"
+        " percent_rank(2) WITHIN GROUP (ORDER BY x), cume_dist(4) WITHIN GROUP (ORDER BY x) FROM t"
+    )
+    assert con.execute(query).fetchall() == [(4, 3, 0.25, 0.8)]
+
+
+@pytest.mark.drifts(toy="it has other functions of JSON")
+def test_json_and_texts_become_rows(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR, j JSON)")
+    con.execute(
+        "INSERT INTO t SELECT * FROM json_populate_recordset(NULL::t, %s)",
+        ('[{"id": 1, "name": "x", "j": {"a": 5}}, {"id": "2"}]',),
+    )
+    assert con.execute("SELECT id, name FROM t ORDER BY id").fetchall() == [(1, "x"), (2, None)]
+    query = "SELECT t.id, e.a FROM t, json_to_record(t.j) AS e(a INTEGER) ORDER BY t.id"
+    assert con.execute(query).fetchall() == [(1, 5), (2, None)]
+    rows = con.execute("SELECT v FROM string_to_table('b,a', ',') AS g(v) ORDER BY v").fetchall()
+    assert rows == [("a",), ("b",)]
+
+
+@pytest.mark.drifts(toy="it has other functions of JSON", hive="it reads JSON by constants alone")
+def test_pairs_of_an_object_are_rows(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, j JSON)")
+    con.execute("""INSERT INTO t VALUES (1, '{"a": 5}'), (2, NULL)""")
+    pairs = "SELECT key, value FROM t CROSS JOIN LATERAL json_each_text(t.j) AS e"
+    assert con.execute(pairs).fetchall() == [("a", "5")]
+
+
+def test_a_dropped_column_takes_along_the_views_that_read_it(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    for sql in (
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER, b INTEGER, c INTEGER)",
+        "CREATE VIEW sums AS SELECT id, a + b AS total FROM t",
+        "CREATE VIEW over_sums AS SELECT total FROM sums",
+        "CREATE VIEW others AS SELECT x.id, x.a FROM t AS x",
+    ):
+        con.execute(sql)
+    with pytest.raises(gateway.Error) as raised:
+        con.execute("ALTER TABLE t DROP COLUMN b")
+    assert raised.value.sqlstate == "2BP01"
+    con.execute("ALTER TABLE t DROP COLUMN c")
+    con.execute("ALTER TABLE t DROP COLUMN b CASCADE")
+    assert con.execute("SELECT * FROM others").fetchall() == []
+    for view in ("sums", "over_sums"):
+        with pytest.raises(gateway.ProgrammingError, match="PAL-201"):
+            con.execute(f"SELECT * FROM {view}")
+
+
+@pytest.mark.needs(Capability.FOREIGN_KEYS)
+def test_cascade_takes_foreign_keys_along(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    for sql in (
+        "CREATE TABLE p (id INTEGER PRIMARY KEY)",
+        "CREATE TABLE c (id INTEGER PRIMARY KEY, pid INTEGER REFERENCES p)",
+        "CREATE SCHEMA s",
+        "CREATE TABLE s.p (id INTEGER PRIMARY KEY)",
+        "CREATE TABLE d (id INTEGER PRIMARY KEY, pid INTEGER REFERENCES s.p)",
+    ):
+        con.execute(sql)
+    with pytest.raises(gateway.Error) as raised:
+        con.execute("DROP TABLE p")
+    assert raised.value.sqlstate == "2BP01"
+    con.execute("DROP TABLE p CASCADE")
+    con.execute("DROP SCHEMA s CASCADE")
+    con.execute("INSERT INTO c VALUES (1, 7)")
+    con.execute("INSERT INTO d VALUES (1, 7)")
+    assert con.execute("SELECT c.pid, d.pid FROM c JOIN d ON c.id = d.id").fetchall() == [(7, 7)]

@@ -1,0 +1,122 @@
+"""PostgreSQL's aggregates of a row that is only supposed, as counts of the rows before it. Pure.
+
+    rank(3) WITHIN GROUP (ORDER BY x)      1 + COUNT(*) FILTER (WHERE x < 3)
+
+The same of ``dense_rank``, ``percent_rank`` and ``cume_dist``, of several values, and in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+from journal.sql.builders import call
+from rewriter.name_resolution import position_of
+
+_RANKS = (exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist)
+
+
+def is_supposed_rank(node: exp.Expr) -> bool:
+    """True for one of these aggregates, without its FILTER."""
+    return isinstance(node, exp.WithinGroup) and isinstance(node.this, _RANKS)
+
+
+def spell_supposed_rank(node: exp.WithinGroup) -> None:
+    """Put counts in the place of such an aggregate and its FILTER.
+
+    Raises UNKNOWN_FUNCTION where there are not as many values as the order has.
+    """
+    orders, values = node.expression.expressions, node.this.expressions
+    if len(orders) != len(values):
+        raise PalimpsestError(
+            Code.UNKNOWN_FUNCTION,
+            f"{len(values)} values are given for an order by {len(orders)}",
+            advice="give one value for each expression of ORDER BY",
+            position=position_of(node.this),
+        )
+    whole: exp.Expr = node
+    condition: exp.Expr | None = None
+    if isinstance(node.parent, exp.Filter) and node.arg_key == "this":
+        whole, condition = node.parent, node.parent.expression.this
+    before = _is_before(orders, values)
+    whole.replace(exp.Paren(this=_counts(node.this, orders, values, before, condition)))
+
+
+def _counts(
+    rank: exp.Expr,
+    orders: Sequence[exp.Expr],
+    values: Sequence[exp.Expr],
+    before: exp.Expr,
+    condition: exp.Expr | None,
+) -> exp.Expr:
+    one = exp.Literal.number(1)
+    if isinstance(rank, exp.Rank):
+        return exp.Add(this=one, expression=_count(exp.Star(), before, condition))
+    if isinstance(rank, exp.DenseRank):
+        return exp.Add(this=one, expression=_different(orders, before, condition))
+    rows = _count(exp.Star(), None, condition)
+    if isinstance(rank, exp.PercentRank):
+        share = _share(
+            _count(exp.Star(), before, condition), exp.Nullif(this=rows, expression=_zero())
+        )
+        return exp.Coalesce(this=share, expressions=[exp.cast(_zero(), "DOUBLE", dialect="duckdb")])
+    peers = [
+        exp.NullSafeEQ(this=exp.Paren(this=o.this.copy()), expression=exp.Paren(this=v.copy()))
+        for o, v in zip(orders, values, strict=True)
+    ]
+    upto = exp.or_(before, exp.and_(*peers, copy=False), copy=False)
+    found = exp.Paren(this=exp.Add(this=_count(exp.Star(), upto, condition), expression=one))
+    return _share(found, exp.Paren(this=exp.Add(this=rows, expression=one.copy())))
+
+
+def _different(
+    orders: Sequence[exp.Expr], before: exp.Expr, condition: exp.Expr | None
+) -> exp.Expr:
+    """How many different rows stand before; one of NULL counts as well."""
+    keys = [order.this.copy() for order in orders]
+    if len(keys) > 1:
+        return _count(exp.Distinct(expressions=[call("row", *keys)]), before, condition)
+    values = _count(exp.Distinct(expressions=keys), before, condition)
+    if not orders[0].args.get("nulls_first"):
+        return values
+    is_null = exp.Is(this=exp.Paren(this=keys[0].copy()), expression=exp.Null())
+    nulls = _count(exp.Star(), exp.and_(before.copy(), is_null), condition)
+    return exp.Add(
+        this=values, expression=exp.Least(this=nulls, expressions=[exp.Literal.number(1)])
+    )
+
+
+def _count(what: exp.Expr, where: exp.Expr | None, condition: exp.Expr | None) -> exp.Expr:
+    given = [exp.Paren(this=part.copy()) for part in (where, condition) if part is not None]
+    counted = exp.Count(this=what, big_int=True)
+    if not given:
+        return counted
+    return exp.Filter(this=counted, expression=exp.Where(this=exp.and_(*given, copy=False)))
+
+
+def _share(part: exp.Expr, rows: exp.Expr) -> exp.Expr:
+    return exp.Div(this=exp.cast(part, "DOUBLE", dialect="duckdb"), expression=rows)
+
+
+def _zero() -> exp.Expr:
+    return exp.Literal.number(0)
+
+
+def _is_before(orders: Sequence[exp.Expr], values: Sequence[exp.Expr]) -> exp.Expr:
+    """True of the rows that stand before the values in this order."""
+    ways: list[exp.Expr] = []
+    equal: list[exp.Expr] = []
+    for order, given in zip(orders, values, strict=True):
+        key, value = exp.Paren(this=order.this.copy()), exp.Paren(this=given.copy())
+        compare = exp.GT if order.args.get("desc") else exp.LT
+        null, other = (key, value) if order.args.get("nulls_first") else (value, key)
+        by_null = exp.and_(
+            exp.Is(this=null.copy(), expression=exp.Null()),
+            exp.Not(this=exp.Is(this=other.copy(), expression=exp.Null())),
+        )
+        way = exp.Paren(this=exp.or_(compare(this=key.copy(), expression=value.copy()), by_null))
+        ways.append(exp.and_(*(part.copy() for part in equal), way))
+        equal.append(exp.NullSafeEQ(this=key, expression=value))
+    return exp.or_(*ways)

@@ -1,0 +1,289 @@
+"""PostgreSQL's functions of arrays and texts in DuckDB's SQL, for stores that lack them. Pure.
+
+A function that DuckDB has under the same name stands here where it gives something else there:
+``string_to_array('', ',')`` is an empty array, ``format('%s', x)`` takes PostgreSQL's places, and
+``array_remove(a, 1)`` keeps NULL. What cannot be said is left as it is, so that the store refuses
+it, or refused here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+from journal.sql.builders import fill
+from rewriter.name_resolution import position_of
+
+Spell = Callable[[exp.Expr, Sequence[exp.Expr]], exp.Expr | None]
+"""Makes what stands for a call of its arguments; None leaves the call as it is."""
+
+_NESTED = "regexp_full_match(typeof(a), '.*\\[\\]\\[\\]')"
+_FLAT_ONLY = f"CASE WHEN {_NESTED} THEN error('an array of several dimensions') ELSE value END"
+_SPLIT = (
+    "CASE WHEN t IS NULL THEN NULL WHEN t = '' THEN CAST([] AS VARCHAR[])"
+    " WHEN d IS NULL THEN string_split(t, '') WHEN d = '' THEN [t] ELSE string_split(t, d) END"
+)
+_SPLIT_BY_TEXT = (
+    "CASE WHEN t IS NULL THEN NULL WHEN t = '' THEN CAST([] AS VARCHAR[])"
+    " ELSE string_split(t, d) END"
+)
+_BUCKET = (
+    "CASE WHEN lo < hi THEN CASE WHEN x < lo THEN 0 WHEN x >= hi THEN n + 1"
+    " ELSE CAST(floor((x - lo) * n / (hi - lo)) AS INTEGER) + 1 END"
+    " WHEN lo > hi THEN CASE WHEN x > lo THEN 0 WHEN x <= hi THEN n + 1"
+    " ELSE CAST(floor((lo - x) * n / (lo - hi)) AS INTEGER) + 1 END END"
+)
+_PLACES = re.compile(r"%(?:(\d+)\$)?([sIL%])|%(.?)", re.S)
+_UNSURE_GROUP = re.compile(r"\)[?*{]|\|")
+"""A group that may be left out of a match, which is NULL in PostgreSQL and empty in DuckDB."""
+
+
+def _piece(sql: str, *names: str) -> Spell:
+    """A piece of DuckDB's SQL; a call with another number of arguments stays as it is."""
+
+    def spell(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+        if len(arguments) != len(names):
+            return None
+        parts = {n: exp.Paren(this=a.copy()) for n, a in zip(names, arguments, strict=True)}
+        return fill(sql, **parts)
+
+    return spell
+
+
+def _of_dimension(sql: str) -> Spell:
+    """A piece about the first dimension; for another one it is asked of the first element."""
+
+    def spell(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+        if len(arguments) != 2 or not arguments[1].is_int:
+            return None
+        array, dimension = arguments[0].copy(), int(arguments[1].name)
+        for _step in range(1, dimension):
+            array = fill("list_extract(a, 1)", a=array)
+        return fill(sql, a=exp.Paren(this=array)) if dimension > 0 else exp.null()
+
+    return spell
+
+
+def _string_to_array(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    if len(arguments) not in {2, 3}:
+        return None
+    text, delimiter = (exp.Paren(this=a.copy()) for a in arguments[:2])
+    is_text = arguments[1].is_string and arguments[1].name
+    split = fill(_SPLIT_BY_TEXT if is_text else _SPLIT, t=text, d=delimiter)
+    if len(arguments) == 2:
+        return split
+    return fill("list_transform(s, LAMBDA e: NULLIF(e, n))", s=split, n=arguments[2])
+
+
+def _rows_of(spell: Spell) -> Spell:
+    """A row for each element of an array."""
+
+    def rows(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+        made = spell(node, arguments)
+        return None if made is None else exp.Explode(this=made)
+
+    return rows
+
+
+def _array_fill(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    if len(arguments) != 2 or not isinstance(arguments[1], exp.Array):
+        return None
+    made = arguments[0].copy()
+    for size in reversed(arguments[1].expressions):
+        made = fill("list_transform(range(n), LAMBDA e: v)", n=size, v=made)
+    return made
+
+
+def _format(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    """``format('%s of %L', a, b)`` as parts that are joined."""
+    pattern, given = arguments[0], list(arguments[1:])
+    if not pattern.is_string:
+        raise _refused(node, "format() of a pattern that is no constant", "join the parts with ||")
+    parts: list[exp.Expr] = []
+    end = last = 0
+    for found in _PLACES.finditer(pattern.name):
+        parts.append(exp.Literal.string(pattern.name[end : found.start()]))
+        end = found.end()
+        place, kind = found[1], found[2]
+        if kind not in {"s", "L", "%"}:
+            what = f"format() with {found[0]}"
+            raise _refused(node, what, "take %s or %L, without a width, or join the parts with ||")
+        if kind == "%":
+            parts.append(exp.Literal.string("%"))
+            continue
+        last = int(place) if place else last + 1
+        if not 0 < last <= len(given):
+            raise PalimpsestError(
+                Code.UNKNOWN_FUNCTION,
+                f"format() has too few arguments for {found[0]}",
+                advice="give one for each place of the pattern",
+                position=position_of(node),
+            )
+        value = given[last - 1]
+        spelled = "COALESCE(CAST(x AS VARCHAR), '')" if kind == "s" else _NULLABLE
+        parts.append(fill(spelled, x=value))
+    parts.append(exp.Literal.string(pattern.name[end:]))
+    parts = [p for p in parts if not (p.is_string and not p.name)] or [exp.Literal.string("")]
+    return exp.Paren(this=exp.Concat(expressions=parts, safe=True, coalesce=True))
+
+
+_TEXT = "CAST(x AS VARCHAR)"
+_QUOTED = (
+    f"CASE WHEN contains({_TEXT}, '\\') THEN 'E''' || replace(replace({_TEXT}, '\\', '\\\\'),"
+    f" '''', '''''') || '''' ELSE '''' || replace({_TEXT}, '''', '''''') || '''' END"
+)
+_NULLABLE = f"COALESCE({_QUOTED}, 'NULL')"
+
+
+def _regexp_match(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    """The groups of the first match, or the match where there are none; NULL without a match."""
+    if len(arguments) != 2:
+        return None
+    found = _groups(node, arguments)
+    return fill(
+        "CASE WHEN regexp_matches(t, p) THEN g END", t=arguments[0], p=arguments[1], g=found
+    )
+
+
+def _regexp_matches(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    """A row for the first match, or for each one with the flag ``g``."""
+    is_output = isinstance(node.parent, exp.Select | exp.Alias) and node.arg_key != "from_"
+    if not is_output or len(arguments) not in {2, 3}:
+        return None
+    text, pattern = arguments[:2]
+    if len(arguments) == 2:
+        once = fill(
+            "CASE WHEN regexp_matches(t, p) THEN [g] ELSE [] END",
+            t=text,
+            p=pattern,
+            g=_groups(node, arguments),
+        )
+        return exp.Explode(this=once)
+    if arguments[2].name != "g" or _group_count(pattern):
+        raise _refused(node, "regexp_matches() with these flags", "take 'g', and no groups")
+    return fill(
+        "unnest(list_transform(regexp_extract_all(t, p), LAMBDA e: [e]))", t=text, p=pattern
+    )
+
+
+def _groups(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr:
+    text, pattern = arguments[:2]
+    count = _group_count(pattern)
+    if count is None or (count and _UNSURE_GROUP.search(pattern.name)):
+        raise _refused(
+            node,
+            "this function with a pattern that is no constant, or whose groups may be left out",
+            "use regexp_replace() or substring(t FROM pattern)",
+        )
+    places = range(1, count + 1) if count else [0]
+    return exp.Array(
+        expressions=[fill("regexp_extract(t, p, n)", t=text, p=pattern, n=n) for n in places]
+    )
+
+
+def _group_count(pattern: exp.Expr) -> int | None:
+    if not pattern.is_string:
+        return None
+    try:
+        return re.compile(pattern.name).groups
+    except re.error:
+        return None
+
+
+def _substring(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    """``substring(t FROM 'pattern')``: the first group or the match; NULL without a match."""
+    if len(arguments) != 2 or not arguments[1].is_string:
+        return None
+    text, pattern = arguments
+    count = _group_count(pattern)
+    if count is None or (count and _UNSURE_GROUP.search(pattern.name)):
+        raise _refused(node, "substring() with this pattern", "use regexp_replace()")
+    return fill(
+        "CASE WHEN regexp_matches(t, p) THEN regexp_extract(t, p, n) END",
+        t=text,
+        p=pattern,
+        n=min(count, 1),
+    )
+
+
+def _every(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    return exp.LogicalAnd(this=arguments[0].copy()) if len(arguments) == 1 else None
+
+
+def _refused(node: exp.Expr, what: str, advice: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.NOT_SUPPORTED,
+        f"{what} is not supported on this store",
+        advice=advice,
+        position=position_of(node),
+    )
+
+
+_FLAT = {
+    "cardinality": "len(a)",
+    "array_dims": "CASE WHEN len(a) > 0 THEN '[1:' || CAST(len(a) AS VARCHAR) || ']' END",
+}
+CALLS: Mapping[str, Spell] = {
+    **{name: _piece(_FLAT_ONLY.replace("value", sql), "a") for name, sql in _FLAT.items()},
+    "array_upper": _of_dimension("CASE WHEN len(a) > 0 THEN CAST(len(a) AS INTEGER) END"),
+    "array_lower": _of_dimension("CASE WHEN len(a) > 0 THEN 1 END"),
+    "array_ndims": _piece(
+        "CASE WHEN len(a) > 0 THEN len(regexp_extract(typeof(a), '(\\[\\])+$')) // 2 END", "a"
+    ),
+    "array_positions": _piece(
+        "CAST(list_filter(range(1, len(a) + 1), LAMBDA i: list_extract(a, i) IS NOT DISTINCT FROM"
+        " x) AS INTEGER[])",
+        *("a", "x"),
+    ),
+    "array_replace": _piece(
+        "list_transform(a, LAMBDA e: CASE WHEN e IS NOT DISTINCT FROM x THEN y ELSE e END)",
+        *("a", "x", "y"),
+    ),
+    "array_fill": _array_fill,
+    "trim_array": _piece("list_slice(a, 1, len(a) - n)", "a", "n"),
+    "every": _every,
+    "num_nulls": lambda _, given: _counted("x IS NULL", given),
+    "num_nonnulls": lambda _, given: _counted("x IS NOT NULL", given),
+    "quote_literal": _piece(_QUOTED, "x"),
+    "quote_nullable": _piece(_NULLABLE, "x"),
+    "string_to_table": _rows_of(_string_to_array),
+    "regexp_match": _regexp_match,
+    "regexp_matches": _regexp_matches,
+}
+"""By the name of a function that the parser does not know."""
+KINDS: Mapping[type[exp.Expr], Spell] = {
+    exp.ArrayRemove: _piece("list_filter(a, LAMBDA e: e IS DISTINCT FROM x)", "a", "x"),
+    exp.ArraySize: _of_dimension("CASE WHEN len(a) > 0 THEN CAST(len(a) AS INTEGER) END"),
+    exp.Format: _format,
+    exp.StringToArray: _string_to_array,
+    exp.Substring: _substring,
+    exp.WidthBucket: _piece(_BUCKET, "x", "lo", "hi", "n"),
+}
+"""By the kind of node that the parser makes of a call."""
+
+
+def _counted(sql: str, given: Sequence[exp.Expr]) -> exp.Expr | None:
+    if not given:
+        return None
+    each = [fill(f"CASE WHEN {sql} THEN 1 ELSE 0 END", x=exp.Paren(this=x.copy())) for x in given]
+    total = each[0]
+    for one in each[1:]:
+        total = exp.Add(this=total, expression=one)
+    return exp.Paren(this=total)
+
+
+def arguments_of(node: exp.Expr) -> list[exp.Expr]:
+    """The arguments of a call, in the order of PostgreSQL's."""
+    if isinstance(node, exp.Anonymous):
+        return list(node.expressions)
+    names = ("this", *(name for name in node.arg_types if name != "this"))
+    found: list[exp.Expr] = []
+    for name in names:
+        part = node.args.get(name)
+        found.extend(
+            part if isinstance(part, list) else [part] if isinstance(part, exp.Expr) else []
+        )
+    return found

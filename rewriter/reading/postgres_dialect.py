@@ -1,0 +1,134 @@
+"""A statement of PostgreSQL's dialect in words of the store. Pure.
+
+What differs is found by kinds of nodes; a statement without any is given back as it is. A result
+column keeps the name that PostgreSQL gives it, that of the function.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass, replace
+from typing import Any, TypeVar
+
+from sqlglot import exp
+
+from journal.model.trees import copy_tree
+from journal.sql.relations import ident
+from rewriter.context import RewriteContext
+from rewriter.dialect_semantics import DIALECTS
+from rewriter.functions import function_name
+from rewriter.reading import postgres_calls, postgres_json, postgres_numbers, postgres_operators
+from rewriter.reading.postgres_aggregates import is_supposed_rank, spell_supposed_rank
+from rewriter.reading.postgres_calls import arguments_of
+from rewriter.reading.postgres_sources import (
+    SOURCE_FUNCTIONS,
+    is_postgres_source,
+    spell_source,
+)
+from rewriter.reading.value_types import ValueTypes
+from rewriter.statement import CreateMacro, CreateType, Explain, SqlStatement, Statement
+
+_CALLS = {**postgres_calls.CALLS, **postgres_json.CALLS}
+_BY_KIND = {**postgres_calls.KINDS, **postgres_json.KINDS}
+_KINDS: tuple[type[exp.Expr], ...] = (
+    *postgres_numbers.KINDS,
+    *postgres_operators.KINDS,
+    *(exp.Anonymous, exp.WithinGroup),
+    *_BY_KIND,
+)
+_SOURCES: tuple[type[exp.Expr], ...] = (exp.Table, exp.Lateral)
+POSTGRES_FUNCTIONS = frozenset(_CALLS) | SOURCE_FUNCTIONS
+"""The names of all functions that are spelled in words of the store."""
+T = TypeVar("T")
+
+
+def in_words_of_the_store(statement: Statement, context: RewriteContext) -> Statement:
+    """The statement as the store says it; the same if there is nothing to say otherwise.
+
+    Raises NOT_SUPPORTED and OUT_OF_RANGE for what the store has no words for.
+    """
+    if DIALECTS.get(context.dialect) != "postgres":
+        return statement
+    if not isinstance(statement, SqlStatement | Explain | CreateType | CreateMacro):
+        return statement
+    return _changed(statement, context)
+
+
+def _changed(value: T, context: RewriteContext) -> T:
+    if isinstance(value, exp.Expr):
+        kinds = _SOURCES if context.capabilities.postgres_functions else (*_SOURCES, *_KINDS)
+        if not any(_concerns(node, context) for node in value.find_all(*kinds)):
+            return value
+        holder = exp.Paren(this=copy_tree(value))
+        for node in reversed(list(holder.find_all(*_SOURCES))):
+            if is_postgres_source(node):
+                spell_source(node, context)
+        if not context.capabilities.postgres_functions:
+            _spell(holder, context)
+        return holder.this  # type: ignore[no-any-return]
+    if isinstance(value, tuple):
+        parts = tuple(_changed(part, context) for part in value)
+        changed = any(a is not b for a, b in zip(parts, value, strict=True))
+        return parts if changed else value  # type: ignore[return-value]
+    if is_dataclass(value) and not isinstance(value, type):
+        found: dict[str, Any] = {f.name: getattr(value, f.name) for f in fields(value)}
+        changes = {name: _changed(part, context) for name, part in found.items()}
+        changes = {name: part for name, part in changes.items() if part is not found[name]}
+        return replace(value, **changes) if changes else value
+    return value
+
+
+def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
+    if isinstance(node, _SOURCES):
+        return is_postgres_source(node)
+    if isinstance(node, exp.Anonymous):
+        return function_name(node) in _CALLS
+    if isinstance(node, exp.WithinGroup):
+        return is_supposed_rank(node)
+    if type(node) in _BY_KIND:
+        return True
+    if isinstance(node, postgres_numbers.KINDS):
+        return postgres_numbers.concerns_numbers(node, context)
+    return postgres_operators.concerns_operators(node)
+
+
+def _spell(holder: exp.Paren, context: RewriteContext) -> None:
+    """Change the tree in a holder, inner nodes first."""
+    types = ValueTypes(context)
+    for node in reversed(list(holder.find_all(*_KINDS))):
+        if not _concerns(node, context):
+            continue
+        if isinstance(node, exp.WithinGroup):
+            spell_supposed_rank(node)
+        elif isinstance(node, exp.Anonymous) or type(node) in _BY_KIND:
+            _spell_call(node)
+        elif isinstance(node, postgres_numbers.KINDS):
+            postgres_numbers.spell_number(node, types)
+        else:
+            postgres_operators.spell_operator(node, types)
+
+
+def _spell_call(node: exp.Expr) -> None:
+    name = function_name(node) if isinstance(node, exp.Anonymous) else ""
+    spell = _CALLS[name] if name else _BY_KIND[type(node)]
+    made = spell(node, arguments_of(node))
+    if made is None:
+        return
+    if isinstance(node.parent, exp.Select) and node.arg_key == "expressions":
+        made = exp.Alias(this=made, alias=ident(name or _name_of(node)))
+    node.replace(made)
+
+
+def _name_of(call: exp.Expr) -> str:
+    return _NAMES.get(type(call), call.key)
+
+
+_NAMES: dict[type[exp.Expr], str] = {
+    exp.ArrayRemove: "array_remove",
+    exp.ArraySize: "array_length",
+    exp.StringToArray: "string_to_array",
+    exp.WidthBucket: "width_bucket",
+    exp.JSONArrayAgg: "json_agg",
+    exp.JSONBExtract: "?column?",
+    exp.JSONBExtractScalar: "?column?",
+}
+"""What PostgreSQL calls the column of a call, where the node is called otherwise."""

@@ -1,0 +1,142 @@
+"""PostgreSQL's functions of JSON in DuckDB's SQL, for stores that lack them. Pure.
+
+``json`` and ``jsonb`` are one type there. Objects keep the order of their keys and the spaces
+between them, as they were written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from journal.model.errors import PalimpsestError
+from journal.sql.array_text import parse_array
+from journal.sql.builders import call, fill
+from rewriter.reading.postgres_calls import Spell
+
+_TYPE = (
+    "CASE json_type(CAST(j AS JSON)) WHEN 'OBJECT' THEN 'object' WHEN 'ARRAY' THEN 'array'"
+    " WHEN 'VARCHAR' THEN 'string' WHEN 'BOOLEAN' THEN 'boolean' WHEN 'NULL' THEN 'null'"
+    " WHEN json_type(CAST(j AS JSON)) THEN 'number' END"
+)
+_RENAMED = {
+    "array_length": "json_array_length",
+    "build_array": "json_array",
+    "build_object": "json_object",
+}
+
+
+def _renamed(name: str) -> Spell:
+    def spell(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+        return call(name, *arguments)
+
+    return spell
+
+
+def _one(sql: str) -> Spell:
+    """A piece of SQL about one value."""
+
+    def spell(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+        return fill(sql, j=arguments[0]) if len(arguments) == 1 else None
+
+    return spell
+
+
+def _aggregate(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    """``json_agg(x ORDER BY y)`` with its FILTER and OVER: the list of all, as JSON."""
+    if len(arguments) != 1:
+        return None
+    whole, made = node, exp.ArrayAgg(this=arguments[0].copy(), nulls_excluded=False)
+    while isinstance(whole.parent, exp.Filter | exp.Window) and whole.arg_key == "this":
+        whole = whole.parent
+    if whole is node:
+        return call("to_json", made)
+    node.replace(made)
+    whole.replace(call("to_json", whole))
+    return None
+
+
+def _at_path(is_text: bool) -> Spell:
+    """``j #> '{a,0}'`` and ``json_extract_path(j, 'a', '0')``: a number is a place or a key."""
+
+    def spell(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+        if len(arguments) == 2 and arguments[1].is_string and arguments[1].name[:1] == "{":
+            steps = _steps(arguments[1].name)
+        elif all(argument.is_string for argument in arguments[1:]):
+            steps = [argument.name for argument in arguments[1:]]
+        else:
+            return _at_key(arguments, is_text)
+        if steps is None:
+            return None
+        found = fill("CAST(j AS JSON)", j=arguments[0])
+        for step in steps:
+            found = _step(found, step)
+        return fill("json_extract_string(j, '$')", j=found) if is_text else found
+
+    return spell
+
+
+def _at_key(arguments: Sequence[exp.Expr], is_text: bool) -> exp.Expr | None:
+    """What stands under a key that is no constant."""
+    if len(arguments) != 2:
+        return None
+    read = "json_extract_string" if is_text else "json_extract"
+    quoted = "'$.\"' || replace(k, '\"', '\\\"') || '\"'"
+    return fill(f"{read}(CAST(j AS JSON), {quoted})", j=arguments[0], k=arguments[1])
+
+
+def _step(value: exp.Expr, step: str) -> exp.Expr:
+    place = exp.Literal.string('$."' + step.replace('"', '\\"') + '"')
+    by_key = fill("json_extract(j, p)", j=value, p=place)
+    if not step.lstrip("-").isdigit():
+        return by_key
+    at = exp.Literal.string(f"$[#{step}]" if step.startswith("-") else f"$[{step}]")
+    by_place = fill("json_extract(j, p)", j=value, p=at)
+    return exp.Coalesce(this=by_place, expressions=[by_key])
+
+
+def _steps(path: str) -> list[str] | None:
+    try:
+        found = parse_array(path, str)
+    except (ValueError, PalimpsestError):
+        return None
+    return found if all(isinstance(step, str) for step in found) else None
+
+
+def _set(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    """``jsonb_set(j, '{a,b}', value)``: what the last key belongs to must be there."""
+    steps = _steps(arguments[1].name) if len(arguments) == 3 and arguments[1].is_string else None
+    if not steps or any(step.lstrip("-").isdigit() for step in steps):
+        return None
+    keys = ['."' + step.replace('"', '\\"') + '"' for step in steps]
+    value, path = fill("CAST(j AS JSON)", j=arguments[0]), "$" + "".join(keys)
+    made = fill("json_set(j, p, CAST(v AS JSON))", j=value, p=path, v=arguments[2])
+    holder = "$" + "".join(keys[:-1])
+    sql = "CASE WHEN json_type(j, h) = 'OBJECT' THEN made ELSE j END"
+    return fill(sql, j=value, h=holder, made=made)
+
+
+_BY_VERB: Mapping[str, Spell] = {
+    **{verb: _renamed(name) for verb, name in _RENAMED.items()},
+    "agg": _aggregate,
+    "extract_path": _at_path(is_text=False),
+    "extract_path_text": _at_path(is_text=True),
+    "typeof": _one(_TYPE),
+    "object_keys": _one("unnest(json_keys(CAST(j AS JSON)))"),
+    "array_elements": _one("unnest(CAST(CAST(j AS JSON) AS JSON[]))"),
+    "array_elements_text": _one(
+        "unnest(list_transform(CAST(CAST(j AS JSON) AS JSON[]), LAMBDA e:"
+        " json_extract_string(e, '$')))"
+    ),
+}
+CALLS: Mapping[str, Spell] = {
+    **{f"{kind}_{verb}": spell for verb, spell in _BY_VERB.items() for kind in ("json", "jsonb")},
+    "to_jsonb": _renamed("to_json"),
+    "jsonb_set": _set,
+}
+KINDS: Mapping[type[exp.Expr], Spell] = {
+    exp.JSONArrayAgg: _aggregate,
+    exp.JSONBExtract: _at_path(is_text=False),
+    exp.JSONBExtractScalar: _at_path(is_text=True),
+}

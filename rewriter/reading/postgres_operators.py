@@ -1,0 +1,114 @@
+"""Operators and casts that PostgreSQL takes by the types of their operands. Pure.
+
+a || 3, 0 || a, a || '{7,8}'    of an array: its elements and the others
+a || NULL                       the array, where other stores say NULL
+x::varchar(2)                   the first two characters
+round(f)                        of a floating-point number: halves go to the even one
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+from journal.sql.array_text import array_of_text
+from journal.sql.builders import call, fill
+from rewriter.name_resolution import position_of
+from rewriter.reading.value_types import UNTOLD, ValueTypes
+
+KINDS = (exp.DPipe, exp.Cast, exp.Round)
+_TEXTS = frozenset({exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.NVARCHAR, exp.DType.NCHAR})
+
+
+def concerns_operators(node: exp.Expr) -> bool:
+    """True for an operator whose meaning may differ."""
+    if isinstance(node, exp.Cast):
+        return _length(node) is not None
+    return isinstance(node, exp.DPipe) or (
+        isinstance(node, exp.Round) and node.args.get("decimals") is None
+    )
+
+
+def spell_operator(node: exp.Expr, types: ValueTypes) -> None:
+    """Put what means the same in the place of such an operator.
+
+    Raises NOT_SUPPORTED for ``||`` of JSON, which would join texts.
+    """
+    if isinstance(node, exp.Cast):
+        _cut(node)
+    elif isinstance(node, exp.Round):
+        if types.of(node.this).kind in {"DOUBLE", "FLOAT", "REAL"}:
+            node.replace(call("round_even", node.this, 0))
+    else:
+        _join(node, types)
+
+
+def _length(cast: exp.Cast) -> int | None:
+    """How many characters a cast leaves of a text; None for other casts."""
+    kind = cast.to
+    if kind.this not in _TEXTS or not kind.expressions or isinstance(cast.this, exp.Left):
+        return None
+    size = kind.expressions[0].name
+    if not size.isdigit() or (cast.this.is_string and len(cast.this.name) <= int(size)):
+        return None
+    return int(size)
+
+
+def _cut(cast: exp.Cast) -> None:
+    """An explicit cast cuts a text that is too long, as SQL says."""
+    text = cast.this if cast.this.is_string else exp.cast(cast.this, "TEXT", dialect="duckdb")
+    cast.set("this", exp.Left(this=text, expression=exp.Literal.number(_length(cast) or 0)))
+
+
+def _join(node: exp.Expr, types: ValueTypes) -> None:
+    left, right = node.this, node.expression
+    kinds = [types.of(side).kind for side in (left, right)]
+    if "JSON" in kinds and (kinds[0] == kinds[1] or left.is_string or right.is_string):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "|| of JSON is not supported on this store",
+            advice="use jsonb_set(..), or json_merge_patch(..) of the duckdb dialect",
+            position=position_of(node),
+        )
+    depths = [(kind or "").count("[") for kind in kinds]
+    if not any(depths):
+        return
+    for place, (side, other) in enumerate(((left, kinds[1]), (right, kinds[0]))):
+        bare = side.unnest() if isinstance(side, exp.Paren) else side
+        if isinstance(bare, exp.Null):
+            node.replace(right if place == 0 else left)
+            return
+        if bare.is_string and bare.name.lstrip().startswith("{"):
+            _read_array(bare, other or "")
+            depths[place] = depths[1 - place]
+            kinds[place] = other
+    left, right = node.this, node.expression
+    if depths[0] == depths[1]:
+        node.replace(joined_arrays(left, right))
+    elif depths[0] == depths[1] + 1 and _is_element(right, kinds[1]):
+        node.replace(exp.ArrayAppend(this=left, expression=right))
+    elif depths[1] == depths[0] + 1 and _is_element(left, kinds[0]):
+        node.replace(exp.ArrayPrepend(this=right, expression=left))
+
+
+def joined_arrays(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """The elements of two arrays, of which one may be NULL; NULL if both are."""
+    made = exp.ArrayConcat(this=left.copy(), expressions=[right.copy()])
+    if any(isinstance(side, exp.Array) for side in (left, right)):
+        return made
+    return fill(
+        "CASE WHEN l IS NOT NULL OR r IS NOT NULL THEN made END", l=left, r=right, made=made
+    )
+
+
+def _read_array(text: exp.Expr, kind: str) -> None:
+    """Put an array in the place of its text, of the type of the array beside it."""
+    if UNTOLD in kind:
+        kind = "VARCHAR" + kind[len(UNTOLD) :]
+    of = exp.DataType.build(kind, dialect="duckdb")
+    text.replace(exp.cast(array_of_text(text.name, of), of.copy()))
+
+
+def _is_element(node: exp.Expr, kind: str | None) -> bool:
+    """True for what is known to be a value of one element."""
+    return kind is not None or isinstance(node, exp.Literal | exp.Boolean | exp.Parameter)

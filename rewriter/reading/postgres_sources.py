@@ -1,0 +1,154 @@
+"""PostgreSQL's functions in FROM that give rows of texts and of JSON, on every store. Pure.
+
+FROM string_to_table('a,b', ',') AS g(v)        FROM (SELECT string_to_table('a,b', ',') AS v) AS g
+FROM json_array_elements(j)                     FROM (SELECT json_array_elements(j) AS value) ..
+FROM json_each(j)                               the same of its keys, and the value of each
+FROM json_to_recordset(j) AS x(a int, b text)   FROM (SELECT CAST(r ->> 'a' AS INT) AS a, ..
+FROM json_populate_record(NULL::t, j)           the same with the columns of the table t
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Table
+from journal.sql.builders import call
+from journal.sql.relations import column, ident
+from rewriter.context import RewriteContext
+from rewriter.functions import function_name
+from rewriter.name_resolution import position_of, table_name
+
+_ROW = "_palimpsest_row"
+_KEY = "_palimpsest_key"
+_VALUE = "value"
+_ONE_COLUMN = {
+    "string_to_table": None,
+    "regexp_split_to_table": None,
+    **{f"{kind}_object_keys": None for kind in ("json", "jsonb")},
+    **{f"{kind}_array_elements": _VALUE for kind in ("json", "jsonb")},
+    **{f"{kind}_array_elements_text": _VALUE for kind in ("json", "jsonb")},
+}
+"""Functions of one column, and the name that it has whatever the source is called."""
+_PAIRS = frozenset({"json_each", "jsonb_each", "json_each_text", "jsonb_each_text"})
+_RECORDS = frozenset(
+    f"{kind}_{verb}"
+    for kind in ("json", "jsonb")
+    for verb in ("to_record", "to_recordset", "populate_record", "populate_recordset")
+)
+
+
+SOURCE_FUNCTIONS = frozenset(_ONE_COLUMN) | _PAIRS | _RECORDS
+
+
+def is_postgres_source(node: exp.Expr) -> bool:
+    """True for a source of FROM that calls one of these functions."""
+    called = node.this if isinstance(node, exp.Table | exp.Lateral) else None
+    if not isinstance(called, exp.Anonymous):
+        return False
+    return function_name(called) in SOURCE_FUNCTIONS
+
+
+def spell_source(node: exp.Expr, context: RewriteContext) -> None:
+    """Put a subquery in the place of such a source.
+
+    Raises NOT_SUPPORTED for a record whose columns are not known.
+    """
+    name = function_name(node.this)
+    alias = node.args.get("alias")
+    called = alias.name if isinstance(alias, exp.TableAlias) and alias.this else name
+    columns = list(alias.columns) if isinstance(alias, exp.TableAlias) else []
+    if name in _ONE_COLUMN:
+        query = _rows(node, _ONE_COLUMN[name] or called)
+    elif name in _PAIRS:
+        query = _pairs(node.this, is_text=name.endswith("_text"))
+    else:
+        query = _records(node, columns, context)
+        columns = []
+    named = exp.TableAlias(this=ident(called), columns=[c.copy() for c in columns])
+    source: exp.Expr = exp.Subquery(this=query, alias=named)
+    if isinstance(node, exp.Lateral) or node.this.find(exp.Column) is not None:
+        source.set("alias", None)
+        source = exp.Lateral(this=source, alias=named)
+    for part in ("joins", "laterals", "sample"):
+        if node.args.get(part):
+            source.set(part, node.args[part])
+    node.replace(source)
+
+
+def _rows(node: exp.Expr, name: str) -> exp.Select:
+    """One column, and the number of each row where it is asked for."""
+    values = exp.select(exp.alias_(node.this.copy(), ident(name)))
+    if not node.args.get("ordinality"):
+        return values
+    number = exp.Window(this=exp.RowNumber(), over="OVER")
+    return exp.select(column(name), exp.alias_(number, ident("ordinality"))).from_(
+        values.subquery(alias=ident(_ROW))
+    )
+
+
+def _pairs(node: exp.Anonymous, is_text: bool) -> exp.Select:
+    """The keys of an object and what each stands for."""
+    of = "jsonb" if function_name(node).startswith("jsonb") else "json"
+    value = node.expressions[0] if node.expressions else exp.null()
+    keys = exp.select(
+        exp.alias_(call(f"{of}_object_keys", value), ident(_KEY)),
+        exp.alias_(exp.cast(value, of), ident(_ROW)),
+    )
+    verb = "extract_path_text" if is_text else "extract_path"
+    found = call(f"{of}_{verb}", column(_ROW), column(_KEY))
+    return exp.select(
+        exp.alias_(column(_KEY), ident("key")), exp.alias_(found, ident(_VALUE))
+    ).from_(keys.subquery(alias=ident("pairs")))
+
+
+def _records(node: exp.Expr, columns: Sequence[exp.Expr], context: RewriteContext) -> exp.Select:
+    name = function_name(node.this)
+    of = "jsonb" if name.startswith("jsonb") else "json"
+    arguments = node.this.expressions
+    fields = _fields_of(arguments, context) if "populate" in name else _declared(columns)
+    value = arguments[-1] if arguments else exp.null()
+    if not fields:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{name} needs columns that are known",
+            advice="write AS x(a int, b text) behind json_to_record, and NULL::t as the first"
+            " argument of json_populate_record, where t is a table",
+            position=position_of(node.this),
+        )
+    row = call(f"{of}_array_elements", value) if name.endswith("set") else exp.cast(value, of)
+    values = [exp.alias_(_field(field, kind), ident(field)) for field, kind in fields]
+    rows = exp.select(exp.alias_(row, ident(_ROW)))
+    return exp.select(*values).from_(rows.subquery(alias=ident("rows")))
+
+
+def _field(name: str, kind: exp.DataType) -> exp.Expr:
+    """What a row has under a name, as a value of a type."""
+    path = exp.JSONPath(expressions=[exp.JSONPathRoot(), exp.JSONPathKey(this=name)])
+    is_json = kind.this in {exp.DType.JSON, exp.DType.JSONB}
+    of = exp.JSONExtract if is_json else exp.JSONExtractScalar
+    found = of(this=column(_ROW), expression=path, only_json_types=True)
+    return found if is_json else exp.Cast(this=exp.Paren(this=found), to=kind.copy())
+
+
+def _declared(columns: Sequence[exp.Expr]) -> list[tuple[str, exp.DataType]]:
+    found = [(c.name, c.kind) for c in columns if isinstance(c, exp.ColumnDef) and c.kind]
+    return found if len(found) == len(columns) else []
+
+
+def _fields_of(
+    arguments: Sequence[exp.Expr], context: RewriteContext
+) -> list[tuple[str, exp.DataType]]:
+    """The columns of the table that ``NULL::t`` names."""
+    base = arguments[0] if len(arguments) == 2 else None
+    if not isinstance(base, exp.Cast) or not isinstance(base.this, exp.Null):
+        return []
+    if base.to.this is not exp.DType.USERDEFINED:
+        return []
+    named = exp.to_table(base.to.sql(dialect="postgres"), dialect="postgres")
+    table = context.catalog.get(table_name(named, context))
+    if not isinstance(table, Table):
+        return []
+    return [(c.name, exp.DataType.build(c.type, dialect="duckdb")) for c in table.columns]

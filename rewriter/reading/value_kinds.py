@@ -1,0 +1,57 @@
+"""Of which type the result of an operator is, as far as PostgreSQL's rules go by it. Pure.
+
+Types are DuckDB's texts; NUMERIC is ``DECIMAL``, whatever its digits. None where it is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+_SMALL = frozenset({"TINYINT", "SMALLINT", "INTEGER", "INT", "UTINYINT", "USMALLINT"})
+_LARGE = frozenset({"BIGINT", "HUGEINT", "UBIGINT", "UHUGEINT", "UINTEGER"})
+_ORDER = ("INTEGER", "BIGINT", "DECIMAL", "DOUBLE", "INTERVAL")
+"""From the narrowest: what takes two of them is of the later one."""
+_INTEGER_MAX = 2**31 - 1
+
+
+def sum_kind(kind: str | None) -> str | None:
+    """What ``sum`` of such values is: NUMERIC of large whole numbers."""
+    of = _class_of(kind)
+    return {"INTEGER": "BIGINT", "BIGINT": "DECIMAL"}.get(of or "", of)
+
+
+def widest(kinds: Iterable[str | None]) -> str | None:
+    """What arithmetic on such values is.
+
+    None if one is not known, unless the others say that it is no whole number.
+    """
+    found = [_class_of(kind) for kind in kinds]
+    known = [_ORDER.index(kind) for kind in found if kind is not None]
+    top = max(known, default=0)
+    return _ORDER[top] if top > 1 or (known and None not in found) else None
+
+
+def constant_kind(node: exp.Expr) -> str | None:
+    """What a number is that is written out."""
+    if not isinstance(node, exp.Literal) or node.is_string:
+        return None
+    if not node.name.isdigit():
+        return "DECIMAL"
+    return "INTEGER" if int(node.name) <= _INTEGER_MAX else "BIGINT"
+
+
+def _class_of(kind: str | None) -> str | None:
+    if kind is None:
+        return None
+    if kind.endswith("]"):
+        return None
+    name = kind.partition("(")[0]
+    if name in _SMALL:
+        return "INTEGER"
+    if name in _LARGE:
+        return "BIGINT"
+    if name in {"FLOAT", "REAL"}:
+        return "DOUBLE"
+    return name if name in _ORDER else None

@@ -1,0 +1,205 @@
+"""Functions, operators and sources of rows that DuckDB lacks, or means otherwise.
+
+The values are PostgreSQL's.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import gateway
+from gateway.dbapi.cursor import Cursor
+
+
+@pytest.fixture(scope="module")
+def cursor() -> Iterator[Cursor]:
+    with gateway.connect("palimpsest://", autocommit=True, dialect="postgres") as con:
+        cursor = con.cursor()
+        cursor.execute("CREATE TABLE nums (x INTEGER, b BIGINT, f FLOAT8, d INTERVAL)")
+        cursor.execute(
+            "INSERT INTO nums VALUES (1, 1, 0.5, '1 day'), (2, 2, 1.5, '2 days'),"
+            " (3, NULL, 2.5, NULL), (3, NULL, NULL, NULL), (NULL, NULL, NULL, NULL)"
+        )
+        cursor.execute("CREATE TABLE lists (k INTEGER PRIMARY KEY, a INTEGER[])")
+        cursor.execute("INSERT INTO lists VALUES (1, '{1,2}'), (2, NULL)")
+        cursor.execute("CREATE TABLE goods (id INTEGER, price NUMERIC(5, 2), more JSON)")
+        yield cursor
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("string_to_array('', ',')", []),
+        ("string_to_array('ab', NULL)", ["a", "b"]),
+        ("string_to_array('ab', '')", ["ab"]),
+        ("string_to_array('a,,b', ',', '')", ["a", None, "b"]),
+        ("array_length('{}'::int[], 1)", None),
+        ("array_length(ARRAY[[1, 2], [3, 4]], 2)", 2),
+        ("array_upper(ARRAY[7, 8], 1)", 2),
+        ("array_lower(ARRAY[7, 8], 1)", 1),
+        ("array_ndims(ARRAY[[1], [2]])", 2),
+        ("cardinality('{}'::int[])", 0),
+        ("array_dims(ARRAY[1, 2])", "[1:2]"),
+        ("array_remove(ARRAY[1, NULL, 2], 1)", [None, 2]),
+        ("array_replace(ARRAY[1, NULL], NULL, 9)", [1, 9]),
+        ("array_positions(ARRAY['a', 'b', 'a'], 'a')", [1, 3]),
+        ("array_fill(1, ARRAY[2, 2])", [[1, 1], [1, 1]]),
+        ("trim_array(ARRAY[1, 2, 3], 2)", [1]),
+        ("ARRAY[1, 2] || 3", [1, 2, 3]),
+        ("0 || ARRAY[1] || 2", [0, 1, 2]),
+        ("ARRAY[1] || NULL", [1]),
+        ("ARRAY[1] || '{7,8}'", [1, 7, 8]),
+        ("ARRAY[[1]] || ARRAY[2]", [[1], [2]]),
+        ("3 <> ALL ('{1,NULL}')", None),
+        ("1 <> ALL ('{1,NULL}')", False),
+        ("3 > ANY ('{9,1}')", True),
+        ("NULL = ANY ('{}')", False),
+        ("3 < ALL ('{}')", True),
+        ("'abcdef'::varchar(3)", "abc"),
+        ("CAST(123456 AS varchar(2))", "12"),
+        ("format('%s-%s %% %2$s %L', 'a', NULL, 'it''s')", "a- %  'it''s'"),
+        ("regexp_match('foobarbequebaz', '(bar)(beque)')", ["bar", "beque"]),
+        ("regexp_match('abc', 'x')", None),
+        ("substring('foobar' FROM 'o(.)b')", "o"),
+        ("substring('abc' FROM 'x')", None),
+        ("substring('abc' FROM 2)", "bc"),
+        ("quote_literal('a\\b''c')", "E'a\\\\b''c'"),
+        ("quote_nullable(NULL)", "NULL"),
+        ("num_nulls(1, NULL, NULL)", 2),
+        ("width_bucket(5.35, 0.024, 10.06, 5)", 3),
+        ("width_bucket(9, 10, 1, 3)", 1),
+        ("every(n > 0) FROM (VALUES (1), (2)) AS v(n)", True),
+    ],
+)
+def test_calls_give_what_they_give_in_postgresql(
+    cursor: Cursor, expression: str, value: object
+) -> None:
+    assert cursor.execute(f"SELECT {expression}").fetchall() == [(value,)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("jsonb_build_object('a', 1, 'b', NULL)", {"a": 1, "b": None}),
+        ("json_build_array(1, 'a')", [1, "a"]),
+        ("to_jsonb('a'::text)", "a"),
+        ("jsonb_agg(x ORDER BY x DESC) FROM nums WHERE x < 3", [2, 1]),
+        ("json_agg(x) FILTER (WHERE x < 2) FROM nums", [1]),
+        ("""'{"a":{"b":[10,20]}}'::jsonb #> '{a,b,1}'""", 20),
+        ("""('{"a":{"b":[10,20]}}'::jsonb #>> '{a,b,-1}')""", 20),
+        ("""jsonb_extract_path('{"a":{"b":"x"}}', 'a', 'b')""", "x"),
+        ("""jsonb_set('{"a":1}', '{b}', '[2]')""", {"a": 1, "b": [2]}),
+        ("""jsonb_set('{"a":1}', '{b,c}', '2')""", {"a": 1}),
+    ],
+)
+def test_json_is_made_and_read(cursor: Cursor, expression: str, value: object) -> None:
+    (found,) = cursor.execute(f"SELECT {expression}").fetchone() or (None,)
+    assert json.loads(found) == value
+
+
+def test_types_of_json_have_names(cursor: Cursor) -> None:
+    texts = ("[]", "{}", "null", '"a"', "1.5", "true")
+    calls = ", ".join(f"jsonb_typeof('{text}')" for text in texts)
+    rows = cursor.execute(f"SELECT {calls}").fetchall()
+    assert rows == [("array", "object", "null", "string", "number", "boolean")]
+
+
+def test_arrays_of_tables_are_joined_by_their_types(cursor: Cursor) -> None:
+    query = "SELECT a || 3, 0 || a, a || '{7}', a || a FROM lists ORDER BY k"
+    rows = cursor.execute(query).fetchall()
+    assert rows == [([1, 2, 3], [0, 1, 2], [1, 2, 7], [1, 2, 1, 2]), ([3], [0], [7], None)]
+
+
+@pytest.mark.parametrize(
+    ("source", "rows"),
+    [
+        ("string_to_table('a,,b', ',', '') AS g(v)", [("a",), (None,), ("b",)]),
+        ("string_to_table('a,b', ',') WITH ORDINALITY", [("a", 1), ("b", 2)]),
+        ("json_array_elements_text('[1, \"a\", null]')", [("1",), ("a",), (None,)]),
+        ('json_object_keys(\'{"a": 1, "b": 2}\') AS k', [("a",), ("b",)]),
+        ('jsonb_each_text(\'{"a": 1, "b": "x"}\') AS t(k, v)', [("a", "1"), ("b", "x")]),
+        ("json_to_record('{\"a\": 1}') AS x(a INT, b TEXT)", [(1, None)]),
+        ('jsonb_to_recordset(\'[{"a": 1}, {"a": "2"}]\') AS x(a INT)', [(1,), (2,)]),
+        ("json_populate_record(NULL::goods, '{\"price\": 1.5}')", [(None, 1.5, None)]),
+        ("lists, jsonb_array_elements('[5]') AS e", [(1, [1, 2], "5"), (2, None, "5")]),
+    ],
+)
+def test_functions_are_sources_of_rows(cursor: Cursor, source: str, rows: list[Any]) -> None:
+    assert cursor.execute(f"SELECT * FROM {source}").fetchall() == rows
+
+
+def test_a_source_reads_what_stands_before_it(cursor: Cursor) -> None:
+    cursor.execute(
+        "INSERT INTO goods SELECT * FROM json_populate_recordset(NULL::goods, %s)",
+        ('[{"id": 1, "more": [1, 2]}, {"id": 2, "more": null}]',),
+    )
+    query = "SELECT g.id, e.value FROM goods g CROSS JOIN LATERAL json_array_elements(g.more) AS e"
+    assert cursor.execute(f"{query} ORDER BY 1, 2").fetchall() == [(1, "1"), (1, "2")]
+
+
+def test_ranks_of_supposed_rows_are_counted(cursor: Cursor) -> None:
+    query = (
+        "SELECT rank(3) WITHIN GROUP (ORDER BY x), dense_rank(9) WITHIN GROUP (ORDER BY x),"
+        " percent_rank(2) WITHIN GROUP (ORDER BY x), cume_dist(2) WITHIN GROUP (ORDER BY x),"
+        " rank('3') WITHIN GROUP (ORDER BY x DESC) FILTER (WHERE x < 9),"
+        " rank(NULL) WITHIN GROUP (ORDER BY x), rank(2, 1) WITHIN GROUP (ORDER BY x, b) FROM nums"
+    )
+    assert cursor.execute(query).fetchall() == [(3, 4, 0.2, 0.5, 1, 5, 2)]
+    with pytest.raises(gateway.ProgrammingError, match="PAL-208"):
+        cursor.execute("SELECT rank(1, 2) WITHIN GROUP (ORDER BY x) FROM nums")
+
+
+@pytest.mark.parametrize(
+    ("query", "rows"),
+    [
+        ("SELECT s / 2 FROM (SELECT sum(b) AS s FROM nums) AS q", [(1.5,)]),
+        ("WITH q AS (SELECT sum(b) AS s FROM nums) SELECT s / 2 FROM q", [(1.5,)]),
+        ("SELECT s / 2 FROM (SELECT sum(x) AS s FROM nums) AS q", [(4,)]),
+        ("SELECT s / 2 FROM (SELECT count(*) AS s FROM nums) AS q", [(2,)]),
+        (
+            "SELECT s / 2 FROM (SELECT sum(c) AS s FROM (SELECT count(*) AS c FROM nums)) q",
+            [(2.5,)],
+        ),
+        (
+            "SELECT extract(hour FROM i / 2) FROM (SELECT d AS i FROM nums WHERE x = 1) AS q",
+            [(12,)],
+        ),
+        ("SELECT round(f) FROM nums WHERE f IS NOT NULL ORDER BY f", [(0,), (2,), (2,)]),
+    ],
+)
+def test_types_are_known_out_of_subqueries(cursor: Cursor, query: str, rows: list[Any]) -> None:
+    assert cursor.execute(query).fetchall() == rows
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT 12345678901234567890123456789012345678901::numeric",
+        "SELECT 12345678901234567890123456789012345678901",
+        "SELECT '12345678901234567890123456789012345678901'::numeric",
+        "CREATE TABLE large (n NUMERIC(50, 10))",
+        "INSERT INTO goods (price) VALUES (12345678901234567890123456789012345678901)",
+    ],
+)
+def test_numbers_of_more_digits_than_are_kept_are_refused(cursor: Cursor, statement: str) -> None:
+    with pytest.raises(gateway.DataError, match=r"PAL-311.* more digits than the 38"):
+        cursor.execute(statement)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        """'{"a":1}'::jsonb || '{"b":1}'""",
+        "format(b::text, 1) FROM nums",
+        "format('%5s', 1)",
+        "regexp_match(b::text, b::text) FROM nums",
+        "regexp_match('abc', '(x)?b')",
+    ],
+)
+def test_what_has_no_words_here_is_refused(cursor: Cursor, expression: str) -> None:
+    with pytest.raises(gateway.NotSupportedError, match="PAL-110"):
+        cursor.execute(f"SELECT {expression}")
