@@ -31,7 +31,8 @@ class DialectSemantics:
     ``null_generates``: NULL for a generated number asks for one.
     ``indexes_are_relations``: an index has a name of its own among tables and views, and goes with
     a column that it is over.
-    ``views_hold``: what a view reads cannot go without it.
+    ``views_hold``: what a view reads cannot go without it, and CASCADE takes it along, as well as
+    foreign keys that refer to what goes.
     ``types_hold``: a type cannot go while columns are declared with it.
     ``texts_become_enums``: a constant beside a value of an enum is of that enum, and no text.
     ``upserts_first``: of rows of one INSERT with the same key the first counts, where a conflict

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.foreign_key import ForeignKey
-from journal.model.schema import CatalogSnapshot, Table, TableName, fold
+from journal.model.schema import CatalogSnapshot, Reference, Table, TableName, fold
 from journal.sql.sql import data_type
 from rewriter.context import RewriteContext
 from rewriter.definitions.cascade_order import CascadeCircle, cascade_turns
@@ -80,6 +80,28 @@ def check_unreferenced(
                     f" {child.name} too",
                     position=position_of(node),
                 )
+
+
+def without_references(catalog: CatalogSnapshot, gone: Collection[TableName]) -> list[Table]:
+    """The tables that stay, without their foreign keys that refer to tables which go."""
+    going = {name.key for name in gone}
+    tables = [found for name in gone if isinstance(found := catalog.get(name), Table)]
+    lost: dict[int, list[Reference]] = {}
+    for table in tables:
+        for reference in catalog.references.get(table.id, ()):
+            if reference.parent is table and reference.child.name.key not in going:
+                lost.setdefault(reference.child.id, []).append(reference)
+    return [
+        replace(
+            references[0].child,
+            foreign_keys=tuple(
+                key
+                for key in references[0].child.foreign_keys
+                if all(key != reference.key for reference in references)
+            ),
+        )
+        for references in lost.values()
+    ]
 
 
 def check_still_fits(old: Table, new: Table, catalog: CatalogSnapshot) -> None:

@@ -7,6 +7,7 @@ give (``DEFAULT random()``, ``USING ..``) are written, as a new version of every
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -21,6 +22,7 @@ from journal.model.plan import (
     PutRelation,
     StatementKind,
     StatementPlan,
+    Step,
 )
 from journal.model.schema import Table, TableName, View
 from journal.sql.relations_flat import is_flat
@@ -53,6 +55,7 @@ from rewriter.reading.read_rewriter import Reads
 from rewriter.syntax.alter import DEFERRAL, NOT_VALID, RENAMES, VALIDATES, WITHIN
 from rewriter.syntax.alter_storage import STORAGE
 from rewriter.writing.altered_rows import altering_steps
+from rewriter.writing.views_of_columns import drop_views_of_columns
 
 
 def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
@@ -102,7 +105,8 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
         check_journal_name(altered, node, context)
     if name.key[0] != table.name.key[0]:
         check_moved_indexes(altered, node, context)
-    return _plan(change, table, altered, context)
+    steps = drop_views_of_columns(ast, table, altered, context)
+    return _plan(change, table, altered, context, steps)
 
 
 def _check_not_flat(table: Table, node: exp.Expr) -> None:
@@ -295,9 +299,11 @@ def _new_name(old: TableName, action: exp.AlterRename, context: RewriteContext) 
     return name
 
 
-def _plan(change: Alteration, old: Table, new: Table, context: RewriteContext) -> StatementPlan:
+def _plan(
+    change: Alteration, old: Table, new: Table, context: RewriteContext, first: Sequence[Step]
+) -> StatementPlan:
     reads = Reads(context)
-    steps = altering_steps(reads, change, old, new)
+    steps = [*first, *altering_steps(reads, change, old, new)]
     return reads.plan(StatementKind.DDL, steps, new, "ALTER TABLE")
 
 

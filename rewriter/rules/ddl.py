@@ -10,6 +10,7 @@ from journal.model.plan import (
     Change,
     DropRelation,
     DropSchema,
+    PutRelation,
     PutSchema,
     StatementPlan,
     Step,
@@ -18,10 +19,11 @@ from journal.model.schema import Table, TableName, fold
 from journal.model.sequence_changes import DropSequence
 from rewriter.context import RewriteContext
 from rewriter.definitions.dependent_views import dependent_views
-from rewriter.definitions.foreign_keys import check_unreferenced
+from rewriter.definitions.foreign_keys import check_unreferenced, without_references
 from rewriter.definitions.new_relations import check_schema_name, ddl_plan, kind_of_relation
 from rewriter.definitions.sequences import owned_by
 from rewriter.definitions.type_changes import without_types
+from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import (
     check_database,
     is_database,
@@ -111,7 +113,7 @@ def rewrite_drop_table(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
         steps.append(Change(DropRelation(found.name)))
         if isinstance(found, Table):
             steps += [Change(DropSequence(s.name)) for s in owned_by(context, found.id)]
-    check_unreferenced(context.catalog, gone, ast)
+    steps = [*_let_go(gone, ast, context), *steps]
     views = dependent_views(context, gone, ast, cascade=bool(ast.args.get("cascade")))
     steps += [Change(DropRelation(view.name)) for view in views]
     return ddl_plan(steps, f"DROP {kind}")
@@ -148,8 +150,18 @@ def rewrite_drop_schema(ast: exp.Drop, context: RewriteContext) -> StatementPlan
                 steps.append(Change(DropRelation(view.name)))
                 gone.append(view.name)
         steps.append(Change(DropSchema(name)))
-    check_unreferenced(context.catalog, gone, ast)
-    return ddl_plan(steps, "DROP SCHEMA")
+    return ddl_plan([*_let_go(gone, ast, context), *steps], "DROP SCHEMA")
+
+
+def _let_go(gone: list[TableName], ast: exp.Drop, context: RewriteContext) -> list[Step]:
+    """Take from the tables that stay the foreign keys that refer to those that go.
+
+    Raises DEPENDENT_OBJECTS where that is not asked for: by CASCADE in the postgres dialect.
+    """
+    if not ast.args.get("cascade") or not semantics_of(context.dialect).views_hold:
+        check_unreferenced(context.catalog, gone, ast)
+        return []
+    return [Change(PutRelation(table)) for table in without_references(context.catalog, gone)]
 
 
 def _check_droppable(name: str, node: exp.Expr, cascade: bool, context: RewriteContext) -> None:
