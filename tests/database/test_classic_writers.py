@@ -353,8 +353,9 @@ def _step(con: Connection, admin: Any, what: str, key: int, ahead: int, explicit
         assert rows[key] == "ours"
 
 
+@pytest.mark.parametrize("compacts", [False, True])
 def test_what_others_write_past_constraints_is_told(
-    con: Connection, admin: psycopg.Connection[Any]
+    con: Connection, admin: psycopg.Connection[Any], compacts: bool
 ) -> None:
     admin.execute(
         "CREATE TABLE t_journal (k INTEGER, v TEXT, n INTEGER, version_number BIGINT,"
@@ -367,6 +368,9 @@ def test_what_others_write_past_constraints_is_told(
     con.execute("ALTER TABLE t ALTER COLUMN n SET NOT NULL")
     con.execute("CREATE UNIQUE INDEX small_v ON t (lower(v))")
     con.execute("INSERT INTO t VALUES (1, 'a', 1)")
+    if compacts:
+        con.execute("UPDATE t SET n = 2")
+        con.execute("CALL system.compact('t')")
     assert not any("not kept" in step for step in eject(con.session, "t", run=False))
     admin.execute(
         "INSERT INTO t_journal VALUES (2, 'a', 1, 1), (3, 'b', -1, 1), (4, 'c', NULL, 1),"

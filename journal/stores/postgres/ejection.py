@@ -40,6 +40,7 @@ def eject(journal: DatabaseJournal, name: TableName, author: Author, *, run: boo
         with journal.reading_session() as session:
             leaving.check(session)
             if not run:
+                session.read_epochs(journal.state.epoch_of)
                 found = _foreseen(session, leaving)
                 return [*steps, *map(str, found), back]
     finally:
