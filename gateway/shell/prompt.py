@@ -87,7 +87,7 @@ def run_repl(shell: Shell, place: str) -> int:
     pending = ""
     while True:
         try:
-            typed = session.prompt(lambda: _prompt(shell, place), default=pending.rstrip("\n"))
+            typed = session.prompt(lambda: _prompt(shell, place), default=_on_next_line(pending))
             pending = ""
             pending = shell.run_typed(typed)
         except KeyboardInterrupt:
@@ -98,6 +98,11 @@ def run_repl(shell: Shell, place: str) -> int:
             return _warn_of_rollback(shell, 0)
         except ExitShell as leave:
             return _warn_of_rollback(shell, leave.code)
+
+
+def _on_next_line(pending: str) -> str:
+    """A statement without its end as the prompt takes it up: what is typed next begins a line."""
+    return f"{pending.rstrip()}\n" if pending.strip() else ""
 
 
 def _is_word(text: str) -> bool:

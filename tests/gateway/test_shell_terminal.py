@@ -183,7 +183,7 @@ def test_commands_work_between_the_lines_of_a_statement(terminal: Terminal) -> N
     terminal.send("\\echo between\r")
     terminal.wait_for("between\n")
     terminal.wait_for("w> ")
-    terminal.send("\r+ 2 as answer;\r")
+    terminal.send("+ 2 as answer;\r")
     terminal.wait_for("42")
     terminal.send("select 1\r")
     terminal.wait_for("-> ")
