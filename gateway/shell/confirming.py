@@ -42,11 +42,11 @@ def question_about(text: str, dialect: str) -> str | None:
         ast = getattr(parse(text, dialect, Limits())[0].statement, "ast", None)
     except PalimpsestError:
         return None
-    if not isinstance(ast, exp.Update | exp.Delete):
+    if not isinstance(ast, exp.Update | exp.Delete) or not ast.this:
         return None
     if any(ast.args.get(part) for part in ("where", "using", "from_", "limit")):
         return None
-    table = ast.this.sql(dialect=DIALECTS[dialect]) if ast.this else "the table"
+    table = ast.this.sql(dialect=DIALECTS[dialect])
     if isinstance(ast, exp.Delete):
         return f"This DELETE has no WHERE: it ends every row of {table}."
     return f"This UPDATE has no WHERE: it changes every row of {table}."

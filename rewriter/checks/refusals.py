@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from difflib import get_close_matches
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -47,6 +48,14 @@ _ADVICE = {
 }
 
 
+_OF_OBJECTS = frozenset({"CREATE", "ALTER", "DROP"})
+_OBJECTS = (
+    "DOMAIN ENTITY INDEX MACRO MATERIALIZED ROLE SCHEMA SEQUENCE TABLE TEMPORARY TYPE UNIQUE USER"
+    " VIEW"
+).split()
+_CLOSE = 0.7
+
+
 def advice_for(statement: str) -> str:
     """What to do instead of a statement, by its first words."""
     found = _ADVICE.get(statement) or _ADVICE.get(statement.split(" ")[0])
@@ -61,6 +70,10 @@ def refusal(tokens: list[Token], ast: exp.Expr | None) -> PalimpsestError | None
     first = tokens[0]
     word = first.text.upper()
     bare = first.token_type is not TokenType.IDENTIFIER
+    if isinstance(ast, exp.Command) and word in _OF_OBJECTS and len(tokens) > 1:
+        close = get_close_matches(tokens[1].text.upper(), _OBJECTS, n=1, cutoff=_CLOSE)
+        if close and tokens[1].text.upper() not in _OBJECTS:
+            return _misspelled(tokens[1], close[0])
     if isinstance(ast, exp.Command) or (bare and word in _ADVICE and _means_nothing(ast)):
         return PalimpsestError(
             Code.NOT_SUPPORTED,
@@ -69,6 +82,15 @@ def refusal(tokens: list[Token], ast: exp.Expr | None) -> PalimpsestError | None
             position=Position(first.line, max(1, first.col - len(first.text) + 1)),
         )
     return None
+
+
+def _misspelled(word: Token, meant: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.SYNTAX,
+        f'a kind of object was expected near "{word.text}"',
+        advice=f"did you mean {meant}?",
+        position=Position(word.line, max(1, word.col - len(word.text) + 1)),
+    )
 
 
 def _means_nothing(ast: exp.Expr | None) -> bool:

@@ -8,7 +8,6 @@ stay those of the client's text and literals are never touched. Unknown syntax i
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 
 from sqlglot import exp
 from sqlglot.errors import ParseError
@@ -31,6 +30,7 @@ from rewriter.syntax.generated import spell_out_generated
 from rewriter.syntax.index import set_index, spell_out_index
 from rewriter.syntax.insert import set_marks, without_marks
 from rewriter.syntax.merge import bracket_source, set_actions, spell_out_actions
+from rewriter.syntax.misspelled_keywords import misspelled_keyword
 from rewriter.syntax.nesting import check_nesting, too_deep
 from rewriter.syntax.pivots import bracket_pivot
 from rewriter.syntax.postgres_words import with_words_spelled_out
@@ -327,22 +327,14 @@ def _syntax_error(error: ParseError) -> PalimpsestError:
     if line is not None and col is not None:
         position = Position(line, max(1, col - max(len(near), 1) + 1))
     what = _plain_message(_first_line(str(detail.get("description") or error)))
-    message = f'{what} near "{near}"' if near else what
     before = str(detail.get("start_context") or "")
-    slip = _misspelled_keyword(before)
-    if slip is None:
-        advice = "check the statement at this place"
-        return PalimpsestError(Code.SYNTAX, message, advice=advice, position=position)
-    place, meant = slip
-    if position is not None:
-        position = _position_within(before, place, position)
-    return PalimpsestError(Code.SYNTAX, message, advice=f"did you mean {meant}?", position=position)
-
-
-_WORDS = (
-    "SELECT INSERT UPDATE DELETE MERGE CREATE ALTER TRUNCATE DESCRIBE EXPLAIN INTO FROM WHERE GROUP"
-    " ORDER HAVING LIMIT"
-).split()
+    slip = misspelled_keyword(before)
+    advice = "check the statement at this place"
+    if slip is not None:
+        near, advice = slip.word, f"did you mean {slip.meant}?"
+        position = None if position is None else _position_within(before, slip.place, position)
+    message = f'{what} near "{near}"' if near else what
+    return PalimpsestError(Code.SYNTAX, message, advice=advice, position=position)
 
 
 def _position_within(text: str, place: int, end: Position) -> Position:
@@ -351,18 +343,6 @@ def _position_within(text: str, place: int, end: Position) -> Position:
     if not lines:
         return Position(end.line, max(1, end.column - len(text) + place))
     return Position(end.line - lines, place - text.rfind("\n", 0, place))
-
-
-def _misspelled_keyword(before: str) -> tuple[int, str] | None:
-    """Where in the text before parsing ended a keyword is misspelled, and which one is meant."""
-    words = before.split()
-    for word in {**dict.fromkeys(words[-1:]), **dict.fromkeys(words[:1])}:
-        close = get_close_matches(word.upper(), _WORDS, n=1, cutoff=0.75)
-        # What is longer, as orders, is rather a name than a slip.
-        if close and len(word) <= len(close[0]) and word.upper() != close[0]:
-            place = before.rfind(word) if word == words[-1] else before.find(word)
-            return place, close[0]
-    return None
 
 
 _MISSING = re.compile(r"Required keyword: '\w+' missing for <class '[\w.]*?(\w+)'>")

@@ -52,6 +52,9 @@ def test_other_text_is_a_syntax_error(text: str) -> None:
         ("SELECT * FROM orders o p", "check the statement at this place"),
         ("SELECT orders 1", "check the statement at this place"),
         ("SELECT FROM WHERE", "check the statement at this place"),
+        ("UPDATE t SETT a = 1", "did you mean SET?"),
+        ("CREATE TABEL t (a INTEGER)", "did you mean TABLE?"),
+        ("DROP VEIW v", "did you mean VIEW?"),
     ],
 )
 def test_a_misspelled_keyword_is_told(text: str, advice: str) -> None:
@@ -61,19 +64,25 @@ def test_a_misspelled_keyword_is_told(text: str, advice: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "column"),
+    ("text", "line", "column", "word"),
     [
-        ("SELEC 1", 1, 1),
-        ("  CREAT TABLE t (a INTEGER)", 1, 3),
-        ("SELECT * FORM t", 1, 10),
-        ("SELECT a\nFROM t\n WHER a = 1", 3, 2),
-        ("\n  UPDTE t\nSET a = 1", 2, 3),
+        ("SELEC 1", 1, 1, "SELEC"),
+        ("  CREAT TABLE t (a INTEGER)", 1, 3, "CREAT"),
+        ("SELECT * FORM t", 1, 10, "FORM"),
+        ("SELECT a\nFROM t\n WHER a = 1", 3, 2, "WHER"),
+        ("\n  UPDTE t\nSET a = 1", 2, 3, "UPDTE"),
+        ("UPDATE t SETT a = 1", 1, 10, "SETT"),
+        ("CREATE\n TABEL t (a INTEGER)", 2, 2, "TABEL"),
+        ("SELECT a b c FROM t", 1, 12, "c"),
     ],
 )
-def test_the_place_is_that_of_the_misspelled_keyword(text: str, line: int, column: int) -> None:
+def test_message_and_place_are_of_the_misspelled_keyword(
+    text: str, line: int, column: int, word: str
+) -> None:
     with pytest.raises(PalimpsestError) as raised:
         parse(text, "duckdb", LIMITS)
     assert raised.value.position == Position(line, column)
+    assert f'near "{word}"' in raised.value.message
 
 
 def test_words_of_statements_are_names_elsewhere() -> None:
