@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from gateway.opening.url_secrets import without_password
-from gateway.shell import branching, buffer_commands, describing, outside
+from gateway.shell import branching, buffer_commands, definition_commands, describing, outside
 from gateway.shell.command_arguments import WrongCommand, split_words
 from gateway.shell.command_context import CommandContext, ExitShell
 from gateway.shell.copying import copy_command
@@ -268,6 +268,14 @@ COMMANDS: dict[str, Backslash] = {
         "\\watch [SECONDS]", "run it again and again; c=TIMES m=ROWS", buffer_commands.watch
     ),
     "e": Backslash("\\e [FILE]", "edit the statement, or a file, and run it", buffer_commands.edit),
+    "sv": Backslash(
+        "\\sv VIEW", "the statement that makes a view again", definition_commands.show_view
+    ),
+    "sf": Backslash(
+        "\\sf MACRO", "the statement that makes a macro again", definition_commands.show_macro
+    ),
+    "ev": Backslash("\\ev VIEW", "edit that statement, and run it", definition_commands.edit_view),
+    "ef": Backslash("\\ef MACRO", "the same for a macro", definition_commands.edit_macro),
     "p": Backslash("\\p", "show the statement", buffer_commands.show_buffer),
     "r": Backslash("\\r", "forget what is typed", buffer_commands.reset_buffer),
     "w": Backslash("\\w FILE", "write the statement to a file", buffer_commands.write_buffer),

@@ -60,6 +60,8 @@ PRINT_VALUES = {
     "pager": _SWITCHED,
 }
 r"""What options of ``\pset`` take."""
+_OF_RELATIONS = frozenset({"d", "dt", "dv", "dm", "dp", "sv", "ev"})
+"""Commands that take the name of a table or view."""
 _FILE = re.compile(r"\b(?:from|join|to|\w+\s*\()\s*'(?P<path>[^'\n]*)$", re.IGNORECASE)
 """The name of a file that a statement reads or writes, as far as it is typed."""
 _COMMAND = re.compile(r"\\[^\\\n]*$")
@@ -206,7 +208,7 @@ class Completer:
             yield from _paths(rest.rpartition(" ")[2].lstrip("'"))
         elif name == "h":
             yield from self._matching(rest, ((form.lower(), "statement") for form in FORMS))
-        elif name in {"d", "dt", "dv", "dm", "dp"} or (name == "copy" and " " not in rest):
+        elif name in _OF_RELATIONS or (name == "copy" and " " not in rest):
             schema, dot, bare = rest.rpartition(".")
             choices = self._columns_after_dot("", schema) if dot else self._relations()
             yield from self._matching(bare, choices)

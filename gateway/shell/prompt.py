@@ -27,6 +27,7 @@ from gateway.shell import completion
 from gateway.shell.backslash import COMMANDS
 from gateway.shell.command_context import ExitShell
 from gateway.shell.describing import catalog_of
+from gateway.shell.dot_commands import is_dot_command
 from gateway.shell.input_buffer import is_ready
 from gateway.shell.shell import Shell
 
@@ -106,8 +107,9 @@ def _on_next_line(pending: str) -> str:
 
 
 def _is_word(text: str) -> bool:
-    """True for what a person sends without a semicolon: nothing, or how to leave."""
-    return text.strip().lower() in {"", "exit", "quit", "help"}
+    """True for what a person sends without a semicolon: nothing, a word, or a dot command."""
+    is_dot = is_dot_command(text) and "\n" not in text.strip()
+    return is_dot or text.strip().lower() in {"", "exit", "quit", "help"}
 
 
 def _warn_of_rollback(shell: Shell, code: int) -> int:

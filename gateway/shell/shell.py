@@ -24,6 +24,7 @@ from gateway.shell.conditionals import COMMANDS as CONDITIONAL
 from gateway.shell.conditionals import Conditionals
 from gateway.shell.confirming import confirmed
 from gateway.shell.copy_streams import copies_in, copies_out, copy_in, copy_out
+from gateway.shell.dot_commands import as_backslash, is_dot_command
 from gateway.shell.formats import write_result
 from gateway.shell.input_buffer import BackslashLine, InputBuffer
 from gateway.shell.options import Options, WrongOption
@@ -111,6 +112,9 @@ class Shell:
         self.data = chain((line for _, line in lines), more)
         try:
             for number, line in lines:
+                if is_dot_command(line) and not self.buffer.text.strip():
+                    self._run_dot_command(line)
+                    continue
                 self.buffer.add(line + "\n", number)
                 if ";" in line or "\\" in line:
                     self._run_parts()
@@ -256,6 +260,15 @@ class Shell:
             return
         self._running = None
         self.run_guarded(lambda: backslash.run_backslash(self, line))
+
+    def _run_dot_command(self, line: str) -> None:
+        def run() -> None:
+            backslash.run_backslash(self, as_backslash(line))
+
+        if self.conditionals.is_active:
+            self.run_guarded(run)
+        else:
+            self._pass_over(line.strip())
 
     def redirect(self, path: str | None) -> None:
         """Send results to a file, or back to the screen."""

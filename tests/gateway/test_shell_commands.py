@@ -266,3 +266,49 @@ def test_errors_of_commands_show_the_place_in_the_statement(warehouse: Path) -> 
 )
 def test_a_question_comes_before_every_row_is_changed(statement: str, asks: bool) -> None:
     assert (question_about(statement, "duckdb") is not None) is asks
+
+
+def test_views_and_macros_are_shown_as_statements_that_make_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "w"
+    _run(
+        place,
+        "create table t (a int primary key); insert into t values (1), (2);"
+        "create view v as select a from t where a > 1;"
+        "create macro m(x, y := 2) as x + y; create macro rows_above(x) as table"
+        " select a from t where a > x;",
+    )
+    for what, name in (("v", "v"), ("f", "m"), ("f", "rows_above")):
+        shown = _run(place, f"\\s{what} {name}")
+        assert shown.output.startswith("CREATE OR REPLACE "), shown.output
+        assert _run(place, shown.output).exit_code == 0
+    assert _run(place, "\\x off\nselect m(1), m(1, 5) as n; select * from rows_above(1);").output
+    script = tmp_path / "editor.py"
+    script.write_text(
+        "import pathlib, sys; p = pathlib.Path(sys.argv[1]);"
+        "p.write_text(p.read_text().replace('a > 1', 'a > 0').strip() + ';')"
+    )
+    monkeypatch.setenv("VISUAL", f"{sys.executable} {script}")
+    run = _run(place, "\\ev v\nselect count(*) as n from v;")
+    assert run.output.split() == ["CREATE", "VIEW", "n", "───", "2", "(1", "row)"]
+    missing = _run(place, "\\sv nix", "\\sf nix")
+    assert "there is no view nix" in missing.stderr
+    assert "there is no macro nix" in missing.stderr
+
+
+def test_dot_commands_stand_for_backslash_commands(warehouse: Path, tmp_path: Path) -> None:
+    script = tmp_path / "s.sql"
+    script.write_text("select 7 as seven;\n")
+    run = _run(
+        warehouse,
+        f".tables t\n.mode csv\nselect 1 as a;\n.mode duckbox\nselect 1\n.5 as b;\n.read {script}\n"
+        ".mode line\nselect 3 as c;\n.tabels",
+    )
+    assert "main" in run.output
+    assert "a\n1\n" in run.output
+    assert "1.5" in run.output
+    assert "seven" in run.output
+    assert " c │ 3" in run.output
+    assert "there is no command .tabels; did you mean .tables?" in run.stderr
+    assert run.exit_code == 1

@@ -260,6 +260,14 @@ _TYPED = [
     ("\\copy t from 'in.csv'", "row"),
     ("\\copy (select 60 + 2) to stdout", "62"),
     ("\\e script.sql", "61"),
+    ("\\sv v", "CREATE OR REPLACE VIEW"),
+    ("\\sf m", "AS x + 1"),
+    ("\\ev v", "w> "),
+    ("\\ef m", "w> "),
+    (".tables", "table"),
+    (".tabels", "did you mean .tables?"),
+    (".mode csv", "format is csv."),
+    (".mode duckbox", "format is table."),
     ("\\h delete", "DELETE FROM"),
     ("\\?", "leave"),
 ]
@@ -274,6 +282,9 @@ def test_each_command_works_at_the_prompt(tmp_path: Path, monkeypatch: pytest.Mo
         opened.wait_for("w> ")
         opened.send("create table t (a int primary key); create view v as select 1 as b;\r")
         opened.wait_for("CREATE VIEW")
+        opened.wait_for("w> ")
+        opened.send("create macro m(x) as x + 1;\r")
+        opened.wait_for("CREATE MACRO")
         opened.wait_for("w> ")
         for place, (typed, answer) in enumerate(_TYPED):
             opened.send(f"{typed}\r")
