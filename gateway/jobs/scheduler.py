@@ -23,6 +23,7 @@ from gateway.jobs import kind_names
 from gateway.jobs.runs import JobRun, Request, last_runs, run_all
 from gateway.jobs.schedule import DueJob, JobSchedule, LastRuns, scheduled_jobs, triggered_jobs
 from gateway.privacy_desk.exports import remove_expired_exports
+from gateway.privacy_desk.running import run_scheduled
 from gateway.session.operations import Advance, no_progress, operation
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
@@ -190,7 +191,7 @@ class Scheduler:
 
     def _look_after_records(self) -> None:
         """Do what is due besides jobs; one that fails holds up neither the others nor jobs."""
-        for look in (undo_interrupted, note_service_levels, remove_expired_exports):
+        for look in (undo_interrupted, note_service_levels, remove_expired_exports, run_scheduled):
             try:
                 with failures():
                     look(self._sessions(), no_progress)

@@ -7,16 +7,21 @@ that the policy lets one scan read; a table that is larger stands alone, and is 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from gateway.privacy_desk.desk_policy import DeskPolicy, PrivacyAction
+from gateway.privacy_desk.states import PrivacyState
 from journal.model.duration import Duration
 from journal.model.lazy_dataclass import dataclass
-from journal.records.privacy_rows import PrivacyRequest
+from journal.records.privacy_rows import PrivacyBatch, PrivacyRequest
 
 _ONE_EACH = frozenset({PrivacyAction.RESTRICTION, PrivacyAction.RECTIFICATION})
 """Actions whose requests have a batch each: a restriction is lifted for one person alone."""
 _BYTES_OF_TB = 1e12
+_WAITING = frozenset(
+    {PrivacyState.FAILED, PrivacyState.PARTIAL, PrivacyState.AWAITING_BACKUP_EXPIRY}
+)
+_LOOKED_AFTER = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +67,24 @@ def form_batches(
             most = 1 if action in _ONE_EACH else policy.batch_identities
             found += _filled(some, counts, most)
     return found
+
+
+def is_taken_up(
+    batch: PrivacyBatch, policy: DeskPolicy, now: datetime, *, is_released: bool
+) -> bool:
+    """True if a run that nobody asks for goes on with a batch that an earlier one left.
+
+    One that was killed goes on at once, and so does one whose rows no legal hold covers any more
+    (``is_released``). One that failed, or waits for what somebody does elsewhere, is taken up when
+    it is as old as requests that make a batch due; one that only has to be completed, soon.
+    """
+    state = PrivacyState(batch.step)
+    if state is PrivacyState.ON_HOLD:
+        return is_released
+    if state in _WAITING:
+        return Duration.parse(policy.batch_age).after(batch.updated_at) <= now
+    is_waiting = state is PrivacyState.EXECUTING and bool(batch.detail.get("waits_for"))
+    return not is_waiting or batch.updated_at + _LOOKED_AFTER <= now
 
 
 def _is_due(

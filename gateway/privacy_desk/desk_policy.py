@@ -59,7 +59,8 @@ class DeskPolicy:
     ``exports`` says whether exports hold all versions of rows (``history``) or the ``latest``; they
     are written to ``export_folder`` (empty: one of the store's own), and last ``export_days``.
     ``verification`` is ``search`` (look for the people once more) or ``receipts``. ``waived`` are
-    tables and files that no request need cover, though values of people went into them. ``actions``
+    tables and files that no request need cover, though values of people went into them.
+    ``scheduled`` says whether schedulers run batches that are ``due``, or ``none``. ``actions``
     say, by ``schema.table.column``, what becomes of a column where the rows of people stay, and by
     ``schema.table`` why a table is kept as it is; see ``table_actions``.
     """
@@ -79,6 +80,7 @@ class DeskPolicy:
     export_folder: str = ""
     verification: str = "search"
     waived: tuple[str, ...] = ()
+    scheduled: str = "due"
     actions: Mapping[str, str] = field(default_factory=dict)
 
     @staticmethod
@@ -153,7 +155,11 @@ class DeskPolicy:
         return replace(self, **changed)
 
 
-_CHOICES = {"exports": ("history", "latest"), "verification": ("search", "receipts")}
+_CHOICES = {
+    "exports": ("history", "latest"),
+    "verification": ("search", "receipts"),
+    "scheduled": ("due", "none"),
+}
 _NUMBERS: Mapping[str, tuple[type, float, float]] = {
     "batch_identities": (int, 1, BATCH_MAX),
     "batch_bytes": (int, 0, 1 << 60),

@@ -20,9 +20,9 @@ from gateway.privacy_desk import (
     restricting_steps,
 )
 from gateway.privacy_desk.batch_steps import identities_in, move, without_values
-from gateway.privacy_desk.batches import Estimate, form_batches
+from gateway.privacy_desk.batches import Estimate, form_batches, is_taken_up
 from gateway.privacy_desk.desk import Desk, find_request
-from gateway.privacy_desk.desk_policy import PrivacyAction
+from gateway.privacy_desk.desk_policy import DeskPolicy, PrivacyAction
 from gateway.privacy_desk.sealing import opener
 from gateway.privacy_desk.states import (
     OPEN_STATES,
@@ -32,12 +32,15 @@ from gateway.privacy_desk.states import (
     next_state,
 )
 from gateway.session.operations import Advance, operation
+from journal.erasure import erasure_spec
+from journal.erasure.requests import State
 from journal.model.access import Privilege
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
 from journal.model.lazy_dataclass import dataclass
 from journal.records import privacy_rows as rows_of
 from journal.records.privacy_rows import PrivacyBatch, PrivacyRequest
+from journal.records.safe_mode_rows import safe_mode_now
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
@@ -72,19 +75,37 @@ def run(
 ) -> list[PrivacyBatch]:
     """Execute what waits, of all requests or some: the batches as they are then.
 
-    With ``only_due`` new batches are formed only where they are full, old or due soon.
+    With ``only_due`` new batches are formed only where they are full, old or due soon, and those
+    that wait or failed are left alone for a while; see ``is_taken_up``.
     """
     desk = Desk(session, Privilege.ERASE)
     refuse_if_safe(session, "to execute privacy requests")
     _warn(desk)
     chosen = _chosen(desk, names)
     batches = [b for b in _unfinished(desk) if chosen is None or _has(desk, b, chosen)]
+    if only_due:
+        batches = _taken_up(desk, batches)
     batches += _new_batches(desk, chosen, only_due=only_due)
     results = []
     for number, batch in enumerate(batches):
         results.append(_run_alone(desk, batch, advance))
         advance("privacy", number + 1, len(batches))
     return results
+
+
+@operation
+def run_scheduled(session: Session, advance: Advance) -> list[PrivacyBatch]:
+    """Run what is due, as schedulers do; nothing in safe mode, or where the policy says so."""
+    with session.journal.reading_session() as records:
+        row = rows_of.last_policy(records)
+        is_on = row is None or DeskPolicy.of_json(row.definition).scheduled == "due"
+        is_idle = not rows_of.ids_in(records, _S.QUEUED) and not any(
+            b.step in _WORKED | _WAITING for b in rows_of.all_batches(records)
+        )
+        safe = safe_mode_now(records)
+    if not is_on or is_idle or (safe is not None and safe.is_on):
+        return []
+    return run(session, advance, only_due=True)
 
 
 @operation
@@ -153,6 +174,22 @@ def _chosen(desk: Desk, names: Sequence[str]) -> set[str] | None:
 def _unfinished(desk: Desk) -> list[PrivacyBatch]:
     with desk.reading() as records:
         return [b for b in rows_of.all_batches(records) if b.step in _WORKED | _WAITING]
+
+
+def _taken_up(desk: Desk, batches: Sequence[PrivacyBatch]) -> list[PrivacyBatch]:
+    if not batches:
+        return []
+    with desk.reading() as records:
+        _, policy = desk.policy(records)
+    held = {r.id for r in erasure_spec.requests(desk.journal) if r.state is State.ON_HOLD}
+    return [
+        b
+        for b in batches
+        if is_taken_up(
+            *(b, policy, desk.now()),
+            is_released=held.isdisjoint(b.detail.get("erasures", ())),
+        )
+    ]
 
 
 def _has(desk: Desk, batch: PrivacyBatch, chosen: set[str]) -> bool:
