@@ -73,6 +73,8 @@ class EventName(StrEnum):
     REQUEST_DENY = "request.deny"
     REQUEST_COMPLETE = "request.complete"
     REQUEST_CANCEL = "request.cancel"
+    REQUEST_CALLBACK = "request.callback"
+    """Nobody took a status callback, however often it was tried."""
     REQUEST_DUE = "request.due"
     """A person's request comes near the date by which it must be answered."""
     SAFE_MODE_ON = "safe_mode.on"

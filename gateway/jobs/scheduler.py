@@ -22,9 +22,10 @@ from gateway.governance.service_level_looks import note_service_levels
 from gateway.jobs import kind_names
 from gateway.jobs.runs import JobRun, Request, last_runs, run_all
 from gateway.jobs.schedule import DueJob, JobSchedule, LastRuns, scheduled_jobs, triggered_jobs
+from gateway.privacy_desk.callbacks import send_callbacks
 from gateway.privacy_desk.exports import remove_expired_exports
 from gateway.privacy_desk.running import run_scheduled
-from gateway.session.operations import Advance, no_progress, operation
+from gateway.session.operations import Advance, Operation, no_progress, operation
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
 from journal.model.schema import CatalogSnapshot, Table
@@ -38,6 +39,11 @@ _LOG = logging.getLogger("palimpsest.scheduler")
 CHECK_S = 60
 _NAME_MAX = 64
 """How long the name of a lease may be."""
+_LOOKS: tuple[Operation[..., object], ...] = (
+    *(undo_interrupted, note_service_levels, remove_expired_exports, run_scheduled),
+    send_callbacks,
+)
+"""What is due besides jobs."""
 Sessions = Callable[[], "Session"]
 OnRun = Callable[[JobRun], None]
 
@@ -191,7 +197,7 @@ class Scheduler:
 
     def _look_after_records(self) -> None:
         """Do what is due besides jobs; one that fails holds up neither the others nor jobs."""
-        for look in (undo_interrupted, note_service_levels, remove_expired_exports, run_scheduled):
+        for look in _LOOKS:
             try:
                 with failures():
                     look(self._sessions(), no_progress)

@@ -7,6 +7,7 @@ PALIMPSEST_OPENDSR_CONTROLLER what the controller is called here.
 
 from __future__ import annotations
 
+import base64
 import os
 from collections.abc import Callable
 from importlib import import_module
@@ -21,6 +22,8 @@ _PENDING = frozenset(
     {_S.RECEIVED, _S.IDENTITY_UNVERIFIED, _S.PENDING_APPROVAL, _S.QUEUED, _S.DUPLICATE}
 )
 _CANCELLED = frozenset({_S.CANCELLED, _S.DENIED})
+COMPLETED, CANCELLED = "completed", "cancelled"
+"""The statuses that end a request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,5 +76,13 @@ def status_of_request(state: str) -> str:
     if known in _PENDING:
         return "pending"
     if known in _CANCELLED:
-        return "cancelled"
-    return "completed" if known is _S.COMPLETED else "in_progress"
+        return CANCELLED
+    return COMPLETED if known is _S.COMPLETED else "in_progress"
+
+
+def signed_headers(own: Processor, data: bytes) -> dict[str, str]:
+    """The headers by which whoever gets a body tells that the processor wrote it."""
+    return {
+        "X-OpenDSR-Processor-Domain": own.domain,
+        "X-OpenDSR-Signature": base64.b64encode(own.sign(data)).decode(),
+    }

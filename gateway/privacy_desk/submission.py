@@ -43,6 +43,8 @@ _NAMED_MAX = 1_000
 """So many identities one request may have."""
 REPLACED = "value of "
 """What the types of sealed values begin with that a rectification writes, by column."""
+CALLBACKS = "callbacks"
+"""Where the detail of a request says who is to be told of its status."""
 _ACCESS = frozenset({PrivacyAction.ACCESS, PrivacyAction.PORTABILITY})
 
 Identity = tuple[str, str]
@@ -64,6 +66,7 @@ class SubmissionTerms:
 
     ``received_at`` is when the people asked, from which the deadline counts; None: now.
     ``erases_past`` lets a rectification erase the wrong values from every earlier version.
+    ``callbacks`` are URLs to be told of each new status; see ``privacy_desk.callbacks``.
     """
 
     action: PrivacyAction
@@ -73,6 +76,7 @@ class SubmissionTerms:
     received_at: datetime | None = None
     tables: tuple[str, ...] = ()
     erases_past: bool = False
+    callbacks: tuple[str, ...] = ()
 
 
 @single_operation
@@ -240,6 +244,8 @@ def _new_requests(
         for kind, _ in one.identities:
             types[kind] = types.get(kind, 0) + 1
         detail = {"types": types, "policy": version, **({"options": options} if options else {})}
+        if terms.callbacks:
+            detail[CALLBACKS] = {"told": dict.fromkeys(terms.callbacks, "pending")}
         made.append(
             PrivacyRequest(
                 id=f"{submission}{number:05x}",

@@ -217,6 +217,13 @@ def all_requests(session: RecordSession) -> list[PrivacyRequest]:
     return [_request(row) for row in execute(session, _ALL)]
 
 
+def requests_with(session: RecordSession, name: str) -> list[PrivacyRequest]:
+    """The requests whose detail has something of a name."""
+    has = exp.Like(this=exp.column("detail"), expression=exp.Literal.string(f'%"{name}": %'))
+    found = execute(session, _chosen(PRIVACY_REQUESTS, has))
+    return [r for r in map(_request, found) if name in r.detail]
+
+
 def requests_in(session: RecordSession, state: str) -> list[PrivacyRequest]:
     """The requests in a state, those first that are due first."""
     return [_request(row) for row in execute(session, _BY_STATE, [state])]

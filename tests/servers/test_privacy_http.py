@@ -129,7 +129,7 @@ def _raw(api: Api, path: str) -> tuple[bytes, str]:
         return answer.read(), answer.headers["X-OpenDSR-Signature"]
 
 
-def test_opendsr(api: Api, public: rsa.RSAPublicKey) -> None:
+def test_opendsr(api: Api, public: rsa.RSAPublicKey, monkeypatch: pytest.MonkeyPatch) -> None:
     root = "/opendsr/v2"
     found = api.ask("GET", f"{root}/discovery")[1]
     assert {"identity_type": "email", "identity_format": "raw"} in found["supported_identities"]
@@ -165,6 +165,11 @@ def test_opendsr(api: Api, public: rsa.RSAPublicKey) -> None:
         status, error, _ = api.ask("POST", f"{root}/requests", wrong)
         assert (status, error["error"]["code"]) == (400, 400)
         assert BOB not in json.dumps(error)
+    monkeypatch.setenv("PALIMPSEST_OPENDSR_CALLBACKS", "https://controller.example")
+    called = {**body, "subject_request_id": str(uuid.uuid4()),
+              "status_callback_urls": ["https://controller.example/status"]}  # fmt: skip
+    assert api.ask("POST", f"{root}/requests", called)[0] == 201
+    assert api.ask("DELETE", f"{root}/requests/{called['subject_request_id']}")[0] == 202
 
 
 def test_opendsr_answers_nothing_unsigned(api: Api) -> None:

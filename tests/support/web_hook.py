@@ -18,6 +18,10 @@ class WebHook:
     port: int
     status: int = 200
     taken: list[Any] = field(default_factory=list)
+    sent: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+    """The headers and bytes of each."""
+    location: str | None = None
+    """Where an answer sends whoever asks."""
 
     @property
     def url(self) -> str:
@@ -32,10 +36,13 @@ def web_hook() -> Iterator[WebHook]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
+            found.sent.append((dict(self.headers), body))
             if found.status == 200:
                 found.taken.append(json.loads(body))
             self.send_response(found.status)
             self.send_header("Content-Length", "0")
+            if found.location is not None:
+                self.send_header("Location", found.location)
             self.end_headers()
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002

@@ -7,7 +7,7 @@
 
 Answers are signed, as the specification demands, with the key in the file that
 PALIMPSEST_OPENDSR_KEY names, for PALIMPSEST_OPENDSR_DOMAIN; without them nothing is answered. A
-request with callbacks is refused rather than taken and not called back.
+request with callbacks to places that are not listed is refused rather than taken and not called.
 """
 
 from __future__ import annotations
@@ -24,8 +24,14 @@ from pydantic import BaseModel, Field, ValidationError
 from starlette.concurrency import run_in_threadpool
 
 from gateway.privacy_desk import decisions, questions
+from gateway.privacy_desk.callbacks import check_callbacks
 from gateway.privacy_desk.desk_policy import PrivacyAction
-from gateway.privacy_desk.opendsr import Processor, processor, status_of_request
+from gateway.privacy_desk.opendsr import (
+    Processor,
+    processor,
+    signed_headers,
+    status_of_request,
+)
 from gateway.privacy_desk.submission import NewRequest, SubmissionTerms, submit
 from gateway.servers.control.governed_route import SessionOf
 from gateway.servers.control.routes.privacy import PersonalRoute, refuse_key
@@ -53,7 +59,7 @@ class SubjectRequest(BaseModel):
     subject_identities: list[SubjectIdentity] = Field(min_length=1)
     submitted_time: datetime
     api_version: str = _VERSION
-    status_callback_urls: list[str] = Field(default_factory=list, max_length=0)
+    status_callback_urls: list[str] = Field(default_factory=list, max_length=10)
 
 
 @ROUTER.get("/discovery")
@@ -82,7 +88,9 @@ async def take_request(request: Request, session: SessionOf) -> Response:
         terms = SubmissionTerms(
             *(PrivacyAction(asked.subject_request_type), asked.regulation.upper(), None),
             *(f"opendsr {name}", submitted),
+            callbacks=tuple(dict.fromkeys(asked.status_callback_urls)),
         )
+        check_callbacks(terms.callbacks)
         new = [NewRequest(pairs, name)]
         (made,) = await run_in_threadpool(session.perform, submit, terms, new)
     except ValidationError as error:
@@ -133,11 +141,7 @@ def _common(own: Processor, request: PrivacyRequest, name: str) -> dict[str, Any
 
 def _signed(own: Processor, body: dict[str, Any], status: int) -> Response:
     data = json.dumps(body).encode()
-    headers = {
-        "X-OpenDSR-Processor-Domain": own.domain,
-        "X-OpenDSR-Signature": base64.b64encode(own.sign(data)).decode(),
-    }
-    return Response(data, status, headers, "application/json")
+    return Response(data, status, signed_headers(own, data), "application/json")
 
 
 def _refusal(messages: list[str]) -> Response:
