@@ -50,9 +50,9 @@ def as_backslash(text: str) -> str:
     r"""The backslash command that a dot command stands for; WrongCommand where there is none.
 
     >>> as_backslash(".tables")
-    '\\\\dt'
+    '\\dt'
     >>> as_backslash(".mode jsonlines")
-    '\\\\pset format jsonl'
+    '\\pset format jsonl'
     """
     found = _LINE.fullmatch(text)
     assert found is not None, "the caller has looked"
