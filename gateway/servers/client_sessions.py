@@ -12,6 +12,7 @@ from gateway.session.session import Session
 from gateway.sharing.time_zone import process_zone
 from journal.model.access import Role
 from journal.model.errors import PalimpsestError
+from journal.model.system_user import system_user
 
 OpenSession = Callable[[str | None, str | None, Mapping[str, str], Role | None], Session]
 """From user, application, settings and role to a session of theirs."""
@@ -40,7 +41,7 @@ def session_of_client(
     if wanted is not None:
         proxy = user if role is None else role.name
         role = role_to_run_as(session.catalog, role, wanted)
-        session.proxy = None if role.name == proxy else proxy or "somebody"
+        session.proxy = None if role.name == proxy else proxy or system_user()
         given = {name: value for name, value in given.items() if name.lower() != RUN_AS}
     if role is not None:
         session.user = role.name

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -16,8 +17,12 @@ from pyarrow import flight
 from pyhive import exc
 
 import gateway
+from gateway.config import Settings
 from gateway.dbapi.connection import Connection
+from gateway.opening.warehouses import WAREHOUSES
+from gateway.servers.client_sessions import session_of_client
 from gateway.servers.flight.wire import flight_sql_pb2 as wire
+from journal.model.system_user import system_user
 from tests.servers.test_flight import asking
 from tests.servers.test_hive_logins import Ports, over_binary, over_http
 from tests.servers.test_logins import make_certificates
@@ -230,3 +235,16 @@ def test_no_role_has_a_name_that_looks_like_two(running: Running) -> None:
     with owner(running) as con, pytest.raises(gateway.Error) as caught:
         con.execute(f'CREATE ROLE "{RECORDED}"')
     assert caught.value.sqlstate == "42939"
+
+
+def test_a_proxy_without_a_name_acts_as_whoever_runs_the_server(tmp_path: Path) -> None:
+    opened = WAREHOUSES.acquire(f"palimpsest:///{tmp_path}/w")
+    try:
+        owner = opened.session(Settings(), dialect="duckdb", autocommit=True, user=None)
+        owner.execute("CREATE USER ann").close()
+        proxied = session_of_client(opened, "duckdb", None, None, {"run_as": "ann"}, None)
+        assert proxied.recorded_user == f"ann (by {system_user()})"
+        for session in (owner, proxied):
+            session.close()
+    finally:
+        WAREHOUSES.release(opened)
