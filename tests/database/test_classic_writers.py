@@ -391,3 +391,4 @@ def test_what_others_write_past_constraints_is_told(
         'not kept: constraint "some_n"',
         "not kept: index small_v",
     ]
+    assert con.session.executor.upkeep.verify().is_clean
