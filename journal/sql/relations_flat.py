@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from journal.model.schema import Table
-from journal.sql.relations import Output, column, ident
+from journal.sql.relations import Output, column, ident, union_all
+from journal.sql.sql import named, named_table, relation, select
 
 FLAT = "adopted"
 """Property of a table whose journal is flat: what its version columns are in the database."""
@@ -20,6 +21,10 @@ FLAT = "adopted"
 STALE_WRITES = "stale_writes"
 """Property of such a table: whether rows of others are refused that could never be seen."""
 REFUSE, ALLOW = "refuse", "allow"
+
+
+_LOOKED_UP_MAX = 1000
+"""So many keys are looked up one by one; for more, the journal is read once."""
 
 
 def is_flat(table: Table) -> bool:
@@ -49,6 +54,44 @@ def current_rows(table: Table, outputs: Sequence[Output]) -> exp.Select:
     rows.set("distinct", exp.Distinct(on=exp.Tuple(expressions=keys)))
     found = exp.select(*_projected(outputs, "o")).from_(rows.subquery("o"))
     return found.where(exp.Is(this=column(end, "o"), expression=exp.Null()))
+
+
+def current_among(
+    rows: exp.Query, keys: Sequence[str], stage: str, values: Sequence[exp.Expr]
+) -> exp.Query:
+    """Those of the current ``rows`` whose ``keys`` are ``values`` of a staged relation.
+
+    ``values`` are expressions over the relation, as ``s``. A planner reads all of a journal to
+    join its latest rows with others: below DISTINCT ON it moves conditions, but not joins. So few
+    keys are looked up one after another, and the server chooses by how many there are.
+    """
+    names = [f"_palimpsest_k{place}" for place in range(len(keys))]
+    wanted = select([named(v, n) for v, n in zip(values, names, strict=True)], _staged(stage))
+    wanted.set("distinct", exp.Distinct())
+    outputs = rows.named_selects
+    same = [
+        exp.EQ(this=column(k, "o"), expression=column(n, "k"))
+        for k, n in zip(keys, names, strict=True)
+    ]
+    found = select([column(o, "o") for o in outputs], relation(rows.copy(), "o"), *same)
+    # Without it the server would make a join of the look-ups again.
+    found.set("offset", exp.Offset(expression=exp.Literal.number(0)))
+    lateral = exp.Lateral(this=relation(found), alias=exp.TableAlias(this=ident("p")))
+    few = select([column(o, "p") for o in outputs], relation(wanted, "k"), _is_few(stage))
+    few.append("joins", exp.Join(this=lateral, kind="CROSS"))
+    many = exp.Not(this=exp.Paren(this=_is_few(stage)))
+    read = select([column(o, "o") for o in outputs], relation(rows.copy(), "o"), many)
+    return union_all([few, read])
+
+
+def _staged(stage: str) -> exp.Table:
+    return named_table(stage, "s")
+
+
+def _is_few(stage: str) -> exp.Expr:
+    """Whether a staged relation has few rows; the server asks this once."""
+    counted = relation(select([exp.Count(this=exp.Star())], _staged(stage)))
+    return exp.LTE(this=counted, expression=exp.Literal.number(_LOOKED_UP_MAX))
 
 
 def _qualified(expression: exp.Expr, alias: str) -> exp.Expr:

@@ -16,6 +16,7 @@ from journal.model.refusal import Refusal, RefusedRows
 from journal.model.schema import ROW_ID, Check, Column, Table
 from journal.model.trees import copy_tree
 from journal.sql.relations import column, union_all
+from journal.sql.relations_flat import current_among, is_flat
 from journal.sql.sql import (
     all_of,
     any_of,
@@ -114,6 +115,8 @@ def _unique(changes: ChangeSet, key: UniqueKey, current: exp.Query) -> Guard:
     doubled = doubled.having(many, copy=False)
     present = key.values(lambda name: column(name, "c"))
     same = [exp.EQ(this=p, expression=v.copy()) for p, v in zip(present, values, strict=True)]
+    if is_flat(changes.table) and key.columns == changes.table.key and key.is_plain:
+        current = current_among(current, key.columns, changes.stage, values)
     taken = fresh.join(relation(current, "c"), on=all_of(*same), copy=False)
     if changes.ends is not False:
         taken = where(taken, exp.Not(this=exp.Exists(this=_ends_row(changes))))

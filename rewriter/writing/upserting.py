@@ -14,6 +14,7 @@ from journal.model.errors import Code
 from journal.model.plan import Guard, Query, Stage, Step
 from journal.model.schema import fold
 from journal.sql.relations import column, ident
+from journal.sql.relations_flat import current_among, is_flat
 from journal.sql.sql import all_of, any_of, limited, named, select
 from journal.sql.unique_keys import UniqueKey
 from rewriter.dialect_semantics import semantics_of
@@ -157,11 +158,22 @@ class _Builder:
         return self._values(key, lambda name: column(new_name(self._places[name]), alias))
 
     def _key_is_free(self, key: UniqueKey) -> exp.Expr:
-        present = mark_rewritten(physical_rows(self._reads, self._table, self._keys(key)))
+        rows = physical_rows(self._reads, self._table, self._keys(key))
+        present = mark_rewritten(self._among_new(rows, key, key.columns))
         assert isinstance(present, exp.Query)
         same = _equal(self._values(key, lambda name: column(name, "c")), self._new_values(key, "r"))
         taken = exp.select(exp.Literal.number(1)).from_(present.subquery("c")).where(*same)
         return exp.Not(this=exp.Exists(this=taken))
+
+    def _among_new(self, rows: exp.Query, key: UniqueKey, names: Sequence[str]) -> exp.Query:
+        """Current rows, of which those are enough that share the values of a key with new rows.
+
+        ``names``: what the rows call the columns of the key.
+        """
+        is_key = key.is_plain and key.columns == self._table.key
+        if not is_flat(self._table) or not is_key or self._keys(key):
+            return rows
+        return current_among(rows, names, self._source, self._new_values(key, "s"))
 
     def _same_row(self, key: UniqueKey, left: str, right: str) -> exp.Expr:
         same = _equal(self._new_values(key, left), self._new_values(key, right))
@@ -280,6 +292,9 @@ class _Builder:
             new = new.where(self._no_earlier(key, None), copy=False)
         same = _equal(self._present_values(key), self._logical_values(key, self._upsert.excluded))
         present = self._target.relation(self._reads, self._keys(key), self._upsert.where)
+        if self._target.policies is None:
+            names = [self._table.by_physical(c).name for c in key.columns]
+            present.set("this", self._among_new(present.this, key, names))
         join = exp.Join(this=mark_rewritten(present), on=all_of(*same), side="LEFT")
         query = select(outputs, _aliased(new, self._upsert.excluded))
         query.append("joins", join)
