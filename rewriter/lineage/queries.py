@@ -37,7 +37,8 @@ class QueryReader:
     """Reads queries; ``tables`` gives relations of tables, ``names`` names of outputs without.
 
     ``changes`` gives what the RETURNING of a statement gives that stands in a WITH. ``chained``:
-    an output may name one that stands before it.
+    an output may name one that stands before it. ``recurses``: a common table expression may read
+    itself without the word RECURSIVE.
     """
 
     def __init__(
@@ -47,8 +48,10 @@ class QueryReader:
         changes: ChangeReader | None = None,
         *,
         chained: bool = True,
+        recurses: bool = False,
     ) -> None:
         self._chained = chained
+        self._recurses = recurses
         self._tables = tables
         self._names = names
         self._changes = changes
@@ -109,7 +112,9 @@ class QueryReader:
             columns = [fold(c) for c in cte.args["alias"].columns]
             if self._changes is not None and isinstance(cte.this, exp.DML):
                 known[name] = _renamed(self._changes(cte.this), columns)
-            elif clause.recursive and isinstance(cte.this, exp.SetOperation):
+            elif isinstance(cte.this, exp.SetOperation) and (
+                clause.recursive or (self._recurses and _reads(cte.this.expression, name))
+            ):
                 known[name] = self._recursive(cte.this, name, columns, parent, known)
             else:
                 known[name] = _renamed(self.read(cte.this, parent, known), columns)
@@ -286,6 +291,10 @@ def _compared(query: exp.SetOperation, left: Relation, right: Relation) -> Sourc
 def _deciding_cells(cells: Sequence[Cell], subtype: str) -> Sources:
     """What rows decide with that are compared in all their columns."""
     return deciding((source for cell in cells for source in cell.sources), subtype)
+
+
+def _reads(query: exp.Expr, name: str) -> bool:
+    return any(not table.db and fold(table) == name for table in query.find_all(exp.Table))
 
 
 def _decided_by_repeats(

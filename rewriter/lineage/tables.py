@@ -34,6 +34,8 @@ _UNCHAINED = frozenset(
     | {"spark2", "trino", "tsql"}
 )
 """Dialects in which an output cannot name another one that stands before it."""
+_RECURSES = frozenset({"fabric", "oracle", "tsql"})
+"""Dialects without the word RECURSIVE."""
 
 
 @dataclass(slots=True)
@@ -78,7 +80,9 @@ class KnownTables:
     def reader(self, changes: ChangeReader | None = None) -> QueryReader:
         """A reader of queries on these tables; ``changes`` reads statements in their WITH."""
         chained = self.dialect not in _UNCHAINED
-        return QueryReader(self.relation, self.name_of_output, changes, chained=chained)
+        recurses = self.dialect in _RECURSES
+        given = self.relation, self.name_of_output, changes
+        return QueryReader(*given, chained=chained, recurses=recurses)
 
     def relation(self, node: exp.Table) -> Relation:
         """The columns of a table or view, as a query sees them."""
