@@ -27,7 +27,7 @@ from journal.model.schema import CatalogSnapshot, Table, TableName, fold
 from journal.model.store_session import RecordSession
 from journal.model.version import Version
 from journal.model.visibility import visible_to
-from journal.records.lineage import EdgeRow, edges_beside, load_edges, load_statements
+from journal.records.lineage import EdgeRow, edges_beside, load_edges, statements_of
 from rewriter.lineage.executed.relations_made import shown_names
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class _Asked(ExitStack):
         """Edges by names, those of today unless others are given, with their statements."""
         names = names or self.names
         ids = dict.fromkeys(step.row.statement for step in steps)
-        told = {s.id: s for s in load_statements(self.records, ids)} if ids else {}
+        told = {s.id: s for s in statements_of(self.records, ids)}
         by_statement: dict[str, list[NodeEdge]] = {}
         for step in steps:
             by_statement.setdefault(step.row.statement, []).append(step.row.edge)

@@ -3,7 +3,8 @@
     commit -> ``add_lineage``                in the commit's own transaction
     about once a minute -> ``add_counts``    sums of runs, reads and writes
 
-    readers: ``load_edges``, ``edges_beside``, ``load_statements``, ``load_usage``
+    readers: ``load_edges``, ``edges_beside``, ``load_statements``, ``statements_of``,
+        ``load_usage``
 
 Every store has the same. Nodes are those of ``journal.model.lineage``; what they are called now,
 the catalog says.
@@ -11,7 +12,7 @@ the catalog says.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any
@@ -26,7 +27,6 @@ from journal.records.record_types import RecordTable
 from journal.records.schema import LINEAGE, LINEAGE_STATEMENTS, USAGE
 from journal.records.statements import (
     RecordStatement,
-    Where,
     by,
     count,
     counts,
@@ -43,15 +43,12 @@ LineageAuthor = tuple[str | None, str | None]
 _AT_ONCE = 64
 """Rows that are added by one statement at most; each statement costs more than its rows."""
 _ASKED = (1, 4, 16, 64, 256)
-"""Nodes that are asked for by one statement."""
-_FEW = 16
-"""So many statements are read one by one."""
+"""Nodes or ids that are asked for by one statement."""
 _ON_RECORD = counts(count(LINEAGE, by("statement", "until")), count(LINEAGE_STATEMENTS, by("id")))
 _END = update(LINEAGE, ["until"], by("target", "until"))
 _END_SOURCE = update(LINEAGE, ["until"], by("source", "until"))
 _EDGES = select(LINEAGE, order=["since", "target", "target_column", "source", "source_column"])
 _STATEMENTS = select(LINEAGE_STATEMENTS, order=["first_version", "id"])
-_STATEMENT = select(LINEAGE_STATEMENTS, where=by("id"))
 _USAGE = select(USAGE, order=["day", "node", "column_name"])
 _COUNTED = select(LINEAGE_STATEMENTS, ["runs"], by("id"))
 _COUNT = update(LINEAGE_STATEMENTS, ["runs", "last_seen"], by("id"))
@@ -209,17 +206,22 @@ def edges_beside(
     With ``ended`` those that another query of a view has ended are among them. The nodes are asked
     for together, so that a level of a graph costs few statements.
     """
+    place = "source" if downstream else "target"
     found: list[EdgeRow] = []
-    rest = list(dict.fromkeys(nodes))
+    for part in _parts(nodes):
+        values = part if ended else [0, *part]
+        rows = execute(session, _select_beside(place, len(part), ended=ended), values)
+        found += map(_edge_row, rows)
+    return found
+
+
+def _parts(asked: Iterable[str]) -> Iterator[list[str]]:
+    """What is asked for by one statement each, of few sizes: the first value fills the rest."""
+    rest = list(dict.fromkeys(asked))
     while rest:
         size = next((s for s in _ASKED if s >= len(rest)), _ASKED[-1])
         part, rest = rest[:size], rest[size:]
-        padded = [*part, *part[:1] * (size - len(part))]
-        values = padded if ended else [0, *padded]
-        place = "source" if downstream else "target"
-        rows = execute(session, _select_beside(place, size, ended=ended), values)
-        found += map(_edge_row, rows)
-    return found
+        yield [*part, *part[:1] * (size - len(part))]
 
 
 def _edge_row(row: Sequence[Any]) -> EdgeRow:
@@ -229,22 +231,34 @@ def _edge_row(row: Sequence[Any]) -> EdgeRow:
 
 @lru_cache
 def _select_beside(place: str, size: int, *, ended: bool) -> RecordStatement:
-    where: Where = {} if ended else by("until")
-    whole = select(LINEAGE, where=where)
+    return _one_of(select(LINEAGE, where={} if ended else by("until")), place, size)
+
+
+@lru_cache
+def _select_statements(size: int) -> RecordStatement:
+    return _one_of(select(LINEAGE_STATEMENTS), "id", size)
+
+
+def _one_of(whole: RecordStatement, place: str, size: int) -> RecordStatement:
+    """A statement that asks for rows which have one of so many values in a column, too."""
     assert isinstance(whole.ast, exp.Select)
     names: list[exp.Expr] = [exp.Placeholder() for _ in range(size)]
     chosen = exp.In(this=exp.column(place), expressions=names)
     return RecordStatement(whole.ast.where(chosen), whole.gives)
 
 
-def load_statements(session: RecordSession, ids: Iterable[str] = ()) -> list[LineageStatement]:
-    """The statements that made edges, the oldest first; or those of some ids."""
-    wanted = dict.fromkeys(ids)
-    if not wanted or len(wanted) > _FEW:
-        rows = execute(session, _STATEMENTS)
-    else:
-        rows = [row for one in wanted for row in execute(session, _STATEMENT, [one])]
-    return [LineageStatement(*row) for row in rows if not wanted or row[0] in wanted]
+def load_statements(session: RecordSession) -> list[LineageStatement]:
+    """The statements that made edges, the oldest first."""
+    return [LineageStatement(*row) for row in execute(session, _STATEMENTS)]
+
+
+def statements_of(session: RecordSession, ids: Iterable[str]) -> list[LineageStatement]:
+    """Those of the statements that have one of some ids."""
+    return [
+        LineageStatement(*row)
+        for part in _parts(ids)
+        for row in execute(session, _select_statements(len(part)), part)
+    ]
 
 
 def load_usage(session: RecordSession) -> list[UsageRow]:
@@ -266,7 +280,7 @@ def forget_lineage(
     """
     to_node = edges_beside(session, [node], downstream=False, ended=True)
     named = {row.statement for row in to_node}
-    old = {s.id for s in load_statements(session, named) if s.last_seen < moment} if named else ()
+    old = {s.id for s in statements_of(session, named) if s.last_seen < moment}
     gone = [row for row in to_node if row.statement in old]
     if dry_run:
         return len(gone)
