@@ -217,8 +217,8 @@ class QueryReader:
         repeats = from_reader.repeats
         if reader.aggregates and not any(query.args.get(name) for name in _OF_GROUPS):
             # One row whatever there is: what decides about its rows is in what is made of them.
-            decided = presence | repeats
             for place, cell in enumerate(cells):
+                decided = presence | repeats if place in counting else presence
                 if cell.sources or place in counting:
                     cells[place] = Cell(cell.sources | decided, cell.unknown)
             return Relation(names, cells, open=opens)

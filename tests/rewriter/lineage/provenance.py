@@ -1,6 +1,6 @@
 """Provenance by execution: whose cells, when changed, change a column of a query?
 
-Random queries run in DuckDB over worlds of two tables: few rows or many, with NULLs, with values
+Random queries run in SQLite over worlds of two tables: few rows or many, with NULLs, with values
 that repeat, with a table that is empty. A column of a table gets other values in one cell, in two
 or in all; a column of the result whose values change then comes from it. What lineage says must
 name every such column, or say that it decides about the rows; a miss is a defect. What it names
@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import argparse
 import random
+import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 
-import duckdb
 from sqlglot import parse_one
 
 from rewriter.lineage.sources import WHOLE
@@ -87,7 +88,7 @@ def origins_by_lineage(sql: str) -> Ways:
 class _World:
     """Rows of the tables, drawn at random, and the results of a query over them."""
 
-    def __init__(self, store: duckdb.DuckDBPyConnection, rng: random.Random) -> None:
+    def __init__(self, store: sqlite3.Connection, rng: random.Random) -> None:
         self._store = store
         self._rng = rng
         values = rng.choice([range(2), range(4), range(9), (2, 5, 7), (0, 1, 2, 3, 7)])
@@ -110,9 +111,8 @@ class _World:
     def _fill(self, table: str, rows: Rows) -> None:
         self._store.execute(f"DELETE FROM {table}")
         if rows:
-            marks = ", ".join(["(" + ", ".join("?" * len(rows[0])) + ")"] * len(rows))
-            flat = [value for row in rows for value in row]
-            self._store.execute(f"INSERT INTO {table} VALUES {marks}", flat)
+            marks = ", ".join("?" * len(rows[0]))
+            self._store.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
 
     def changes(self, sql: str, column: Column, count: int) -> Iterator[set[str]]:
         """The outputs that change with a column, one change of the column after the other."""
@@ -134,7 +134,7 @@ class _World:
         self._fill(table, rows)
 
 
-def _outputs(store: duckdb.DuckDBPyConnection, sql: str) -> dict[str, Counter[object]]:
+def _outputs(store: sqlite3.Connection, sql: str) -> dict[str, Counter[object]]:
     """The values of each output, and the rows."""
     cursor = store.execute(sql)
     names = [column[0] for column in cursor.description or []]
@@ -150,7 +150,8 @@ def origins_by_execution(sql: str, named: Ways, rng: random.Random) -> tuple[Ori
     """
     found: Origins = {name: set() for name in named}
     is_empty = True
-    with duckdb.connect(config={"threads": 1}) as store:
+    plain = parse_one(sql, dialect="duckdb").sql(dialect="sqlite")
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as store:
         for table, columns in TABLES.items():
             store.execute(f"CREATE TABLE {table} ({', '.join(f'{c} INTEGER' for c in columns)})")
         every = [(table, column) for table, columns in TABLES.items() for column in columns]
@@ -159,9 +160,9 @@ def origins_by_execution(sql: str, named: Ways, rng: random.Random) -> tuple[Ori
             if number >= _WORLDS and not wanted:
                 break
             world = _World(store, rng)
-            is_empty = is_empty and not _outputs(store, sql)[WHOLE]
+            is_empty = is_empty and not _outputs(store, plain)[WHOLE]
             for column in every if number < _WORLDS else sorted(wanted):
-                for outputs in world.changes(sql, column, _CHANGES):
+                for outputs in world.changes(plain, column, _CHANGES):
                     for name in outputs:
                         found[name].add(column)
     return found, is_empty

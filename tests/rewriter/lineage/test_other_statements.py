@@ -215,6 +215,9 @@ REPEATS = {
         "group:src.key join:j.a join:src.key src.key"
     ),
     "SELECT max(key) FROM src LEFT JOIN j ON a = key WHERE value = 'x'": (
+        "+src.key filter:src.value"
+    ),
+    "SELECT sum(key) FROM src LEFT JOIN j ON a = key WHERE value = 'x'": (
         "+src.key filter:src.value join:j.a join:src.key"
     ),
     "SELECT count(*) FROM src LEFT JOIN j ON a = key GROUP BY value": (
