@@ -20,6 +20,7 @@ from gateway.commands.connecting import (
 )
 from gateway.commands.failure import COPIES_LEFT, STATEMENT, exit_on_error, fail
 from gateway.commands.progress import show_progress
+from gateway.commands.queried_people import people_lines
 from gateway.errors import mapped, mapping
 from gateway.wording import counted
 
@@ -55,6 +56,9 @@ def command() -> None:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A CSV file of identifiers; its header names their types.",
 )
+@click.option(
+    "--query", metavar="SQL", help="A query of identifiers; the names of its columns are types."
+)
 @click.option("--table", "tables", multiple=True, metavar="NAME", help="Only in this table.")
 @click.option("--reason", metavar="TEXT", help="Recorded with the request; name nobody in it.")
 @click.option(
@@ -84,6 +88,7 @@ def command() -> None:
 def submit(
     subject: tuple[str, ...],
     file: Path | None,
+    query: str | None,
     tables: tuple[str, ...],
     reason: str | None,
     suppress_days: int | None,
@@ -99,6 +104,7 @@ def submit(
     Examples:
       palimpsest erase submit --subject email=ada@example.org
       palimpsest erase submit --file ids.csv --reason "ticket 4711"
+      palimpsest erase submit --query "SELECT email FROM hr.leavers"
       palimpsest erase submit --subject customer=17 --dependents cascade --dry-run
     """
     from gateway.procedures import requests
@@ -106,11 +112,16 @@ def submit(
     from journal.model.dependents import read_dependents
     from journal.model.suppression import read_suppression
 
+    if file is not None and query is not None:
+        raise click.UsageError("give --file or --query")
     with open_connection(access, "erase", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping(), show_progress("searching", quiet=as_json):
+            lines = read_subjects(file) if file else []
+            if query is not None:
+                lines = [*lines, *people_lines(connection, query)]
             request = connection.client_session.perform(
                 requests.submit,
-                subjects_of(list(subject), read_subjects(file) if file else []),
+                subjects_of(list(subject), lines),
                 tables,
                 reason=reason,
                 expires_us=None if suppress_days is None else suppress_days * _DAY_US,

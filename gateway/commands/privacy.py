@@ -29,6 +29,7 @@ from gateway.commands.privacy_output import (
     write_requests,
 )
 from gateway.commands.progress import show_progress
+from gateway.commands.queried_people import people_lines
 from gateway.errors import mapping
 from gateway.privacy_desk import decisions, questions, restricting_steps, running, submission
 from gateway.privacy_desk import evidence as evidences
@@ -71,6 +72,8 @@ def command() -> None:
               help="Rows that have all of these values.")  # fmt: skip
 @click.option("--csv", "file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="Many: a line for each person, a header that names the types.")  # fmt: skip
+@click.option("--query", metavar="SQL",
+              help="Many out of a table: a row for each person; columns are types.")  # fmt: skip
 @click.option("--regulation", default="GDPR", show_default=True, help="Whose deadline counts.")
 @click.option("--external-id", metavar="ID", help="What others call the request.")
 @click.option("--idempotency-key", metavar="KEY",
@@ -89,6 +92,7 @@ def submit(
     subjects: tuple[str, ...],
     composites: tuple[str, ...],
     file: Path | None,
+    query: str | None,
     regulation: str,
     external_id: str | None,
     idempotency_key: str | None,
@@ -106,15 +110,16 @@ def submit(
     Examples:
       palimpsest privacy submit --action erasure --subject email=ada@example.org
       palimpsest privacy submit --action erasure --csv people.csv --idempotency-key june
+      palimpsest privacy submit --action erasure --query "SELECT email FROM hr.leavers"
       palimpsest privacy submit --action rectification --table hr.people
           --subject email=ada@example.org --set dept=4
     """
-    if (file is None) == (not subjects and not composites):
-        raise click.UsageError("give --subject or --composite, or --csv")
+    if [file is not None, query is not None, bool(subjects or composites)].count(True) != 1:
+        raise click.UsageError("give --subject or --composite, or --csv, or --query")
     with exit_on_error(as_json=as_json), mapping():
         if file is not None:
             requests = requests_in_csv(read_subjects(file))
-        else:
+        elif query is None:
             named = identities_in_words(subjects, composites)
             written = identities_in_words(values, ())
             requests = [submission.NewRequest(named, external_id, written)]
@@ -125,6 +130,8 @@ def submit(
         )
     with open_connection(access, "privacy", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json), mapping():
+            if query is not None:
+                requests = requests_in_csv(people_lines(connection, query))
             made = connection.client_session.perform(submission.submit, terms, requests)
     write_requests(made, as_json=as_json)
 

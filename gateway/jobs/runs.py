@@ -156,8 +156,9 @@ def run_named(
 def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list[JobRun]:
     """Run a kind of job on each table; a run for each, those whose last run failed first.
 
-    An error of a table's run is in its ``JobRun``. Raises UNKNOWN_FUNCTION for an unknown kind, and
-    SETTING_VALUE for arguments that the kind does not take, before any run begins.
+    Those whose last run is longest ago come next, so that runs over at most so many tables get
+    round to all. An error of a table's run is in its ``JobRun``. Raises UNKNOWN_FUNCTION for an
+    unknown kind, and SETTING_VALUE for arguments that it does not take, before any run begins.
 
     >>> import gateway
     >>> connection = gateway.connect("palimpsest://", autocommit=True)
@@ -173,8 +174,14 @@ def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list
     if kind.concerns is not None and not request.named:
         tables = [t for t in tables if kind.concerns(t, Arguments(request.options))]
     note_interrupted(session.journal, session.journal.exclusive, {t.id for t in tables})
-    last = last_states(session.journal, request.kind)
-    ordered = sorted(tables, key=lambda t: (not _is_unsuccessful(last, t), str(t.name)))
+    last, began = last_states(session.journal, request.kind), last_runs(session.journal)
+    never = datetime.min.replace(tzinfo=UTC)
+
+    def place(table: Table) -> tuple[bool, datetime, str]:
+        ran = began.get((request.kind, table.id), never)
+        return not _is_unsuccessful(last, table), ran, str(table.name)
+
+    ordered = sorted(tables, key=place)
     runs: list[JobRun] = []
     chosen: list[tuple[Table, int]] = []
     catalog = committed_state(session.journal).catalog

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -186,13 +187,26 @@ def test_expired_backups_are_forgotten(run: Client) -> None:
     table = next(t for t in session.journal.state.catalog.tables() if t.name.name == "t")
     later = JobKind("vacuum", "", kinds.find_kind("vacuum").run, ("retain", "versions", "backups"))
     assert later.name == "vacuum"
-    from datetime import UTC, datetime
-
     request = Request("vacuum", now=datetime(2999, 1, 1, tzinfo=UTC))
     (done,) = run_all(session, request, [table])
     assert done.report is not None
     assert done.report.details["backups_forgotten"] == ["b1"]
     assert run("SELECT count(*) FROM system.backups") == [(0,)]
+
+
+def test_g25_what_a_restore_replaced_goes_when_its_time_is_over(run: Client) -> None:
+    run("CALL system.backup('hr.t', name => 'b1')")
+    run("UPDATE hr.t SET n = -1")
+    report = call(run, "CALL system.restore('hr.t', backup => 'b1')")["report"]
+    session = run.connection.session
+    table = next(t for t in session.journal.state.catalog.tables() if t.name.name == "t")
+    forgotten = []
+    for days in (29, 31):
+        request = Request("vacuum", now=datetime.now(UTC) + timedelta(days=days))
+        (done,) = run_all(session, request, [table])
+        assert done.report is not None
+        forgotten.append(done.report.details.get("backups_forgotten", []))
+    assert forgotten == [[], [report["details"]["trash"]]]
 
 
 def test_one_failing_table_stops_none_of_the_others(
@@ -227,6 +241,24 @@ def test_one_failing_table_stops_none_of_the_others(
     assert sorted(calls) == ["t", "u", "u"]
     run_all(session, Request("plug", named=False, units=1), tables[1:])
     assert run.error("CALL system.plug(nothing => 1)")[0] == "PAL-222"
+
+
+def test_g7_bounded_runs_go_on_where_the_last_one_ended(
+    run: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+
+    def note(context: JobContext) -> JobReport:
+        calls.append(context.table.name.name)
+        return JobReport(context.job_id, "plug", str(context.table.name), "done")
+
+    _plug(monkeypatch, JobKind("plug", "for this test", note))
+    run("CREATE TABLE hr.a (k INTEGER PRIMARY KEY)")
+    session = run.connection.session
+    tables = list(session.journal.state.catalog.tables())
+    for _ in range(3):
+        run_all(session, Request("plug", named=False, units=2), tables)
+    assert calls == ["a", "t", "u", "a", "t", "u"]
 
 
 def _plug(monkeypatch: pytest.MonkeyPatch, kind: JobKind) -> None:

@@ -32,6 +32,15 @@ def test_g2_g5_g11_g19_null_and_repeated_identifiers(store: Store, tmp_path: Pat
         con.execute("UPDATE people SET email = NULL WHERE id = 3")
         con.execute("CREATE TABLE plain (id INTEGER PRIMARY KEY, email VARCHAR)")
         con.execute("INSERT INTO plain VALUES (1, 'a@x.example')")
+        # The person is in a column of a table, too, which erasures do not search.
+        con.execute("CREATE TABLE leavers (who VARCHAR)")
+        con.execute("INSERT INTO leavers VALUES ('a@x.example'), ('A@x.example'), (NULL)")
+    asked = "SELECT who AS email FROM leavers"
+    (told,) = _json(store.url, "erase", "submit", "--query", asked, "--dry-run")
+    counted = {t["table"].split(".")[-1]: t["keys"] for t in told["targets"]}
+    assert counted["people"] == 1
+    planned = _json(store.url, "privacy", "submit", "--action", "access", "--query", asked)
+    assert [r["state"] for r in planned] == ["QUEUED", "DUPLICATE"]
     file = tmp_path / "ids.csv"
     file.write_text("email\na@x.example\nA@x.example\na@x.example\n")
     _json(store.url, "erase", "submit", "--file", str(file))
