@@ -54,15 +54,16 @@ class DeskPolicy:
 
     ``identity_checks`` and ``four_eyes`` name the actions that wait until somebody has verified who
     asks, and until somebody else than the requester has approved. ``batch_identities`` bounds a
-    batch, ``batch_bytes`` what one scan of it may read (0: no bound), ``batch_age`` makes even a
-    small batch due. ``scan_mb_per_second`` and ``price_per_tb`` make estimates of bytes read.
-    ``exports`` says whether exports hold all versions of rows (``history``) or the ``latest``; they
-    are written to ``export_folder`` (empty: one of the store's own), and last ``export_days``.
-    ``verification`` is ``search`` (look for the people once more) or ``receipts``. ``waived`` are
-    tables and files that no request need cover, though values of people went into them.
-    ``scheduled`` says whether schedulers run batches that are ``due``, or ``none``. ``actions``
-    say, by ``schema.table.column``, what becomes of a column where the rows of people stay, and by
-    ``schema.table`` why a table is kept as it is; see ``table_actions``.
+    batch; ``batch_bytes``, ``batch_seconds`` and ``batch_price`` what one scan of it may read, take
+    and cost (0: no bound); ``batch_age`` makes even a small batch due. ``scan_mb_per_second`` and
+    ``price_per_tb`` make estimates of bytes read. ``exports`` says whether exports hold all
+    versions of rows (``history``) or the ``latest``; they are written to ``export_folder`` (empty:
+    one of the store's own), and last ``export_days``. ``verification`` is ``search`` (look for the
+    people once more) or ``receipts``. ``waived`` are tables and files that no request need cover,
+    though values of people went into them. ``scheduled`` says whether schedulers run batches that
+    are ``due``, or ``none``. ``actions`` say, by ``schema.table.column``, what becomes of a column
+    where the rows of people stay, and by ``schema.table`` why a table is kept as it is; see
+    ``table_actions``.
     """
 
     deadlines: Mapping[str, str] = field(default_factory=lambda: dict(DEADLINES))
@@ -71,6 +72,8 @@ class DeskPolicy:
     four_eyes: tuple[str, ...] = ()
     batch_identities: int = BATCH_MAX
     batch_bytes: int = 0
+    batch_seconds: float = 0.0
+    batch_price: float = 0.0
     batch_age: str = "1 DAYS"
     scan_mb_per_second: float = 200.0
     price_per_tb: float = 0.0
@@ -97,6 +100,18 @@ class DeskPolicy:
     def to_dict(self) -> dict[str, Any]:
         """By the name of each setting."""
         return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+
+    @property
+    def part_bytes(self) -> int:
+        """How many bytes of tables one part of a batch may have, by all its bounds; 0: any.
+
+        >>> DeskPolicy(batch_seconds=2.0, scan_mb_per_second=100.0).part_bytes
+        200000000
+        """
+        bounds = [float(self.batch_bytes), self.batch_seconds * self.scan_mb_per_second * 1e6]
+        if self.price_per_tb:
+            bounds.append(self.batch_price / self.price_per_tb * 1e12)
+        return max(1, int(min(known))) if (known := [b for b in bounds if b]) else 0
 
     def due_at(self, regulation: str, received: datetime) -> datetime:
         """By when a request is to be answered; raises PRIVACY_REQUEST for an unknown regulation."""
@@ -163,6 +178,8 @@ _CHOICES = {
 _NUMBERS: Mapping[str, tuple[type, float, float]] = {
     "batch_identities": (int, 1, BATCH_MAX),
     "batch_bytes": (int, 0, 1 << 60),
+    "batch_seconds": (float, 0, 1e9),
+    "batch_price": (float, 0, 1e9),
     "scan_mb_per_second": (float, 0.001, 1e9),
     "price_per_tb": (float, 0, 1e9),
     "export_days": (int, 1, 3650),

@@ -11,11 +11,12 @@ noting it finds it again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import asdict, replace
 from typing import Any
 
 from gateway.lineage.questions import filled_from
-from gateway.privacy_desk import composite, table_actions
+from gateway.privacy_desk import composite, sealing, table_actions
 from gateway.privacy_desk.batch_steps import identities_in, move, subjects_in
 from gateway.privacy_desk.batches import Estimate, split_tables
 from gateway.privacy_desk.desk import Desk, Named
@@ -53,7 +54,8 @@ def find(desk: Desk, batch: PrivacyBatch) -> PrivacyBatch:
     known = {r.reason: r for r in erasure_spec.requests(desk.journal) if r.reason is not None}
     round_number = int(batch.detail.get("round", 1))
     accepted: list[ErasureRequest] = []
-    for number, wanted in enumerate(_specs(desk, batch, requests, named), 1):
+    before = _covered(_requests_of(desk, batch))
+    for number, wanted in enumerate(_specs(desk, batch, requests, named, before), 1):
         mark = f"{_MARK} {batch.id} part {round_number}.{number}"
         found = known.get(mark)
         if found is None:
@@ -69,6 +71,7 @@ def find(desk: Desk, batch: PrivacyBatch) -> PrivacyBatch:
     detail = {
         "erasures": list(dict.fromkeys(ids)),
         "estimate": asdict(Estimate.of(policy, read, written)),
+        "covered_before": sorted(before),
     }
     keys = sum(t.keys for r in accepted for t in r.targets)
     return move(
@@ -143,15 +146,9 @@ def uncovered_by(
     desk: Desk, batch: PrivacyBatch, policy: DeskPolicy, subjects: Mapping[str, Sequence[str]]
 ) -> list[Uncovered]:
     """What may hold these people and was not searched: copies, what was filled, what is denied."""
-    journal = desk.journal
-    mine = [r for r in erasure_spec.requests(journal) if r.id in set(batch.detail["erasures"])]
-    covered = {
-        t.table
-        for r in mine
-        for t in r.targets
-        if not t.is_deferred and t.outcome is not Outcome.NOT_SEARCHED
-    }
-    state = committed_state(journal)
+    mine = _requests_of(desk, batch)
+    covered = _covered(mine)
+    state = committed_state(desk.journal)
     described = {
         str(table.name)
         for table in state.catalog.tables()
@@ -174,11 +171,28 @@ def uncovered_by(
     return [Uncovered(name, why) for name, why in sorted(found.items())]
 
 
+def _requests_of(desk: Desk, batch: PrivacyBatch) -> list[ErasureRequest]:
+    """The requests of the erasure machinery that a batch has made."""
+    names = set(batch.detail.get("erasures", ()))
+    return [r for r in erasure_spec.requests(desk.journal) if r.id in names]
+
+
+def _covered(found: Sequence[ErasureRequest]) -> set[str]:
+    """The tables that some requests have searched."""
+    return {
+        t.table
+        for r in found
+        for t in r.targets
+        if not t.is_deferred and t.outcome is not Outcome.NOT_SEARCHED
+    }
+
+
 def _check_none_left(
     desk: Desk, batch: PrivacyBatch, requests: Sequence[PrivacyRequest], named: Named
 ) -> None:
-    program = erasure_of(desk.session)
-    for wanted in _specs(desk, None, requests, named, split=False):
+    """Raise ERASURE if the people are in a table that this round has searched."""
+    program, before = erasure_of(desk.session), set(batch.detail.get("covered_before", ()))
+    for wanted in _specs(desk, batch, requests, named, before, split=False):
         found = program.dry_run(wanted)
         left = sorted(t.table for t in found.targets if t.keys and not t.holds_copies)
         if left:
@@ -194,10 +208,14 @@ def _specs(
     batch: PrivacyBatch | None,
     requests: Sequence[PrivacyRequest],
     named: Named,
+    before: AbstractSet[str] = frozenset(),
     *,
     split: bool = True,
 ) -> list[ErasureSpec]:
-    """What the machinery is asked for: groups of tables, and conditions for identities of parts."""
+    """What the machinery is asked for: groups of tables, and conditions for identities of parts.
+
+    Tables that a round ``before`` has searched are left out; there may be nothing else to ask.
+    """
     session = desk.session
     with desk.reading() as records:
         _, policy = desk.policy(records)
@@ -206,6 +224,10 @@ def _specs(
     only = names_of(session, list(options.get("tables", ())))
     subjects = subjects_in(named)
     found: list[ErasureSpec] = []
+    if before:
+        only = _others(desk, {k for i in named.values() for k, _ in i}, only, before)
+        if not only:
+            return []
     if subjects:
         for group in _groups(desk, subjects, only) if split else [only]:
             found.append(ErasureSpec(subjects=subjects, tables=group))
@@ -221,6 +243,24 @@ def _specs(
     return found
 
 
+def _others(
+    desk: Desk,
+    kinds: AbstractSet[str],
+    only: AbstractSet[tuple[str, str]] | None,
+    before: AbstractSet[str],
+) -> frozenset[tuple[str, str]]:
+    """The tables that identify people by some types, less those that were searched before."""
+    state = committed_state(desk.journal)
+    parts = {part for kind in kinds for part in sealing.types_of(kind)}
+    return frozenset(
+        table.name.key
+        for table in state.catalog.tables()
+        if (only is None or table.name.key in only)
+        and str(table.name) not in before
+        and {i.type for i in ever_described(state.tables[table.id].layouts)} & parts
+    )
+
+
 def _groups(
     desk: Desk,
     subjects: Mapping[str, Sequence[str]],
@@ -229,7 +269,8 @@ def _groups(
     """The tables of each part; None stands for all tables there are."""
     with desk.reading() as records:
         _, policy = desk.policy(records)
-    if not policy.batch_bytes:
+    most = policy.part_bytes
+    if not most:
         return [only]
     state = committed_state(desk.journal)
     sizes: dict[str, int] = {}
@@ -241,7 +282,7 @@ def _groups(
         if {i.type for i in ever_described(held.layouts)} & set(subjects):
             sizes[str(table.name)] = sum(s.bytes for s in held.manifest.segments)
             keys[str(table.name)] = table.name.key
-    groups = split_tables(sizes, policy.batch_bytes)
+    groups = split_tables(sizes, most)
     if len(groups) < 2:
         return [only]
     return [frozenset(keys[name] for name in group) for group in groups]

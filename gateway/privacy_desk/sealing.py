@@ -42,6 +42,11 @@ def split_parts(kind: str, value: str) -> list[tuple[str, str]]:
     return list(zip(kind.split(_JOINED), values, strict=True))
 
 
+def types_of(kind: str) -> list[str]:
+    """The types of an identity, one or several."""
+    return kind.split(_JOINED)
+
+
 def parts_of(kind: str, value: str) -> list[tuple[str, str]]:
     """The parts of an identity, one or several."""
     return split_parts(kind, value) if is_composite(kind) else [(kind, value)]

@@ -177,7 +177,29 @@ def test_a_request_is_partial_until_a_copy_is_searched_or_waived(store: Store, u
     refused = _run(url, "waive", name, "nothing", "--reason", "none")
     assert (refused.exit_code, "PAL-630" in refused.stderr) == (1, True)
     _json(url, "waive", name, table, "--reason", "counts alone")
-    assert _json(url, "run")[0]["step"] == "COMPLETED"
+    done = _json(url, "run")[0]
+    assert done["step"] == "COMPLETED"
+    assert len(done["detail"]["erasures"]) == 1, "what was searched is not searched again"
+
+
+def test_the_run_after_a_partial_one_searches_what_is_left_alone(store: Store, url: str) -> None:
+    with store.connect() as con:
+        con.execute("CREATE TABLE mailing AS SELECT id, email FROM people")
+        con.execute("ALTER TABLE mailing ADD PRIMARY KEY (id)")
+    _submit(url, "erasure", BOB)
+    assert _json(url, "run", code=5)[0]["step"] == "PARTIAL"
+    CliRunner().invoke(
+        main,
+        ["erase", "returned", f"{store.home}.mailing", "--descriptor", "email LOWER"],
+        env={"PALIMPSEST_WAREHOUSE": url},
+    )
+    with store.connect() as con:
+        con.execute("ALTER TABLE mailing SET TBLPROPERTIES ('erasure' = 'email LOWER')")
+    done = _json(url, "run")[0]
+    assert done["step"] == "COMPLETED"
+    told = [(r["table"].rpartition(".")[2], r["outcome"]) for r in done["detail"]["receipts"]]
+    searched = [table for table, outcome in told if outcome != "NOT_SEARCHED"]
+    assert sorted(searched) == ["mailing", "people"]
 
 
 def test_an_unknown_type_or_deadline_is_refused_without_its_value(url: str) -> None:
