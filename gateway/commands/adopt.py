@@ -8,7 +8,6 @@ import click
 
 from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
 from gateway.commands.failure import exit_on_error
-from gateway.errors import mapping
 from gateway.session.typed_names import column_names
 from gateway.shell.table_files import adopt_files, has_folder
 from journal.model.places import local_folder
@@ -87,7 +86,7 @@ def command(
     names = (suffix, version_column, subsequent_column)
     keys = column_names(key)
     with open_connection(access, "adopt", as_json=as_json, make=source is not None) as connection:
-        with exit_on_error(as_json=as_json), mapping():
+        with exit_on_error(as_json=as_json):
             session = connection.client_session
             if source is not None and session.perform(has_folder):
                 steps = adopt_files(connection, table, local_folder(source), keys, run=not dry_run)

@@ -13,9 +13,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gateway.commands import anchor_files
-from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
+from gateway.commands.connecting import (
+    JSON_OPTION,
+    Access,
+    open_connection,
+    perform,
+    upkeep_options,
+)
 from gateway.commands.failure import STATEMENT, exit_on_error
-from gateway.errors import mapping
 from journal.erasure.audit_anchor import Anchor
 from journal.model.errors import Code, PalimpsestError
 from journal.model.version import to_datetime
@@ -77,7 +82,7 @@ def verify(
     if timestamp_roots is not None and not files:
         raise click.UsageError("--timestamp-roots needs --anchor, whose timestamps it checks")
     with open_connection(access, "audit", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
+        with exit_on_error(as_json=as_json):
             anchors = [anchor for file in files for anchor in anchor_files.anchors_in(file)]
             found = _check(connection, head, anchors)
             problems = list(found.problems)
@@ -113,7 +118,7 @@ def anchor(file: Path, commits: bool, authority: str | None, as_json: bool, acce
       palimpsest audit anchor anchors.jsonl --timestamp http://tsa.example.org/tsr
     """
     with open_connection(access, "audit", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
+        with exit_on_error(as_json=as_json):
             known = tuple(anchor_files.anchors_in(file))
             found = _check(connection, None, known)
             if found.problems:
@@ -176,9 +181,7 @@ def list_entries(as_json: bool, access: Access) -> None:
     """Show all entries, oldest first."""
     from gateway.procedures import requests
 
-    with open_connection(access, "audit", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            rows = connection.client_session.perform(requests.audit_entries)
+    rows = perform(access, "audit", as_json, requests.audit_entries)
     if as_json:
         click.echo(json.dumps([asdict(row) for row in rows]))
         return

@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 from urllib.parse import quote
 
 import click
 
 from gateway import errors
-from gateway.commands.failure import CONNECTION, fail
+from gateway.commands.failure import CONNECTION, exit_on_error, fail
 from gateway.config import Settings
 from gateway.dbapi.connection import Connection
 from gateway.opening.folder_urls import check_exists
 from gateway.opening.schemes import PREFIX, is_database
+from gateway.session.operations import Operation
 from journal.model.lazy_dataclass import dataclass
 from journal.model.system_user import system_user
 from rewriter.dialect_semantics import DIALECTS
 
 F = TypeVar("F", bound=Callable[..., Any])
+P = ParamSpec("P")
+T = TypeVar("T")
 DEFAULT = "warehouse"
 _LONG = frozenset({"shell", "scheduler"})
 """Commands that people leave running; the others let these have a folder first."""
@@ -153,6 +156,24 @@ def open_connection(
         fail_to_connect(error, as_json=as_json)
     with connection:
         yield connection
+
+
+def perform(
+    access: Access,
+    command: str,
+    as_json: bool,
+    what: Operation[P, T],
+    *given: P.args,
+    **named: P.kwargs,
+) -> T:
+    """Connect for one operation, and return what it gives; an error ends the command.
+
+    ``as_json`` is how the error is written; what follows it goes to the operation.
+    """
+    with open_connection(access, command, as_json=as_json) as connection:
+        with exit_on_error(as_json=as_json):
+            found = connection.client_session.perform(what, *given, **named)
+    return found
 
 
 def set_workers(connection: Connection, engine: str | None, master: str | None) -> None:

@@ -10,7 +10,6 @@ from gateway.commands.adopt import write_steps
 from gateway.commands.connecting import JSON_OPTION, Access, access_options, open_connection
 from gateway.commands.failure import exit_on_error
 from gateway.commands.param_types import LocalFolder
-from gateway.errors import mapping
 from gateway.shell.table_files import eject_files
 
 
@@ -38,7 +37,7 @@ def command(table: str, folder: Path | None, dry_run: bool, as_json: bool, acces
       palimpsest eject hr.depts --to lake/depts
     """
     with open_connection(access, "eject", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
+        with exit_on_error(as_json=as_json):
             if folder is not None:
                 steps = eject_files(connection, table, folder, run=not dry_run)
             else:

@@ -11,10 +11,14 @@ from typing import Any
 import click
 
 from gateway import errors
-from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
+from gateway.commands.connecting import (
+    JSON_OPTION,
+    Access,
+    open_connection,
+    perform,
+    upkeep_options,
+)
 from gateway.commands.failure import STATEMENT, error_object, exit_on_error
-from gateway.dbapi.connection import Connection
-from gateway.errors import mapping
 from gateway.governance import entity_operations
 from gateway.governance.declarations import read_declarations, write_declaration
 from gateway.governance.entity import Entity, EntityKind
@@ -36,6 +40,8 @@ _KIND = click.argument(
 )  # fmt: skip
 _NAME = click.argument("name")
 _NAMES = click.argument("names", nargs=-1, required=True)
+ScheduleChange = Callable[..., list[EntityResult]]
+"""An operation on entities, named by kind and name."""
 _FILES = click.argument(
     "files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True, dir_okay=False)
 )
@@ -120,73 +126,59 @@ def delete(kind: str, name: str, as_json: bool, access: Access) -> None:
     Examples:
       palimpsest entity delete process daily-delays
     """
-    with _opened(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
-        session = connection.client_session
-        found = session.perform(entity_operations.delete_entity, EntityKind(kind), name)
+    found = perform(
+        access, "entity", as_json, entity_operations.delete_entity, EntityKind(kind), name
+    )
     _write_results([found], as_json)
 
 
-@command.command("schedule")
-@_KIND
-@_NAMES
-@JSON_OPTION
-@upkeep_options
-def schedule(kind: str, names: tuple[str, ...], as_json: bool, access: Access) -> None:
-    """Let the entities of this KIND and these NAMES have instances; a repeat changes nothing.
+def _scheduling(name: str, operation: ScheduleChange, summary: str) -> click.Command:
+    """The command of an operation that changes what becomes of entities from now on."""
+    example = f"palimpsest entity {name} process daily-delays"
 
-    A process whose start has passed has an instance for each nominal time since, unless its
-    catch_up says LAST or NONE. `palimpsest scheduler` runs them.
+    @click.command(name, help=f"{summary}\n\n\b\nExamples:\n  {example}")
+    @_KIND
+    @_NAMES
+    @JSON_OPTION
+    @upkeep_options
+    def change(kind: str, names: tuple[str, ...], as_json: bool, access: Access) -> None:
+        keys = [(EntityKind(kind), one) for one in names]
+        results = perform(access, "entity", as_json, operation, keys)
+        _write_results(results, as_json)
+        if any(result.error is not None for result in results):
+            sys.exit(STATEMENT)
 
-    \b
-    Examples:
-      palimpsest entity schedule process daily-delays
-    """
-    _change_schedules(schedule_entities, kind, names, as_json, access)
-
-
-@command.command("suspend")
-@_KIND
-@_NAMES
-@JSON_OPTION
-@upkeep_options
-def suspend(kind: str, names: tuple[str, ...], as_json: bool, access: Access) -> None:
-    """Let scheduled entities pause: no new instance begins, and those that run are suspended.
-
-    \b
-    Examples:
-      palimpsest entity suspend process daily-delays
-    """
-    _change_schedules(suspend_entities, kind, names, as_json, access)
+    return change
 
 
-@command.command("resume")
-@_KIND
-@_NAMES
-@JSON_OPTION
-@upkeep_options
-def resume(kind: str, names: tuple[str, ...], as_json: bool, access: Access) -> None:
-    """Let suspended entities go on; catch_up says which instances they missed.
+_SCHEDULE = """\
+Let the entities of this KIND and these NAMES have instances; a repeat changes nothing.
 
-    \b
-    Examples:
-      palimpsest entity resume process daily-delays
-    """
-    _change_schedules(resume_entities, kind, names, as_json, access)
-
-
-@command.command("touch")
-@_KIND
-@_NAMES
-@JSON_OPTION
-@upkeep_options
-def touch(kind: str, names: tuple[str, ...], as_json: bool, access: Access) -> None:
-    """Begin a new version of entities with the definition they have, checked again.
-
-    \b
-    Examples:
-      palimpsest entity touch process daily-delays
-    """
-    _change_schedules(touch_entities, kind, names, as_json, access)
+A process whose start has passed has an instance for each nominal time since, unless its catch_up
+says LAST or NONE. `palimpsest scheduler` runs them."""
+for _name, _operation, _summary in (
+    (
+        "schedule",
+        schedule_entities,
+        _SCHEDULE,
+    ),
+    (
+        "suspend",
+        suspend_entities,
+        "Let scheduled entities pause: no new instance begins, and those that run are suspended.",
+    ),
+    (
+        "resume",
+        resume_entities,
+        "Let suspended entities go on; catch_up says which instances they missed.",
+    ),
+    (
+        "touch",
+        touch_entities,
+        "Begin a new version of entities with the definition they have, checked again.",
+    ),
+):
+    command.add_command(_scheduling(_name, _operation, _summary))
 
 
 @command.command("status")
@@ -203,8 +195,7 @@ def status(kind: str | None, name: str | None, as_json: bool, access: Access) ->
       palimpsest entity status process daily-delays --json
     """
     wanted = None if kind is None else EntityKind(kind)
-    with _opened(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
-        found = connection.client_session.perform(entity_status, wanted, name)
+    found = perform(access, "entity", as_json, entity_status, wanted, name)
     if as_json:
         click.echo(json.dumps([_status_object(one) for one in found]))
         return
@@ -237,8 +228,7 @@ def list_command(kind: str | None, as_json: bool, access: Access) -> None:
       palimpsest entity list --kind dataset --json
     """
     wanted = None if kind is None else EntityKind(kind)
-    with _opened(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
-        rows = connection.client_session.perform(entity_operations.list_entities, wanted)
+    rows = perform(access, "entity", as_json, entity_operations.list_entities, wanted)
     _write_versions(rows, as_json)
 
 
@@ -254,7 +244,10 @@ def definition(kind: str, name: str, as_json: bool, access: Access) -> None:
     Examples:
       palimpsest entity definition dataset flights > flights.yaml
     """
-    with _opened(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
+    with (
+        open_connection(access, "entity", as_json=as_json) as connection,
+        exit_on_error(as_json=as_json),
+    ):
         rows = connection.client_session.perform(
             entity_operations.entity_history, EntityKind(kind), name
         )
@@ -264,7 +257,7 @@ def definition(kind: str, name: str, as_json: bool, access: Access) -> None:
     if as_json:
         click.echo(json.dumps(fields, ensure_ascii=False))
         return
-    with exit_on_error(), mapping():
+    with exit_on_error():
         click.echo(write_declaration(fields), nl=False)
 
 
@@ -281,10 +274,9 @@ def history(kind: str, name: str, as_json: bool, access: Access) -> None:
       palimpsest entity history dataset flights
       palimpsest entity history dataset flights --json
     """
-    with _opened(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
-        rows = connection.client_session.perform(
-            entity_operations.entity_history, EntityKind(kind), name
-        )
+    rows = perform(
+        access, "entity", as_json, entity_operations.entity_history, EntityKind(kind), name
+    )
     _write_versions(rows, as_json, shows_definition=True)
 
 
@@ -300,10 +292,9 @@ def dependency(kind: str, name: str, as_json: bool, access: Access) -> None:
     Examples:
       palimpsest entity dependency dataset flights
     """
-    with _opened(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
-        depends_on, dependents = connection.client_session.perform(
-            entity_operations.entity_dependencies, EntityKind(kind), name
-        )
+    depends_on, dependents = perform(
+        access, "entity", as_json, entity_operations.entity_dependencies, EntityKind(kind), name
+    )
     if as_json:
         shown = {"depends_on": list(map(str, depends_on)), "dependents": list(map(str, dependents))}
         click.echo(json.dumps(shown))
@@ -323,13 +314,8 @@ def lookup(table: str, as_json: bool, access: Access) -> None:
     Examples:
       palimpsest entity lookup flights
     """
-    with _opened(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
-        rows = connection.client_session.perform(entity_operations.datasets_of_table, table)
+    rows = perform(access, "entity", as_json, entity_operations.datasets_of_table, table)
     _write_versions(rows, as_json)
-
-
-def _opened(access: Access, as_json: bool) -> Any:
-    return open_connection(access, "entity", as_json=as_json)
 
 
 def _change(
@@ -340,42 +326,17 @@ def _change(
     *,
     schedules: bool = False,
 ) -> None:
-    with exit_on_error(as_json=as_json), mapping():
+    with exit_on_error(as_json=as_json):
         entities = [entity for file in files for entity in _read_file(file)]
-    with _opened(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
-        if schedules:
-            results = connection.client_session.perform(submit_and_schedule, entities)
-        else:
-            results = _perform(connection, operation, entities)
+    results = perform(
+        access, "entity", as_json, submit_and_schedule if schedules else operation, entities
+    )
     finish_change(results, as_json)
 
 
 def finish_change(results: Sequence[EntityResult], as_json: bool) -> None:
     """Write what became of each entity at last, and leave with 1 if one of them failed."""
     results = list({(result.kind, result.name): result for result in results}.values())
-    _write_results(results, as_json)
-    if any(result.error is not None for result in results):
-        sys.exit(STATEMENT)
-
-
-def _perform(
-    connection: Connection,
-    operation: Callable[..., list[EntityResult]],
-    entities: Sequence[Entity],
-) -> list[EntityResult]:
-    return connection.client_session.perform(operation, list(entities))
-
-
-def _change_schedules(
-    operation: Callable[..., list[EntityResult]],
-    kind: str,
-    names: Sequence[str],
-    as_json: bool,
-    access: Access,
-) -> None:
-    keys = [(EntityKind(kind), name) for name in names]
-    with _opened(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
-        results = connection.client_session.perform(operation, keys)
     _write_results(results, as_json)
     if any(result.error is not None for result in results):
         sys.exit(STATEMENT)

@@ -15,13 +15,14 @@ from gateway.commands.connecting import (
     MASTER_OPTION,
     Access,
     open_connection,
+    perform,
     set_workers,
     upkeep_options,
 )
 from gateway.commands.failure import COPIES_LEFT, STATEMENT, exit_on_error, fail
 from gateway.commands.progress import show_progress
 from gateway.commands.queried_people import people_lines
-from gateway.errors import mapped, mapping
+from gateway.errors import mapped
 from gateway.wording import counted
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def submit(
     if file is not None and query is not None:
         raise click.UsageError("give --file or --query")
     with open_connection(access, "erase", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping(), show_progress("searching", quiet=as_json):
+        with exit_on_error(as_json=as_json), show_progress("searching", quiet=as_json):
             lines = read_subjects(file) if file else []
             if query is not None:
                 lines = [*lines, *people_lines(connection, query)]
@@ -162,7 +163,7 @@ def returned(
     from gateway.procedures import requests
 
     with open_connection(access, "erase", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping(), show_progress("searching", quiet=as_json):
+        with exit_on_error(as_json=as_json), show_progress("searching", quiet=as_json):
             request = connection.client_session.perform(
                 requests.submit_returned, table, descriptor, reason, dry_run=dry_run
             )
@@ -176,9 +177,7 @@ def list_requests(as_json: bool, access: Access) -> None:
     """List all requests and their states."""
     from gateway.procedures import requests
 
-    with open_connection(access, "erase", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            found = connection.client_session.perform(requests.all_requests)
+    found = perform(access, "erase", as_json, requests.all_requests)
     if as_json:
         click.echo(json.dumps([r.to_json() for r in found]))
         return
@@ -194,9 +193,7 @@ def status(request: str, as_json: bool, access: Access) -> None:
     """Show one request and its receipt for each table."""
     from gateway.procedures import requests
 
-    with open_connection(access, "erase", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            found = connection.client_session.perform(requests.request_of, request)
+    found = perform(access, "erase", as_json, requests.request_of, request)
     _write_requests([found], as_json=as_json)
 
 
@@ -208,9 +205,7 @@ def cancel(request: str, as_json: bool, access: Access) -> None:
     """Cancel a request; this is possible until a purge has removed its rows."""
     from gateway.procedures import requests
 
-    with open_connection(access, "erase", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            done = connection.client_session.perform(requests.cancel, request)
+    done = perform(access, "erase", as_json, requests.cancel, request)
     _write_requests([done], as_json=as_json)
 
 
@@ -240,7 +235,7 @@ def run(
     from gateway.procedures import requests
 
     with open_connection(access, "erase", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping(), show_progress("purging", quiet=as_json):
+        with exit_on_error(as_json=as_json), show_progress("purging", quiet=as_json):
             set_workers(connection, engine, master)
             found, job = connection.client_session.perform(requests.purge, named)
     _write_requests(found, as_json=as_json)
@@ -284,7 +279,7 @@ def readmit(subject: tuple[str, ...], request: str | None, access: Access) -> No
     if bool(subject) == (request is not None):
         raise click.UsageError("give --subject or --request")
     with open_connection(access, "erase") as connection:
-        with exit_on_error(), mapping():
+        with exit_on_error():
             session = connection.client_session
             if request is not None:
                 count = session.perform(requests.readmit_request, request)
@@ -320,11 +315,9 @@ def scope(
     """
     from gateway.procedures import requests
 
-    with open_connection(access, "erase", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            found, unmatched = connection.client_session.perform(
-                requests.change_scope, allow, deny, reset=reset
-            )
+    found, unmatched = perform(
+        access, "erase", as_json, requests.change_scope, allow, deny, reset=reset
+    )
     for pattern in unmatched:
         click.echo(f"WARNING: no table fits {pattern}; it is kept for later ones", err=True)
     if as_json:

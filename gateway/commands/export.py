@@ -19,7 +19,6 @@ from gateway.commands.failure import exit_on_error
 from gateway.commands.jdbc_options import JdbcOptions, writing_options
 from gateway.commands.param_types import Place
 from gateway.commands.progress import show_progress
-from gateway.errors import mapping
 from gateway.session.typed_names import column_names
 from gateway.shell.exports import WRITERS, export_rows
 from gateway.shell.jdbc_databases import is_jdbc
@@ -80,7 +79,6 @@ def command(
         with (
             exit_on_error(pieces[0], as_json=as_json),
             show_progress(f"writing {Path(file).name}", quiet=as_json) as advance,
-            mapping(),
             local_file_for(file) as path,
         ):
             rows = export_rows(connection, pieces[0].text, path, form, advance=advance)

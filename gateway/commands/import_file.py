@@ -25,7 +25,6 @@ from gateway.commands.jdbc_options import JdbcOptions, reading_options
 from gateway.commands.param_types import Place
 from gateway.commands.progress import show_progress
 from gateway.dbapi.connection import Connection
-from gateway.errors import mapping
 from gateway.session.typed_names import column_names
 from gateway.shell.files import FileOptions, Imported, import_file
 from gateway.shell.jdbc_databases import is_jdbc
@@ -127,7 +126,6 @@ def command(
         with (
             exit_on_error(as_json=as_json),
             show_progress(f"importing {Path(file).name}", quiet=as_json) as advance,
-            mapping(),
             _file_of(file, form) as path,
         ):
             shown = "STDIN" if file == "-" else file
@@ -176,7 +174,6 @@ def _import_jdbc(
         with (
             exit_on_error(as_json=as_json),
             show_progress(f"importing into {table}", quiet=as_json) as advance,
-            mapping(),
         ):
             set_workers(connection, None, jdbc.master)
             done = import_jdbc(

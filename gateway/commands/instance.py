@@ -9,8 +9,12 @@ from typing import Any
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
-from gateway.commands.failure import exit_on_error
+from gateway.commands.connecting import (
+    JSON_OPTION,
+    Access,
+    perform,
+    upkeep_options,
+)
 from gateway.commands.instance_rendering import (
     attempt_object,
     planned_object,
@@ -18,12 +22,10 @@ from gateway.commands.instance_rendering import (
     write_uses,
 )
 from gateway.commands.moments import MomentParam
-from gateway.errors import mapping
 from gateway.governance import instance_operations
 from gateway.governance.entity_operations import process_instances
-from gateway.governance.instance_operations import InstanceChange, instance_objects
+from gateway.governance.instance_operations import instance_objects
 from gateway.governance.instance_states import InstanceEvent, InstanceState
-from gateway.session.operations import Operation
 from journal.records.instance_rows import ORDERS, InstanceFilter, InstanceRow
 
 _PROCESS = click.argument("process")
@@ -100,7 +102,9 @@ def status(
       palimpsest instance status daily-delays --start 2013-01-02T11:00Z
       palimpsest instance status daily-delays --start 2013-01-02 --end 2013-01-31 --json
     """
-    found = _perform(access, as_json, instance_operations.instance_status, process, start, end)
+    found = perform(
+        access, "instance", as_json, instance_operations.instance_status, process, start, end
+    )
     if as_json:
         shown = [
             {
@@ -177,7 +181,9 @@ def summary(process: str | None, as_json: bool, access: Access, **wanted: Any) -
       palimpsest instance summary daily-delays --start 2013-01-01 --end 2013-01-31 --json
     """
     wanted_filter = _filter(process, None, wanted)
-    found = _perform(access, as_json, instance_operations.summarize_instances, wanted_filter)
+    found = perform(
+        access, "instance", as_json, instance_operations.summarize_instances, wanted_filter
+    )
     if as_json:
         click.echo(json.dumps(found))
         return
@@ -200,7 +206,9 @@ def logs(process: str, start: datetime, attempt: int | None, as_json: bool, acce
       palimpsest instance logs daily-delays --start 2013-01-02T11:00Z
       palimpsest instance logs daily-delays --start 2013-01-02T11:00Z --attempt 2 --json
     """
-    found = _perform(access, as_json, instance_operations.instance_attempts, process, start)
+    found = perform(
+        access, "instance", as_json, instance_operations.instance_attempts, process, start
+    )
     attempts = [one for one in found if attempt in (None, one.n)]
     if as_json:
         click.echo(json.dumps([attempt_object(one) for one in attempts]))
@@ -234,46 +242,31 @@ def rerun(
     _change(InstanceEvent.RERUN, process, start, end, as_json, access, force=force)
 
 
-@command.command("suspend")
-@_span_options
-def suspend(
-    process: str, start: datetime, end: datetime | None, as_json: bool, access: Access
-) -> None:
-    """Suspend instances of PROCESS that have not ended; what runs is stopped, and commits nothing.
+def _changing(event: InstanceEvent, summary: str) -> click.Command:
+    """The command of an event that happens to one instance, or to those of a span."""
+    name = event.value.lower()
+    example = f"palimpsest instance {name} daily-delays --start 2013-01-02T11:00Z"
 
-    \b
-    Examples:
-      palimpsest instance suspend daily-delays --start 2013-01-02T11:00Z
-    """
-    _change(InstanceEvent.SUSPEND, process, start, end, as_json, access)
+    @click.command(name, help=f"{summary}\n\n\b\nExamples:\n  {example}")
+    @_span_options
+    def change(
+        process: str, start: datetime, end: datetime | None, as_json: bool, access: Access
+    ) -> None:
+        _change(event, process, start, end, as_json, access)
 
-
-@command.command("resume")
-@_span_options
-def resume(
-    process: str, start: datetime, end: datetime | None, as_json: bool, access: Access
-) -> None:
-    """Let suspended instances of PROCESS go on; they begin with waiting for their inputs.
-
-    \b
-    Examples:
-      palimpsest instance resume daily-delays --start 2013-01-02T11:00Z
-    """
-    _change(InstanceEvent.RESUME, process, start, end, as_json, access)
+    return change
 
 
-@command.command("kill")
-@_span_options
-def kill(
-    process: str, start: datetime, end: datetime | None, as_json: bool, access: Access
-) -> None:
-    """End instances of PROCESS that have not ended; what runs is stopped, and commits nothing.
-
-    \b
-    Examples:
-      palimpsest instance kill daily-delays --start 2013-01-02T11:00Z
-    """
-    _change(InstanceEvent.KILL, process, start, end, as_json, access)
+_STOPPED = "that have not ended; what runs is stopped, and commits nothing."
+for _event, _summary in (
+    (InstanceEvent.SUSPEND, f"Suspend instances of PROCESS {_STOPPED}"),
+    (
+        InstanceEvent.RESUME,
+        "Let suspended instances of PROCESS go on; they begin with waiting for their inputs.",
+    ),
+    (InstanceEvent.KILL, f"End instances of PROCESS {_STOPPED}"),
+):
+    command.add_command(_changing(_event, _summary))
 
 
 @command.command("triage")
@@ -288,7 +281,9 @@ def triage(process: str, start: datetime, as_json: bool, access: Access) -> None
     Examples:
       palimpsest instance triage daily-delays --start 2013-01-02T11:00Z
     """
-    found = _perform(access, as_json, instance_operations.triage_instance, process, start)
+    found = perform(
+        access, "instance", as_json, instance_operations.triage_instance, process, start
+    )
     if as_json:
         shown = [
             {"depth": one.depth, "id": one.id, "state": one.state, "reason": one.reason}
@@ -314,7 +309,9 @@ def dependency(process: str, start: datetime, as_json: bool, access: Access) -> 
     Examples:
       palimpsest instance dependency daily-delays --start 2013-01-02T11:00Z
     """
-    found = _perform(access, as_json, instance_operations.instance_dependencies, process, start)
+    found = perform(
+        access, "instance", as_json, instance_operations.instance_dependencies, process, start
+    )
     if as_json:
         shown = {
             "producers": instance_objects(found.producers),
@@ -324,13 +321,6 @@ def dependency(process: str, start: datetime, as_json: bool, access: Access) -> 
         return
     for title, rows in (("has its data from", found.producers), ("is read by", found.consumers)):
         click.echo(f"{title}: {', '.join(row.id for row in rows) or 'nothing'}")
-
-
-def _perform(access: Access, as_json: bool, operation: Operation[Any, Any], *given: Any) -> Any:
-    with open_connection(access, "instance", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            return connection.client_session.perform(operation, *given)
-    raise AssertionError("the block returns, or ends the program")
 
 
 def _filter(process: str | None, text: str | None, wanted: dict[str, Any]) -> InstanceFilter:
@@ -351,8 +341,12 @@ def _filter(process: str | None, text: str | None, wanted: dict[str, Any]) -> In
 def _list(
     process: str | None, text: str | None, as_json: bool, access: Access, wanted: dict[str, Any]
 ) -> None:
-    found = _perform(
-        access, as_json, instance_operations.find_instances, _filter(process, text, wanted)
+    found = perform(
+        access,
+        "instance",
+        as_json,
+        instance_operations.find_instances,
+        _filter(process, text, wanted),
     )
     _write_rows(found, as_json)
 
@@ -378,11 +372,17 @@ def _change(
     *,
     force: bool = False,
 ) -> None:
-    with open_connection(access, "instance", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            changes: list[InstanceChange] = connection.client_session.perform(
-                instance_operations.change_instances, event, process, start, end, force=force
-            )
+    changes = perform(
+        access,
+        "instance",
+        as_json,
+        instance_operations.change_instances,
+        event,
+        process,
+        start,
+        end,
+        force=force,
+    )
     if as_json:
         shown = [
             {
@@ -415,10 +415,7 @@ def params(
       palimpsest instance params daily-delays --start 2013-01-02T11:00Z
       palimpsest instance params daily-delays --start 2013-01-02 --end 2013-01-31 --json
     """
-    with open_connection(access, "instance", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            session = connection.client_session
-            found = session.perform(process_instances, process, start, end)
+    found = perform(access, "instance", as_json, process_instances, process, start, end)
     if as_json:
         click.echo(json.dumps([planned_object(one) for one in found]))
         return

@@ -19,7 +19,6 @@ from gateway.commands.connecting import (
 )
 from gateway.commands.failure import STATEMENT, exit_on_error
 from gateway.commands.progress import show_progress
-from gateway.errors import mapping
 from gateway.jobs.runs import JobRun, run_named
 from gateway.wording import counted
 from journal.records.report import JobReport
@@ -105,17 +104,16 @@ def command(
     ):
         set_workers(connection, engine, master)
         with show_progress(f"{kind}", quiet=as_json) as advance:
-            with mapping():
-                runs = connection.client_session.perform_watched(
-                    lambda _step, done, total: advance(done / max(total, 1)),
-                    run_named,
-                    kind,
-                    given,
-                    tables,
-                    dry_run=dry_run,
-                    parallel=parallel,
-                    units=units,
-                )
+            runs = connection.client_session.perform_watched(
+                lambda _step, done, total: advance(done / max(total, 1)),
+                run_named,
+                kind,
+                given,
+                tables,
+                dry_run=dry_run,
+                parallel=parallel,
+                units=units,
+            )
     write_runs(runs, as_json=as_json)
     if any(run.failed for run in runs):
         sys.exit(STATEMENT)

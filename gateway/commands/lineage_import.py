@@ -7,9 +7,13 @@ from typing import Any, TextIO
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
+from gateway.commands.connecting import (
+    JSON_OPTION,
+    Access,
+    perform,
+    upkeep_options,
+)
 from gateway.commands.failure import exit_on_error
-from gateway.errors import mapping
 from gateway.procedures.lineage_import import import_events
 from gateway.wording import counted
 from journal.model.errors import Code, PalimpsestError
@@ -40,11 +44,9 @@ def import_command(
       palimpsest lineage import spark-events.jsonl --namespace hive://lake:9083
       curl -s http://collector/events | palimpsest lineage import - --json
     """
-    with exit_on_error(as_json=as_json), mapping():
+    with exit_on_error(as_json=as_json):
         read = _events(events.read())
-    with open_connection(access, "lineage", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            done = connection.client_session.perform(import_events, read, namespaces)
+    done = perform(access, "lineage", as_json, import_events, read, namespaces)
     if as_json:
         click.echo(json.dumps({"events": len(read), "statements": done[0], "edges": done[1]}))
     else:

@@ -18,7 +18,6 @@ from gateway.commands.connecting import (
 )
 from gateway.commands.failure import exit_on_error
 from gateway.commands.query import statement_text
-from gateway.errors import mapping
 from gateway.shell.previewing import as_object, preview_lines, preview_on, write_sql
 from gateway.shell.splitting import SplitStatement, split_statements
 from journal.model.schema import CatalogSnapshot
@@ -108,7 +107,7 @@ def command(
             described = _read_catalog(schema, dialect)
         wanted = _keys_by_table(keys)
         for piece in pieces:
-            with exit_on_error(piece, as_json=as_json), mapping():
+            with exit_on_error(piece, as_json=as_json):
                 parsed = parse_one(piece.text, dialect)
                 catalog, notes = keyed_catalog(wanted, parsed, described)
                 assumed = Assumptions(catalog, uncompacted, layout == "flat", notes)
@@ -125,7 +124,7 @@ def _read_catalog(schema: Path | None, dialect: str) -> CatalogSnapshot:
     if schema is None:
         return CatalogSnapshot.empty()
     text = schema.read_text(encoding="utf-8")
-    with exit_on_error(SplitStatement(text, 0, 0, complete=True)), mapping():
+    with exit_on_error(SplitStatement(text, 0, 0, complete=True)):
         return catalog_of(parse(text, dialect, DEFAULT_LIMITS), dialect)
 
 

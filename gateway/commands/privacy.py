@@ -18,6 +18,7 @@ from gateway.commands.connecting import (
     MASTER_OPTION,
     Access,
     open_connection,
+    perform,
     set_workers,
     upkeep_options,
 )
@@ -30,7 +31,6 @@ from gateway.commands.privacy_output import (
 )
 from gateway.commands.progress import show_progress
 from gateway.commands.queried_people import people_lines
-from gateway.errors import mapping
 from gateway.privacy_desk import decisions, questions, restricting_steps, running, submission
 from gateway.privacy_desk import evidence as evidences
 from gateway.privacy_desk.desk_policy import PrivacyAction
@@ -116,7 +116,7 @@ def submit(
     """
     if [file is not None, query is not None, bool(subjects or composites)].count(True) != 1:
         raise click.UsageError("give --subject or --composite, or --csv, or --query")
-    with exit_on_error(as_json=as_json), mapping():
+    with exit_on_error(as_json=as_json):
         if file is not None:
             requests = requests_in_csv(read_subjects(file))
         elif query is None:
@@ -129,7 +129,7 @@ def submit(
             erases_past=erase_past,
         )
     with open_connection(access, "privacy", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
+        with exit_on_error(as_json=as_json):
             if query is not None:
                 requests = requests_in_csv(people_lines(connection, query))
             made = connection.client_session.perform(submission.submit, terms, requests)
@@ -166,9 +166,9 @@ def _deciding(name: str, summary: str, needs_reason: bool = False) -> Callable[.
             "lift": restricting_steps.lift,
         }
         with open_connection(access, "privacy", as_json=as_json) as connection:
-            with exit_on_error(as_json=as_json), mapping():
-                perform = connection.client_session.perform
-                found = perform(operations[name], names, reason)
+            with exit_on_error(as_json=as_json):
+                session = connection.client_session
+                found = session.perform(operations[name], names, reason)
         write_requests(found, as_json=as_json)
 
     return decide
@@ -194,9 +194,7 @@ for _name, _summary, _needs in (
 @upkeep_options
 def extend(names: tuple[str, ...], by: str, reason: str, as_json: bool, access: Access) -> None:
     """Give requests more time, once."""
-    with open_connection(access, "privacy", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            found = connection.client_session.perform(decisions.extend, names, by, reason)
+    found = perform(access, "privacy", as_json, decisions.extend, names, by, reason)
     write_requests(found, as_json=as_json)
 
 
@@ -229,13 +227,13 @@ def run(
       palimpsest privacy run 4f0c9a --json
     """
     with open_connection(access, "privacy", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping(), show_progress("privacy", quiet=as_json):
+        with exit_on_error(as_json=as_json), show_progress("privacy", quiet=as_json):
             set_workers(connection, engine, master)
-            perform = connection.client_session.perform
+            session = connection.client_session
             if dry_run:
-                planned = perform(running.plan, names)
+                planned = session.perform(running.plan, names)
             else:
-                done = perform(running.run, names, only_due=only_due)
+                done = session.perform(running.run, names, only_due=only_due)
     if dry_run:
         write_plan(planned, as_json=as_json)
         return
@@ -256,9 +254,7 @@ def list_command(
     states: tuple[str, ...], submission: str | None, as_json: bool, access: Access
 ) -> None:
     """List requests, with their states and deadlines."""
-    with open_connection(access, "privacy", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            found = connection.client_session.perform(questions.list_requests, states, submission)
+    found = perform(access, "privacy", as_json, questions.list_requests, states, submission)
     write_requests(found, as_json=as_json)
 
 
@@ -268,9 +264,7 @@ def list_command(
 @upkeep_options
 def show(name: str, as_json: bool, access: Access) -> None:
     """Show one request, and what became of it in each table."""
-    with open_connection(access, "privacy", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            found = connection.client_session.perform(questions.show_request, name)
+    found = perform(access, "privacy", as_json, questions.show_request, name)
     if as_json:
         click.echo(json.dumps(found.to_json()))
         return
@@ -286,9 +280,7 @@ def show(name: str, as_json: bool, access: Access) -> None:
 @upkeep_options
 def due(as_json: bool, access: Access) -> None:
     """List open requests by deadline; the exit code is 1 if one is overdue or due soon."""
-    with open_connection(access, "privacy", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            found = connection.client_session.perform(questions.due_requests)
+    found = perform(access, "privacy", as_json, questions.due_requests)
     if as_json:
         click.echo(json.dumps([one.to_json() for one in found]))
     for one in () if as_json else found:
@@ -305,9 +297,7 @@ def due(as_json: bool, access: Access) -> None:
 @upkeep_options
 def waive(name: str, tables: tuple[str, ...], reason: str, as_json: bool, access: Access) -> None:
     """Complete a PARTIAL request without searching TABLES, for a reason; then `privacy run`."""
-    with open_connection(access, "privacy", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            found = connection.client_session.perform(questions.waive, name, tables, reason)
+    found = perform(access, "privacy", as_json, questions.waive, name, tables, reason)
     if as_json:
         click.echo(json.dumps(found.to_json()))
     elif found.batch is not None:
@@ -323,13 +313,13 @@ def waive(name: str, tables: tuple[str, ...], reason: str, as_json: bool, access
 def export(name: str | None, target: str | None, gone: bool, as_json: bool, access: Access) -> None:
     """Say where the file of REQUEST lies, or move it; without REQUEST list all files."""
     with open_connection(access, "privacy", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            perform = connection.client_session.perform
+        with exit_on_error(as_json=as_json):
+            session = connection.client_session
             if name is None:
-                found = perform(questions.list_exports)
+                found = session.perform(questions.list_exports)
             else:
                 place = None if target is None else str(Path(target).expanduser().resolve())
-                found = [perform(questions.export_of, name, place, gone=gone)]
+                found = [session.perform(questions.export_of, name, place, gone=gone)]
     if as_json:
         click.echo(json.dumps([asdict(one) for one in found], default=str))
         return
@@ -362,14 +352,14 @@ def evidence(
       palimpsest privacy evidence --verify 4711.zip
     """
     with open_connection(access, "privacy", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            perform = connection.client_session.perform
+        with exit_on_error(as_json=as_json):
+            session = connection.client_session
             if verifies:
                 data = Path(name).expanduser().read_bytes()
-                checked = perform(evidences.check_evidence, data)
+                checked = session.perform(evidences.check_evidence, data)
             else:
                 known = [] if anchors is None else read_anchors(_text_of(anchors), anchors)
-                made = perform(evidences.make_evidence, name, known)
+                made = session.perform(evidences.make_evidence, name, known)
                 path = Path(target or f"evidence-{name}.zip").expanduser()
                 write_private(path, made)
     if not verifies:
@@ -408,16 +398,14 @@ def policy(settings: tuple[str, ...], source: str | None, as_json: bool, access:
     """
     wanted: dict[str, str] = {}
     if source is not None:
-        with exit_on_error(as_json=as_json), mapping():
+        with exit_on_error(as_json=as_json):
             wanted |= settings_in(_text_of(source), source)
     for word in settings:
         name, equals, value = word.partition("=")
         if not equals:
             raise click.UsageError(f"--set {word}: write name=value")
         wanted[name.strip()] = value
-    with open_connection(access, "privacy", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            version, found = connection.client_session.perform(decisions.change_policy, wanted)
+    version, found = perform(access, "privacy", as_json, decisions.change_policy, wanted)
     shown = {"version": version, **found.to_dict()}
     if as_json:
         click.echo(json.dumps(shown))

@@ -13,13 +13,13 @@ from gateway.commands.connecting import (
     MASTER_OPTION,
     Access,
     open_connection,
+    perform,
     set_workers,
     upkeep_options,
     url_of,
 )
 from gateway.commands.failure import STATEMENT, exit_on_error
 from gateway.commands.job import write_runs
-from gateway.errors import mapping
 from gateway.jobs.runs import run_named
 from gateway.procedures import replicas
 from gateway.procedures.replicas import ReplicaChange
@@ -48,12 +48,7 @@ def list_command(as_json: bool, access: Access) -> None:
       palimpsest replica list
       palimpsest replica list --json
     """
-    with (
-        open_connection(access, "replica", as_json=as_json) as connection,
-        exit_on_error(as_json=as_json),
-        mapping(),
-    ):
-        rows = connection.client_session.perform(replicas.list_replicas)
+    rows = perform(access, "replica", as_json, replicas.list_replicas)
     if as_json:
         found = [
             {
@@ -90,12 +85,7 @@ def promote(table: str, as_json: bool, access: Access) -> None:
     Examples:
       palimpsest replica promote hr.people -w /disaster/warehouse
     """
-    with (
-        open_connection(access, "replica", as_json=as_json) as connection,
-        exit_on_error(as_json=as_json),
-        mapping(),
-    ):
-        done = connection.client_session.perform(replicas.promote_replica, table)
+    done = perform(access, "replica", as_json, replicas.promote_replica, table)
     _write(done, as_json)
 
 
@@ -111,12 +101,7 @@ def demote(table: str, place: str | None, as_json: bool, access: Access) -> None
     Examples:
       palimpsest replica demote hr.people
     """
-    with (
-        open_connection(access, "replica", as_json=as_json) as connection,
-        exit_on_error(as_json=as_json),
-        mapping(),
-    ):
-        done = connection.client_session.perform(replicas.demote_replica, table, place)
+    done = perform(access, "replica", as_json, replicas.demote_replica, table, place)
     _write(done, as_json)
 
 
@@ -132,12 +117,7 @@ def forget(table: str, place: str, as_json: bool, access: Access) -> None:
     Examples:
       palimpsest replica forget hr.people palimpsest:////gone/warehouse
     """
-    with (
-        open_connection(access, "replica", as_json=as_json) as connection,
-        exit_on_error(as_json=as_json),
-        mapping(),
-    ):
-        done = connection.client_session.perform(replicas.forget_replicas, table, place)
+    done = perform(access, "replica", as_json, replicas.forget_replicas, table, place)
     _write(done, as_json)
 
 
@@ -169,8 +149,7 @@ def pull(
         exit_on_error(as_json=as_json),
     ):
         set_workers(connection, engine, master)
-        with mapping():
-            runs = connection.client_session.perform(run_named, "replicate", {"to": target}, tables)
+        runs = connection.client_session.perform(run_named, "replicate", {"to": target}, tables)
     write_runs(runs, as_json=as_json)
     if any(run.failed for run in runs):
         sys.exit(STATEMENT)

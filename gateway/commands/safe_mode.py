@@ -8,10 +8,13 @@ from contextlib import contextmanager
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
-from gateway.commands.failure import exit_on_error
+from gateway.commands.connecting import (
+    JSON_OPTION,
+    Access,
+    perform,
+    upkeep_options,
+)
 from gateway.config import Settings
-from gateway.errors import mapping
 from gateway.governance import safe_mode
 from gateway.opening.open_warehouse import OpenWarehouse
 from gateway.session.session import Session
@@ -47,9 +50,7 @@ def on(reason: str, as_json: bool, access: Access) -> None:
     Examples:
       palimpsest safe-mode on --reason "moving to the new cluster"
     """
-    with open_connection(access, "safe-mode", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            found = connection.client_session.perform(safe_mode.begin_safe_mode, reason)
+    found = perform(access, "safe-mode", as_json, safe_mode.begin_safe_mode, reason)
     _write(found, as_json)
 
 
@@ -63,9 +64,7 @@ def off(as_json: bool, access: Access) -> None:
     Examples:
       palimpsest safe-mode off
     """
-    with open_connection(access, "safe-mode", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            found = connection.client_session.perform(safe_mode.end_safe_mode)
+    found = perform(access, "safe-mode", as_json, safe_mode.end_safe_mode)
     _write(found, as_json)
 
 
@@ -79,9 +78,7 @@ def status(as_json: bool, access: Access) -> None:
     Examples:
       palimpsest safe-mode status --json
     """
-    with open_connection(access, "safe-mode", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            found = connection.client_session.perform(safe_mode.current_safe_mode)
+    found = perform(access, "safe-mode", as_json, safe_mode.current_safe_mode)
     _write(found, as_json)
 
 

@@ -29,7 +29,6 @@ from gateway.commands.log_options import begin_log
 from gateway.commands.moments import MomentParam
 from gateway.commands.notification_settings import notification_options, sending_notifications
 from gateway.dbapi.connection import Connection
-from gateway.errors import mapping
 from gateway.governance.process_runner import InstanceRun
 from gateway.governance.process_scheduler import ProcessScheduler, log_instance, run_processes
 from gateway.governance.safe_mode import begin_safe_mode
@@ -111,7 +110,7 @@ def command(
         begin_log(LogSettings(), "info")
     with open_connection(access, "scheduler", as_json=as_json) as connection:
         told = partial(_session_of_sender, access)
-        with exit_on_error(as_json=as_json), mapping(), sending_notifications(told, others):
+        with exit_on_error(as_json=as_json), sending_notifications(told, others):
             session = connection.client_session
             runs: list[JobRun] = []
             if begins_safe:

@@ -33,7 +33,6 @@ from gateway.commands.serve_settings import (
     node_options,
     read_config,
 )
-from gateway.errors import mapping
 from gateway.opening.open_warehouse import OpenWarehouse
 from gateway.opening.warehouses import WAREHOUSES, TakenElsewhere
 from gateway.servers.addresses import Address, parse_address, tcp_listener
@@ -240,7 +239,7 @@ def command(
       palimpsest serve --tls-cert server.pem --tls-key server.key --hive 0.0.0.0:10000
     """
     begin_log(LogSettings(others["log_level"], others["log_format"], others["slow_s"]), "info")
-    with exit_on_error(as_json=False), mapping():
+    with exit_on_error(as_json=False):
         place = parse_address(address, PORT)
         tls_files = tls_files_of(*(others[name] for name in _TLS))
         external = external_logins(external_options(others))

@@ -8,9 +8,13 @@ from typing import Any
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
-from gateway.commands.failure import STATEMENT, exit_on_error
-from gateway.errors import mapping
+from gateway.commands.connecting import (
+    JSON_OPTION,
+    Access,
+    perform,
+    upkeep_options,
+)
+from gateway.commands.failure import STATEMENT
 from gateway.governance.entity import EntityKind
 from gateway.governance.service_level_looks import service_levels
 from gateway.governance.service_levels import LevelState, ServiceLevel
@@ -36,11 +40,7 @@ def command(
       palimpsest sla process daily-delays --missed
     """
     wanted = None if kind is None else EntityKind(kind)
-    with open_connection(access, "sla", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            found = connection.client_session.perform(
-                service_levels, wanted, name, only_missed=only_missed
-            )
+    found = perform(access, "sla", as_json, service_levels, wanted, name, only_missed=only_missed)
     if as_json:
         click.echo(json.dumps([_level_object(level) for level in found]))
     else:

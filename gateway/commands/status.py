@@ -15,7 +15,6 @@ from gateway.commands.connecting import JSON_OPTION, Access, open_connection, up
 from gateway.commands.failure import STATEMENT, exit_on_error
 from gateway.commands.rows import dict_rows
 from gateway.dbapi.connection import Connection
-from gateway.errors import mapping
 from gateway.jobs.due_jobs import planned_jobs
 from gateway.sharing.folder import Owner, owner_of
 from gateway.wording import counted
@@ -74,7 +73,7 @@ def command(as_json: bool, access: Access) -> None:
       palimpsest status -w palimpsest+postgresql://me@localhost:5432/company
     """
     with open_connection(access, "status", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
+        with exit_on_error(as_json=as_json):
             report = _report(connection)
     if as_json:
         click.echo(json.dumps(asdict(report), default=str))

@@ -16,7 +16,6 @@ from gateway.commands.connecting import JSON_OPTION, Access, open_connection, up
 from gateway.commands.failure import exit_on_error
 from gateway.commands.rows import write_rows
 from gateway.dbapi.connection import Connection
-from gateway.errors import mapping
 from gateway.procedures.personal_values import recognisers
 from gateway.procedures.tag_proposals import TagProposal, propose_tags
 from gateway.shell.files import named_table, table_name
@@ -95,7 +94,7 @@ def propose(
       palimpsest tags propose hr.people
       palimpsest tags propose hr.people --region US --country us --json
     """
-    with _open(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
+    with _open(access, as_json) as connection, exit_on_error(as_json=as_json):
         found = _proposals(connection, table, sample, region, countries)
     if as_json:
         click.echo(json.dumps([asdict(p) for p in found]))
@@ -131,7 +130,7 @@ def confirm(
       palimpsest tags confirm hr.people
       palimpsest tags confirm hr.people email phone --region DE
     """
-    with _open(access, as_json) as connection, exit_on_error(as_json=as_json), mapping():
+    with _open(access, as_json) as connection, exit_on_error(as_json=as_json):
         found = _proposals(connection, table, sample, region, countries)
         wanted = _chosen(found, columns) if columns else [p for p in found if _is_confirmed(p)]
         name = table_name(connection, table)

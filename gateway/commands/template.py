@@ -7,10 +7,14 @@ from typing import Any
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
+from gateway.commands.connecting import (
+    JSON_OPTION,
+    Access,
+    perform,
+    upkeep_options,
+)
 from gateway.commands.entity import finish_change
 from gateway.commands.failure import exit_on_error
-from gateway.errors import mapping
 from gateway.governance import entity_operations
 from gateway.governance.declarations import write_declaration
 from gateway.governance.entity import Entity
@@ -57,7 +61,7 @@ def show_list(as_json: bool) -> None:
     Examples:
       palimpsest template list --json
     """
-    with exit_on_error(as_json=as_json), mapping():
+    with exit_on_error(as_json=as_json):
         found = list_templates()
     if as_json:
         click.echo(json.dumps([_object(one) for one in found]))
@@ -76,7 +80,7 @@ def describe(name: str, as_json: bool) -> None:
     Examples:
       palimpsest template describe retention-by-regulation
     """
-    with exit_on_error(as_json=as_json), mapping():
+    with exit_on_error(as_json=as_json):
         found = find_template(name)
     if as_json:
         click.echo(json.dumps({**_object(found), "text": found.text}))
@@ -101,10 +105,7 @@ def validate(name: str, given: tuple[str, ...], as_json: bool, access: Access) -
       palimpsest template validate nightly-compaction -p tables='sales.*'
     """
     entities = _entities(name, given, as_json)
-    with open_connection(access, "template", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            session = connection.client_session
-            results = session.perform(entity_operations.validate_entities, entities)
+    results = perform(access, "template", as_json, entity_operations.validate_entities, entities)
     finish_change(results, as_json)
 
 
@@ -127,14 +128,12 @@ def make(name: str, given: tuple[str, ...], prints: bool, as_json: bool, access:
     entities = _entities(name, given, as_json)
     if prints:
         shown = [{"kind": e.kind.value, "name": e.name, **e.fields} for e in entities]
-        with exit_on_error(as_json=as_json), mapping():
+        with exit_on_error(as_json=as_json):
             click.echo(
                 json.dumps(shown) if as_json else "---\n".join(map(write_declaration, shown))
             )
         return
-    with open_connection(access, "template", as_json=as_json) as connection:
-        with exit_on_error(as_json=as_json), mapping():
-            results = connection.client_session.perform(submit_and_schedule, entities)
+    results = perform(access, "template", as_json, submit_and_schedule, entities)
     finish_change(results, as_json)
 
 
@@ -145,7 +144,7 @@ def _entities(name: str, given: tuple[str, ...], as_json: bool) -> list[Entity]:
         if not sign or parameter in values:
             raise click.UsageError(f"-p {text}: write NAME=VALUE, each name once")
         values[parameter] = value
-    with exit_on_error(as_json=as_json), mapping():
+    with exit_on_error(as_json=as_json):
         return instantiate(find_template(name), values)
 
 

@@ -10,7 +10,6 @@ import click
 from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
 from gateway.commands.failure import STATEMENT, exit_on_error
 from gateway.commands.progress import show_progress
-from gateway.errors import mapping
 from gateway.jobs.verify import verify_store
 from gateway.wording import counted
 from journal.local_engine.file_modes import MODE_SETTING, FileModes
@@ -36,7 +35,6 @@ def command(as_json: bool, access: Access) -> None:
     with open_connection(access, "verify", as_json=as_json) as connection:
         with (
             exit_on_error(as_json=as_json),
-            mapping(),
             show_progress("verifying", quiet=as_json) as advance,
         ):
             report, modes = connection.client_session.perform_watched(advance, verify_store)

@@ -89,6 +89,16 @@ def check_login_port(place: Address, clients: str, *, trusts: bool, has_tls: boo
         )
 
 
+def check_logins(place: Address, admission: Admission) -> None:
+    """Raise SETTING_VALUE where nobody could log in at ``place``."""
+    if not admission.trusts and admission.logins is None:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            f"nobody could log in at {place}, for no role may log in",
+            advice="CREATE USER name PASSWORD '..' first, through the Unix socket",
+        )
+
+
 def check_packages(option: str, packages: Sequence[str], extra: str) -> None:
     """Raise SETTING_VALUE, naming those of the packages that are not installed."""
     missing = [name for name in packages if not _is_installed(name)]

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from gateway.session.forms import Planned, StatementCall, counted_rows
+from gateway.session.forms import Planned, StatementCall, unwritten_parameters
 from gateway.session.outcome import StatementOutcome
 from gateway.session.planner import Planner
 from gateway.session.scan_info import supply_system_rows
 from journal.model.errors import PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import (
-    P_CURRENT,
-    P_SNAPSHOT,
-    P_VERSION,
     Fetch,
     Stage,
     StatementKind,
@@ -49,10 +46,7 @@ class DescribeForm:
         query = next((step.query for step in plan.steps if isinstance(step, Fetch)), None)
         if query is None or plan.kind is not StatementKind.READ:
             return StatementOutcome(plan.tag)
-        parameters |= {P_VERSION: 0, P_SNAPSHOT: self.transaction.snapshot.version}
-        parameters |= {f"{P_CURRENT}{place}": 0 for place in range(len(plan.currents))}
-        parameters |= counted_rows(statement, plan)
-        parameters |= call.times.bind(statement, plan)
+        parameters |= unwritten_parameters(statement, plan, call)
         parameters |= statement.prepare(plan, parameters)
         supply_system_rows(statement, plan, request.settings, call.times, self.planner)
         _stage(statement, plan, parameters)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from gateway.session.forms import Planned, StatementCall, counted_rows
+from gateway.session.forms import Planned, StatementCall, unwritten_parameters
 from gateway.session.outcome import StatementOutcome
 from gateway.session.planner import Planner
 from gateway.session.results import table_outcome
@@ -19,9 +19,6 @@ from gateway.session.scan_info import supply_system_rows
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import (
-    P_CURRENT,
-    P_SNAPSHOT,
-    P_VERSION,
     Export,
     Fetch,
     Stage,
@@ -57,10 +54,7 @@ class ExplainForm:
         """Show the plan."""
         (plan, parameters), request = planned, call.request
         assert isinstance(request.parsed.statement, Explain)
-        parameters |= {P_VERSION: 0, P_SNAPSHOT: self.transaction.snapshot.version}
-        parameters |= {f"{P_CURRENT}{place}": 0 for place in range(len(plan.currents))}
-        parameters |= counted_rows(statement, plan)
-        parameters |= call.times.bind(statement, plan)
+        parameters |= unwritten_parameters(statement, plan, call)
         supply_system_rows(statement, plan, request.settings, call.times, self.planner)
         analyze = request.parsed.statement.analyze
         with call.cancellation.watching(statement.session):

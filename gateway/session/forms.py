@@ -112,6 +112,15 @@ def counted_rows(statement: OpenStatement, plan: StatementPlan) -> dict[str, int
     return {f"{P_ROWS}{place}": number for place, number in enumerate(rows)}
 
 
+def unwritten_parameters(
+    statement: OpenStatement, plan: StatementPlan, call: StatementCall
+) -> dict[str, Any]:
+    """The parameters of a plan that is only looked at: rows of it would have version 0."""
+    found = {P_VERSION: 0, P_SNAPSHOT: statement.transaction.snapshot.version}
+    found |= {f"{P_CURRENT}{place}": 0 for place in range(len(plan.currents))}
+    return {**found, **counted_rows(statement, plan), **call.times.bind(statement, plan)}
+
+
 @dataclass(frozen=True, slots=True)
 class StoreForm:
     """In a transaction, by the plan of a form."""

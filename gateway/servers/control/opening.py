@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from gateway.servers.addresses import Address, parse_address, tcp_listener
-from gateway.servers.admitting import check_login_port, check_packages
+from gateway.servers.admitting import check_login_port, check_logins, check_packages
 from gateway.servers.client_sessions import OpenSession
 from gateway.servers.control.door import ControlDoor
 from gateway.servers.ending import Ending
 from gateway.servers.limits import ServerLimits
 from gateway.servers.pgwire.admission import Admission
 from gateway.servers.tls import TlsFiles
-from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 
 PORT = 8090
@@ -60,12 +59,7 @@ def control_port(
     if place is None:
         yield []
         return
-    if not admission.trusts and admission.logins is None:
-        raise PalimpsestError(
-            Code.SETTING_VALUE,
-            f"nobody could log in at {place}, for no role may log in",
-            advice="CREATE USER name PASSWORD '..' first, through the Unix socket",
-        )
+    check_logins(place, admission)
     from gateway.servers.control.control_server import ControlServer
 
     names = frozenset(name.lower() for name in options.names)

@@ -9,13 +9,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from gateway.servers.addresses import Address, parse_address, tcp_listener
-from gateway.servers.admitting import check_login_port, check_packages
+from gateway.servers.admitting import check_login_port, check_logins, check_packages
 from gateway.servers.client_sessions import OpenSession
 from gateway.servers.ending import Ending
 from gateway.servers.limits import ServerLimits
 from gateway.servers.pgwire.admission import Admission
 from gateway.servers.tls import TlsFiles
-from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -68,12 +67,7 @@ def flight_port(
     if place is None:
         yield []
         return
-    if not admission.trusts and admission.logins is None:
-        raise PalimpsestError(
-            Code.SETTING_VALUE,
-            f"nobody could log in at {place}, for no role may log in",
-            advice="CREATE USER name PASSWORD '..' first, through the Unix socket",
-        )
+    check_logins(place, admission)
     port = _FlightPort(place, options, admission, open_session, limits, ending)
     try:
         yield [port.url]
