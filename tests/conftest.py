@@ -5,6 +5,7 @@ Fixtures that one folder needs live in that folder; nothing here opens a store.
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import signal
@@ -22,6 +23,9 @@ from tests.support.servers import apache, cluster, server
 __all__ = ["apache", "cluster", "server"]
 
 ROOT = Path(__file__).resolve().parent.parent
+_GARBAGE = (20_000, 10, 10)
+"""How many objects a test run makes before it searches for garbage: trees of SQL are cycles, and a
+search among all the tests that were collected takes up to a second."""
 _FILES_TOLD = 40
 """How many files the end of a run names, those that took longest."""
 
@@ -51,6 +55,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     if workers > 1:
         items[:] = arranged([(_folder(item), _longest_s(item), item) for item in items], workers)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Leave what stays until the end out of each search for garbage; search less often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_GARBAGE)
+
+
+def pytest_sessionfinish() -> None:
+    """Let what DuckDB's bindings still hold go, as they complain of the rest."""
+    gc.unfreeze()
 
 
 def _folder(item: pytest.Item) -> str:
