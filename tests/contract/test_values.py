@@ -57,23 +57,27 @@ CASES: tuple[tuple[str, Any, Any], ...] = (
 )
 
 
-@pytest.mark.parametrize(("kind", "value", "group"), CASES, ids=[c[0] for c in CASES])
 @pytest.mark.parametrize("way", ["execute", "executemany"])
-def test_there_and_back(con: Connection, kind: str, value: Any, group: Any, way: str) -> None:
-    con.execute(f"CREATE TABLE t (id INTEGER PRIMARY KEY, v {kind})")
+def test_there_and_back(con: Connection, way: str) -> None:
+    names = [f"v{place}" for place in range(len(CASES))]
+    made = ", ".join(f"{name} {kind}" for name, (kind, _, _) in zip(names, CASES, strict=True))
+    con.execute(f"CREATE TABLE t (id INTEGER PRIMARY KEY, {made})")
+    insert = f"INSERT INTO t VALUES (?{', ?' * len(CASES)})"
+    wanted = [(1, *(value for _, value, _ in CASES)), (2, *[None] * len(CASES))]
     if way == "execute":
-        con.execute("INSERT INTO t VALUES (?, ?)", (1, value))
-        con.execute("INSERT INTO t VALUES (?, ?)", (2, None))
+        for row in wanted:
+            con.execute(insert, row)
     else:
-        con.executemany("INSERT INTO t VALUES (?, ?)", [(1, value), (2, None)])
+        con.executemany(insert, wanted)
     for _ in range(2):
-        cursor = con.execute("SELECT v FROM t ORDER BY id")
-        code = cursor.description[0][1]  # type: ignore[index]
-        for candidate in (gateway.STRING, gateway.BINARY, gateway.NUMBER, gateway.DATETIME):
-            assert (code == candidate) == (candidate is group), code
-        rows = cursor.fetchall()
-        assert rows == [(value,), (None,)]
-        assert type(rows[0][0]) is type(value)
+        for name, (kind, value, group) in zip(names, CASES, strict=True):
+            cursor = con.execute(f"SELECT {name} FROM t ORDER BY id")
+            code = cursor.description[0][1]  # type: ignore[index]
+            for candidate in (gateway.STRING, gateway.BINARY, gateway.NUMBER, gateway.DATETIME):
+                assert (code == candidate) == (candidate is group), (kind, code)
+            rows = cursor.fetchall()
+            assert rows == [(value,), (None,)], kind
+            assert type(rows[0][0]) is type(value), kind
         # The second look is at a sealed segment.
         con.commit()
         con.cursor().callproc("system.flush", ["main.t"])

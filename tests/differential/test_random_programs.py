@@ -13,8 +13,8 @@ from tests.support.programs.step import Step
 from tests.support.programs.upkeep import ALL_JOBS, Upkeep
 from tests.support.replay import shrink
 
-SHARE = 10
-SHARES = {"plain": 2, "flush": 1, "flush_and_restart": 1}
+SHARE = 5
+SHARES = {"plain": 4, "flush": 2, "flush_and_restart": 2}
 CASES = [(name, share) for name, shares in SHARES.items() for share in range(shares)]
 
 

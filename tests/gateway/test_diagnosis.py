@@ -57,13 +57,23 @@ def con(tmp_path: Path) -> Iterator[Connection]:
         yield made
 
 
+@pytest.fixture(scope="module", params=["in the head", "sealed"])
+def unchanged(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Connection]:
+    """A connection for statements that fail, with its rows in either tier."""
+    place = tmp_path_factory.mktemp("unchanged") / "w"
+    with gateway.connect(prepared_warehouse(place, TABLES), autocommit=True) as made:
+        if request.param == "sealed":
+            made.execute("CALL system.flush()")
+        yield made
+
+
 @pytest.mark.parametrize(("sql", "sqlstate", "place"), CASES)
-@pytest.mark.parametrize("flushed", [False, True])
 def test_position_and_words(
-    con: Connection, sql: str, sqlstate: str, place: tuple[int, int], flushed: bool
+    unchanged: Connection, sql: str, sqlstate: str, place: tuple[int, int]
 ) -> None:
-    if flushed:
-        con.execute("CALL system.flush()")
+    con = unchanged
     with pytest.raises(gateway.Error) as caught:
         con.execute(sql).fetchall()
     error = caught.value

@@ -31,6 +31,23 @@ def con(tmp_path: Path) -> Iterator[Connection]:
         yield found
 
 
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    place = tmp_path_factory.mktemp("roles") / "w"
+    with gateway.connect(
+        prepared_warehouse(place, TABLES, user="root"), autocommit=True, user="root"
+    ) as found:
+        yield found
+
+
+@pytest.fixture
+def ann(opened: Connection) -> Iterator[Connection]:
+    """A connection as ann for statements that change nothing."""
+    opened.execute("SET ROLE ann")
+    yield opened
+    opened.execute("RESET ROLE")
+
+
 def _state(con: Connection, sql: str) -> str:
     try:
         con.execute(sql)
@@ -118,11 +135,10 @@ def _as(con: Connection, role: str, sql: str) -> str:
         "SET ROLE bob",
     ],
 )
-def test_it_is_refused(con: Connection, sql: str) -> None:
-    con.execute("SET ROLE ann")
+def test_it_is_refused(ann: Connection, sql: str) -> None:
     expected = "" if sql == "SET ROLE bob" else "42501"
     # The program that opened the folder may go on as anybody.
-    assert _state(con, sql) == expected
+    assert _state(ann, sql) == expected
 
 
 @pytest.mark.parametrize(
@@ -149,10 +165,9 @@ def test_it_is_refused(con: Connection, sql: str) -> None:
         "SELECT * FROM pragma_table_info('hidden')",
     ],
 )
-def test_it_is_not_there(con: Connection, sql: str) -> None:
-    con.execute("SET ROLE ann")
+def test_it_is_not_there(ann: Connection, sql: str) -> None:
     with pytest.raises(gateway.Error) as raised:
-        con.execute(sql)
+        ann.execute(sql)
     assert raised.value.sqlstate == "42P01"
     assert "did you mean" not in raised.value.advice
 

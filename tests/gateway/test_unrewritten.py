@@ -95,6 +95,14 @@ def con(tmp_path: Path) -> Iterator[Connection]:
         yield made
 
 
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    """A connection for tests whose statements change nothing."""
+    place = tmp_path_factory.mktemp("unchanged") / "w"
+    with gateway.connect(prepared_warehouse(place, TABLES), autocommit=True) as made:
+        yield made
+
+
 @pytest.mark.parametrize("sql", PLACES)
 def test_a_table_is_found_wherever_it_stands(con: Connection, sql: str) -> None:
     con.execute(sql.format(t="t")).close()
@@ -104,12 +112,12 @@ def test_a_table_is_found_wherever_it_stands(con: Connection, sql: str) -> None:
 
 
 @pytest.mark.parametrize("sql", REACHING)
-def test_what_reaches_out_is_refused(con: Connection, sql: str) -> None:
-    before = con.execute("SELECT k FROM t ORDER BY k").fetchall()
+def test_what_reaches_out_is_refused(unchanged: Connection, sql: str) -> None:
+    before = unchanged.execute("SELECT k FROM t ORDER BY k").fetchall()
     with pytest.raises(gateway.Error) as caught:
-        con.execute(sql).fetchall()
+        unchanged.execute(sql).fetchall()
     assert caught.value.sqlstate[:2] in {"0A", "42"}
-    assert con.execute("SELECT k FROM t ORDER BY k").fetchall() == before
+    assert unchanged.execute("SELECT k FROM t ORDER BY k").fetchall() == before
 
 
 @pytest.mark.parametrize(
@@ -142,19 +150,21 @@ def test_an_altered_column_or_field_reaches_nowhere(con: Connection, action: str
         ("SET VARIABLE v = unnest([1, 2])", "22023"),
     ],
 )
-def test_no_raw_exception_gets_out(con: Connection, sql: str, state: str) -> None:
+def test_no_raw_exception_gets_out(unchanged: Connection, sql: str, state: str) -> None:
     with pytest.raises(gateway.Error) as caught:
-        con.execute(sql)
+        unchanged.execute(sql)
     assert caught.value.sqlstate == state
 
 
 @pytest.mark.parametrize("sql", UNREAD)
-def test_a_clause_that_no_rule_reads_is_refused_at_its_place(con: Connection, sql: str) -> None:
+def test_a_clause_that_no_rule_reads_is_refused_at_its_place(
+    unchanged: Connection, sql: str
+) -> None:
     with pytest.raises(gateway.Error) as caught:
-        con.execute(sql)
+        unchanged.execute(sql)
     assert caught.value.sqlstate == "0A000"
     assert "(line 1, column " in str(caught.value)
-    assert con.execute("SELECT k FROM t ORDER BY k").fetchall() == [(1,), (2,)]
+    assert unchanged.execute("SELECT k FROM t ORDER BY k").fetchall() == [(1,), (2,)]
 
 
 @pytest.mark.parametrize(

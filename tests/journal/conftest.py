@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from tests.support.warehouse import connect, run
+from tests.support.warehouse import common, connect, run
 
-__all__ = ["connect", "run"]
+__all__ = ["common", "connect", "run"]

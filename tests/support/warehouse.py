@@ -25,6 +25,14 @@ def connect(tmp_path: Path) -> Iterator[Callable[..., Client]]:
         client.close()
 
 
+@pytest.fixture(scope="module")
+def common(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
+    """One client in autocommit for all tests of a module that leave its warehouse as it was."""
+    client = Client(tmp_path_factory.mktemp("common") / "warehouse")
+    yield client
+    client.close()
+
+
 @pytest.fixture
 def run(connect: Callable[..., Client]) -> Client:
     """One client in autocommit."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -59,9 +60,18 @@ def _upsert(
     return statement.returning(*returning, sort_by_parameter_order=sort_by_parameter_order)
 
 
+SHARE = "PALIMPSEST_SUITE_SHARE"
+"""In the environment: 4 runs each fourth test of the classes in ``_MATRICES``, 1 all of them."""
+_MATRICES = ("ComponentReflectionTest_", "JSONTest_")
+"""Classes of hundreds of tests, which ask the same of each combination of a few words."""
+
+
 def pytest_collection_modifyitems(session: Any, config: Any, items: list[Any]) -> None:
     """Mark what is left out, with its reason, after SQLAlchemy has arranged the tests."""
     _arrange(session, config, items)
+    matrix = [i for i in items if i.cls is not None and i.cls.__name__.startswith(_MATRICES)]
+    left_out = set(matrix) - set(matrix[:: int(os.environ.get(SHARE, "1"))])
+    items[:] = [item for item in items if item not in left_out]
     for item in items:
         owner = item.cls.__name__.split("_palimpsest")[0] if item.cls is not None else ""
         reason = reason_against(owner, item.name)

@@ -11,8 +11,11 @@ import pytest
 HERE = Path("tests") / "contract" / "sqlalchemy_suite"
 
 
-def run_suite(root: Path, folder: Path, url: str) -> ElementTree.Element:
-    """Return the suite's result on a store as JUnit XML; fail the test if any of it failed."""
+def run_suite(root: Path, folder: Path, url: str, share: int = 1) -> ElementTree.Element:
+    """Return the suite's result on a store as JUnit XML; fail the test if any of it failed.
+
+    With a ``share`` of 4 only each fourth test of its matrices is run.
+    """
     done = subprocess.run(
         [
             sys.executable, "-m", "pytest", str(HERE / "suite.py"),
@@ -23,7 +26,7 @@ def run_suite(root: Path, folder: Path, url: str) -> ElementTree.Element:
             "--junitxml", str(folder / "report.xml"), "-q", "--tb=short",
         ],
         cwd=root,
-        env={**os.environ, "PYTHONPATH": str(root)},
+        env={**os.environ, "PYTHONPATH": str(root), "PALIMPSEST_SUITE_SHARE": str(share)},
         capture_output=True,
         text=True,
         check=False,

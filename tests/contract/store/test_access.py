@@ -63,21 +63,20 @@ def test_privileges_are_enforced(con: Connection) -> None:
     assert _state(con, "SELECT v FROM names") == "42P01"
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT query_to_xml('SELECT 1', true, false, '')",
-        "SELECT k FROM t WHERE reflect('java.lang.System', 'getenv') IS NOT NULL",
-        "SELECT pg_ls_dir('.')",
-        "CREATE TEMP TABLE mine (k INTEGER DEFAULT lo_import('/etc/passwd'))",
-        "SET spark_master = 'spark://elsewhere:7077'",
-    ],
+OUTSIDE = (
+    "SELECT query_to_xml('SELECT 1', true, false, '')",
+    "SELECT k FROM t WHERE reflect('java.lang.System', 'getenv') IS NOT NULL",
+    "SELECT pg_ls_dir('.')",
+    "CREATE TEMP TABLE mine (k INTEGER DEFAULT lo_import('/etc/passwd'))",
+    "SET spark_master = 'spark://elsewhere:7077'",
 )
-def test_roles_call_no_functions_of_the_store(con: Connection, sql: str) -> None:
+
+
+def test_roles_call_no_functions_of_the_store(con: Connection) -> None:
     con.execute("GRANT SELECT ON t TO ann")
     con.execute("SET ROLE ann")
     assert con.execute("SELECT upper(v), round(pay, 1), list_sort([2, 1]) FROM t").fetchall()
-    assert _state(con, sql) == "42501"
+    assert {sql: _state(con, sql) for sql in OUTSIDE} == dict.fromkeys(OUTSIDE, "42501")
 
 
 @pytest.mark.also_on("hive")

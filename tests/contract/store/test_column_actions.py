@@ -70,6 +70,7 @@ def _history(store: Store) -> list[tuple[Any, ...]]:
         )
 
 
+@pytest.mark.also_on("hive")
 def test_copies_backups_and_what_is_restored_hold_no_old_value(
     store: Store, url: str, tmp_path: Path
 ) -> None:
@@ -89,6 +90,7 @@ def test_copies_backups_and_what_is_restored_hold_no_old_value(
     assert not {OLD, ADA, "+49 30 1234567", "seven zebras"} & set(sum(_history(store), ()))
 
 
+@pytest.mark.also_on("hive")
 def test_a_view_of_them_follows(store: Store, url: str) -> None:
     with store.connect() as con:
         con.execute("CREATE MATERIALIZED VIEW mails AS SELECT id, email FROM people")
@@ -99,6 +101,7 @@ def test_a_view_of_them_follows(store: Store, url: str) -> None:
     assert found == [(1, "xxx@x.xxxxxxx"), (2, BOB)]
 
 
+@pytest.mark.also_on("hive")
 def test_who_read_them_before_does_not_write_them_back(store: Store, url: str) -> None:
     _declare(store, email="hmac", phone="null")
     with store.connect(autocommit=False) as late:
@@ -111,6 +114,7 @@ def test_who_read_them_before_does_not_write_them_back(store: Store, url: str) -
     assert {p[2] for p in _history(store) if p[0] == 1} == {None}
 
 
+@pytest.mark.also_on("hive")
 def test_a_table_is_kept_with_a_reason(store: Store, url: str) -> None:
     with store.connect() as con:
         con.execute("CREATE TABLE bills (n INTEGER PRIMARY KEY, email VARCHAR)"

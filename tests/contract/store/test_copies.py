@@ -102,6 +102,7 @@ def test_wrong_values_are_named_and_nothing_is_loaded(con: Connection, tmp_path:
     assert rows(con, "SELECT count(*) FROM t") == [(0,)]
 
 
+@pytest.mark.also_on("hive")
 def test_a_copy_in_batches_belongs_to_its_transaction(
     con: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -61,6 +61,7 @@ def test_rows_that_others_took_away_are_no_shorter_answer(store: Store, con: Con
         assert _code(again, "CALL system.verify('t')")[0] == "PAL-702"
 
 
+@pytest.mark.also_on("hive")
 def test_a_job_says_so_as_well(store: Store, con: Connection) -> None:
     store.lose(con, _sealed(store, con))
     con.close()

@@ -52,6 +52,7 @@ def test_reads_ask_current_rows_alone(con: Connection) -> None:
     assert found == READS
 
 
+@pytest.mark.also_on("hive")
 def test_changes_ask_current_rows_alone(con: Connection) -> None:
     assert con.execute("UPDATE t SET n = n * n WHERE CAST(s AS INTEGER) > 1").rowcount == 2
     assert con.execute("DELETE FROM t WHERE CAST(s AS INTEGER) = 3").rowcount == 1
@@ -59,6 +60,7 @@ def test_changes_ask_current_rows_alone(con: Connection) -> None:
     assert con.execute("SELECT g FROM made ORDER BY g").fetchall() == [(1,), (2,)]
 
 
+@pytest.mark.also_on("hive")
 def test_a_transaction_goes_on_behind_such_a_statement(con: Connection) -> None:
     con.execute("BEGIN")
     con.execute("UPDATE t SET s = '22' WHERE id = 2")

@@ -191,6 +191,7 @@ def test_materialized_views(con: Connection) -> None:
 
 
 @pytest.mark.drifts(hive="DuckDB says there that a result is still open")
+@pytest.mark.also_on("hive")
 def test_restores(con: Connection) -> None:
     (version,) = con.execute("SELECT max(version) FROM system.transactions").fetchall()[0]
     con.execute("UPDATE s SET a = 0")
