@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from dataclasses import replace
 from typing import TextIO
-from urllib.parse import urlsplit
 
 import click
 
 from gateway import __version__, errors
 from gateway.commands.connecting import Access, access_options, connect, fail_to_connect
 from gateway.commands.failure import exit_on_error
-from gateway.dbapi.connection import Connection
-from gateway.network.urls import is_server_url
 from gateway.opening.url_secrets import without_password
 from gateway.shell.command_context import ExitShell
 from gateway.shell.formats import FORMATS
 from gateway.shell.shell import Shell
+from gateway.shell.startup_file import run_startup_file
 from gateway.wording import counted
 
 
@@ -57,6 +55,14 @@ from gateway.wording import counted
     help=r"As \set; ON_ERROR_STOP=1 ends a script at its first error.",
 )
 @click.option("-q", "--quiet", is_flag=True, help="Print no greeting, and no counts below tables.")
+@click.option(
+    "-X",
+    "--no-startup-file",
+    "startup_file",
+    flag_value=False,
+    default=True,
+    help="Do not run the startup file, which otherwise runs before the first prompt.",
+)
 @access_options
 def command(
     url: str | None,
@@ -65,6 +71,7 @@ def command(
     form: str,
     variables: tuple[str, ...],
     quiet: bool,
+    startup_file: bool,
     access: Access,
 ) -> None:
     """Open a SQL shell on a warehouse; make the warehouse if there is none.
@@ -88,8 +95,13 @@ def command(
     except errors.Error as error:
         fail_to_connect(error, as_json=False)
     interactive = not commands and not files and sys.stdin.isatty() and sys.stdout.isatty()
-    with connection, exit_on_error():
-        shell = Shell(connection, interactive=interactive)
+    with exit_on_error():
+        shell = Shell(
+            connection,
+            interactive=interactive,
+            place=place,
+            open_place=lambda other: connect(replace(chosen, warehouse=other), "shell"),
+        )
         shell.options.form = form
         shell.options.footer = not quiet
         try:
@@ -97,13 +109,13 @@ def command(
                 name, _, value = pair.partition("=")
                 shell.run_backslash(f"\\set {name} {value}")
             if interactive:
-                code = _run_prompt(shell, connection, place, quiet)
+                code = _run_prompt(shell, startup_file=startup_file, quiet=quiet)
             else:
                 code = _run(shell, commands, files)
         finally:
             shell.close()
-            # Leaving the connection's block would commit what was left open.
-            connection.rollback()
+            shell.connection.rollback()
+            shell.connection.close()
     sys.exit(code)
 
 
@@ -120,22 +132,19 @@ def _run(shell: Shell, commands: tuple[str, ...], files: tuple[TextIO, ...]) -> 
     return 1 if shell.failures else 0
 
 
-def _run_prompt(shell: Shell, connection: Connection, place: str, quiet: bool) -> int:
+def _run_prompt(shell: Shell, *, startup_file: bool, quiet: bool) -> int:
     from gateway.shell.prompt import run_repl
 
+    if startup_file:
+        try:
+            run_startup_file(shell)
+        except ExitShell as leave:
+            return leave.code
     if not quiet:
-        tables = sum(1 for _ in connection.client_session.catalog.tables())
+        tables = sum(1 for _ in shell.connection.client_session.catalog.tables())
         count = counted(tables, "table")
-        where = without_password(place)
+        where = without_password(shell.place)
         shell.write_message(
             f"Palimpsest {__version__} on {where} ({count}). \\? for help, \\q to leave."
         )
-    return run_repl(shell, place_name(place))
-
-
-def place_name(place: str) -> str:
-    """What the prompt calls a warehouse: the name of its directory, or of its server."""
-    if is_server_url(place):
-        return urlsplit(place).hostname or "server"
-    path = urlsplit(place).path if "://" in place else place
-    return Path(path).name or "temporary" if path.strip("/") else "temporary"
+    return run_repl(shell)

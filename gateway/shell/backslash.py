@@ -7,10 +7,10 @@ from collections.abc import Callable
 from difflib import get_close_matches
 from pathlib import Path
 
-from gateway.opening.url_secrets import without_password
 from gateway.shell import branching, buffer_commands, definition_commands, describing, outside
 from gateway.shell.command_arguments import WrongCommand, split_words
 from gateway.shell.command_context import CommandContext, ExitShell
+from gateway.shell.connecting import connect_elsewhere
 from gateway.shell.copying import copy_command
 from gateway.shell.options import parse_switch, variable_value
 from gateway.shell.role_passwords import set_password
@@ -22,10 +22,12 @@ from rewriter.definitions.new_relations import kind_of_relation
 _INCLUDES_MAX = 16
 _NAME = re.compile(r"\\([A-Za-z]+|.?)(\+?)(.*)", re.DOTALL)
 """A command's name; psql's ``+``, which asks for more, is taken: ours show it anyway."""
-_SWITCHES = ("AUTOCOMMIT", "ON_ERROR_STOP", "CONFIRM")
+_SWITCHES = ("AUTOCOMMIT", "ON_ERROR_STOP", "CONFIRM", "VI_KEYS")
 """The variables that change how the shell works."""
 _RAW = frozenset({"copy", "preview", "!", "echo", "qecho", "warn"})
 """Commands that take the rest of their line as it stands."""
+_ALIASES = {"connect": "c", "dg": "du", "z": "dp"}
+"""Further names that psql has for a command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ def command_name(line: str) -> str:
 def run_backslash(shell: CommandContext, line: str) -> None:
     """Run the command of a line that begins with a backslash."""
     name, plus, rest = _NAME.fullmatch(line).groups()  # type: ignore[union-attr]
-    found = COMMANDS.get(name)
+    found = COMMANDS.get(_ALIASES.get(name, name))
     if found is None:
         near = get_close_matches(name, COMMANDS, 1)
         meant = f"did you mean \\{near[0]}? " if near else ""
@@ -130,11 +132,7 @@ def _warehouse(shell: CommandContext, text: str) -> None:
 
 
 def _connection(shell: CommandContext, text: str) -> None:
-    session = shell.connection.client_session
-    shell.write_message(
-        f"You are connected to {without_password(session.place)} as"
-        f" {session.user or 'nobody'}; dialect {session.dialect}."
-    )
+    connect_elsewhere(shell, "")
 
 
 def _timing(shell: CommandContext, text: str) -> None:
@@ -162,7 +160,10 @@ def _set(shell: CommandContext, text: str) -> None:
     name, _, value = text.partition(" ")
     options = shell.options
     if not name:
-        switches = (shell.connection.autocommit, options.stop_on_error, options.confirm)
+        switches = (
+            *(shell.connection.autocommit, options.stop_on_error),
+            *(options.confirm, options.vi_keys),
+        )
         for switch, held_on in zip(_SWITCHES, switches, strict=True):
             shell.write_message(f"{switch} = {'on' if held_on else 'off'}")
         for known, held in options.variables.items():
@@ -173,6 +174,8 @@ def _set(shell: CommandContext, text: str) -> None:
         shell.connection.autocommit = parse_switch(False, value.strip() or "on")
     elif name.upper() == "CONFIRM":
         options.confirm = parse_switch(False, value.strip() or "on")
+    elif name.upper() == "VI_KEYS":
+        options.vi_keys = parse_switch(False, value.strip() or "on")
     elif not name.isidentifier():
         raise WrongCommand("\\set takes a name and a value; :name then stands for the value")
     else:
@@ -249,6 +252,7 @@ COMMANDS: dict[str, Backslash] = {
     "dp": Backslash("\\dp [PATTERN]", "privileges on tables, views and sequences", _privileges),
     "l": Backslash("\\l", "the warehouse, and who you are in it", _warehouse),
     "conninfo": Backslash("\\conninfo", "what you are connected to, and as whom", _connection),
+    "c": Backslash("\\c [PATH|URL]", "go on with another warehouse", connect_elsewhere),
     "preview": Backslash("\\preview STATEMENT", "how a statement would be rewritten", _preview),
     "g": Backslash(
         "\\g [FILE]", "run the statement, its rows to a file or |program", buffer_commands.run_again

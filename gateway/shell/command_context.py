@@ -26,6 +26,8 @@ class CommandContext(Protocol):
     """A shell as its commands see it: ``gateway.shell.shell.Shell`` says what each part is."""
 
     connection: Connection
+    place: str
+    open_place: Callable[[str], Connection]
     interactive: bool
     options: Options
     screen: TextIO

@@ -48,7 +48,7 @@ _BEFORE_TABLES = frozenset(
 _SWITCHED = ("on", "off")
 OPTIONS = {
     "pset": tuple(Options().print_options()),
-    "set": ("AUTOCOMMIT", "CONFIRM", "ON_ERROR_STOP"),
+    "set": ("AUTOCOMMIT", "CONFIRM", "ON_ERROR_STOP", "VI_KEYS"),
     "timing": _SWITCHED,
     "x": (*_SWITCHED, "auto"),
 }
@@ -196,7 +196,7 @@ class Completer:
             for command in commands:
                 if command.startswith(name):
                     yield Candidate("\\" + command, len(name) + 1, "command")
-        elif name in {"i", "o", "e", "w", "s", "g", "gx", "cd"}:
+        elif name in {"c", "i", "o", "e", "w", "s", "g", "gx", "cd"}:
             yield from _paths(rest)
         elif name in OPTIONS and " " not in rest:
             yield from self._matching(rest, ((text, "option") for text in OPTIONS[name]))

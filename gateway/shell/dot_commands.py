@@ -23,6 +23,7 @@ _COMMANDS = {
     "maxrows": "\\pset rows",
     "mode": "\\pset format",
     "nullvalue": "\\pset null",
+    "open": "\\c",
     "output": "\\o",
     "print": "\\echo",
     "quit": "\\q",

@@ -38,6 +38,7 @@ class Options:
     stop_on_error: bool = False
     confirm: bool = True
     pager: bool = True
+    vi_keys: bool = False
     variables: dict[str, Any] = field(default_factory=dict)
     outcome: dict[str, Any] = field(default_factory=dict)
     """What the last statement came to, under psql's names: ERROR, SQLSTATE, ROW_COUNT and so on."""

@@ -14,6 +14,7 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
+from prompt_toolkit.enums import EditingMode
 from prompt_toolkit.filters import Condition, has_completions, is_searching
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
@@ -26,6 +27,7 @@ from pygments.lexers.sql import PostgresLexer
 from gateway.shell import completion
 from gateway.shell.backslash import COMMANDS
 from gateway.shell.command_context import ExitShell
+from gateway.shell.connecting import place_name
 from gateway.shell.describing import catalog_of
 from gateway.shell.dot_commands import is_dot_command
 from gateway.shell.input_buffer import is_ready
@@ -51,9 +53,9 @@ class _Completions(Completer):
     """Hands our candidates to prompt_toolkit."""
 
     def __init__(self, shell: Shell) -> None:
-        connection = shell.connection
         self._inner = completion.Completer(
-            lambda: catalog_of(connection), lambda: connection.client_session.settings.schema
+            lambda: catalog_of(shell.connection),
+            lambda: shell.connection.client_session.settings.schema,
         )
 
     def get_completions(
@@ -68,7 +70,7 @@ class _Completions(Completer):
             yield Completion(candidate.text, -candidate.replaces, display_meta=candidate.kind)
 
 
-def run_repl(shell: Shell, place: str) -> int:
+def run_repl(shell: Shell) -> int:
     """Talk with whoever sits at the terminal until they leave; the exit code."""
     session: PromptSession[str] = PromptSession(
         history=_history(),
@@ -87,8 +89,9 @@ def run_repl(shell: Shell, place: str) -> int:
     shell.history = lambda: list(session.history.get_strings())
     pending = ""
     while True:
+        session.editing_mode = EditingMode.VI if shell.options.vi_keys else EditingMode.EMACS
         try:
-            typed = session.prompt(lambda: _prompt(shell, place), default=_on_next_line(pending))
+            typed = session.prompt(lambda: _prompt(shell), default=_on_next_line(pending))
             pending = ""
             pending = shell.run_typed(typed)
         except KeyboardInterrupt:
@@ -118,7 +121,8 @@ def _warn_of_rollback(shell: Shell, code: int) -> int:
     return code
 
 
-def _prompt(shell: Shell, place: str) -> StyleAndTextTuples:
+def _prompt(shell: Shell) -> StyleAndTextTuples:
+    place = place_name(shell.place)
     if not shell.conditionals.is_active:
         return [("class:prompt", place), ("class:prompt.failed", "@"), ("class:prompt", "> ")]
     match shell.connection.client_session.status:

@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import Any, TextIO
 
-from gateway import errors
+from gateway import connect, errors
 from gateway.dbapi.connection import Connection
 from gateway.shell import backslash
 from gateway.shell.command_arguments import WrongCommand
@@ -41,9 +41,19 @@ class Shell:
     """One connection, its options, and where its output goes."""
 
     def __init__(
-        self, connection: Connection, *, interactive: bool, out: TextIO | None = None
+        self,
+        connection: Connection,
+        *,
+        interactive: bool,
+        place: str = "",
+        open_place: Callable[[str], Connection] = connect,
+        out: TextIO | None = None,
     ) -> None:
         self.connection = connection
+        self.place = place
+        """The path or URL that was connected to."""
+        self.open_place = open_place
+        """Connects to another place, as the shell's own connection was made."""
         self.interactive = interactive
         self.options = Options(rows=100 if interactive else 0, stop_on_error=False)
         self.screen: TextIO = out if out is not None else sys.stdout

@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
+from rewriter.checks.misspelled_keywords import misspelled_keyword
 
 _NO_LOCKS = "leave it out: the second of two writers of a row gets a serialization failure"
 _NO_CARE = "leave it out: the store looks after itself"
@@ -73,7 +74,13 @@ def refusal(tokens: list[Token], ast: exp.Expr | None) -> PalimpsestError | None
     if isinstance(ast, exp.Command) and word in _OF_OBJECTS and len(tokens) > 1:
         close = get_close_matches(tokens[1].text.upper(), _OBJECTS, n=1, cutoff=_CLOSE)
         if close and tokens[1].text.upper() not in _OBJECTS:
-            return _misspelled(tokens[1], close[0])
+            return _unexpected(tokens[1], "a kind of object", f"did you mean {close[0]}?")
+    if bare and word not in _ADVICE and isinstance(ast, exp.Condition | exp.Alias):
+        slip = misspelled_keyword(first.text)
+        advice = "statements begin with SELECT, INSERT, CREATE and the like: see docs/sql.md"
+        return _unexpected(
+            first, "a statement", advice if slip is None else f"did you mean {slip.meant}?"
+        )
     if isinstance(ast, exp.Command) or (bare and word in _ADVICE and _means_nothing(ast)):
         return PalimpsestError(
             Code.NOT_SUPPORTED,
@@ -84,11 +91,11 @@ def refusal(tokens: list[Token], ast: exp.Expr | None) -> PalimpsestError | None
     return None
 
 
-def _misspelled(word: Token, meant: str) -> PalimpsestError:
+def _unexpected(word: Token, wanted: str, advice: str) -> PalimpsestError:
     return PalimpsestError(
         Code.SYNTAX,
-        f'a kind of object was expected near "{word.text}"',
-        advice=f"did you mean {meant}?",
+        f'{wanted} was expected near "{word.text}"',
+        advice=advice,
         position=Position(word.line, max(1, word.col - len(word.text) + 1)),
     )
 

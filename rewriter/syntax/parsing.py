@@ -18,6 +18,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import USER_PARAMETER
 from journal.sql import bytea, dialects
 from rewriter.checks.allowed import check_some
+from rewriter.checks.misspelled_keywords import misspelled_keyword
 from rewriter.checks.refusals import refusal
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.limits import Limits
@@ -30,7 +31,6 @@ from rewriter.syntax.generated import spell_out_generated
 from rewriter.syntax.index import set_index, spell_out_index
 from rewriter.syntax.insert import set_marks, without_marks
 from rewriter.syntax.merge import bracket_source, set_actions, spell_out_actions
-from rewriter.syntax.misspelled_keywords import misspelled_keyword
 from rewriter.syntax.nesting import check_nesting, too_deep
 from rewriter.syntax.pivots import bracket_pivot
 from rewriter.syntax.postgres_words import with_words_spelled_out

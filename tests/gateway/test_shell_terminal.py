@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+import gateway
 from gateway.shell.backslash import COMMANDS
 from tests.conftest import ROOT
 from tests.support.process_time import await_work
@@ -223,6 +224,8 @@ _TYPED = [
     ("\\du", "row"),
     ("\\dp", "row"),
     ("\\conninfo", "You are connected to"),
+    ("\\c", "You are connected to"),
+    ("\\z", "row"),
     ("select 4 * 5 \\g", "20"),
     ("select 4 * 6 as n \\gx", "24"),
     ("select 4 * 7 as n \\gset", "w> "),
@@ -356,3 +359,47 @@ def test_ctrl_c_leaves_a_condition_and_a_watch(terminal: Terminal) -> None:
     assert "cancelled" not in seen
     terminal.send("select 40 + 2;\r")
     terminal.wait_for("42")
+
+
+def test_the_shell_goes_on_with_another_warehouse(tmp_path: Path) -> None:
+    rc = tmp_path / "shellrc"
+    rc.write_text("\\set day 4\n\\timing on\nnot a command;\n")
+    opened = Terminal(tmp_path / "w", tmp_path / "history", PALIMPSEST_SHELLRC=str(rc))
+    try:
+        opened.wait_for("Timing is on.")
+        opened.wait_for("ERROR PAL-101")
+        opened.wait_for("w> ")
+        opened.send("select :day * 10 as n;\r")
+        opened.wait_for("40")
+        opened.send("create table t (a int primary key); begin; insert into t values (1);\r")
+        opened.wait_for("w*> ")
+        opened.send(f"\\c {tmp_path}/other\r")
+        opened.wait_for("COMMIT or ROLLBACK first")
+        opened.send("rollback;\r")
+        opened.wait_for("ROLLBACK")
+        opened.send(f"\\c {tmp_path}/other\r")
+        opened.wait_for("there is no warehouse at")
+        opened.wait_for("w> ")
+        gateway.connect(f"palimpsest:///{tmp_path}/other").close()
+        opened.send(f"\\c {tmp_path}/other\r")
+        opened.wait_for("other> ")
+        opened.send("\\dt\r")
+        opened.wait_for("(0 rows)")
+        opened.send(f".open {tmp_path}/w\r")
+        opened.wait_for("w> ")
+        opened.send("select count(*) + 30 as n from t;\r")
+        opened.wait_for("30")
+        opened.send("\\q\r")
+        assert opened.left() == 0
+    finally:
+        opened.close()
+
+
+def test_keys_of_vi(terminal: Terminal) -> None:
+    terminal.send("\\set VI_KEYS on\r")
+    terminal.wait_for("w> ")
+    terminal.wait_for("w> ")
+    terminal.send("selectt 20 + 2 as n;\x1b0ex$a\r")
+    terminal.wait_for("22")
+    terminal.send("\\q\r")
+    assert terminal.left() == 0

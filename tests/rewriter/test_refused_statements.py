@@ -55,6 +55,9 @@ def test_other_text_is_a_syntax_error(text: str) -> None:
         ("UPDATE t SETT a = 1", "did you mean SET?"),
         ("CREATE TABEL t (a INTEGER)", "did you mean TABLE?"),
         ("DROP VEIW v", "did you mean VIEW?"),
+        ("selec a", "did you mean SELECT?"),
+        ("nonsense", "statements begin with SELECT, INSERT, CREATE and the like: see docs/sql.md"),
+        ("1 + 1", "statements begin with SELECT, INSERT, CREATE and the like: see docs/sql.md"),
     ],
 )
 def test_a_misspelled_keyword_is_told(text: str, advice: str) -> None:
@@ -74,6 +77,7 @@ def test_a_misspelled_keyword_is_told(text: str, advice: str) -> None:
         ("UPDATE t SETT a = 1", 1, 10, "SETT"),
         ("CREATE\n TABEL t (a INTEGER)", 2, 2, "TABEL"),
         ("SELECT a b c FROM t", 1, 12, "c"),
+        ("\n not a command", 2, 2, "not"),
     ],
 )
 def test_message_and_place_are_of_the_misspelled_keyword(
