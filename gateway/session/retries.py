@@ -5,9 +5,13 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from typing import Protocol
+from contextlib import AbstractContextManager, nullcontext
+from typing import Protocol, TypeVar
 
+from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
+
+T = TypeVar("T")
 
 _FIRST_S = 0.002
 _LONGEST_S = 0.016
@@ -40,9 +44,27 @@ class RandomWaits:
         self.sleep(self.uniform(0, min(_LONGEST_S, _FIRST_S * 2 ** min(attempt, 3))))
 
 
-def takes_turn(attempt: int, lasted_s: float) -> bool:
-    """True if nobody else shall commit during a try.
+def run_until_first(
+    attempt: Callable[[bool], T],
+    retries: int,
+    policy: RetryPolicy,
+    turn: Callable[[], AbstractContextManager[None]],
+) -> T:
+    """What ``attempt`` returns, called again where it raises SERIALIZATION, ``retries`` times.
 
-    ``attempt`` counts from 0; ``lasted_s`` is how long the try before took, in seconds.
+    It is given True for the last time. After three losses it runs inside a ``turn``, in which
+    nobody else commits, unless the try before took more than five seconds.
     """
-    return attempt >= _LOST_MAX and lasted_s <= _TURN_MAX_S
+    lasted_s = 0.0
+    for number in range(retries + 1):
+        began = time.monotonic()
+        has_turn = number >= _LOST_MAX and lasted_s <= _TURN_MAX_S
+        try:
+            with turn() if has_turn else nullcontext():
+                return attempt(number == retries)
+        except PalimpsestError as error:
+            if error.code is not Code.SERIALIZATION or number == retries:
+                raise
+        lasted_s = time.monotonic() - began
+        policy.wait(number)
+    raise AssertionError("the loop returns or raises")

@@ -12,9 +12,8 @@ rewritten and run is the executor's; nothing here builds SQL.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +38,7 @@ from gateway.session.parameters import bind, refuse_placeholders
 from gateway.session.prepared import run_prepared
 from gateway.session.request import StatementRequest
 from gateway.session.results import StreamedRows
-from gateway.session.retries import RetryPolicy, takes_turn
+from gateway.session.retries import RetryPolicy, run_until_first
 from gateway.session.roles import acting_user
 from gateway.session.savepoints import in_progress
 from gateway.session.setting_statements import LocalSettings
@@ -311,20 +310,11 @@ class Session:
             if done is not None:
                 self._seal(done.written)
                 return done
-        lasted_s = 0.0
-        for attempt in range(self.settings.retries + 1):
-            began = time.monotonic()
-            has_turn = takes_turn(attempt, lasted_s)
-            turn = self.journal.commit_turn(self.cancellation) if has_turn else nullcontext()
-            try:
-                with turn:
-                    return self._try(request, author, is_last=attempt == self.settings.retries)
-            except PalimpsestError as error:
-                if error.code is not Code.SERIALIZATION or attempt == self.settings.retries:
-                    raise
-            lasted_s = time.monotonic() - began
-            self.retries.wait(attempt)
-        raise AssertionError("the loop returns or raises")
+        return run_until_first(
+            lambda is_last: self._try(request, author, is_last=is_last),
+            *(self.settings.retries, self.retries),
+            lambda: self.journal.commit_turn(self.cancellation),
+        )
 
     def _try(self, request: StatementRequest, author: Author, *, is_last: bool) -> StatementOutcome:
         """Run a statement and commit it; raises SERIALIZATION where another came first."""

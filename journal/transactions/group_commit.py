@@ -47,6 +47,11 @@ class Unwatched:
 UNWATCHED = Unwatched()
 
 
+def no_turn(_watcher: CancelToken) -> AbstractContextManager[None]:
+    """The commit turn of a store that keeps nobody else from committing."""
+    return nullcontext()
+
+
 @contextmanager
 def acquired(lock: threading.RLock, watcher: CancelToken) -> Iterator[None]:
     """The lock, once it is free."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 
@@ -50,7 +50,7 @@ from journal.stores.hive.session import HiveSession
 from journal.stores.hive.statement import HiveStatement
 from journal.stores.hive.store import HiveConnection, HiveStore
 from journal.stores.hive.views import PublicViews
-from journal.transactions.group_commit import UNWATCHED, CancelToken
+from journal.transactions.group_commit import UNWATCHED, CancelToken, no_turn
 from journal.transactions.state import JournalState
 from journal.transactions.transaction import Transaction, staged_files
 from journal.transactions.transaction_rows import Author
@@ -272,7 +272,7 @@ class HiveJournal:
 
     def commit_turn(self, watcher: CancelToken) -> AbstractContextManager[None]:
         """Keeps nobody out: leases of tables are taken in their order, by commits alone."""
-        return nullcontext()
+        return no_turn(watcher)
 
     def advance(self, point: Version, seen: JournalState) -> bool:
         """Note that a read is answered for the past up to ``point``; commits stay above it.

@@ -7,7 +7,7 @@ commit      BEGIN IMMEDIATE -> what is committed -> checks -> appends -> COMMIT
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ from journal.sql.held_rows import memory_rows
 from journal.sql.row_layout import fields_of
 from journal.transactions import conflicts
 from journal.transactions.commit_plan import plan_above
-from journal.transactions.group_commit import UNWATCHED, CancelToken
+from journal.transactions.group_commit import UNWATCHED, CancelToken, no_turn
 from journal.transactions.named_locks import NamedLocks
 from journal.transactions.scan_access import as_relation, whole_tiers
 from journal.transactions.state import JournalState, TableState
@@ -89,7 +89,7 @@ class SqliteJournal:
     """See the module's head."""
 
     capabilities = Capabilities(raises_in_sql=False, foreign_keys=False, expands_lists=False)
-    in_memory = inline = None
+    in_memory, inline, commit_turn = None, None, staticmethod(no_turn)
 
     def __init__(self, path: Path) -> None:
         self.path, self.place = path, str(path)
@@ -144,9 +144,6 @@ class SqliteJournal:
                 following = records.record_commit(session, row, plan, committed, tables, by)
             self.keep(following, plan.next_state(committed, tables))
             return plan.version
-
-    def commit_turn(self, watcher: CancelToken) -> AbstractContextManager[None]:
-        return nullcontext()
 
     def advance(self, point: Version, seen: JournalState) -> bool:
         with self.section() as (session, _, committed):
