@@ -105,7 +105,7 @@ def _owner(kind: str, reader: TokenReader) -> ChangeOwner | None:
     exists = reader.takes("IF", "EXISTS")
     name = reader.name()
     if not reader.takes("OWNER", "TO"):
-        raise reader.error("OWNER TO was expected")
+        return None  # A column of this name is given another one.
     return ChangeOwner(kind, name, role_name(reader), exists)
 
 
