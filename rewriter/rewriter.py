@@ -20,6 +20,7 @@ from rewriter.checks.invariants import check_plan
 from rewriter.checks.refusals import advice_for
 from rewriter.context import PlanForm, RewriteContext
 from rewriter.definitions.macros import expand_macros
+from rewriter.definitions.policy_dependents import check_policy_sources
 from rewriter.definitions.sequences import name_owned
 from rewriter.definitions.user_types import expand_types
 from rewriter.lineage.executed.statements import rows_refreshed, rows_restored
@@ -141,7 +142,9 @@ def rewrite_statement(statement: Statement, context: RewriteContext) -> Statemen
     Raises INVARIANT for a statement on which the rewriter itself fails: nothing of it has run.
     """
     try:
-        return _plan_of(in_words_of_the_store(statement, context), context)
+        plan = _plan_of(in_words_of_the_store(statement, context), context)
+        check_policy_sources(plan, context)
+        return plan
     except (PalimpsestError, RecursionError, MemoryError):
         raise
     except Exception as error:

@@ -60,7 +60,8 @@ def record_writes(
         catalog = statement.transaction.catalog
         changes = with_owners(run.changes, catalog, request.settings.role)
         origin = request.origin(plan)
-        statement.transaction.record(StatementWrites(run.version, rows, changes, text, origin))
+        writes = StatementWrites(run.version, rows, changes, text, origin, plan.relied_on)
+        statement.transaction.record(writes)
 
 
 def _stream_query(

@@ -57,7 +57,7 @@ def policy_rows(seen: SystemViewSource) -> Iterator[Row]:
     for table in tables_of(seen):
         key = relation_key(table)
         for policy in sorted(rights.access.of(key).policies, key=lambda p: p.column):
-            shown = shown_policy(table, policy, rights.access) if rights.owns(key) else None
+            shown = shown_policy(table, policy, seen.catalog) if rights.owns(key) else None
             yield (
                 *(table.name.schema, table.name.name, _column(table, policy.column)),
                 *("masking" if policy.column else "row", shown, None, None),

@@ -405,13 +405,12 @@ class StatementPlan:
     with one of them; after any other error of such an optimistic plan the full one is made, to
     learn what is wrong. ``keyed`` are the rows it looks up by key, or those that a plan from cache
     is given; ``plain`` is what such a plan comes to where it needs no store, for the first of those
-    rows or for a new one.
-    ``scans`` are the tables whose changed current view it reads other than by key. ``currents`` are
-    the sequences whose last numbers it shows, as ``p_current_<place among them>``, or whose next
-    ones; None: whichever the session used last. ``counted`` are tables whose numbers of rows it is
-    given, as ``p_rows_<place>``. ``notices`` are told beside the result.
-    It ``meets_ended`` rows if what the client asks of rows may be asked of some that have ended, on
-    which it may fail; it ``fails_late`` if rows may have been given before that.
+    rows or for a new one. ``scans`` are the tables whose changed current view it reads other than
+    by key. ``currents`` are the sequences whose last numbers it shows, as ``p_current_<place among
+    them>``, or whose next ones; None: whichever the session used last. ``counted`` are tables whose
+    numbers of rows it is given, as ``p_rows_<place>``; ``relied_on`` those whose rows decide, by a
+    policy, what is seen. ``notices`` are told beside the result. It ``meets_ended`` rows if what a
+    client asks of rows may be asked of ended ones, and fail; ``fails_late``: after some were given.
     """
 
     kind: StatementKind
@@ -434,6 +433,7 @@ class StatementPlan:
     notices: tuple[str, ...] = ()
     meets_ended: bool = False
     fails_late: bool = False
+    relied_on: frozenset[int] = frozenset()
     trace: LineageTrace | None = field(default=None, compare=False, repr=False)
     """Where what it writes comes from, for whoever asks."""
 

@@ -137,6 +137,7 @@ def check_catalog(transaction: Transaction, committed: JournalState) -> None:
     now = committed.catalog
     _check_replicas(transaction, now)
     check_validated(transaction, committed)
+    _check_relied_on(transaction, committed)
     _check_sources(transaction, committed)
     if now is began:
         return
@@ -196,6 +197,18 @@ def _check_scope(policy: ScopedPolicy, began: CatalogSnapshot, now: CatalogSnaps
     is_gone = policy.kind is ScopeKind.SCHEMA and fold(policy.name) not in now.schemas
     if is_gone or began.policies.get(policy.key) != now.policies.get(policy.key):
         raise _changed(f"the policy of {policy}")
+
+
+def _check_relied_on(transaction: Transaction, committed: JournalState) -> None:
+    """Raise if others changed a table by whose rows a row policy let rows be written."""
+    for table_id in {i for writes in transaction.writes for i in writes.relied_on}:
+        if transaction.is_pinned(table_id, committed):
+            raise PalimpsestError(
+                Code.SERIALIZATION,
+                "could not serialize access: rows that a row policy reads were changed by another"
+                " transaction, and who may write what may have changed with them",
+                advice="roll back and run the transaction again",
+            )
 
 
 def _check_sources(transaction: Transaction, committed: JournalState) -> None:

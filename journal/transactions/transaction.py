@@ -32,6 +32,7 @@ class StatementWrites:
     """What one statement wrote: rows by table id, and catalog changes, under one version.
 
     ``origin`` is the statement for its lineage; None for what no client's statement has written.
+    ``relied_on`` are tables whose rows decided which rows the client might write.
     """
 
     version: Version
@@ -39,6 +40,7 @@ class StatementWrites:
     changes: tuple[CatalogChange, ...]
     digest: str
     origin: StatementOrigin | None = None
+    relied_on: frozenset[int] = frozenset()
 
 
 Alongside = Callable[[RecordSession, Version], None]

@@ -126,6 +126,13 @@ class _Check:
         self._owners = OwnerCheck(self.reads)
         self._definitions = DefinitionCheck(self._owners, self._writes)
 
+    def _check_condition(self, value: exp.Expr | None) -> None:
+        if value is None:
+            return
+        condition = exp.Paren(this=copy_tree(value))
+        expand_macros(condition, self._context)
+        self.reads.check_policy_queries(condition)
+
     def _alter_type(self, statement: AlterType | AlterDomain) -> None:
         self._owners.owned_schema(statement.name)
         action = statement.action if isinstance(statement, AlterDomain) else None
@@ -162,6 +169,8 @@ class _Check:
             case SetTablePolicy(table) | SetTags(table):
                 if not statement.exists or self._owners.is_known(table):
                     self._owners.owned(table)
+                if isinstance(statement, SetTablePolicy):
+                    self._check_condition(statement.expression)
             case Undrop(table):
                 self._undrop(table)
             case CreateSequence():
@@ -199,9 +208,7 @@ class _Check:
                 macro = named_macro(statement.name, self._context, is_table=statement.is_table)
                 if macro is None or macro.name.key[0] != self._context.catalog.own:
                     self._owners.owned_schema(statement.name)
-            case _ if isinstance(statement, _CHECK_THEMSELVES):
-                pass
-            case _:
+            case _ if not isinstance(statement, _CHECK_THEMSELVES):
                 self._owners.refuse("for this kind of statement", None)
 
     def _sql(self, ast: exp.Expr) -> None:

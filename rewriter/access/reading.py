@@ -28,9 +28,11 @@ from journal.model.schema import (
 from journal.model.visibility import visible_to
 from journal.sql import dialects
 from rewriter.access.known_functions import KNOWN_FUNCTIONS
+from rewriter.access.system_relations import privileges_to_read
 from rewriter.access.used_columns import holder_of, used_columns
 from rewriter.context import RewriteContext
 from rewriter.definitions.macros import expand_macros
+from rewriter.definitions.policy_sources import outer_queries, policy_queries
 from rewriter.definitions.sequences import find_sequence, sequence_calls, unknown_sequence
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import (
@@ -63,27 +65,6 @@ from rewriter.reading.time_travel import (
 from rewriter.reading.version_columns import version_column_names
 
 _VIEW_DEPTH_MAX = 32
-_OF_WHAT_IS_SEEN = frozenset(
-    {"tables", "columns", "sequences", "types", "macros", "settings", "policies", "indexes"}
-    | {"sessions", "statements", "roles", "privileges", "access_policies", "tags"}
-    | {"lineage", "column_lineage", "usage", "safe_mode"}
-)
-"""Relations of schema ``system`` that list what a role sees, and one that is for everybody."""
-_OPERATORS = {
-    "journals": (Privilege.MAINTAIN,),
-    "segments": (Privilege.MAINTAIN,),
-    "jobs": (Privilege.MAINTAIN,),
-    "events": (Privilege.MAINTAIN,),
-    "service_levels": (Privilege.MAINTAIN,),
-    "backups": (Privilege.MAINTAIN,),
-    "replicas": (Privilege.MAINTAIN,),
-    "reject_files": (Privilege.MAINTAIN, Privilege.ERASE),
-    "holds": (Privilege.HOLD,),
-    "erasures": (Privilege.ERASE, Privilege.APPROVE),
-    "privacy_requests": (Privilege.ERASE, Privilege.APPROVE),
-    "transactions": (Privilege.HISTORY,),
-}
-"""Relations of schema ``system`` that tell of all tables, and who may read them; else ADMIN."""
 _ALIAS_OF_SEQUENCE = {
     "nextval": (Privilege.USAGE, Privilege.UPDATE),
     "currval": (Privilege.USAGE, Privilege.SELECT),
@@ -110,11 +91,25 @@ class ReadCheck:
     tables: set[int] = field(default_factory=set)
     _is_past: bool = False
     _depth: int = 0
+    _present: RewriteContext | None = None
+    """What policies read, where ``context`` is that of an earlier moment; None: the same."""
+    _governed: frozenset[int] = frozenset()
+    """Tables whose policies are being looked at."""
 
     def check(self, tree: exp.Expr, skipped: Collection[int] = ()) -> None:
         """Check each source in a tree, but the nodes whose ids are ``skipped``."""
         for call in tree.find_all(exp.Func):
             self._check_function(call)
+        self._check_sources(tree, skipped)
+        for call in sequence_calls(tree):
+            self._check_sequence(call)
+
+    def check_policy_queries(self, condition: exp.Expr) -> None:
+        """Check what the queries of a row policy read, which a client is about to define."""
+        for query in outer_queries(condition):
+            self._check_sources(query)
+
+    def _check_sources(self, tree: exp.Expr, skipped: Collection[int] = ()) -> None:
         for node in list(tree.find_all(exp.Table)):
             if id(node) in skipped or (is_named(node) and is_cte(node)):
                 continue
@@ -122,8 +117,6 @@ class ReadCheck:
                 self._check_source(node)
             else:
                 self._check_call(node)
-        for call in sequence_calls(tree):
-            self._check_sequence(call)
 
     def _check_source(self, node: exp.Table) -> None:
         name = table_name(node, self.context)
@@ -178,6 +171,7 @@ class ReadCheck:
     ) -> None:
         """Check that the columns which a statement reads of a source may be read."""
         key = self.enter(found, at)
+        self.check_policies(found, at)
         if self.context.catalog.is_own(found.name) or self.rights.may(key, privilege):
             return
         granted = self.rights.columns(key, privilege)
@@ -224,6 +218,32 @@ class ReadCheck:
         for privilege in (Privilege.SELECT, Privilege.HISTORY):
             if not self.rights.may(key, privilege):
                 raise self.refused(found, privilege, at)
+        self.check_policies(found, at)
+
+    def check_policies(self, found: Relation, at: exp.Expr) -> None:
+        """Check what the row policy reads that the client sees a table under.
+
+        It is read with the rights that the table is read with, so in a view with its owner's.
+        """
+        present = self._present or self.context
+        if not isinstance(found, Table) or present.role is None or found.id in self._governed:
+            return  # The rewriter refuses a policy that comes back to its own table.
+        inner = ReadCheck(replace(present, as_of=None), self.rights, self.tables)
+        inner._depth, inner._governed = self._depth, self._governed | {found.id}
+        try:
+            for query in policy_queries(relation_key(found), present):
+                if self.rights.is_admin:
+                    inner.note(query)
+                else:
+                    inner._check_sources(query)
+        except PalimpsestError as error:
+            if error.code not in {Code.UNKNOWN_TABLE, Code.PRIVILEGE}:
+                raise
+            raise self._denied(
+                f"for table {found.name.name}: its row policy reads what the role may not read",
+                "have the role granted SELECT on what the policy reads; the table's owner knows it",
+                at,
+            ) from None
 
     def check_query(self, found: Table, node: exp.Table, catalog: CatalogSnapshot) -> None:
         """Check what the query of a materialised view reads, with the rights of its owner."""
@@ -246,6 +266,7 @@ class ReadCheck:
             context = replace(context, catalog=catalog, as_of=None)
         expand_macros(query, context)
         inner = ReadCheck(context, rights, self.tables, is_past, self._depth + 1)
+        inner._present, inner._governed = self._present or self.context, self._governed
         if rights.is_admin:
             inner.note(query)
             return
@@ -272,8 +293,12 @@ class ReadCheck:
             found = catalog.get(name) or catalog.by_journal(name)
             if isinstance(found, Table):
                 self.tables.add(found.id)
+                self.check_policies(found, node)
                 if found.materialized is not None:
                     self.tables |= set(found.materialized.sources)
+                    past = self._is_past or catalog is not self.context.catalog
+                    if not holds_its_rows(found, self.context, past=past):
+                        self.check_query(found, node, catalog)
             elif isinstance(found, View) and self._depth < _VIEW_DEPTH_MAX:
                 self._check_view(found, node, catalog)
         for call in tree.find_all(exp.Anonymous):
@@ -286,6 +311,7 @@ class ReadCheck:
         found = self.catalog_at(named.points[-1] if named.points else None).get(name)
         if isinstance(found, Table):
             self.tables.add(found.id)
+            self.check_policies(found, call)
         return found
 
     def _check_call(self, node: exp.Table) -> None:
@@ -343,10 +369,8 @@ class ReadCheck:
             self._refuse(f"for sequence {found.name.name}", advice, call)
 
     def _check_system(self, name: TableName) -> None:
-        if name.key[0] != "system" or name.key[1] in _OF_WHAT_IS_SEEN:
-            return
-        wanted = _OPERATORS.get(name.key[1], (Privilege.ADMIN,))
-        if not any(self.rights.may(DATABASE_KEY, p) for p in wanted):
+        wanted = privileges_to_read(name.key[1]) if name.key[0] == "system" else ()
+        if wanted and not any(self.rights.may(DATABASE_KEY, p) for p in wanted):
             self._refuse(
                 f"for {name}, which tells of all tables",
                 f"it takes {' or '.join(wanted)} ON SYSTEM",

@@ -6,10 +6,11 @@ from sqlglot import exp
 
 from journal.model.access import AccessControl, TablePolicy
 from journal.model.errors import Code, PalimpsestError
-from journal.model.schema import Table, relation_key
+from journal.model.schema import CatalogSnapshot, Table, relation_key
 from journal.sql.sql import expression
 from journal.sql.unique_keys import logical_text
 from rewriter.context import RewriteContext
+from rewriter.definitions.policy_sources import columns_of_row, outer_queries, shown_tables
 
 IS_ROLE = "is_role"
 """A test of policies; what is kept has the role's number in the place of its name."""
@@ -22,7 +23,7 @@ def check_policies_fit(old: Table, new: Table, context: RewriteContext) -> None:
     """
     access = context.catalog.access.of(relation_key(old))
     for policy in access.policies:
-        used = {c.name for c in expression(policy.expression).find_all(exp.Column)}
+        used = {c.name for c in columns_of_row(exp.Paren(this=expression(policy.expression)))}
         kinds = {c.physical: c.type for c in new.columns}
         for stored in old.columns:
             kind = kinds.get(stored.physical)
@@ -35,9 +36,21 @@ def check_policies_fit(old: Table, new: Table, context: RewriteContext) -> None:
                 )
 
 
-def shown_policy(table: Table, policy: TablePolicy, access: AccessControl) -> str:
+def shown_policy(table: Table, policy: TablePolicy, catalog: CatalogSnapshot) -> str:
     """The expression of a policy as its owner may have written it, with names of today."""
-    return logical_text(table, _with_roles(policy.expression, access)).replace(*_CALL)
+    text = _with_roles(policy.expression, catalog.access)
+    held = exp.Paren(this=expression(text))
+    queries = outer_queries(held)
+    if not queries:
+        return logical_text(table, text).replace(*_CALL)
+    names = {c.physical: c.name for c in table.columns}
+    for used in list(columns_of_row(held)):
+        of = exp.to_identifier(table.name.name) if used.table else None
+        name = names.get(used.name, used.name)
+        used.replace(exp.Column(this=exp.to_identifier(name), table=of))
+    shown_tables(held, catalog)
+    found: str = held.this.sql(dialect="duckdb", normalize_functions="lower")
+    return found.replace(*_CALL)
 
 
 def shown_text(text: str, access: AccessControl) -> str:

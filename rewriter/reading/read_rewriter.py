@@ -49,6 +49,7 @@ from rewriter.reading.history_functions import history_query
 from rewriter.reading.key_lookup import NOTHING, Keys, pinned_values
 from rewriter.reading.lasting_rows import lasting_rows
 from rewriter.reading.materialized import holds_its_rows, view_of
+from rewriter.reading.policy_conditions import PolicyReads, row_security
 from rewriter.reading.row_security import RowSecurity, check_journal, masked_columns
 from rewriter.reading.scopes import SOURCE_PARTS, Scopes, is_named
 from rewriter.reading.sources import file_function, nested_too_deep, refusal, source_name
@@ -61,7 +62,9 @@ from rewriter.reading.time_travel import (
     TimeTravelClause,
     check_versioned,
     clause_of,
+    context_at,
     history_call,
+    present_view,
     session_point,
 )
 
@@ -88,6 +91,8 @@ class Reads:
     counted: list[int] | None = None
     """Tables whose numbers of rows are asked; None: rows are read."""
     may_fail: bool = False
+    for_policies: PolicyReads = field(default_factory=PolicyReads)
+    _present: RewriteContext = field(init=False)
     _meets_ended: bool = False
     _is_asked: bool = False
     _centers: frozenset[int] = frozenset()
@@ -96,6 +101,9 @@ class Reads:
     _session_moment: Moment | None = None
     _scopes: Scopes | None = None
     _depth: int = 0
+
+    def __post_init__(self) -> None:
+        self._present = self.context
 
     def rewrite(self, query: exp.Expr) -> exp.Expr:
         """``query`` with every logical table replaced; the AST given is changed in place."""
@@ -153,17 +161,22 @@ class Reads:
         before, context = self._moment, self.context
         if moment is not None:
             self._moment = moment
-            own = context.catalog
-            catalog = moment.point.catalog.with_own(
-                own.own_relations(), own.own_sequences(), own.own_definitions()
-            )
-            # Who may see what is said by the grants and policies of today.
-            catalog = replace(catalog, access=context.catalog.access)
-            self.context = replace(context, catalog=catalog)
+            self.context = context_at(context, moment)
         try:
             yield
         finally:
             self._moment, self.context = before, context
+
+    @contextmanager
+    def in_the_present(self) -> Iterator[None]:
+        """Read what the transaction sees now, whatever moment is read around the block."""
+        outer, now = self.context, replace(self._present, as_of=None)
+        around = self._moment, self._session_moment, self._is_asked, self._is_center
+        self.context, self._moment, self._session_moment = now, None, None
+        self._is_asked, self._is_center = True, False
+        yield
+        self.context = outer
+        self._moment, self._session_moment, self._is_asked, self._is_center = around
 
     def _change_aggregates(self, nodes: Nodes) -> bool:
         """Count by what is on record, and split what can be; True if that was anything."""
@@ -202,13 +215,14 @@ class Reads:
             tag,
             frozenset(self.tables),
             frozenset(self.system),
-            bounded and not self.points,
+            bounded and not self.points and not self.for_policies.relied_on,
             points=tuple(self.points),
             lookups=tuple(self.lookups),
             keyed=tuple(self.keyed),
             scans=frozenset(self.scans),
             counted=tuple(self.counted or ()),
             meets_ended=self._meets_ended,
+            relied_on=frozenset(self.for_policies.relied_on),
         )
 
     def relation(
@@ -298,7 +312,7 @@ class Reads:
         """The relation of a name at the moment that the statement reads."""
         name = table_name(table, self.context)
         catalog = self.context.catalog
-        found = catalog.get(name) or self._present_view(name)
+        found = catalog.get(name) or present_view(name, self._moment)
         if found is None:
             journal = catalog.by_journal(name)
             if journal is not None:
@@ -319,13 +333,6 @@ class Reads:
         if not holds_its_rows(found, self.context, past=self._moment is not None):
             return self._view(view_of(found), table)
         return self._table(found, table)
-
-    def _present_view(self, name: TableName) -> View | None:
-        """A view that did not exist at the moment is used as it is now, over the tables of then."""
-        if self._moment is None or not self._moment.point.history:
-            return None
-        found = self._moment.point.history[-1][1].get(name)
-        return found if isinstance(found, View) else None
 
     def _journal(self, journal: Table) -> exp.Query:
         if self._moment is not None:
@@ -369,7 +376,7 @@ class Reads:
         return rows if policies is None else policies.shown_rows(rows, names, at=at)
 
     def _policies(self, table: Table) -> RowSecurity | None:
-        policies = RowSecurity.of(table, self.context)
+        policies = row_security(self, table)
         if policies is not None:
             self._shape(table, "policies", "the role sees its rows and columns under policies")
         return policies
@@ -389,8 +396,7 @@ class Reads:
         found = check_versioned(found, node, self.context.catalog)
         self._shape(found, "row versions", f"FOR SYSTEM_TIME {clause.span.value.upper()}")
         versioned = self._scopes is not None and self._scopes.names_version(node, found)
-        versions = [m.version for m in moments]
-        query = self._past(found).versions_in(clause.span, versions, versioned)
+        query = self._past(found).versions_in(clause.span, [m.version for m in moments], versioned)
         return self._as_seen(found, node, query, query.named_selects)
 
     def _function(self, node: exp.Table) -> None:

@@ -2,6 +2,8 @@
 
     SELECT CASE WHEN seen THEN mask END AS c, .. FROM (rows) WHERE seen AND fence
 
+A condition with queries is computed once, as a column of the rows, and ``seen`` names that.
+
 Every relation that a statement of the role names is put into such a query, whatever version it
 shows, so that all the role's own expressions lie above. The optimizer of a store may still move
 them below the condition: a ``fence`` that it may not cross stands beside it, and where one crosses
@@ -21,9 +23,11 @@ from journal.model.capabilities import Capabilities
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Column, Table, fold, relation_key
+from journal.model.trees import copy_tree
 from journal.sql.relations import column, ident
-from journal.sql.sql import cast, named
+from journal.sql.sql import cast, named, select, where
 from rewriter.context import RewriteContext
+from rewriter.definitions.policy_sources import columns_of_row, outer_queries
 from rewriter.definitions.table_policies import IS_ROLE
 from rewriter.definitions.tags import mask_place
 from rewriter.name_resolution import INTERNAL, position_of
@@ -35,12 +39,16 @@ _PLAIN_STARS = (exp.Count, exp.Column, exp.Update, exp.Insert)
 """Where a star stands for no row: COUNT(*), and SET * and INSERT * of a MERGE for its source's."""
 _ROWS = f"{INTERNAL}rows"
 _RAW = f"{INTERNAL}raw"
+_SEEN = f"{INTERNAL}seen"
 
 
 @dataclass(frozen=True, slots=True)
 class RowSecurity:
     """The policies of a table for one role: ``seen`` is a condition over physical names, None: all
     rows; ``masks`` are values by physical column.
+
+    Queries in the condition still name tables: ``policy_conditions`` gives one that is rewritten,
+    and rows are shown and checked by no other.
     """
 
     table: Table
@@ -85,6 +93,35 @@ class RowSecurity:
         """The physical names of masked columns."""
         return frozenset(self.masks)
 
+    @property
+    def has_queries(self) -> bool:
+        """Whether other tables decide which rows are seen."""
+        return self.seen is not None and bool(outer_queries(self.seen))
+
+    def unseen_rows(self, rows: exp.Select, value_of: Mapping[str, exp.Expr]) -> exp.Select:
+        """A query with a row for each of ``rows`` that is not seen.
+
+        ``rows`` has sources and conditions, and is used up; ``value_of`` are the values of the
+        row's physical columns over its sources.
+        """
+        found = named(exp.Literal.number(1), "found")
+        if not self.has_queries:
+            return where(rows.select(found, append=False, copy=False), self._unseen(value_of))
+        # Names in the queries could hide those of the sources.
+        values = [named(value, name) for name, value in value_of.items()]
+        inner = rows.select(*values, append=False, copy=False).subquery(ident(_ROWS))
+        unseen = self._unseen({name: column(name, _ROWS) for name in value_of})
+        return select([found], inner, unseen)
+
+    def unseen(self, value_of: Mapping[str, exp.Expr]) -> exp.Expr:
+        """The condition of rows that are not seen, over values by physical column."""
+        assert not self.has_queries
+        return self._unseen(value_of)
+
+    def _unseen(self, value_of: Mapping[str, exp.Expr]) -> exp.Expr:
+        seen = exp.Coalesce(this=self.seen_by(value_of), expressions=[exp.false()])
+        return exp.Not(this=seen)
+
     def seen_by(self, value_of: Mapping[str, exp.Expr]) -> exp.Expr:
         """The condition of rows that are seen, over values by physical column."""
         return exp.true() if self.seen is None else _with_values(self.seen, value_of)
@@ -109,6 +146,10 @@ class RowSecurity:
         seen = None if self.seen is None or not filters else _with_values(self.seen, values)
         if seen is not None and at is not None:
             query = narrowed_rows(query, at, self.table, self.masked)
+        if seen is not None and self.has_queries:
+            inner = exp.Subquery(this=query, alias=exp.TableAlias(this=ident(_ROWS)))
+            query = exp.select("*", named(seen, _SEEN), copy=False).from_(inner, copy=False)
+            seen = column(_SEEN, _ROWS)
         outputs = []
         for name in names:
             value: exp.Expr = column(name, _ROWS)
@@ -198,8 +239,8 @@ def _where_seen(value: exp.Expr, seen: exp.Expr | None) -> exp.Expr:
 
 def _with_values(value: exp.Expr, value_of: Mapping[str, exp.Expr]) -> exp.Expr:
     """An expression over physical names with these values in their place; others are NULL."""
-    held = exp.Paren(this=value.copy())
-    for used in list(held.find_all(exp.Column)):
+    held = exp.Paren(this=copy_tree(value))
+    for used in list(columns_of_row(held)):
         found = value_of.get(used.name)
         used.replace(exp.Null() if found is None else found.copy())
     return held

@@ -10,6 +10,7 @@ and says what to evaluate; it evaluates nothing.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from enum import Enum
 
@@ -20,8 +21,8 @@ from sqlglot.errors import SqlglotError
 from journal.model.errors import Code, PalimpsestError, Position
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import PointRequest, Query, TransactionBoundary
-from journal.model.schema import CatalogSnapshot, Relation, Table, View
-from rewriter.context import TimePoint
+from journal.model.schema import CatalogSnapshot, Relation, Table, TableName, View
+from rewriter.context import RewriteContext, TimePoint
 from rewriter.functions import check_functions
 from rewriter.name_resolution import position_of
 
@@ -37,6 +38,26 @@ class Moment:
     def version(self) -> exp.Placeholder:
         """The version, a BIGINT."""
         return exp.Placeholder(this=self.parameter)
+
+
+def context_at(context: RewriteContext, moment: Moment) -> RewriteContext:
+    """The same with the catalog of a moment, and the session's temporary relations of now.
+
+    Who may see what is said by the grants and policies of today.
+    """
+    own = context.catalog
+    catalog = moment.point.catalog.with_own(
+        own.own_relations(), own.own_sequences(), own.own_definitions()
+    )
+    return replace(context, catalog=replace(catalog, access=own.access))
+
+
+def present_view(name: TableName, moment: Moment | None) -> View | None:
+    """A view that did not exist at the moment is used as it is now, over the tables of then."""
+    if moment is None or not moment.point.history:
+        return None
+    found = moment.point.history[-1][1].get(name)
+    return found if isinstance(found, View) else None
 
 
 class Span(Enum):

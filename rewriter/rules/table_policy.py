@@ -11,8 +11,8 @@ from journal.model.schema import Column, Relation, Table, relation_key
 from rewriter.context import RewriteContext
 from rewriter.definitions.access import find_relation_by
 from rewriter.definitions.new_relations import ddl_plan
-from rewriter.definitions.policy_texts import checked_text, invalid
 from rewriter.name_resolution import position_of, unknown_column
+from rewriter.reading.policy_texts import checked_text, invalid
 from rewriter.statements.access import SetTablePolicy
 
 TAG = "ALTER TABLE"

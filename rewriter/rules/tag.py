@@ -15,9 +15,9 @@ from journal.model.schema import Column, Table, TableName, fold, relation_key
 from rewriter.context import RewriteContext
 from rewriter.definitions.access import denied, find_relation_by
 from rewriter.definitions.new_relations import ddl_plan
-from rewriter.definitions.policy_texts import checked_text
 from rewriter.definitions.tags import mask_place, tag_names
 from rewriter.name_resolution import position_of, unknown_column
+from rewriter.reading.policy_texts import checked_text
 from rewriter.statements.access import SetTagPolicy, SetTags
 
 _TAG = "ALTER TABLE"

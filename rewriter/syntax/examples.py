@@ -253,6 +253,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     ),
     "ROW POLICY": _each(
         "ALTER TABLE t SET ROW POLICY (a > 1 OR is_role('readers'))",
+        "ALTER TABLE t SET ROW POLICY (a IN (SELECT s.n FROM s WHERE s.k = t.k))",
         "ALTER TABLE t ALTER COLUMN a SET MASKING POLICY (0)",
         "ALTER TABLE IF EXISTS z ALTER COLUMN a DROP MASKING POLICY",
         "ALTER TABLE IF EXISTS z UNSET ROW POLICY",

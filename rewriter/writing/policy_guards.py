@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from sqlglot import exp
@@ -12,8 +12,11 @@ from journal.model.plan import Guard, Query, Step
 from journal.model.refusal import Refusal, RefusedRows
 from journal.model.schema import Table, relation_key
 from journal.sql.relations import column
-from journal.sql.sql import limited, named, select, where
+from journal.sql.sql import limited, select, where
 from rewriter.context import RewriteContext
+from rewriter.definitions.policy_sources import columns_of_row
+from rewriter.reading.policy_conditions import row_security
+from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.row_security import RowSecurity, masked_columns
 from rewriter.writing.changes import ChangeSet, new_name
 
@@ -21,43 +24,38 @@ _OF_VALUES = frozenset({Code.DUPLICATE_KEY, Code.ROW_TWICE, Code.FOREIGN_KEY})
 """Guards of these codes show values of rows."""
 
 
-def policy_guards(context: RewriteContext, changes: ChangeSet) -> list[Step]:
+def policy_guards(reads: Reads, changes: ChangeSet) -> list[Step]:
     """Guards that the client sees each row that begins; none where no row policy applies."""
-    hidden = _hidden(context, changes)
-    if hidden is None:
+    policies = _applying(reads, changes)
+    if policies is None:
         return []
-    failed = changes.staged_rows([named(exp.Literal.number(1), "found")])
+    rows = changes.staged_rows([])
     begun = changes.begins_condition
     if begun is not None:
-        failed = where(failed, begun)
-    return [refuse_unseen(where(failed, hidden), changes.table)]
+        rows = where(rows, begun)
+    return [refuse_unseen(policies.unseen_rows(rows, _new_values(changes)), changes.table)]
 
 
-def policy_refusals(context: RewriteContext, changes: ChangeSet) -> list[RefusedRows]:
-    """The same as rows that a fused query refuses."""
-    hidden = _hidden(context, changes)
-    return [] if hidden is None else [RefusedRows(hidden, _refusal(changes.table))]
+def policy_refusals(reads: Reads, changes: ChangeSet) -> list[RefusedRows] | None:
+    """The same as rows that a fused query refuses; None where it cannot tell which these are."""
+    policies = _applying(reads, changes)
+    if policies is None:
+        return []
+    if policies.has_queries:
+        return None
+    return [RefusedRows(policies.unseen(_new_values(changes)), _refusal(changes.table))]
 
 
-def source_guards(
-    context: RewriteContext, table: Table, source: exp.Expr, alias: str
-) -> list[Step]:
+def source_guards(reads: Reads, table: Table, source: exp.Expr, alias: str) -> list[Step]:
     """Guards that the client sees each row that an upsert brings, conflict or not.
 
     ``source`` are staged rows with their new values.
     """
-    policies = RowSecurity.of(table, context)
+    policies = row_security(reads, table)
     if policies is None or policies.seen is None:
         return []
     values = {c.physical: column(new_name(i), alias) for i, c in enumerate(table.stored)}
-    found = select([named(exp.Literal.number(1), "found")], source, unseen(policies, values))
-    return [refuse_unseen(found, table)]
-
-
-def unseen(policies: RowSecurity, values: Mapping[str, exp.Expr]) -> exp.Expr:
-    """The condition of rows that are not seen, over values by physical column."""
-    seen = exp.Coalesce(this=policies.seen_by(values), expressions=[exp.false()])
-    return exp.Not(this=seen)
+    return [refuse_unseen(policies.unseen_rows(select([], source), values), table)]
 
 
 def without_values(
@@ -84,19 +82,22 @@ def _without_value(guard: Guard) -> Guard:
     return replace(guard, message=guard.message.replace("{0}", ".."))
 
 
-def _hidden(context: RewriteContext, changes: ChangeSet) -> exp.Expr | None:
-    """The condition of rows that begin and are not seen; None if there can be none."""
-    policies = RowSecurity.of(changes.table, context)
+def _applying(reads: Reads, changes: ChangeSet) -> RowSecurity | None:
+    """The policies that rows which begin are to be checked by; None if all of them are seen."""
+    policies = row_security(reads, changes.table)
     if changes.begins is False or policies is None or policies.seen is None:
         return None
     if changes.ends is True and not _reads_written(policies.seen, changes):
         return None  # They were seen, and the policy looks at nothing that is new.
-    places = enumerate(changes.table.stored)
-    return unseen(policies, {c.physical: changes.new_value(i, c) for i, c in places})
+    return policies
+
+
+def _new_values(changes: ChangeSet) -> dict[str, exp.Expr]:
+    return {c.physical: changes.new_value(i, c) for i, c in enumerate(changes.table.stored)}
 
 
 def _reads_written(seen: exp.Expr, changes: ChangeSet) -> bool:
-    return bool({c.name for c in seen.find_all(exp.Column)} & changes.written)
+    return bool({c.name for c in columns_of_row(seen)} & changes.written)
 
 
 def refuse_unseen(rows: exp.Select, table: Table) -> Guard:

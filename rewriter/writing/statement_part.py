@@ -90,7 +90,7 @@ def finish_part(
     def current() -> exp.Query:
         return physical_rows(reads, changes.table)
 
-    steps = [*staging, *policy_guards(reads.context, changes)]
+    steps = [*staging, *policy_guards(reads, changes)]
     steps += guard_steps(changes, current, checked)
     query = returning_query(reads, changes, result)
     count = None
@@ -125,7 +125,10 @@ def fuse_part(
     if reads.several or unchecked_constraints(changes, checked):
         # Other parts of the statement look at what is staged.
         return None
-    refused = [*policy_refusals(reads.context, changes), *refused_rows(changes)]
+    unseen = policy_refusals(reads, changes)
+    if unseen is None:
+        return None
+    refused = [*unseen, *refused_rows(changes)]
     if taken is not None:
         refused.append(taken_key(changes, taken))
     if changes.table.id in reads.context.catalog.references:

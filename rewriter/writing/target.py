@@ -20,6 +20,7 @@ from rewriter.context import RewriteContext
 from rewriter.name_resolution import VERSION, position_of, unknown_column
 from rewriter.reading.history import current_versions
 from rewriter.reading.key_lookup import Keys, keys_in
+from rewriter.reading.policy_conditions import row_security
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.row_security import RowSecurity, raw_name
 from rewriter.reading.scopes import version_names
@@ -71,9 +72,10 @@ class AliasedTable:
             if any(fold(c.name) in names for c in seen_by.find_all(exp.Column)):
                 outputs += current_versions(self.table)
         query = reads.relation(self.table, outputs, keys)
-        if self.policies is not None:
+        policies = row_security(reads, self.table)
+        if policies is not None:
             raw = [c for c in self.table.columns if c.physical in self.masked]
-            query = self.policies.shown_rows(query, [name for _, name in outputs], raw)
+            query = policies.shown_rows(query, [name for _, name in outputs], raw)
         return exp.Subquery(this=query, alias=exp.TableAlias(this=ident(self.alias)))
 
     def old_values(self) -> list[exp.Expr]:

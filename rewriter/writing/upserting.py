@@ -20,6 +20,7 @@ from journal.sql.unique_keys import UniqueKey
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import INTERNAL, VERSION, is_nested
 from rewriter.reading.key_lookup import Keys
+from rewriter.reading.policy_conditions import row_security
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.row_security import refuse_restricted
 from rewriter.writing.assignments import assignments
@@ -27,7 +28,7 @@ from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_n
 from rewriter.writing.collations import uncollated
 from rewriter.writing.guards import escape_format, shown_values
 from rewriter.writing.new_rows import ORDER, NewRows
-from rewriter.writing.policy_guards import refuse_unseen, source_guards, unseen
+from rewriter.writing.policy_guards import refuse_unseen, source_guards
 from rewriter.writing.returning import ReturningClause
 from rewriter.writing.statement_part import (
     PartNames,
@@ -81,9 +82,7 @@ class _Builder:
             *rows.steps,
             Stage(self._source, Query.of(self._new)),
             *rows.identity_steps(self._source),
-            *source_guards(
-                reads.context, self._table, staged_relation(self._source, "r"), alias="r"
-            ),
+            *source_guards(reads, self._table, staged_relation(self._source, "r"), alias="r"),
         ]
         self._places = target.places()
         self._all = frozenset(self._places)
@@ -310,17 +309,16 @@ class _Builder:
 
     def _refuse_hidden(self, key: UniqueKey) -> None:
         """A guard that no new row is in conflict with one that the client does not see."""
-        policies = self._target.policies
+        policies = row_security(self._reads, self._table)
         if policies is None or policies.seen is None:
             return
         present = mark_rewritten(physical_rows(self._reads, self._table, self._keys(key)))
         assert isinstance(present, exp.Query)
         same = _equal(self._values(key, lambda name: column(name, "c")), self._new_values(key, "r"))
         values = {c.physical: column(c.physical, "c") for c in self._table.stored}
-        rows = select([exp.Literal.number(1)], staged_relation(self._source, "r"))
+        rows = select([], staged_relation(self._source, "r"))
         rows = rows.join(present.subquery("c"), on=all_of(*same), copy=False)
-        rows = rows.where(unseen(policies, values), copy=False)
-        self._steps.append(refuse_unseen(rows, self._table))
+        self._steps.append(refuse_unseen(policies.unseen_rows(rows, values), self._table))
 
     def _refuse_doubles(self, key: UniqueKey) -> None:
         if self._rows.row_count == 1:

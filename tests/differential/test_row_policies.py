@@ -9,12 +9,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import psycopg
 import pytest
 
 import gateway
+from tests.differential.role_outcomes import outcome
 from tests.support.postgres import running
 
 ROWS = (
@@ -134,7 +134,7 @@ def _round(rng: random.Random, theirs: psycopg.Connection, ours: gateway.Connect
     for _ in range(STATEMENTS):
         role, sql = rng.choice(("ann", "bob")), _statement(rng)
         told.append(f"{role}: {sql}")
-        wanted, found = _outcome(theirs, role, sql), _outcome(ours, role, sql)
+        wanted, found = outcome(theirs, role, sql), outcome(ours, role, sql)
         assert found == wanted, told
         taken += wanted[0] == ""
         for name, kept in (("t", "t"), ("m", "m_base")):
@@ -185,17 +185,3 @@ def _statement(rng: random.Random) -> str:
         p=pick(("b > 2", "b IS NULL", "r = 'n'", "b % 2 = 0", "a + b > 5", "true")),
         q=pick(("t.b > 2", "y.r = 's'")),
     )  # fmt: skip
-
-
-def _outcome(connection: Any, role: str, sql: str) -> tuple[str, int, list[Any]]:
-    """How a statement of a role ends: class of error, count, rows in any order."""
-    connection.execute("BEGIN")
-    connection.execute(f"SET LOCAL ROLE {role}")
-    try:
-        cursor = connection.execute(sql)
-        rows = sorted(cursor.fetchall(), key=repr) if cursor.description else []
-    except (psycopg.Error, gateway.Error) as error:
-        connection.execute("ROLLBACK")
-        return str(error.sqlstate), -1, []
-    connection.execute("COMMIT")
-    return "", len(rows) if cursor.description else cursor.rowcount, rows

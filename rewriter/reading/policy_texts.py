@@ -6,6 +6,8 @@ renaming changes nothing, and a role made anew under an old name gets nothing. P
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
@@ -16,18 +18,21 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.access import find_role
 from rewriter.definitions.definition import canonical_text
 from rewriter.definitions.macros import expand_macros
+from rewriter.definitions.policy_sources import ROW, name_tables, outer_queries
 from rewriter.definitions.row_columns import over_physical
 from rewriter.definitions.table_policies import IS_ROLE
 from rewriter.definitions.type_families import TEXT, type_family
 from rewriter.functions import check_functions
 from rewriter.name_resolution import unknown_column
+from rewriter.reading.policy_queries import keep_queries
+from rewriter.reading.read_rewriter import Reads
 from rewriter.users import USERS
 
 _OF_ANY_TYPE = frozenset({"NULL", "UNKNOWN"})
 """What NULL is called, and what cannot be told without a store."""
-_NOT_OF_A_ROW = (
-    exp.Query, exp.Placeholder, exp.AggFunc, exp.Window, exp.Star, exp.Rand,
-)  # fmt: skip
+_NOT_OF_A_ROW = (exp.Query, exp.AggFunc, exp.Window, exp.Star)
+"""What looks at more than one row; the queries of a row policy may."""
+_NEVER = (exp.Placeholder, exp.Rand, exp.Insert, exp.Update, exp.Delete, exp.Merge)
 
 
 def checked_text(
@@ -40,9 +45,17 @@ def checked_text(
     held = exp.Paren(this=value.copy())
     expand_macros(held, context)
     what = f"a policy on {table.name}"
-    for part in held.find_all(*_NOT_OF_A_ROW):
-        raise invalid(f"{what} cannot contain {canonical_text(part)}", "it looks at one row only")
+    for part in held.find_all(*_NEVER):
+        raise invalid(f"{what} cannot contain {canonical_text(part)}", "see docs/roles.md")
+    for several in held.find_all(*_NOT_OF_A_ROW):
+        is_kept = stored is None and (
+            isinstance(several, exp.Query) or several.find_ancestor(exp.Query) is not None
+        )
+        if not is_kept:
+            advice = "it looks at one row only; the condition of a row policy may have queries"
+            raise invalid(f"{what} cannot contain {canonical_text(several)}", advice)
     check_functions(held)
+    keep_queries(held, table, context)
     for call in list(held.find_all(exp.Anonymous)):
         if call.name.lower() == IS_ROLE:
             call.set("expressions", [exp.Literal.number(_role_number(call, context))])
@@ -54,9 +67,20 @@ def checked_text(
         return column.physical
 
     known = {fold(c.name) for c in table.columns}
-    bare = over_physical(held.this, table.name, known, physical)
-    _check_type(bare, table, stored, context)
-    return canonical_text(bare)
+    queries = _taken_out(held)
+    bare = exp.Paren(this=over_physical(held.this, table.name, known, physical))
+    for place in list(bare.find_all(exp.Placeholder)):
+        place.replace(queries[int(place.name)])
+    _check_type(bare.this, table, stored, context)
+    return canonical_text(bare.this)
+
+
+def _taken_out(held: exp.Expr) -> list[exp.Query]:
+    """The queries of a condition, in whose places parameters with their numbers stand now."""
+    queries = outer_queries(held)
+    for number, query in enumerate(queries):
+        query.replace(exp.Placeholder(this=str(number)))
+    return queries
 
 
 def _role_number(call: exp.Anonymous, context: RewriteContext) -> int:
@@ -77,9 +101,14 @@ def _check_type(
         if test.name.lower() == IS_ROLE:
             test.replace(exp.true())
     nulls = [exp.alias_(cast(exp.Null(), c.type), ident(c.physical)) for c in table.columns]
-    rows = exp.select(*nulls).subquery("t")
+    # Whether the client may read what the queries read is looked at elsewhere.
+    reads = Reads(replace(context, role=None, as_of=None))
+    if outer_queries(held):
+        name_tables(held, context.catalog)
+        reads.rewrite(held)
+    rows = exp.select(*nulls).subquery(ROW)
     query = exp.select(exp.alias_(held.this, "value")).from_(rows)
-    _, found = context.describe(query, frozenset())[0]
+    _, found = context.describe(query, frozenset(reads.tables))[0]
     wanted = "BOOLEAN" if stored is None else stored.type
     if _family(found) not in {_family(wanted), *_OF_ANY_TYPE}:
         place = "the row policy" if stored is None else f'the mask of column "{stored.name}"'
