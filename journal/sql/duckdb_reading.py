@@ -129,6 +129,14 @@ def _keep_call(tokens: list[Token], index: int) -> None:
         )
 
 
+def _apply(tokens: list[Token], index: int) -> None:
+    """``apply(l, f)`` is a function; sqlglot has the word for CROSS APPLY."""
+    before = tokens[index - 1].text.upper() if index else ""
+    if _kind(tokens, index + 1) is TokenType.L_PAREN and before not in {"CROSS", "OUTER"}:
+        tokens[index] = _token_like(tokens[index], TokenType.VAR, tokens[index].text)
+        _keep_call(tokens, index)
+
+
 def _keep_computed_unit(tokens: list[Token], index: int) -> None:
     """A unit that is no literal is known only when the statement runs; texts may be instants."""
     unit, *rest = _arguments(tokens, index) or [[]]
@@ -203,11 +211,16 @@ def _arrow(tokens: list[Token], index: int) -> None:
 
 
 def _slice(tokens: list[Token], index: int) -> None:
-    """``a[:n]`` ends at column n; sqlglot would take ``:n`` for a parameter."""
+    """``a[:n]`` and ``a[:n:2]`` end at column n; sqlglot would take ``:n`` for a parameter.
+
+    A step that is negative begins at the other end, and is left as it is.
+    """
     if _kind(tokens, index + 1) is not TokenType.COLON:
         return
     inside = tokens[index + 1 : _end_of_bracket(tokens, index)]
-    if sum(t.token_type is TokenType.COLON for t in inside) == 1:
+    colons = [place for place, t in enumerate(inside) if t.token_type is TokenType.COLON]
+    goes_back = len(colons) == 2 and _kind(inside, colons[1] + 1) is TokenType.DASH
+    if len(colons) <= 2 and not goes_back:
         if _kind(tokens, index + 2) in (TokenType.VAR, TokenType.IDENTIFIER):
             tokens.insert(index + 1, _token_like(tokens[index], TokenType.NUMBER, "1"))
 
@@ -290,7 +303,8 @@ _IN_DUCKDB: dict[TokenType | str, Change] = {
     **dict.fromkeys(
         ("ARRAY_REVERSE_SORT", "ARRAY_SORT", "LIST_REVERSE_SORT", "LIST_SORT"), _keep_call
     ),
-    **dict.fromkeys(("APPLY", "APPROX_TOP_K", "LOG10", "LOG2", "REDUCE", "UNICODE"), _keep_call),
+    "APPLY": _apply,
+    **dict.fromkeys(("APPROX_TOP_K", "LOG10", "LOG2", "REDUCE", "UNICODE"), _keep_call),
     **dict.fromkeys(("DATETRUNC", "DATE_DIFF", "DATEDIFF"), _keep_computed_unit),
     **dict.fromkeys(("DECODE", "ENCODE"), _keep_longer(1)),
     **dict.fromkeys(("JARO_WINKLER_SIMILARITY", "TIME_BUCKET"), _keep_longer(2)),

@@ -112,10 +112,13 @@ def _replace(call: exp.Anonymous, found: Macro, context: RewriteContext) -> None
     for part in holder.find_all(exp.Identifier):
         for place in _PLACES:
             part.meta.pop(place, None)
+    sources = _source_names(holder)
     for used in list(holder.find_all(exp.Column)):
-        value = None if used.table else values.get(fold(used.name))
-        if value is not None:
-            used.replace(exp.paren(copy_tree(value), copy=False))
+        name, *path = used.parts
+        value = values.get(fold(name.name))
+        if value is not None and not (path and fold(name.name) in sources):
+            made: exp.Expr = exp.paren(copy_tree(value), copy=False)
+            used.replace(exp.Dot.build([made, *(part.copy() for part in path)]) if path else made)
     name_tables(holder)
     _check_size(holder, found, call)
     if _is_source(call):
@@ -131,6 +134,11 @@ def _replace(call: exp.Anonymous, found: Macro, context: RewriteContext) -> None
     whole = call.parent if isinstance(call.parent, exp.Dot) else call
     body = holder.this
     whole.replace(body if isinstance(body, exp.Subquery) else exp.paren(body, copy=False))
+
+
+def _source_names(body: exp.Expr) -> frozenset[str]:
+    """The folded names of what a macro's body reads; before a dot they mean no parameter."""
+    return frozenset(fold(source.name) for source in body.find_all(exp.Table, exp.TableAlias))
 
 
 def _check_size(body: exp.Expr, found: Macro, call: exp.Anonymous) -> None:

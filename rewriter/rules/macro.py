@@ -136,7 +136,7 @@ def _check_columns(holder: exp.Expr, names: set[str]) -> None:
     """Raise UNKNOWN_COLUMN for a column of nowhere: of no query, and no parameter."""
     for used in holder.find_all(exp.Column):
         inside = used.find_ancestor(exp.Query, exp.Lambda)
-        if inside is None and (used.table or fold(used.name) not in names):
+        if inside is None and fold(used.parts[0].name) not in names:
             raise homeless_column(used)
 
 
