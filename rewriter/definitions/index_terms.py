@@ -23,6 +23,7 @@ from rewriter.name_resolution import position_of, unknown_column
 
 _METHODS = frozenset({"", "art", "btree", "hash", "gin", "gist", "spgist", "brin"})
 _UNIQUE_METHODS = frozenset({"", "art", "btree"})
+_BY_BYTES = frozenset({"c", "posix", "ucs_basic"})
 _WITHOUT_EFFECT = frozenset({"using", "columns", "include", "where", "with_storage", "tablespace"})
 """What is taken of an index's clauses; storage parameters and tablespaces say nothing here."""
 
@@ -95,11 +96,20 @@ def _conditions(condition: exp.Expr) -> set[str]:
     return {canonical_text(part.unnest()) for part in parts}
 
 
+def _is_by_bytes(table: Table, value: exp.Collate) -> bool:
+    """True for COLLATE "C" of what compares by its bytes anyway."""
+    columns = [table.find(node.name) for node in value.this.find_all(exp.Column)]
+    plain = all(found is not None and found.collation is None for found in columns)
+    return plain and value.expression.name.lower() in _BY_BYTES
+
+
 def _read_term(table: Table, node: exp.Expr, *, unique: bool) -> IndexTerm:
     ordered = node if isinstance(node, exp.Ordered) else exp.Ordered(this=node)
     value = ordered.this
     if isinstance(value, exp.Opclass):
         value = value.this
+    if isinstance(value, exp.Collate) and _is_by_bytes(table, value):
+        value = value.this.unnest()
     if value.find(exp.Collate) is not None:
         raise _refusal("COLLATE in an index", "leave it out: text is compared by its bytes", node)
     term = term_of(table, value)

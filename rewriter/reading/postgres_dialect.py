@@ -16,9 +16,17 @@ from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import function_name
-from rewriter.reading import postgres_calls, postgres_json, postgres_numbers, postgres_operators
+from rewriter.reading import (
+    postgres_calls,
+    postgres_formats,
+    postgres_json,
+    postgres_numbers,
+    postgres_operators,
+)
 from rewriter.reading.postgres_aggregates import is_supposed_rank, spell_supposed_rank
 from rewriter.reading.postgres_calls import arguments_of
+from rewriter.reading.postgres_grouping import add_determined_columns, determined_columns
+from rewriter.reading.postgres_lengths import concerns_lengths, keep_lengths
 from rewriter.reading.postgres_sources import (
     SOURCE_FUNCTIONS,
     is_postgres_source,
@@ -28,14 +36,23 @@ from rewriter.reading.value_types import ValueTypes
 from rewriter.statement import CreateMacro, CreateType, Explain, SqlStatement, Statement
 
 _CALLS = {**postgres_calls.CALLS, **postgres_json.CALLS}
-_BY_KIND = {**postgres_calls.KINDS, **postgres_json.KINDS}
+_BY_KIND = {
+    **postgres_calls.KINDS,
+    **postgres_json.KINDS,
+    exp.TimeToStr: postgres_formats.spell_template,
+}
 _KINDS: tuple[type[exp.Expr], ...] = (
     *postgres_numbers.KINDS,
     *postgres_operators.KINDS,
     *(exp.Anonymous, exp.WithinGroup),
     *_BY_KIND,
 )
-_SOURCES: tuple[type[exp.Expr], ...] = (exp.Table, exp.Lateral)
+_EVERYWHERE: tuple[type[exp.Expr], ...] = (
+    *(exp.Table, exp.Lateral, exp.Group),
+    *(exp.ColumnDef, exp.AlterColumn),
+    *(exp.TimeToStr, exp.Cast, exp.Round),
+)
+"""What is spelled otherwise on PostgreSQL as well, which reads journals in the place of tables."""
 POSTGRES_FUNCTIONS = frozenset(_CALLS) | SOURCE_FUNCTIONS
 """The names of all functions that are spelled in words of the store."""
 T = TypeVar("T")
@@ -55,14 +72,21 @@ def in_words_of_the_store(statement: Statement, context: RewriteContext) -> Stat
 
 def _changed(value: T, context: RewriteContext) -> T:
     if isinstance(value, exp.Expr):
-        kinds = _SOURCES if context.capabilities.postgres_functions else (*_SOURCES, *_KINDS)
+        is_postgres = context.capabilities.postgres_functions
+        kinds = _EVERYWHERE if is_postgres else (*_EVERYWHERE, *_KINDS)
         if not any(_concerns(node, context) for node in value.find_all(*kinds)):
             return value
         holder = exp.Paren(this=copy_tree(value))
-        for node in reversed(list(holder.find_all(*_SOURCES))):
-            if is_postgres_source(node):
+        for node in reversed(list(holder.find_all(*_EVERYWHERE))):
+            if isinstance(node, exp.Group):
+                add_determined_columns(node, context)
+            elif concerns_lengths(node):
+                keep_lengths(node, context)
+            elif is_postgres_source(node):
                 spell_source(node, context)
-        if not context.capabilities.postgres_functions:
+        if is_postgres:
+            _keep_native(holder, context)
+        else:
             _spell(holder, context)
         return holder.this  # type: ignore[no-any-return]
     if isinstance(value, tuple):
@@ -78,8 +102,10 @@ def _changed(value: T, context: RewriteContext) -> T:
 
 
 def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
-    if isinstance(node, _SOURCES):
-        return is_postgres_source(node)
+    if isinstance(node, exp.Group):
+        return next(determined_columns(node, context), None) is not None
+    if is_postgres_source(node) or concerns_lengths(node):
+        return True
     if isinstance(node, exp.Anonymous):
         return function_name(node) in _CALLS
     if isinstance(node, exp.WithinGroup):
@@ -89,6 +115,16 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
     if isinstance(node, postgres_numbers.KINDS):
         return postgres_numbers.concerns_numbers(node, context)
     return postgres_operators.concerns_operators(node)
+
+
+def _keep_native(holder: exp.Paren, context: RewriteContext) -> None:
+    """What PostgreSQL has itself, and its adapter would give the meaning that DuckDB gives it."""
+    types = ValueTypes(context)
+    for node in reversed(list(holder.find_all(exp.TimeToStr, exp.Cast, exp.Round))):
+        if isinstance(node, exp.TimeToStr):
+            _put(node, "to_char", postgres_formats.native_call(node))
+        elif postgres_operators.concerns_operators(node):
+            postgres_operators.spell_operator(node, types)
 
 
 def _spell(holder: exp.Paren, context: RewriteContext) -> None:
@@ -111,21 +147,22 @@ def _spell_call(node: exp.Expr) -> None:
     name = function_name(node) if isinstance(node, exp.Anonymous) else ""
     spell = _CALLS[name] if name else _BY_KIND[type(node)]
     made = spell(node, arguments_of(node))
-    if made is None:
-        return
-    if isinstance(node.parent, exp.Select) and node.arg_key == "expressions":
-        made = exp.Alias(this=made, alias=ident(name or _name_of(node)))
-    node.replace(made)
+    if made is not None:
+        _put(node, name or _NAMES.get(type(node), node.key), made)
 
 
-def _name_of(call: exp.Expr) -> str:
-    return _NAMES.get(type(call), call.key)
+def _put(call: exp.Expr, name: str, made: exp.Expr) -> None:
+    """Put something in the place of a call, as an output of the name that PostgreSQL gives it."""
+    if isinstance(call.parent, exp.Select) and call.arg_key == "expressions":
+        made = exp.Alias(this=made, alias=ident(name))
+    call.replace(made)
 
 
 _NAMES: dict[type[exp.Expr], str] = {
     exp.ArrayRemove: "array_remove",
     exp.ArraySize: "array_length",
     exp.StringToArray: "string_to_array",
+    exp.TimeToStr: "to_char",
     exp.WidthBucket: "width_bucket",
     exp.JSONArrayAgg: "json_agg",
     exp.JSONBExtract: "?column?",

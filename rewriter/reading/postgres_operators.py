@@ -17,13 +17,17 @@ from rewriter.name_resolution import position_of
 from rewriter.reading.value_types import UNTOLD, ValueTypes
 
 KINDS = (exp.DPipe, exp.Cast, exp.Round)
+_TRUTHS = (
+    *((True, word) for word in ("true", "yes", "on", "1")),
+    *((False, word) for word in ("false", "no", "off", "0")),
+)
 _TEXTS = frozenset({exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.NVARCHAR, exp.DType.NCHAR})
 
 
 def concerns_operators(node: exp.Expr) -> bool:
     """True for an operator whose meaning may differ."""
     if isinstance(node, exp.Cast):
-        return _length(node) is not None
+        return _length(node) is not None or _truth(node) is not None
     return isinstance(node, exp.DPipe) or (
         isinstance(node, exp.Round) and node.args.get("decimals") is None
     )
@@ -35,7 +39,11 @@ def spell_operator(node: exp.Expr, types: ValueTypes) -> None:
     Raises NOT_SUPPORTED for ``||`` of JSON, which would join texts.
     """
     if isinstance(node, exp.Cast):
-        _cut(node)
+        truth = _truth(node)
+        if truth is not None:
+            node.replace(exp.Boolean(this=truth))
+        else:
+            _cut(node)
     elif isinstance(node, exp.Round):
         if types.of(node.this).kind in {"DOUBLE", "FLOAT", "REAL"}:
             node.replace(call("round_even", node.this, 0))
@@ -52,6 +60,15 @@ def _length(cast: exp.Cast) -> int | None:
     if not size.isdigit() or (cast.this.is_string and len(cast.this.name) <= int(size)):
         return None
     return int(size)
+
+
+def _truth(cast: exp.Cast) -> bool | None:
+    """What a text means that is cast to BOOLEAN: any beginning of a word that tells."""
+    if not cast.to.is_type(exp.DType.BOOLEAN) or not cast.this.is_string:
+        return None
+    word = cast.this.name.strip().lower()
+    found = {truth for truth, text in _TRUTHS if word and text.startswith(word)}
+    return found.pop() if len(found) == 1 else None
 
 
 def _cut(cast: exp.Cast) -> None:

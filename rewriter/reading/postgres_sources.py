@@ -14,10 +14,12 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.named_definitions import STRUCT
 from journal.model.schema import Table
 from journal.sql.builders import call
 from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
+from rewriter.definitions.user_types import find_type
 from rewriter.functions import function_name
 from rewriter.name_resolution import position_of, table_name
 
@@ -115,7 +117,7 @@ def _records(node: exp.Expr, columns: Sequence[exp.Expr], context: RewriteContex
             Code.NOT_SUPPORTED,
             f"{name} needs columns that are known",
             advice="write AS x(a int, b text) behind json_to_record, and NULL::t as the first"
-            " argument of json_populate_record, where t is a table",
+            " argument of json_populate_record, where t is a table or a composite type",
             position=position_of(node.this),
         )
     row = call(f"{of}_array_elements", value) if name.endswith("set") else exp.cast(value, of)
@@ -150,5 +152,13 @@ def _fields_of(
     named = exp.to_table(base.to.sql(dialect="postgres"), dialect="postgres")
     table = context.catalog.get(table_name(named, context))
     if not isinstance(table, Table):
-        return []
+        found = find_type(base.to, context)
+        return [] if found is None or found.kind != STRUCT else _parts_of(found.type)
     return [(c.name, exp.DataType.build(c.type, dialect="duckdb")) for c in table.columns]
+
+
+def _parts_of(composite: str) -> list[tuple[str, exp.DataType]]:
+    """The fields of a composite type, of its canonical text."""
+    kind = exp.DataType.build(composite, dialect="duckdb")
+    parts = [part for part in kind.expressions if isinstance(part, exp.ColumnDef)]
+    return [(part.name, part.kind) for part in parts if part.kind is not None]

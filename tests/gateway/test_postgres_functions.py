@@ -26,6 +26,7 @@ def cursor() -> Iterator[Cursor]:
         )
         cursor.execute("CREATE TABLE lists (k INTEGER PRIMARY KEY, a INTEGER[])")
         cursor.execute("INSERT INTO lists VALUES (1, '{1,2}'), (2, NULL)")
+        cursor.execute("CREATE TYPE pair AS (a TEXT, b INT)")
         cursor.execute("CREATE TABLE goods (id INTEGER, price NUMERIC(5, 2), more JSON)")
         yield cursor
 
@@ -72,6 +73,8 @@ def cursor() -> Iterator[Cursor]:
         ("num_nulls(1, NULL, NULL)", 2),
         ("width_bucket(5.35, 0.024, 10.06, 5)", 3),
         ("width_bucket(9, 10, 1, 3)", 1),
+        ("'on'::boolean", True),
+        ("bool ' F '", False),
         ("every(n > 0) FROM (VALUES (1), (2)) AS v(n)", True),
     ],
 )
@@ -101,6 +104,37 @@ def test_json_is_made_and_read(cursor: Cursor, expression: str, value: object) -
     assert json.loads(found) == value
 
 
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("Day, DD Mon YYYY", "Sunday   , 05 Jan 2020"),
+        ("FMDay, FMDD FMMonth YY", "Sunday, 5 January 20"),
+        ('YYYY"W"IW', "2020W01"),
+        ("HH12:MI AM, hh:mi:ss pm, HH24", "01:04 PM, 01:04:05 pm, 13"),
+        ("MONTH|mon|DY|MS|US|DDD|D|Q|WW", "JANUARY  |jan|SUN|250|250000|005|1|1|01"),
+    ],
+)
+def test_moments_are_written_by_templates(cursor: Cursor, template: str, text: str) -> None:
+    sql = f"SELECT to_char(TIMESTAMP '2020-01-05 13:04:05.25', '{template}')"
+    assert cursor.execute(sql).fetchall() == [(text,)]
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        ("to_char(125, '999')", " 125"),
+        ("to_char(-125.8, '999D9')", "-125.8"),
+        ("to_char(12, 'FM0000')", "0012"),
+        ("to_char(1234567.891, 'FM999,999,990.00')", "1,234,567.89"),
+        ("to_char(0.5, '9.99')", "  .50"),
+        ("to_char(1.5, 'FM990.99')", "1.5"),
+        ("to_char(1234, '999')", " ###"),
+    ],
+)
+def test_numbers_are_written_by_templates(cursor: Cursor, call: str, text: str) -> None:
+    assert cursor.execute(f"SELECT {call}").fetchall() == [(text,)]
+
+
 def test_types_of_json_have_names(cursor: Cursor) -> None:
     texts = ("[]", "{}", "null", '"a"', "1.5", "true")
     calls = ", ".join(f"jsonb_typeof('{text}')" for text in texts)
@@ -125,6 +159,7 @@ def test_arrays_of_tables_are_joined_by_their_types(cursor: Cursor) -> None:
         ("json_to_record('{\"a\": 1}') AS x(a INT, b TEXT)", [(1, None)]),
         ('jsonb_to_recordset(\'[{"a": 1}, {"a": "2"}]\') AS x(a INT)', [(1,), (2,)]),
         ("json_populate_record(NULL::goods, '{\"price\": 1.5}')", [(None, 1.5, None)]),
+        ("json_populate_record(NULL::pair, '{\"b\": 2}')", [(None, 2)]),
         ("lists, jsonb_array_elements('[5]') AS e", [(1, [1, 2], "5"), (2, None, "5")]),
     ],
 )
@@ -198,6 +233,9 @@ def test_numbers_of_more_digits_than_are_kept_are_refused(cursor: Cursor, statem
         "format('%5s', 1)",
         "regexp_match(b::text, b::text) FROM nums",
         "regexp_match('abc', '(x)?b')",
+        "to_char(now(), 'TZ')",
+        "to_char(1.5, '9.9EEEE')",
+        "to_char(now(), b::text) FROM nums",
     ],
 )
 def test_what_has_no_words_here_is_refused(cursor: Cursor, expression: str) -> None:

@@ -36,6 +36,7 @@ _MEANS: dict[type[exp.Expr], str] = {
     exp.Variance: "variance",
     exp.VariancePop: "var_pop",
 }
+_ROUND_EVEN = _refused("round_even() with digits", "round the NUMERIC, or use round()")
 _EPOCH = "TIMESTAMP WITH TIME ZONE '1970-01-01 00:00:00+00'"
 _DONE = "palimpsest_done"
 _IGNORE_NULLS = _refused("IGNORE NULLS", "leave the nulls out with FILTER (WHERE .. IS NOT NULL)")
@@ -66,6 +67,14 @@ def _rounded(node: exp.Expr) -> exp.Expr | None:
     """Halves go away from zero, also those of DOUBLE, which may be rounded to digits too."""
     digits = node.args.get("decimals")
     return _ours("round", node.this, *([] if digits is None else [digits]))
+
+
+def _round_even(node: exp.Expr) -> exp.Expr | None:
+    """PostgreSQL's own rounding of a DOUBLE, by a name that is not changed once more."""
+    value, digits = node.expressions
+    if not (digits.is_int and digits.name == "0"):
+        return _ROUND_EVEN(node)
+    return call("round", exp.cast(value, "DOUBLE PRECISION", dialect="postgres"))
 
 
 def _any_value(node: exp.Expr) -> exp.Expr | None:
@@ -148,6 +157,7 @@ _BY_NAME: dict[str, Change] = {
     "epoch_us": _MICROSECONDS,
     "any_value": lambda node: _ours("any_value", *node.expressions),
     "fdiv": _DIVIDED,
+    "round_even": _round_even,
     "multiply": _template("x * y", "x", "y"),
     "add": _template("x + y", "x", "y"),
     "subtract": _template("x - y", "x", "y"),

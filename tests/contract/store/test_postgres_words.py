@@ -155,3 +155,53 @@ def test_cascade_takes_foreign_keys_along(store: Store) -> None:
     con.execute("INSERT INTO c VALUES (1, 7)")
     con.execute("INSERT INTO d VALUES (1, 7)")
     assert con.execute("SELECT c.pid, d.pid FROM c JOIN d ON c.id = d.id").fetchall() == [(7, 7)]
+
+
+@pytest.mark.drifts(toy="its CAST is another")
+def test_texts_are_as_short_as_their_column_says(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a VARCHAR(3), b CHAR(2) DEFAULT 'x')")
+    con.execute("INSERT INTO t VALUES (1, 'abc', 'y ')")
+
+    def refuses(sql: str) -> None:
+        with pytest.raises(gateway.IntegrityError, match="PAL-303"):
+            con.execute(sql)
+
+    refuses("INSERT INTO t VALUES (2, 'abcd', 'y')")
+    refuses("UPDATE t SET b = 'yyy'")
+    con.execute("ALTER TABLE t RENAME COLUMN a TO c")
+    con.execute("ALTER TABLE t ALTER COLUMN c TYPE VARCHAR(4), ADD COLUMN d VARCHAR(1)")
+    con.execute("UPDATE t SET c = 'abcd'")
+    refuses("UPDATE t SET c = 'abcde'")
+    refuses("UPDATE t SET d = 'zz'")
+    refuses("ALTER TABLE t ALTER COLUMN c TYPE VARCHAR(2)")
+    con.execute("ALTER TABLE t ALTER COLUMN c TYPE TEXT")
+    con.execute("UPDATE t SET c = 'abcdefgh'")
+    assert con.execute("SELECT c::varchar(5) FROM t").fetchall() == [("abcde",)]
+
+
+@pytest.mark.drifts(toy="it takes any column beside a group")
+def test_a_grouped_key_determines_its_table(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR)")
+    con.execute("CREATE TABLE u (tid INTEGER, k INTEGER, v INTEGER, PRIMARY KEY (tid, k))")
+    con.execute("INSERT INTO t VALUES (1, 'x'), (2, 'y')")
+    con.execute("INSERT INTO u VALUES (1, 1, 5), (1, 2, 6)")
+    query = "SELECT t.*, count(u.k) AS n FROM t LEFT JOIN u ON u.tid = t.id GROUP BY t.id"
+    assert con.execute(f"{query} ORDER BY name").fetchall() == [(1, "x", 2), (2, "y", 0)]
+    assert con.execute("SELECT v FROM u GROUP BY k, tid ORDER BY v").fetchall() == [(5,), (6,)]
+    with pytest.raises(gateway.Error, match=r"GROUP BY|group by|aggregate"):
+        con.execute("SELECT v FROM u GROUP BY tid")
+
+
+@pytest.mark.drifts(toy="it has other functions")
+def test_casts_templates_and_rounding_are_those_of_postgresql(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, f FLOAT8, m TIMESTAMP)")
+    con.execute("INSERT INTO t VALUES (1, 2.5, '2020-01-05 13:04:05'), (2, -0.5, NULL)")
+    query = (
+        "SELECT round(f), to_char(m, 'FMDay HH12:MI AM'), to_char(k, 'FM000'), 'abc'::varchar(2)"
+        " FROM t ORDER BY k"
+    )
+    rows = con.execute(query).fetchall()
+    assert rows == [(2.0, "Sunday 01:04 PM", "001", "ab"), (0.0, None, "002", "ab")]

@@ -1,0 +1,184 @@
+"""``to_char`` of moments and numbers by PostgreSQL's templates, in DuckDB's SQL. Pure.
+
+    to_char(t, 'FMDay, DD Mon YYYY')    strftime(t, '%A, %d %b %Y')
+    to_char(n, 'FM999,990.00')          its digits, grouped and filled up
+
+A template that is no constant, or has a pattern that is not known here, is refused. A PostgreSQL
+store has the function itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.time import format_time
+
+from journal.model.errors import Code, PalimpsestError
+from journal.sql.builders import call, fill
+from rewriter.name_resolution import position_of
+
+# fmt: off
+_CODES = {
+    "yyyy": "%Y", "yy": "%y", "mm": "%m", "dd": "%d", "hh24": "%H", "hh12": "%I", "hh": "%I",
+    "mi": "%M", "ss": "%S", "ms": "%g", "us": "%f", "ddd": "%j", "iyyy": "%G", "iw": "%V",
+    "id": "%u", "AM": "%p", "PM": "%p", "Mon": "%b", "Dy": "%a",
+}
+# fmt: on
+"""Patterns that strftime has; FM takes the zeros of numbers away."""
+_NAMES = {"month": "%B", "day": "%A", "mon": "%b", "dy": "%a", "am": "%p", "pm": "%p"}
+_PADDED = frozenset({"month", "day"})
+_NAME_WIDTH = 9
+_CALLS = {
+    "d": "CAST(dayofweek(x) + 1 AS VARCHAR)",
+    "q": "CAST(quarter(x) AS VARCHAR)",
+    "ww": "lpad(CAST((dayofyear(x) - 1) // 7 + 1 AS VARCHAR), 2, '0')",
+}
+_REFUSED = (
+    *("y,yyy", "iyy", "yyy", "sssss", "ssss", "a.m.", "p.m.", "b.c.", "a.d.", "bc", "ad", "tzh"),
+    *("tzm", "tz", "of", "cc", "rm", "iddd", "ff1", "ff2", "ff3", "ff4", "ff5", "ff6", "fx", "j"),
+    *("iy", "i", "y", "w", "th", "sp"),
+)
+_KNOWN = sorted({*map(str.lower, _CODES), *_NAMES, *_CALLS, *_REFUSED}, key=len, reverse=True)
+_PART = re.compile(
+    '"(?P<text>[^"]*)"|(?P<plain>(?:fm|tm)?)(?P<name>' + "|".join(map(re.escape, _KNOWN)) + ")",
+    re.I,
+)
+_NUMBER = re.compile(r"(?P<plain>FM)?(?P<whole>[90,G]+)(?:[.D](?P<rest>[90]+))?", re.I)
+_OF_NUMBERS = re.compile(r"[90]")
+
+
+def template_of(node: exp.TimeToStr) -> str | None:
+    """The template as it was written, which the parser has translated; None for no constant."""
+    found = node.args.get("format")
+    if not isinstance(found, exp.Literal) or not found.is_string:
+        return None
+    of = sqlglot.Dialect.get_or_raise("postgres")
+    return format_time(found.name, of.INVERSE_TIME_MAPPING, of.INVERSE_TIME_TRIE) or ""
+
+
+def native_call(node: exp.TimeToStr) -> exp.Expr:
+    """The call as PostgreSQL itself reads it."""
+    template = template_of(node)
+    return call("to_char", node.this, node.args.get("format") if template is None else template)
+
+
+def spell_template(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    """What stands for ``to_char(x, 'template')``; raises NOT_SUPPORTED for other templates."""
+    assert isinstance(node, exp.TimeToStr)
+    template = template_of(node)
+    if template is None:
+        raise _refused(node, "a template that is no constant")
+    bare = re.sub(r'"[^"]*"|hh24|hh12|ff\d', "", template, flags=re.I)
+    if _OF_NUMBERS.search(bare):
+        return _number(node, template)
+    return _moment(node, template)
+
+
+def _moment(node: exp.TimeToStr, template: str) -> exp.Expr:
+    parts: list[exp.Expr] = []
+    format_, end = "", 0
+    for found in _PART.finditer(template):
+        format_ += template[end : found.start()].replace("%", "%%")
+        end = found.end()
+        if found["text"] is not None:
+            format_ += found["text"].replace("%", "%%")
+            continue
+        name, is_plain = found["name"], bool(found["plain"])
+        code = _code(name, is_plain)
+        if code is not None:
+            format_ += code
+            continue
+        if name.lower() in _REFUSED:
+            raise _refused(node, f"the pattern {name}")
+        parts += [_formatted(node.this, format_)] if format_ else []
+        parts.append(_other(node.this, name, is_plain))
+        format_ = ""
+    format_ += template[end:].replace("%", "%%")
+    if format_ or not parts:
+        parts.append(_formatted(node.this, format_))
+    made = parts[0]
+    for part in parts[1:]:
+        made = exp.DPipe(this=made, expression=part, safe=True)
+    return exp.Paren(this=made)
+
+
+def _code(name: str, is_plain: bool) -> str | None:
+    """What strftime calls a pattern; None where it has no such thing."""
+    lower = name.lower()
+    if lower in _NAMES:
+        if lower in _PADDED:
+            return _NAMES[lower] if is_plain and name == name.capitalize() else None
+        return _CODES.get(name)
+    code = _CODES.get(lower)
+    return code.replace("%", "%-") if code and is_plain and code not in {"%g", "%f"} else code
+
+
+def _other(value: exp.Expr, name: str, is_plain: bool) -> exp.Expr:
+    """A name in capitals or small letters, filled up with blanks; a number of the calendar."""
+    lower = name.lower()
+    if lower in _CALLS:
+        return fill(_CALLS[lower], x=exp.Paren(this=value.copy()))
+    made = _formatted(value, _NAMES[lower])
+    if name == lower:
+        made = exp.Lower(this=made)
+    elif name == name.upper():
+        made = exp.Upper(this=made)
+    if lower in _PADDED and not is_plain:
+        return fill("rpad(x, n, ' ')", x=made, n=_NAME_WIDTH)
+    return made
+
+
+def _formatted(value: exp.Expr, format_: str) -> exp.Expr:
+    return exp.TimeToStr(this=value.copy(), format=exp.Literal.string(format_))
+
+
+def _number(node: exp.TimeToStr, template: str) -> exp.Expr:
+    """Digits before and behind the point, groups of thousands, zeros, blanks, and the sign."""
+    found = _NUMBER.fullmatch(template)
+    if found is None:
+        raise _refused(node, f"the template '{template}'")
+    whole, rest = found["whole"].upper().replace("G", ","), found["rest"] or ""
+    digits = whole.replace(",", "")
+    least = len(digits) - digits.index("0") if "0" in digits else 0
+    groups = whole != digits
+    if groups and (whole != _grouped(digits) or least > 3):
+        raise _refused(node, f"the template '{template}'")
+    exact = exp.DataType.build(f"DECIMAL(38, {max(len(rest), 10)})", dialect="duckdb")
+    number = fill("round(x, d)", x=exp.Cast(this=node.this.copy(), to=exact), d=len(rest))
+    size = fill("CAST(trunc(abs(r)) AS HUGEINT)", r=number)
+    text = fill("format('{:,}', w)" if groups else "CAST(w AS VARCHAR)", w=size)
+    text = fill("CASE WHEN length(t) < n THEN lpad(t, n, '0') ELSE t END", t=text, n=least)
+    if rest and not least:
+        text = fill("CASE WHEN w = 0 THEN '' ELSE t END", w=size, t=text)
+    if rest:
+        sql = "t || '.' || lpad(CAST(CAST((abs(r) - w) * p AS BIGINT) AS VARCHAR), d, '0')"
+        text = fill(sql, t=text, r=number, w=size, p=10 ** len(rest), d=len(rest))
+        optional = len(rest) - len(rest.rstrip("9"))
+        if found["plain"] and optional:
+            text = fill("regexp_replace(t, p, '')", t=text, p=f"0{{1,{optional}}}$")
+    over = re.sub("[90]", "#", whole + ("." + rest if rest else ""))
+    text = fill("CASE WHEN w >= m THEN o ELSE t END", w=size, m=10 ** len(digits), o=over, t=text)
+    sign = "" if found["plain"] else " "
+    text = fill("CASE WHEN x < 0 THEN '-' ELSE s END || t", x=node.this, s=sign, t=text)
+    return exp.Paren(this=text if found["plain"] else _filled(text, len(over) + 1))
+
+
+def _filled(text: exp.Expr, width: int) -> exp.Expr:
+    return fill("lpad(t, n, ' ')", t=text, n=width)
+
+
+def _grouped(digits: str) -> str:
+    """Digits with a comma between each three, from behind."""
+    return re.sub(r"(?<=.)(?=(?:.{3})+$)", ",", digits)
+
+
+def _refused(node: exp.Expr, what: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.NOT_SUPPORTED,
+        f"to_char() with {what} is not supported on this store",
+        advice="use YYYY, MM, DD, HH24, MI, SS, Mon, Day and their like, or 9 and 0 for numbers",
+        position=position_of(node),
+    )

@@ -1,0 +1,91 @@
+"""VARCHAR(n) and CHAR(n) of tables, whose length PostgreSQL keeps to: a CHECK does. Pure.
+
+CREATE TABLE t (a varchar(5))                  .. CONSTRAINT t_a_length CHECK (length(a) <= 5)
+ALTER TABLE t ALTER COLUMN a TYPE varchar(9)   the same with another CHECK
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from journal.model.schema import Table
+from journal.sql.builders import fill
+from journal.sql.relations import ident
+from journal.sql.sql import expression
+from rewriter.context import RewriteContext
+from rewriter.name_resolution import table_name
+
+_VARYING = frozenset({exp.DType.VARCHAR, exp.DType.NVARCHAR})
+_FIXED = frozenset({exp.DType.CHAR, exp.DType.NCHAR, exp.DType.BPCHAR})
+
+
+def concerns_lengths(node: exp.Expr) -> bool:
+    """True for a definition of a column whose texts have a length, and for a change of a type."""
+    if isinstance(node, exp.AlterColumn):
+        return isinstance(node.args.get("dtype"), exp.DataType)
+    return isinstance(node, exp.ColumnDef) and _length(node.args.get("kind")) is not None
+
+
+def keep_lengths(node: exp.Expr, context: RewriteContext) -> None:
+    """Add the CHECK of a column's length, or change it with the type, in place."""
+    statement = node.find_ancestor(exp.Create, exp.Alter)
+    made = statement.this if statement is not None else None
+    target = made.this if isinstance(made, exp.Schema) else made
+    if statement is None or not isinstance(target, exp.Table):
+        return
+    if str(statement.args.get("kind")).upper() != "TABLE":
+        return
+    if isinstance(node, exp.ColumnDef):
+        if isinstance(node.parent, exp.Schema | exp.Alter):
+            check = _check(node.name, node.args["kind"])
+            name = ident(f"{target.name}_{node.name}_length")
+            node.append("constraints", exp.ColumnConstraint(this=name, kind=check))
+    elif isinstance(statement, exp.Alter):
+        _change(node, statement, target, context)
+
+
+def _change(
+    node: exp.Expr, statement: exp.Alter, target: exp.Table, context: RewriteContext
+) -> None:
+    """Take the CHECK that a column has away, and add the one of its new type."""
+    table = context.catalog.get(table_name(target, context))
+    old = _present(table, node.name) if isinstance(table, Table) else None
+    actions = list(statement.args["actions"])
+    place = next(i for i, action in enumerate(actions) if action is node)
+    if _length(node.args["dtype"]) is not None:
+        check = _check(node.name, node.args["dtype"])
+        name = ident(old or f"{target.name}_{node.name}_length")
+        added = exp.Constraint(this=name, expressions=[check])
+        actions.insert(place + 1, exp.AddConstraint(expressions=[added]))
+    if old is not None:
+        gone = exp.Table(this=ident(old))
+        actions.insert(place, exp.Drop(tables=[gone], kind="CONSTRAINT", exists=True))
+    statement.set("actions", actions)
+
+
+def _present(table: Table, name: str) -> str | None:
+    """The name of the CHECK that keeps a column's length."""
+    column = table.find(name)
+    for check in table.checks if column is not None else ():
+        condition = expression(check.expression)
+        names = {c.name for c in condition.find_all(exp.Column)}
+        is_length = isinstance(condition, exp.LTE) and isinstance(condition.this, exp.Length)
+        if column is not None and is_length and names == {column.physical}:
+            if check.name.endswith("_length"):
+                return check.name
+    return None
+
+
+def _length(kind: exp.Expr | None) -> int | None:
+    """How many characters a type takes; None for any number, and for other types."""
+    if not isinstance(kind, exp.DataType) or kind.this not in _VARYING | _FIXED:
+        return None
+    size = kind.expressions[0].name if kind.expressions else ""
+    return int(size) if size.isdigit() else None
+
+
+def _check(name: str, kind: exp.DataType) -> exp.CheckColumnConstraint:
+    """Blanks at the end of a CHAR(n) do not count."""
+    text = "length(rtrim(c, ' ')) <= n" if kind.this in _FIXED else "length(c) <= n"
+    column = exp.Column(this=ident(name))
+    return exp.CheckColumnConstraint(this=fill(text, c=column, n=_length(kind)))
