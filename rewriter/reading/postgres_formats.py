@@ -94,7 +94,7 @@ def _moment(node: exp.TimeToStr, template: str) -> exp.Expr:
         if name.lower() in _REFUSED:
             raise _refused(node, f"the pattern {name}")
         parts += [_formatted(node.this, format_)] if format_ else []
-        parts.append(_other(node.this, name, is_plain))
+        parts.append(_spelled_name(node.this, name, is_plain))
         format_ = ""
     format_ += template[end:].replace("%", "%%")
     if format_ or not parts:
@@ -116,7 +116,7 @@ def _code(name: str, is_plain: bool) -> str | None:
     return code.replace("%", "%-") if code and is_plain and code not in {"%g", "%f"} else code
 
 
-def _other(value: exp.Expr, name: str, is_plain: bool) -> exp.Expr:
+def _spelled_name(value: exp.Expr, name: str, is_plain: bool) -> exp.Expr:
     """A name in capitals or small letters, filled up with blanks; a number of the calendar."""
     lower = name.lower()
     if lower in _CALLS:
@@ -144,7 +144,7 @@ def _number(node: exp.TimeToStr, template: str) -> exp.Expr:
     digits = whole.replace(",", "")
     least = len(digits) - digits.index("0") if "0" in digits else 0
     groups = whole != digits
-    if groups and (whole != _grouped(digits) or least > 3):
+    if groups and (whole != _with_commas(digits) or least > 3):
         raise _refused(node, f"the template '{template}'")
     exact = exp.DataType.build(f"DECIMAL(38, {max(len(rest), 10)})", dialect="duckdb")
     number = fill("round(x, d)", x=exp.Cast(this=node.this.copy(), to=exact), d=len(rest))
@@ -170,7 +170,7 @@ def _filled(text: exp.Expr, width: int) -> exp.Expr:
     return fill("lpad(t, n, ' ')", t=text, n=width)
 
 
-def _grouped(digits: str) -> str:
+def _with_commas(digits: str) -> str:
     """Digits with a comma between each three, from behind."""
     return re.sub(r"(?<=.)(?=(?:.{3})+$)", ",", digits)
 
