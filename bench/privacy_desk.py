@@ -1,6 +1,8 @@
 """How long the privacy desk takes to accept many people, and to erase them beside one person.
 
-    python -m bench.privacy_desk --tables 50 --rows 20000 --people 10000
+    python -m bench.privacy_desk                  50 tables of 20,000 rows
+    python -m bench.privacy_desk --full           50 tables of 1,000,000 rows
+    python -m bench.privacy_desk --tables 10 --rows 200000 --people 10000
 
 Makes a warehouse in a temporary folder, sealed; submits one person and executes that, then the
 many in one submission and in one batch. Prints seconds by the clock and of processors, which do
@@ -28,7 +30,10 @@ def main() -> None:
     options.add_argument("--tables", type=int, default=50)
     options.add_argument("--rows", type=int, default=20_000)
     options.add_argument("--people", type=int, default=10_000)
+    options.add_argument("--full", action="store_true", help="tables of a million rows")
     given = options.parse_args()
+    if given.full:
+        given.rows = 1_000_000
     with tempfile.TemporaryDirectory() as folder:
         url = f"palimpsest:///{Path(folder) / 'warehouse'}"
         with gateway.connect(url, autocommit=True) as con:

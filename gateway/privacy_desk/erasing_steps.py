@@ -54,7 +54,8 @@ def find(desk: Desk, batch: PrivacyBatch) -> PrivacyBatch:
     known = {r.reason: r for r in erasure_spec.requests(desk.journal) if r.reason is not None}
     round_number = int(batch.detail.get("round", 1))
     accepted: list[ErasureRequest] = []
-    before = _covered(_requests_of(desk, batch))
+    searches_all = batch.detail.get("searches_all", False)
+    before = set() if searches_all else _covered(_requests_of(desk, batch))
     for number, wanted in enumerate(_specs(desk, batch, requests, named, before), 1):
         mark = f"{_MARK} {batch.id} part {round_number}.{number}"
         found = known.get(mark)
@@ -72,6 +73,7 @@ def find(desk: Desk, batch: PrivacyBatch) -> PrivacyBatch:
         "erasures": list(dict.fromkeys(ids)),
         "estimate": asdict(Estimate.of(policy, read, written)),
         "covered_before": sorted(before),
+        "searches_all": False,
     }
     keys = sum(t.keys for r in accepted for t in r.targets)
     return move(

@@ -256,14 +256,21 @@ def _begun_anew(desk: Desk, batch: PrivacyBatch) -> PrivacyBatch:
     state = PrivacyState(batch.step)
     if state is _S.FAILED:
         failed = PrivacyState(batch.detail.get("failed_step", _S.FINDING.value))
+        if failed is _S.VERIFYING and PrivacyAction(batch.action) is PrivacyAction.ERASURE:
+            # Rows were found once more: they are searched for everywhere, and purged.
+            again = {"error": None, "round": _next_round(batch), "searches_all": True}
+            return move(desk, batch, PrivacyEvent.FIND, again)
         return move(desk, batch, STEP_EVENTS[failed], {"error": None})
     if state in {_S.ON_HOLD, _S.AWAITING_BACKUP_EXPIRY}:
         return move(desk, batch, PrivacyEvent.EXECUTE)
     if state is _S.PARTIAL:
         # A table may be described by now that was not: it is searched like the others.
-        count = int(batch.detail.get("round", 1)) + 1
-        return move(desk, batch, PrivacyEvent.FIND, {"round": count})
+        return move(desk, batch, PrivacyEvent.FIND, {"round": _next_round(batch)})
     return batch
+
+
+def _next_round(batch: PrivacyBatch) -> int:
+    return int(batch.detail.get("round", 1)) + 1
 
 
 def _step(desk: Desk, batch: PrivacyBatch, advance: Advance) -> PrivacyBatch:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,17 +14,18 @@ import gateway
 from gateway.dbapi.connection import Connection
 from gateway.governance.safe_mode import begin_safe_mode, end_safe_mode
 from gateway.jobs.scheduler import Scheduler
-from gateway.privacy_desk import decisions, questions
+from gateway.privacy_desk import decisions, erasing_steps, questions, running
 from gateway.privacy_desk.batches import is_taken_up
 from gateway.privacy_desk.desk_policy import DeskPolicy, PrivacyAction
 from gateway.privacy_desk.states import PrivacyState
 from gateway.privacy_desk.submission import NewRequest, SubmissionTerms, submit
-from gateway.procedures.requests import audit_entries
+from gateway.procedures.requests import audit_entries, readmit_request, readmit_subjects
 from gateway.session.operations import no_progress
 from journal.records.privacy_rows import PrivacyBatch
 
 NOON = datetime(2026, 1, 31, 12, tzinfo=UTC)
 POLICY = DeskPolicy()
+_EXECUTE = erasing_steps.execute
 
 
 @pytest.fixture
@@ -81,6 +83,29 @@ def test_a_batch_goes_on_once_its_hold_is_released(con: Connection) -> None:
     ((hold,),) = con.execute("SELECT id FROM system.holds").fetchall()
     con.execute(f"RELEASE HOLD '{hold}'")
     assert _look(con) == {"ada@x": "COMPLETED"}
+
+
+def test_rows_that_verification_finds_are_purged_by_the_next_run(
+    con: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _submit(con, "ada@x", days_ago=2)
+
+    def execute(*given: Any) -> Any:
+        done = _EXECUTE(*given)
+        # A suppression that somebody takes off lets the row come back before the search.
+        readmit_subjects(con.session, no_progress, {"email": ["ada@x"]})
+        (erasure,) = done.detail["erasures"]
+        readmit_request(con.session, no_progress, erasure)
+        con.execute("INSERT INTO people VALUES (1, 'ada@x')")
+        return done
+
+    with monkeypatch.context() as patch:
+        patch.setattr(erasing_steps, "execute", execute)
+        (batch,) = running.run(con.session, no_progress)
+    assert (batch.step, batch.detail["failed_step"]) == ("FAILED", "VERIFYING")
+    (batch,) = running.run(con.session, no_progress)
+    assert (batch.step, batch.detail["round"]) == ("COMPLETED", 2)
+    assert con.execute("SELECT id FROM people ORDER BY id").fetchall() == [(2,), (3,)]
 
 
 @pytest.mark.parametrize(
