@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+import gateway
 from gateway.cli import main
 from tests.support.kept import rows
 from tests.support.stores.store import Capability, Store
@@ -20,6 +21,25 @@ def _json(url: str, *words: str) -> Any:
     run = CliRunner().invoke(main, [*words, "--json"], env={"PALIMPSEST_WAREHOUSE": url})
     assert run.exit_code == 0, run.output + run.stderr
     return json.loads(run.stdout)
+
+
+@pytest.mark.also_on("hive", "postgres")
+def test_p16_a_computed_column_is_the_form_in_which_people_are_named(store: Store) -> None:
+    with store.connect() as con:
+        con.execute(
+            "CREATE TABLE callers (id INTEGER PRIMARY KEY, phone VARCHAR, digits VARCHAR"
+            " GENERATED ALWAYS AS (regexp_replace(phone, '[^0-9]', '', 'g')))"
+            " WITH (erasure = 'digits AS phone')"
+        )
+        con.execute("INSERT INTO callers (id, phone) VALUES (1, '+49 (30) 12-34'), (2, '030 1234')")
+        con.execute("UPDATE callers SET phone = '77' WHERE id = 1")
+        _json(store.url, "erase", "submit", "--subject", "phone=49301234")
+        with pytest.raises(gateway.Error, match="erased"):
+            con.execute("INSERT INTO callers (id, phone) VALUES (3, '+49/301234')")
+        _json(store.url, "erase", "run")
+        past = "SELECT id FROM callers FOR SYSTEM_TIME ALL"
+        assert rows(con, past) == [(2,)]
+    assert store.holders("12-34") == []
 
 
 def test_g2_g5_g11_g19_null_and_repeated_identifiers(store: Store, tmp_path: Path) -> None:
