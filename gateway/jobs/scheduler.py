@@ -24,7 +24,7 @@ from gateway.jobs.runs import JobRun, Request, last_runs, run_all
 from gateway.jobs.schedule import DueJob, JobSchedule, LastRuns, scheduled_jobs, triggered_jobs
 from gateway.privacy_desk.callbacks import send_callbacks
 from gateway.privacy_desk.exports import remove_expired_exports
-from gateway.privacy_desk.running import run_scheduled
+from gateway.privacy_desk.scheduled_runs import run_scheduled
 from gateway.session.operations import Advance, Operation, no_progress, operation
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures

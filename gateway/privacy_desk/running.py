@@ -22,7 +22,7 @@ from gateway.privacy_desk import (
 from gateway.privacy_desk.batch_steps import identities_in, move, without_values
 from gateway.privacy_desk.batches import Estimate, form_batches, is_taken_up
 from gateway.privacy_desk.desk import Desk, find_request
-from gateway.privacy_desk.desk_policy import DeskPolicy, PrivacyAction
+from gateway.privacy_desk.desk_policy import PrivacyAction
 from gateway.privacy_desk.sealing import opener
 from gateway.privacy_desk.states import (
     OPEN_STATES,
@@ -40,7 +40,6 @@ from journal.model.failures import failures
 from journal.model.lazy_dataclass import dataclass
 from journal.records import privacy_rows as rows_of
 from journal.records.privacy_rows import PrivacyBatch, PrivacyRequest
-from journal.records.safe_mode_rows import safe_mode_now
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
@@ -48,6 +47,8 @@ if TYPE_CHECKING:
 _S = PrivacyState
 _WORKED = frozenset({_S.FINDING, _S.PLANNED, _S.EXECUTING, _S.VERIFYING})
 _WAITING = frozenset({_S.ON_HOLD, _S.AWAITING_BACKUP_EXPIRY, _S.FAILED, _S.PARTIAL})
+UNFINISHED = _WORKED | _WAITING
+"""The steps of batches that a run goes on with."""
 _STEPS_MAX = 12
 """More steps than a batch can have in one run."""
 _EXPORTS = frozenset({PrivacyAction.ACCESS, PrivacyAction.PORTABILITY})
@@ -91,21 +92,6 @@ def run(
         results.append(_run_alone(desk, batch, advance))
         advance("privacy", number + 1, len(batches))
     return results
-
-
-@operation
-def run_scheduled(session: Session, advance: Advance) -> list[PrivacyBatch]:
-    """Run what is due, as schedulers do; nothing in safe mode, or where the policy says so."""
-    with session.journal.reading_session() as records:
-        row = rows_of.last_policy(records)
-        is_on = row is None or DeskPolicy.of_json(row.definition).scheduled == "due"
-        is_idle = not rows_of.ids_in(records, _S.QUEUED) and not any(
-            b.step in _WORKED | _WAITING for b in rows_of.all_batches(records)
-        )
-        safe = safe_mode_now(records)
-    if not is_on or is_idle or (safe is not None and safe.is_on):
-        return []
-    return run(session, advance, only_due=True)
 
 
 @operation
@@ -173,7 +159,7 @@ def _chosen(desk: Desk, names: Sequence[str]) -> set[str] | None:
 
 def _unfinished(desk: Desk) -> list[PrivacyBatch]:
     with desk.reading() as records:
-        return [b for b in rows_of.all_batches(records) if b.step in _WORKED | _WAITING]
+        return [b for b in rows_of.all_batches(records) if b.step in UNFINISHED]
 
 
 def _taken_up(desk: Desk, batches: Sequence[PrivacyBatch]) -> list[PrivacyBatch]:

@@ -50,12 +50,17 @@ def _look(con: Connection) -> dict[str, str]:
     return {str(r.external_id): r.state for r in found}
 
 
-def test_a_scheduler_runs_what_is_due_and_leaves_the_rest(con: Connection) -> None:
+def test_a_scheduler_runs_what_is_due_and_leaves_the_rest(
+    con: Connection, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
     _submit(con, "ada@x", days_ago=0)
     assert _look(con) == {"ada@x": "QUEUED"}
     _submit(con, "bob@x", days_ago=2)
     assert _look(con) == {"ada@x": "COMPLETED", "bob@x": "COMPLETED"}
     assert con.execute("SELECT id FROM people").fetchall() == [(3,)]
+    (said,) = [r.message for r in caplog.records if r.name == "palimpsest.privacy"]
+    assert said.endswith("of 2 requests is COMPLETED")
 
 
 def test_a_policy_or_safe_mode_keeps_schedulers_from_it(
