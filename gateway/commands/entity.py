@@ -18,6 +18,7 @@ from gateway.commands.connecting import (
     perform,
     upkeep_options,
 )
+from gateway.commands.entity_lineage import lineage
 from gateway.commands.failure import STATEMENT, error_object, exit_on_error
 from gateway.governance import entity_operations
 from gateway.governance.declarations import read_declarations, write_declaration
@@ -316,6 +317,9 @@ def lookup(table: str, as_json: bool, access: Access) -> None:
     """
     rows = perform(access, "entity", as_json, entity_operations.datasets_of_table, table)
     _write_versions(rows, as_json)
+
+
+command.add_command(lineage)
 
 
 def _change(

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
+from itertools import islice, pairwise
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
@@ -25,6 +26,7 @@ from gateway.governance.process_rules import (
     RepeatPolicy,
     RunOrder,
     check_pattern,
+    path_at,
 )
 from gateway.opening.schemes import PREFIX
 from gateway.opening.url_secrets import without_password
@@ -38,6 +40,8 @@ _PERMISSION = re.compile(r"[0-7]{3}")
 _MOMENT = "write 2024-01-31, 2024-01-31T06:00 or 2024-01-31T06:00Z"
 TEXT_MAX = 1_000_000
 ITEMS_MAX = 1_000
+_FLAGS_COMPARED = 10
+"""For how many instances the path of a flag is compared with the one before."""
 
 
 def _text(value: Any, path: Path) -> str:
@@ -364,7 +368,28 @@ def _entity(kind: EntityKind, fields: dict[str, Any]) -> Entity:
     if "end" in fields and fields["end"] <= fields["start"]:
         raise FieldError(("end",), "does not lie behind the start", "leave it out, or move it")
     _check_marks(kind, fields.get("sla", {}))
-    return Entity.of(kind, name, fields)
+    entity = Entity.of(kind, name, fields)
+    if "flag" in fields:
+        _check_flag(entity)
+    return entity
+
+
+def _check_flag(dataset: Entity) -> None:
+    """Raise ``FieldError`` for a file that shows the data of several instances by its date.
+
+    A path without a date is of no instance, and shows all of them.
+    """
+    pattern, times = dataset.fields["flag"], dataset.nominal_times
+    moments = list(islice(times.on_from(times.start), _FLAGS_COMPARED))
+    paths = [path_at(pattern, moment, dataset.zone) for moment in moments]
+    for path, (earlier, later) in zip(paths[1:], pairwise(moments), strict=True):
+        if path == path_at(pattern, earlier, dataset.zone) != pattern:
+            raise FieldError(
+                ("flag",),
+                f"is the same file, {path}, for the instances of {earlier:%Y-%m-%dT%H:%M} and"
+                f" {later:%Y-%m-%dT%H:%M}",
+                f"give the date as finely as every: {dataset.fields['every']} says",
+            )
 
 
 def _check_marks(kind: EntityKind, marks: Mapping[str, str]) -> None:

@@ -24,7 +24,7 @@ from journal.records.statements import (
 )
 
 HOLD, JOB, BACKUP_COLUMNS = HOLDS.names, JOBS.names, BACKUPS.names
-_RUNNING = "RUNNING"
+_RUNNING, _SUCCEEDED = "RUNNING", "SUCCEEDED"
 _INTERRUPTED = ["INTERRUPTED", "the process that ran it ended"]
 _ENDING = (
     "state ended_at rows_read rows_written rows_removed bytes_read bytes_written bytes_removed"
@@ -37,6 +37,12 @@ _END_JOB = update(JOBS, _ENDING, by("id"))
 _INTERRUPT = update(JOBS, ["state", "error", "ended_at"], by("state"))
 _INTERRUPT_ONE = update(JOBS, ["state", "error", "ended_at"], by("id", "state"))
 _UNDER_WAY = select(JOBS, ["id", "table_id"], by("state"))
+_OF_TABLE = select(
+    JOBS,
+    ["id", "kind", "started_at", "rows_removed"],
+    by("table_id", "state", "dry_run"),
+    order=["started_at", "id"],
+)
 _BACKUPS = select(BACKUPS, order=["made_at", "name"])
 _DROP_BACKUP = delete(BACKUPS, by("table_id", "name"))
 _PUT_SEGMENTS = update(BACKUPS, ["segments"], by("table_id", "name"))
@@ -87,6 +93,16 @@ def interrupt_jobs(session: RecordSession, at: datetime) -> None:
 def running_jobs(session: RecordSession) -> list[tuple[str, int]]:
     """Id and table of the runs that are on record as under way."""
     return [(job_id, table_id) for job_id, table_id in execute(session, _UNDER_WAY, [_RUNNING])]
+
+
+def jobs_of_table(session: RecordSession, table_id: int) -> list[tuple[str, str, datetime, int]]:
+    """Id, kind, start and removed rows of a table's real runs that succeeded, oldest first."""
+    return [
+        (job_id, kind, began, removed or 0)
+        for job_id, kind, began, removed in execute(
+            session, _OF_TABLE, [table_id, _SUCCEEDED, False]
+        )
+    ]
 
 
 def interrupt_job(session: RecordSession, id: str, at: datetime) -> None:  # noqa: A002

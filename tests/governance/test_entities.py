@@ -191,6 +191,7 @@ WRONG = [
     ("kind: " + "[" * 3000, "f.yaml: is no YAML"),
     ("kind: [[[[[[[[[a]]]]]]]]]\n", "f.yaml:1: refers to another place, or is nested"),
     (DATASET.replace("table: flights\n", ""), "f.yaml:1: lacks the field table"),
+    (DATASET + "tables: [main.f*]\n", "f.yaml:1: has both table and tables"),
     (DATASET + "colour: red\n", "f.yaml:8: colour: is no field here"),
     (DATASET + "every: 2 days\n", "f.yaml:8: has every twice"),
     (DATASET.replace("1 day", "daily"), 'f.yaml:4: every: "daily" is not a duration'),

@@ -220,6 +220,8 @@ def test_f1_f4_f7_an_entity_from_its_submission_to_its_end(api: Api) -> None:
     assert (refused[0], refused[1]["code"]) == (409, "PAL-210")
     assert "process daily" in refused[1]["detail"]
     assert api.ask("GET", f"{place}/dependencies")[1]["dependents"] == ["process daily"]
+    edges = api.ask("GET", f"{place}/lineage?start=2013-01-01T00:00Z")[1]
+    assert ("INPUT_OF", "process daily") in [(e["relation"], e["target"]) for e in edges]
     assert [v["version"] for v in api.ask("GET", f"{place}/versions")[1]][-2:] == [
         first,
         first + 1,

@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from gateway.governance import entity_operations
 from gateway.governance.entity import EntityKind
+from gateway.governance.entity_lineage import entity_lineage
 from gateway.governance.entity_operations import EntityResult
 from gateway.governance.planned_instances import DatasetUse, PlannedInstance
 from gateway.governance.scheduled_submissions import submit_and_schedule
@@ -50,6 +51,16 @@ class DependenciesView(BaseModel):
 
     depends_on: list[str]
     dependents: list[str]
+
+
+class EdgeView(BaseModel):
+    """What two entities, instances or jobs have to do with one another, the source first."""
+
+    source: str
+    relation: str
+    target: str
+    at: datetime | None
+    detail: str | None
 
 
 class UseView(BaseModel):
@@ -163,6 +174,23 @@ def get_dependencies(session: SessionOf, kind: EntityKind, name: str) -> Depende
     """What an entity depends on, and what depends on it, also through others."""
     on, by = session.perform(entity_operations.entity_dependencies, kind, name)
     return DependenciesView(depends_on=list(map(str, on)), dependents=list(map(str, by)))
+
+
+@ROUTER.get("/{kind}/{name}/lineage")
+def get_lineage(
+    session: SessionOf,
+    kind: EntityKind,
+    name: str,
+    start: datetime | None = None,
+    end: datetime | None = None,
+) -> list[EdgeView]:
+    """Whose an entity is, where its data lies, where it comes from and goes to.
+
+    With ``start`` also instances from that nominal time up to ``end``, and jobs of that time.
+    """
+    first, last = (None if moment is None else _utc(moment) for moment in (start, end))
+    found = session.perform(entity_lineage, kind, name, first, last)
+    return [EdgeView(**{**e._asdict(), "relation": e.relation.name}) for e in found]
 
 
 @ROUTER.get("/process/{name}/planned")
