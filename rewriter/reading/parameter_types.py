@@ -58,12 +58,24 @@ def _type_by_place(
             return "VARCHAR"
         case exp.Boolean() | exp.Not() | exp.And() | exp.Or() | exp.Where():
             return "BOOLEAN"
+    if isinstance(parent, exp.Any | exp.All) or (
+        isinstance(parent, exp.Anonymous) and parent.name.lower() == "all"
+    ):
+        return _listed(parent, tables)
     if isinstance(parent, _SIBLINGS):
         for other in parent.iter_expressions():
             kind = None if other is node else _type_of(other, tables)
             if kind is not None:
                 return kind
     return None
+
+
+def _listed(quantified: exp.Expr, tables: list[tuple[str, Table]]) -> str:
+    """The type of the list in ``a = ANY (?)``: of values as what they are compared with."""
+    compared = quantified.parent
+    others = [] if compared is None else compared.iter_expressions()
+    kinds = (_type_of(other, tables) for other in others if other is not quantified)
+    return f"{next((kind for kind in kinds if kind is not None), 'VARCHAR')}[]"
 
 
 def _inserted(place: int, statement: exp.Expr, tables: list[tuple[str, Table]]) -> str | None:

@@ -50,6 +50,28 @@ def test_values_of_every_type_come_back(server: Server, table: str, binary: bool
         assert cursor.execute(empty, (2,)).fetchone() == (2, *[None] * (len(VALUES) - 1))
 
 
+def test_lists_are_compared_with(server: Server, table: str) -> None:
+    """psycopg states no type for a list of texts, nor for an empty one."""
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        for condition, values, count in (
+            ("b = ANY(%s)", ["x", "y"], 1),
+            ("b = ANY((%s))", ["y"], 0),
+            ("b <> ALL(%s)", ["y"], 1),
+            ("a = ANY(%s)", [1, 2], 1),
+            ("a = ANY(%s)", [], 0),
+            ("i = ANY(%s)", [uuid.UUID(int=5)], 1),
+            ("'x' = ANY(%s)", ["x"], 1),
+        ):
+            found = connection.execute(f"SELECT a FROM {table} WHERE {condition}", (values,))
+            assert len(found.fetchall()) == count, condition
+        named = "SELECT count(*) FROM pg_class WHERE relname = ANY(%s) AND relkind <> ALL(%s)"
+        assert connection.execute(named, ([table, "nix"], ["v"])).fetchone() == (1,)
+        by_id = "SELECT count(*) FROM pg_class WHERE oid = ANY(%s)"
+        assert connection.execute(by_id, ([0, 1],)).fetchone() == (0,)
+        kinds = "SELECT count(*) FROM pg_proc WHERE prorettype::regtype != 'trigger'::regtype"
+        assert connection.execute(kinds).fetchone() is not None
+
+
 def test_asyncpg(server: Server, table: str) -> None:
     async def run() -> None:
         connection = await asyncpg.connect(

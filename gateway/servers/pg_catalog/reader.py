@@ -33,7 +33,8 @@ from journal.model.result_column import ResultColumn
 from journal.model.schema import CatalogSnapshot, View
 from journal.model.visibility import visible_to
 
-_EXAMPLES: dict[int, Any] = {16: True, 20: 0, 21: 0, 23: 0, 26: 0, 1009: [""], 1028: [0]}
+_LISTS: dict[int, Any] = {1009: [""], **{oid: [0] for oid in (1005, 1007, 1016, 1028)}}
+_EXAMPLES: dict[int, Any] = {16: True, **dict.fromkeys((20, 21, 23, 26), 0), **_LISTS}
 """Values by types; a NULL is no name, for one."""
 _EXTRA = {
     "shown_types": {"oid": "UINTEGER", "shown": "VARCHAR"},

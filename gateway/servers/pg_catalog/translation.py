@@ -56,7 +56,9 @@ def catalog_parameters(query: exp.Expr, given: Sequence[int]) -> tuple[int, ...]
     for node in query.find_all(exp.Parameter, exp.Placeholder):
         place = int(node.name or node.this.name) - 1
         parent = node.parent
-        name = "text"
+        while isinstance(parent, exp.Paren):
+            parent = parent.parent
+        name = "text[]" if _is_quantified(parent) else "text"
         if isinstance(parent, exp.Cast):
             name = parent.to.sql(dialect="postgres").lower()
         name = "oid[]" if name == _OIDS else name
@@ -71,6 +73,12 @@ def catalog_parameters(query: exp.Expr, given: Sequence[int]) -> tuple[int, ...]
         oid or known_oids[i] for i, oid in enumerate(given[: len(known_oids)])
     ]
     return tuple(known_oids)
+
+
+def _is_quantified(node: exp.Expr | None) -> bool:
+    """True for the ANY or ALL of a comparison with each value of a list."""
+    is_all = isinstance(node, exp.Anonymous) and node.name.lower() == "all"
+    return is_all or isinstance(node, exp.Any | exp.All)
 
 
 def _is_on_catalog(ast: exp.Expr) -> bool:
@@ -248,6 +256,24 @@ def _cast(node: exp.Cast) -> exp.Expr:
     return node
 
 
+def _other_side(node: exp.Expr) -> exp.Expr | None:
+    comparison = node.parent
+    if not isinstance(comparison, exp.EQ | exp.NEQ):
+        return None
+    other: exp.Expr = comparison.expression if comparison.this is node else comparison.this
+    return other
+
+
+def _is_number_of(node: exp.Expr | None, kind: str) -> bool:
+    """True for the name of an object of this type that is cast to it, or was already."""
+    match node:
+        case exp.Anonymous():
+            return node.name == f"pgc_to_{kind}"
+        case exp.Cast() if isinstance(node.this, exp.Literal):
+            return node.to.sql(dialect="postgres").lower().endswith(kind)
+    return False
+
+
 def _object_cast(node: exp.Cast, name: str) -> exp.Expr:
     """A name becomes its number; a number is shown as its name."""
     given = node.this
@@ -258,6 +284,8 @@ def _object_cast(node: exp.Cast, name: str) -> exp.Expr:
         return exp.Anonymous(this="pgc_to_regclass", expressions=[given])
     if name == "regtype" and is_name:
         return exp.Anonymous(this="pgc_to_regtype", expressions=[given])
+    if _is_number_of(_other_side(node), name):
+        return given
     if f"as_{name}" in MACROS:
         return exp.Anonymous(this=f"pgc_as_{name}", expressions=[given])
     return exp.cast(given, "VARCHAR")
