@@ -276,7 +276,7 @@ def _is_number_of(node: exp.Expr | None, kind: str) -> bool:
 
 def _object_cast(node: exp.Cast, name: str) -> exp.Expr:
     """A name becomes its number; a number is shown as its name."""
-    given = node.this
+    given: exp.Expr = node.this
     is_name = isinstance(given, exp.Literal) and given.is_string and not given.name.isdigit()
     if isinstance(given, exp.Literal) and given.name.isdigit():
         return exp.Literal.number(given.name)
