@@ -54,7 +54,6 @@ from rewriter.rules import (
     store_upkeep,
     table_policy,
     tag,
-    undrop,
     user_type,
     view,
 )
@@ -76,7 +75,6 @@ from rewriter.statement import (
     SqlStatement,
     Statement,
     StoreUpkeep,
-    Undrop,
 )
 from rewriter.statements.access import (
     AlterDefaultPrivileges,
@@ -93,6 +91,7 @@ from rewriter.statements.access import (
     SetTagPolicy,
     SetTags,
 )
+from rewriter.statements.own import OwnStatement
 from rewriter.statements.scoped_policies import SetScopedPolicy
 from rewriter.writing.collations import without_collations
 from rewriter.writing.deferred_references import rewrite_check_references
@@ -184,8 +183,8 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
             plan = store_upkeep.rewrite_store_upkeep(statement, context)
         case SetScopedPolicy():
             plan = scoped_policy.rewrite_scoped_policy(statement, context)
-        case Undrop():
-            plan = undrop.rewrite_undrop(statement, context)
+        case OwnStatement():
+            plan = statement.rewrite(context)
         case CreateSequence():
             plan = sequence.rewrite_create_sequence(statement, context)
         case AlterSequence():

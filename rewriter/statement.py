@@ -13,6 +13,7 @@ from journal.model.segment import Tier
 from journal.model.suppression import Suppression
 from rewriter.statements.access import OfAccess
 from rewriter.statements.entities import EntityStatement
+from rewriter.statements.own import OwnStatement
 from rewriter.statements.scoped_policies import SetScopedPolicy
 
 
@@ -199,13 +200,6 @@ class Erase:
     reason: str | None = None
     dependents: Dependents | None = None
     suppression: Suppression | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Undrop:
-    """UNDROP TABLE t."""
-
-    table: exp.Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -444,5 +438,5 @@ OfSequence = CreateSequence | AlterSequence | DropSequences
 OfType = CreateType | AlterType | AlterDomain | DropTypes
 OfMacro = CreateMacro | DropMacro
 OfDefinition = OfSequence | OfType | OfMacro | OfAccess
-OfStore = Restore | RefreshView | Undrop | Show | Explain | StoreUpkeep | SetScopedPolicy
+OfStore = Restore | RefreshView | Show | Explain | StoreUpkeep | SetScopedPolicy | OwnStatement
 Statement = SqlStatement | SessionStatement | OfStore | OfDefinition

@@ -17,12 +17,14 @@ from gateway.shell.syntax import FORMS
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import CatalogSnapshot, Relation, Table, View, fold
 from rewriter.reading.system import system_names
+from rewriter.statements.own import OWN
 
 STATEMENTS = (
     "SELECT INSERT UPDATE DELETE MERGE CREATE ALTER DROP TRUNCATE BEGIN COMMIT ROLLBACK SAVEPOINT "
-    "RELEASE WITH SET RESET SHOW DESCRIBE CALL COPY RESTORE UNDROP OPTIMIZE VACUUM FROM VALUES "
+    "RELEASE WITH SET RESET SHOW DESCRIBE CALL COPY RESTORE OPTIMIZE VACUUM FROM VALUES "
     "EXPLAIN GRANT REVOKE BLAME"
 ).split()
+STATEMENTS += [words.split()[0] for words in OWN if words.split()[0] not in STATEMENTS]
 KEYWORDS = sorted(
     set(STATEMENTS)
     | set(

@@ -2,6 +2,8 @@ r"""The forms of statements in a few lines each, for ``\h``; docs/sql.md has the
 
 from __future__ import annotations
 
+from rewriter.statements.own import OWN
+
 FORMS: dict[str, str] = {
     "SELECT": """SELECT .. FROM t [JOIN ..] [WHERE ..] [GROUP BY ..] [HAVING ..] [ORDER BY ..]
   t FOR SYSTEM_TIME AS OF TIMESTAMP '2024-05-01 12:00'   as it was then
@@ -97,6 +99,7 @@ CALL system.compact | retain | purge | verify('t', dry_run => true)
 CALL system.backup('t', name => '..')            a list of what there is, kept under a name
 CALL system.restore('t', backup => '..', where => '..')""",
 }
+FORMS |= {words: entry.form for words, entry in OWN.items()}
 
 
 def statement_help(text: str) -> str:

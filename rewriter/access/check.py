@@ -14,7 +14,7 @@ from sqlglot import exp
 from journal.model.access import Privilege, Rights
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Append, Change, PutRelation, StatementPlan
-from journal.model.schema import Table, View, relation_key
+from journal.model.schema import Table, View
 from journal.model.trees import copy_tree
 from rewriter.access.defining import DefinitionCheck
 from rewriter.access.owning import OwnerCheck
@@ -22,7 +22,6 @@ from rewriter.access.reading import ReadCheck
 from rewriter.access.writing import WriteCheck
 from rewriter.context import RewriteContext
 from rewriter.definitions.macros import expand_macros, named_macro
-from rewriter.name_resolution import table_name
 from rewriter.statement import (
     AddDomainCheck,
     AlterDomain,
@@ -42,7 +41,6 @@ from rewriter.statement import (
     SqlStatement,
     Statement,
     StoreUpkeep,
-    Undrop,
 )
 from rewriter.statements.access import (
     AlterDefaultPrivileges,
@@ -58,6 +56,7 @@ from rewriter.statements.access import (
     SetTagPolicy,
     SetTags,
 )
+from rewriter.statements.own import OwnStatement
 from rewriter.statements.scoped_policies import SetScopedPolicy
 
 _CHECK_THEMSELVES = (
@@ -78,7 +77,7 @@ def check_access(
 
     ``stream_file`` is the file that holds what the client itself has sent for a COPY.
     """
-    check = _Check(context, stream_file)
+    check = StatementAccess(context, stream_file)
     check.statement(statement)
     return frozenset(check.reads.tables)
 
@@ -116,25 +115,27 @@ def check_reached(plan: StatementPlan, allowed: Iterable[int], context: RewriteC
         )
 
 
-class _Check:
+class StatementAccess:
+    """What checks of statements ask: what a client may read, write and own."""
+
     def __init__(self, context: RewriteContext, stream_file: str | None) -> None:
-        self._context = context
-        self._rights: Rights = context.rights
+        self.context = context
+        self.rights: Rights = context.rights
         self._stream_file = stream_file
-        self.reads = ReadCheck(context, self._rights)
-        self._writes = WriteCheck(self.reads)
-        self._owners = OwnerCheck(self.reads)
-        self._definitions = DefinitionCheck(self._owners, self._writes)
+        self.reads = ReadCheck(context, self.rights)
+        self.writes = WriteCheck(self.reads)
+        self.owners = OwnerCheck(self.reads)
+        self._definitions = DefinitionCheck(self.owners, self.writes)
 
     def _check_condition(self, value: exp.Expr | None) -> None:
         if value is None:
             return
         condition = exp.Paren(this=copy_tree(value))
-        expand_macros(condition, self._context)
+        expand_macros(condition, self.context)
         self.reads.check_policy_queries(condition)
 
     def _alter_type(self, statement: AlterType | AlterDomain) -> None:
-        self._owners.owned_schema(statement.name)
+        self.owners.owned_schema(statement.name)
         action = statement.action if isinstance(statement, AlterDomain) else None
         if isinstance(action, AddDomainCheck):
             self.reads.check(action.condition)
@@ -145,53 +146,53 @@ class _Check:
         match statement:
             case SqlStatement(ast):
                 tree = copy_tree(ast)
-                expand_macros(tree, self._context)
+                expand_macros(tree, self.context)
                 self._sql(tree)
             case Explain(inner):
                 self.statement(inner)
             case SetScopedPolicy():
-                self._owners.policy_scope(statement.kind, statement.name)
+                self.owners.policy_scope(statement.kind, statement.name)
             case Show(_, table, _) | StoreUpkeep(_, table, _):
-                if table is not None and not self._owners.is_system(table):
-                    self._owners.find_visible(table)
+                if table is not None and not self.owners.is_system(table):
+                    self.owners.find_visible(table)
             case Restore(table):
-                found = self._owners.find_visible(table)
+                found = self.owners.find_visible(table)
                 self.reads.check_past(found, table)
                 for privilege in (Privilege.INSERT, Privilege.UPDATE, Privilege.DELETE):
-                    self._writes.require(found, privilege, table)
+                    self.writes.require(found, privilege, table)
                 if statement.where is not None:
                     self.reads.check(statement.where)
             case RefreshView(table):
-                view = self._owners.owned(table)
+                view = self.owners.owned(table)
                 made = view.materialized if isinstance(view, Table) else None
                 if isinstance(view, Table) and made is not None and statement.with_data:
-                    self.reads.check_query(view, table, self._context.catalog)
+                    self.reads.check_query(view, table, self.context.catalog)
             case SetTablePolicy(table) | SetTags(table):
-                if not statement.exists or self._owners.is_known(table):
-                    self._owners.owned(table)
+                if not statement.exists or self.owners.is_known(table):
+                    self.owners.owned(table)
                 if isinstance(statement, SetTablePolicy):
                     self._check_condition(statement.expression)
-            case Undrop(table):
-                self._undrop(table)
+            case OwnStatement():
+                statement.check(self)
             case CreateSequence():
-                self._owners.may_create(statement.name, is_temporary=statement.temporary)
+                self.owners.may_create(statement.name, is_temporary=statement.temporary)
                 if statement.replace:
-                    self._owners.sequence(statement.name, is_optional=True)
+                    self.owners.sequence(statement.name, is_optional=True)
                 if statement.options.owner is not None:
-                    self._owners.refuse("to tie a sequence to a column", statement.name)
+                    self.owners.refuse("to tie a sequence to a column", statement.name)
             case AlterSequence():
-                self._owners.sequence(statement.name, is_optional=statement.exists)
+                self.owners.sequence(statement.name, is_optional=statement.exists)
                 if statement.options.owner is not None:
-                    self._owners.refuse("to tie a sequence to a column", statement.name)
+                    self.owners.refuse("to tie a sequence to a column", statement.name)
                 if statement.new_schema is not None:
-                    self._owners.schema(statement.new_schema, Privilege.CREATE, statement.name)
+                    self.owners.schema(statement.new_schema, Privilege.CREATE, statement.name)
             case DropSequences():
                 for name in statement.names:
-                    self._owners.sequence(name, is_optional=statement.exists)
+                    self.owners.sequence(name, is_optional=statement.exists)
             case CreateType() | CreateMacro():
-                self._owners.may_create(statement.name, is_temporary=statement.temporary)
+                self.owners.may_create(statement.name, is_temporary=statement.temporary)
                 if statement.replace and not statement.temporary:
-                    self._owners.owned_schema(statement.name)
+                    self.owners.owned_schema(statement.name)
                 if isinstance(statement, CreateType):
                     conditions = [condition for _, condition in statement.checks]
                     for node in (statement.default, statement.query, *conditions):
@@ -201,27 +202,27 @@ class _Check:
                 self._alter_type(statement)
             case DropTypes():
                 for name in statement.names:
-                    self._owners.owned_schema(name)
+                    self.owners.owned_schema(name)
                 if statement.cascade:
-                    self._owners.refuse("to drop a type with the columns of it", statement.names[0])
+                    self.owners.refuse("to drop a type with the columns of it", statement.names[0])
             case DropMacro():
-                macro = named_macro(statement.name, self._context, is_table=statement.is_table)
-                if macro is None or macro.name.key[0] != self._context.catalog.own:
-                    self._owners.owned_schema(statement.name)
+                macro = named_macro(statement.name, self.context, is_table=statement.is_table)
+                if macro is None or macro.name.key[0] != self.context.catalog.own:
+                    self.owners.owned_schema(statement.name)
             case _ if not isinstance(statement, _CHECK_THEMSELVES):
-                self._owners.refuse("for this kind of statement", None)
+                self.owners.refuse("for this kind of statement", None)
 
     def _sql(self, ast: exp.Expr) -> None:
         kind = str(ast.args.get("kind") or "").upper()
         match ast:
             case _ if isinstance(ast, (*_READING, *_WRITING)):
-                self._writes.check(ast)
+                self.writes.check(ast)
                 self.reads.check_claims(ast)
             case exp.Describe():
                 if isinstance(ast.this, exp.Table):
                     self._describe(ast)
                 else:
-                    self._writes.check(ast)
+                    self.writes.check(ast)
             case exp.Copy():
                 self._copy(ast)
             case exp.Create():
@@ -233,14 +234,14 @@ class _Check:
             case exp.Comment():
                 self._definitions.comment(ast, kind)
             case _:
-                self._owners.refuse("for this kind of statement", ast)
+                self.owners.refuse("for this kind of statement", ast)
 
     def _describe(self, ast: exp.Describe) -> None:
         table = ast.this
-        if self._owners.is_system(table):
+        if self.owners.is_system(table):
             self.reads.check(table)
             return
-        found = self._owners.find_visible(table)
+        found = self.owners.find_visible(table)
         if str(ast.args.get("style") or "").upper() == "HISTORY":
             self.reads.check_past(found, table)
         elif isinstance(found, View):
@@ -250,18 +251,11 @@ class _Check:
         files = ast.args.get("files") or []
         own = self._stream_file is not None and [f.name for f in files] == [self._stream_file]
         if not own:
-            self._owners.refuse("to read or write files where the server runs", ast)
+            self.owners.refuse("to read or write files where the server runs", ast)
         if ast.args.get("kind"):
             insert = exp.Insert(this=ast.this, expression=exp.Values(expressions=[]))
-            self._writes.check(insert)
+            self.writes.check(insert)
         elif isinstance(ast.this, exp.Table):
-            self._writes.check(exp.select("*").from_(ast.this))
+            self.writes.check(exp.select("*").from_(ast.this))
         else:
-            self._writes.check(ast.this)
-
-    def _undrop(self, node: exp.Table) -> None:
-        found = self._context.dropped(table_name(node, self._context))
-        if found is None or not self._rights.sees(relation_key(found)):
-            raise self.reads.unknown(table_name(node, self._context), node)
-        self._owners.check_owner(found, node)
-        self._owners.schema(found.name.schema, Privilege.CREATE, node)
+            self.writes.check(ast.this)

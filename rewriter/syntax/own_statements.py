@@ -1,6 +1,6 @@
 """Statements that sqlglot does not parse, or parses as something else, recognised by their tokens.
 
-Transactions and savepoints, settings, CALL, RESTORE, UNDROP; and spellings that are normalised
+Transactions and savepoints, settings, CALL, RESTORE; and spellings that are normalised
 before sqlglot sees them. Each recogniser looks at whole tokens, never at text.
 """
 
@@ -25,8 +25,8 @@ from rewriter.statement import (
     SetSetting,
     SqlStatement,
     Statement,
-    Undrop,
 )
+from rewriter.statements.own import OWN, read_own
 from rewriter.syntax import show, upkeep
 from rewriter.syntax.alter import recognise_alter
 from rewriter.syntax.blame import recognise_blame
@@ -59,14 +59,15 @@ Recogniser = Callable[[list[Token], ParseTokens], Statement | None]
 
 
 def recognise(tokens: list[Token], parse: ParseTokens) -> Statement | None:
-    """The statement if it is one of this module's, else None."""
+    """The statement if it is one of this module's, or of ``rewriter/own``; else None."""
+    own = read_own(tokens, parse)
     recogniser = _RECOGNISERS.get(tokens[0].text.upper())
-    return None if recogniser is None else recogniser(tokens, parse)
+    return own if own is not None or recogniser is None else recogniser(tokens, parse)
 
 
 def first_words() -> frozenset[str]:
-    """The words with which the statements of this module begin."""
-    return frozenset(_RECOGNISERS)
+    """The words with which statements begin that are recognised here."""
+    return frozenset(_RECOGNISERS) | {words.split()[0] for words in OWN}
 
 
 def normalise(tokens: list[Token]) -> list[Token]:
@@ -357,12 +358,6 @@ def _only_value(select: list[Token], parse: ParseTokens) -> exp.Expr:
     return value
 
 
-def _undrop(tokens: list[Token], parse: ParseTokens) -> Statement | None:
-    if _words(tokens)[1:2] != ["TABLE"] or len(tokens) < 3:
-        raise _syntax_error(tokens[-1], "UNDROP TABLE needs a table")
-    return Undrop(_table(tokens[2:], parse))
-
-
 def _table(tokens: list[Token], parse: ParseTokens) -> exp.Table:
     found = parse(list(tokens), exp.Table)
     assert isinstance(found, exp.Table)
@@ -395,7 +390,6 @@ _RECOGNISERS: dict[str, Recogniser] = {
     "COMMENT": _comment,
     "REFRESH": recognise_materialized,
     "RESTORE": _restore,
-    "UNDROP": _undrop,
     "USE": _use,
     "ALTER": _alter,
     "CREATE": _definition,

@@ -16,10 +16,11 @@ from journal.model.plan import Query
 from journal.model.schema import CatalogSnapshot
 from rewriter.context import PlanForm
 from rewriter.limits import DEFAULT_LIMITS
+from rewriter.own.undrop import Undrop
 from rewriter.rewriter import rewrite_statement
-from rewriter.statement import Prepare, SessionStatement, Statement, Undrop
-from rewriter.syntax.examples import EXAMPLES, TABLES, Example
+from rewriter.statement import Prepare, SessionStatement, Statement
 from rewriter.syntax.parsing import parse
+from tests.architecture.grammar_examples import EXAMPLES, TABLES, Example
 from tests.rewriter.fuzz.corpus import source_of
 from tests.rewriter.fuzz.verdict import context_of
 from tests.rewriter.golden.plans import STORES

@@ -10,8 +10,8 @@ from sqlglot import exp
 from gateway.shell.syntax import FORMS
 from rewriter.rewriter import RULES
 from rewriter.statement import Explain, Prepare, SqlStatement
-from rewriter.syntax.examples import EXAMPLES
 from rewriter.syntax.own_statements import first_words
+from tests.architecture.grammar_examples import EXAMPLES
 from tests.architecture.grammar_page import PAGE, Shown, page, shown
 
 
@@ -41,7 +41,7 @@ def test_each_rule_has_an_example_that_it_takes(examples: list[Shown]) -> None:
         for node, kind in rules
         if not any(issubclass(known, node) and kind == of for known, of in kinds)
     ]
-    assert not missing, "write examples in rewriter/syntax/examples.py"
+    assert not missing, "write examples in tests/architecture/grammar_examples.py"
 
 
 def _kind(tree: exp.Expr) -> str:

@@ -9,25 +9,61 @@ from __future__ import annotations
 from dataclasses import replace
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import Token
 
+from journal.model.access import Privilege
 from journal.model.errors import Code, PalimpsestError
 from journal.model.foreign_key import ForeignKey
+from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Change, Guard, PutRelation, StatementKind, StatementPlan, Step
-from journal.model.schema import Reference, Table
+from journal.model.schema import Reference, Table, relation_key
 from journal.model.segment import Tier
 from journal.sql.relations import column
+from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
 from rewriter.definitions.index_names import check_moved_indexes
 from rewriter.definitions.new_relations import already_exists, check_journal_name, new_name
-from rewriter.name_resolution import position_of
+from rewriter.name_resolution import position_of, table_name
 from rewriter.reading.read_rewriter import Reads
-from rewriter.statement import Undrop
+from rewriter.statements.own import OwnStatement
+from rewriter.syntax.token_reader import Parse, TokenReader
 from rewriter.writing.references import dangling_guard
 
 
-def rewrite_undrop(statement: Undrop, context: RewriteContext) -> StatementPlan:
-    """The plan of an UNDROP TABLE."""
-    node = statement.table
+@dataclass(frozen=True, slots=True)
+class Undrop(OwnStatement):
+    """UNDROP TABLE t."""
+
+    table: exp.Table
+
+    @classmethod
+    def read(cls, tokens: list[Token], parse: Parse) -> Undrop:
+        """The only statement that begins with UNDROP."""
+        reader = TokenReader(tokens, parse, 1)
+        if not reader.takes("TABLE") or reader.place == len(tokens):
+            raise reader.error("UNDROP TABLE needs a table")
+        table = reader.name()
+        reader.ends("nothing else stands behind the table")
+        return cls(table)
+
+    def check(self, access: StatementAccess) -> None:
+        """Whoever owns the table may bring it back, into a schema where tables may be made."""
+        name = table_name(self.table, access.context)
+        found = access.context.dropped(name)
+        if found is None or not access.rights.sees(relation_key(found)):
+            raise access.reads.unknown(name, self.table)
+        access.owners.check_owner(found, self.table)
+        access.owners.schema(found.name.schema, Privilege.CREATE, self.table)
+
+    def rewrite(self, context: RewriteContext) -> StatementPlan:
+        """Put the definition back, once its foreign keys hold."""
+        return _plan(self.table, context)
+
+
+STATEMENT = Undrop
+
+
+def _plan(node: exp.Table, context: RewriteContext) -> StatementPlan:
     name = new_name(node, context)
     if context.catalog.get(name) is not None:
         raise already_exists(name, node)

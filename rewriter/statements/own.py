@@ -1,0 +1,75 @@
+"""Statements of our own that stand in a module each, and the list of these modules.
+
+    tokens --read--> OwnStatement --check--> allowed --rewrite--> StatementPlan
+
+Parser, checks and rewriter know them as ``OwnStatement`` alone; a module is imported when one of
+its statements is first read. Decides nothing about any of them.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+from sqlglot.tokenizer_core import Token
+
+from journal.model.lazy_dataclass import dataclass
+from journal.model.plan import StatementPlan
+
+
+class OwnStatement(ABC):
+    """A statement of a module in ``rewriter/own``: a frozen value that knows its way.
+
+    ``Any`` stands for types of layers above this one, which the modules name.
+    """
+
+    __slots__ = ()
+
+    @classmethod
+    @abstractmethod
+    def read(cls, tokens: list[Token], parse: Any) -> OwnStatement | None:
+        """The statement of these tokens, the first of which is its first word; None: another's.
+
+        ``parse`` is a ``Parse`` of ``rewriter.syntax.token_reader``. Raises SYNTAX.
+        """
+
+    @abstractmethod
+    def check(self, access: Any) -> None:
+        """Raise what ``StatementAccess`` raises where the client may not run it."""
+
+    @abstractmethod
+    def rewrite(self, context: Any) -> StatementPlan:
+        """The plan of the statement in a ``RewriteContext``."""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnEntry:
+    r"""Where a statement stands: its module's constant ``STATEMENT``, and its form for ``\h``."""
+
+    module: str
+    form: str
+
+
+OWN: dict[str, OwnEntry] = {
+    "UNDROP": OwnEntry(
+        "rewriter.own.undrop", "UNDROP TABLE t    (rows and history come back with it)"
+    ),
+}
+"""By the words with which a statement begins, the first of which decides who reads it."""
+
+
+def read_own(tokens: list[Token], parse: Any) -> OwnStatement | None:
+    """The statement of our own that these tokens are, if they are one."""
+    for kind in _kinds_of(tokens[0].text.upper()):
+        found = kind.read(tokens, parse)
+        if found is not None:
+            return found
+    return None
+
+
+@cache
+def _kinds_of(word: str) -> tuple[type[OwnStatement], ...]:
+    modules = [entry.module for words, entry in OWN.items() if words.split()[0] == word]
+    return tuple(import_module(module).STATEMENT for module in modules)
