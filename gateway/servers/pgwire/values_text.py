@@ -78,15 +78,29 @@ def _is_castable(kind: pa.DataType) -> bool:
 
 def _floats(column: pa.Array) -> pa.Array:
     found = column.cast(pa.string())
+    if not _has_letters(found):
+        return found
     found = pc.replace_substring_regex(found, r"e([+-])(\d)$", r"e\10\2")
     found = pc.replace_substring_regex(found, r"inf$", "Infinity")
     return pc.replace_substring(found, "nan", "NaN")
 
 
+def _has_letters(texts: pa.Array) -> bool:
+    """Whether some of the numbers written there have an exponent, or are none."""
+    data = texts.buffers()[2]
+    written = b"" if data is None else data.to_pybytes()
+    # To look is much cheaper than to replace: most columns have neither.
+    return b"e" in written or b"n" in written
+
+
 def _without_zeros(column: pa.Array) -> pa.Array:
     """Moments without the zeros at the end of their fractions."""
-    unit = pa.time64("us") if pa.types.is_time(column.type) else pa.timestamp("us")
-    return pc.replace_substring_regex(column.cast(unit).cast(pa.string()), r"\.?0+$", "")
+    is_time = pa.types.is_time(column.type)
+    moments = column.cast(pa.time64("us") if is_time else pa.timestamp("us"))
+    micros = pc.fill_null(moments.cast(pa.int64()), 0).to_numpy()
+    if not (micros % 1_000_000).any():
+        return moments.cast(pa.time32("s") if is_time else pa.timestamp("s")).cast(pa.string())
+    return pc.replace_substring_regex(moments.cast(pa.string()), r"\.?0+$", "")
 
 
 def _one_by_one(column: pa.Array, name: str, zone: str) -> pa.Array:
