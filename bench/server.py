@@ -12,7 +12,7 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -24,6 +24,7 @@ import gateway
 from bench.hive_jdbc import measure_hive_jdbc
 from bench.measure import OURS, Promise, Report
 from bench.options import Options, read_options
+from tests.support.certificates import make_certificates
 from tests.support.postgres import running
 
 _PEER, _IN_PROCESS = "postgresql", "in process"
@@ -34,7 +35,12 @@ _HIVE_ROWS = 100_000
 """How many rows are fetched by HiveServer2's protocol."""
 _FLIGHT_ROWS = 4_000_000
 """Rows of five columns a second that are to go over Flight."""
-_AIMS_MS = {"a row by key, prepared": 1.5, "connect": 8.0}
+_LOGINS, _UPDATE_ROUNDS = 40, 3
+_AIMS_MS = {
+    "a row by key, prepared": 1.5,
+    "connect by SCRAM over TLS": 8.0,
+    "a row updated, durably: psycopg less in process": 1.0,
+}
 
 
 def measure(options: Options) -> Report:
@@ -68,6 +74,7 @@ def measure(options: Options) -> Report:
                     args = (hive_url, server.pid, folder, made, min(options.repeats, 5))
                     measure_hive_jdbc(report, *args)
                 _measure_idle(report, ours, dsn, server)
+    _measure_logins(report, folder / "logins")
     for case, aim in _AIMS_MS.items():
         report.facts[f"{case}: aim, ms"] = aim
     shutil.rmtree(folder)
@@ -95,7 +102,9 @@ def _compare(
         repeats,
     )
     report.compare(
-        "connect", {OURS: lambda: _connect(dsn), _PEER: lambda: _connect(peer_dsn)}, repeats
+        "connect without a password",
+        {OURS: lambda: _connect(dsn), _PEER: lambda: _connect(peer_dsn)},
+        repeats,
     )
 
 
@@ -182,6 +191,46 @@ def _measure_idle(
             one.close()
 
 
+def _measure_logins(report: Report, folder: Path) -> None:
+    """Logins by SCRAM over TLS, and updates of a row by key over such a connection."""
+    folder.mkdir()
+    make_certificates(folder, {"server": "localhost"})
+    with gateway.connect(f"palimpsest:///{folder}/w", autocommit=True) as own:
+        for sql in (
+            "CREATE TABLE t (k INTEGER PRIMARY KEY, v INTEGER)",
+            f"INSERT INTO t SELECT i, 0 FROM range({_POINTS}) AS r(i)",
+            "CREATE USER chief PASSWORD 'one' SUPERUSER",
+        ):
+            own.execute(sql)
+        change = "UPDATE t SET v = v + 1 WHERE k = ?"
+        before_ms = [
+            _p50_ms(lambda k: own.execute(change, (k,)), _POINTS) for _ in range(_UPDATE_ROUNDS)
+        ]
+    tls = ("--tls-cert", str(folder / "server.pem"), "--tls-key", str(folder / "server.key"))
+    with _served(folder / "w", tls) as (_, dsn, _):
+        secured = dsn.replace("me@127.0.0.1", "chief:one@localhost")
+        secured += f"?sslmode=verify-full&sslrootcert={folder}/ca.pem"
+        login_ms = _p50_ms(lambda _: psycopg.connect(secured).close(), _LOGINS)
+        report.facts["connect by SCRAM over TLS: p50, ms"] = login_ms
+        with psycopg.connect(secured, autocommit=True) as connection:
+            sql = change.replace("?", "%s")
+            after_ms = [
+                _p50_ms(lambda k: connection.execute(sql, (k,), prepare=True), _POINTS)
+                for _ in range(_UPDATE_ROUNDS)
+            ]
+    report.facts["a row updated, durably: in process: p50, ms"] = min(before_ms)
+    report.facts["a row updated, durably: psycopg: p50, ms"] = min(after_ms)
+
+
+def _p50_ms(run: Callable[[int], object], times: int) -> float:
+    found = []
+    for number in range(times):
+        start = time.perf_counter()
+        run(number)
+        found.append(time.perf_counter() - start)
+    return round(statistics.median(found) * 1000, 3)
+
+
 def _point_p50_ms(connection: psycopg.Connection) -> float:
     times = []
     sql = f"SELECT {_COLUMNS} FROM t WHERE id = %s"
@@ -208,9 +257,11 @@ def _made(rows: int, source: str) -> str:
 
 
 @contextmanager
-def _served(root: Path) -> Iterator[tuple[subprocess.Popen[str], str, list[str]]]:
+def _served(
+    root: Path, more: Sequence[str] = ("--trust-loopback",)
+) -> Iterator[tuple[subprocess.Popen[str], str, list[str]]]:
     """A server on a warehouse; how psycopg connects to it, and the URLs for Flight and Hive."""
-    command = [sys.executable, "-m", "gateway.cli", "serve", str(root), "--trust-loopback"]
+    command = [sys.executable, "-m", "gateway.cli", "serve", str(root), *more]
     process = subprocess.Popen(
         [*command, "--postgres", "127.0.0.1:0", "--flight", "127.0.0.1:0", "--hive", "127.0.0.1:0"],
         stdout=subprocess.PIPE,

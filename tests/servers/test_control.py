@@ -34,7 +34,7 @@ from gateway.servers.pgwire.admission import Admission
 from gateway.servers.tls import ServerTls, TlsFiles
 from journal.model.errors import PalimpsestError
 from tests.servers.conftest import launch
-from tests.servers.test_logins import make_certificates
+from tests.support.certificates import make_certificates
 
 PASSWORD = "a long sentence"
 DATASET = {"kind": "dataset", "name": "flights", "table": "t", "every": "1 day"}

@@ -27,7 +27,8 @@ import gateway
 from gateway.access.external import ExternalOptions, external_logins
 from gateway.access.ldap_bind import LdapBind
 from journal.model.errors import PalimpsestError
-from tests.servers.test_logins import Secured, make_certificates
+from tests.servers.test_logins import Secured
+from tests.support.certificates import make_certificates
 
 ISSUER, AUDIENCE = "https://id.example.org", "palimpsest"
 DN = "uid={user},dc=example,dc=org"

@@ -13,7 +13,7 @@ from pyarrow import flight
 import gateway
 from gateway.servers.flight.wire import flight_sql_pb2 as wire
 from tests.servers.test_flight import asking, packed
-from tests.servers.test_logins import make_certificates
+from tests.support.certificates import make_certificates
 
 adbc = pytest.importorskip("adbc_driver_flightsql.dbapi")
 driver = pytest.importorskip("adbc_driver_manager")

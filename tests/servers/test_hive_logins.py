@@ -29,7 +29,7 @@ from gateway.servers.pgwire.admission import Admission
 from gateway.servers.tls import ServerTls, TlsFiles
 from gateway.session.session import Session
 from journal.model.access import Role
-from tests.servers.test_logins import make_certificates
+from tests.support.certificates import make_certificates
 
 PASSWORD = "a long sentence"
 

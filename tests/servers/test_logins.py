@@ -19,6 +19,7 @@ import pytest
 
 import gateway
 from gateway.servers.tls import end_point
+from tests.support.certificates import make_certificates, run_openssl
 from tests.support.repeatedly import repeatedly
 
 PASSWORD = "one"
@@ -41,25 +42,6 @@ class Secured:
             "sslrootcert": str(self.folder / "ca.pem"), **options,
         }  # fmt: skip
         return psycopg.connect(**given, autocommit=True)  # type: ignore[arg-type]
-
-
-def _openssl(folder: Path, *arguments: str) -> None:
-    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
-
-
-def make_certificates(folder: Path, names: dict[str, str]) -> None:
-    """A certificate authority ``ca`` and certificates of these names, by their file names."""
-    key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
-    _openssl(folder, "req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-days", "2",
-             "-subj", "/CN=test authority")  # fmt: skip
-    for file, name in names.items():
-        _openssl(folder, "req", *key, "-keyout", f"{file}.key", "-out", f"{file}.csr", "-subj",
-                 f"/CN={name}")  # fmt: skip
-        (folder / "names.txt").write_text(f"subjectAltName=DNS:{name}\n")
-        signer = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2")
-        _openssl(folder, "x509", "-req", "-in", f"{file}.csr", *signer, "-out", f"{file}.pem",
-                 "-extfile", "names.txt")  # fmt: skip
-        (folder / f"{file}.key").chmod(0o600)
 
 
 @pytest.fixture(scope="module")
@@ -329,8 +311,9 @@ def test_other_machines_need_tls(tmp_path: Path) -> None:
 def test_the_hash_of_a_certificate_is_that_of_its_signature(
     tmp_path: Path, kind: str, hashed: int
 ) -> None:
-    _openssl(tmp_path, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "k", "-outform",
-             "DER", "-out", "c", "-days", "1", "-subj", "/CN=x", f"-{kind}")  # fmt: skip
+    key = ("-newkey", "rsa:2048", "-nodes", "-keyout", "k")
+    made = ("-outform", "DER", "-out", "c", "-days", "1", "-subj", "/CN=x", f"-{kind}")
+    run_openssl(tmp_path, "req", "-x509", *key, *made)
     found = end_point((tmp_path / "c").read_bytes())
     assert found is not None
     assert len(found) == hashed

@@ -25,7 +25,7 @@ from gateway.servers.flight.wire import flight_sql_pb2 as wire
 from journal.model.system_user import system_user
 from tests.servers.test_flight import asking
 from tests.servers.test_hive_logins import Ports, over_binary, over_http
-from tests.servers.test_logins import make_certificates
+from tests.support.certificates import make_certificates
 
 PROXY, PASSWORD = "superset", "one"
 RECORDED = f"ann (by {PROXY})"
