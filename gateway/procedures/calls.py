@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -63,10 +64,13 @@ def call_procedure(session: Session, call: Call, parameters: Mapping[str, Any]) 
             *(f"system.{p}" for p in DESK_PROCEDURES),
             *(f"system.{k}" for k in kind_names()),
         ]
+        close = get_close_matches(name, known, cutoff=0.75)
         raise PalimpsestError(
             Code.UNKNOWN_FUNCTION,
             f"there is no procedure {call.procedure}",
-            advice="the procedures are " + ", ".join(known),
+            advice=f"did you mean {' or '.join(close)}?"
+            if close
+            else "the procedures are " + ", ".join(known),
         )
     return call_job(session, kind, given)
 

@@ -35,6 +35,7 @@ _FOUND = frozenset(
         Code.UNKNOWN_TABLE,
         Code.TYPE_MISMATCH,
         Code.GROUPING,
+        Code.INVALID_DEFINITION,
         Code.BIND,
         Code.CONVERSION,
         Code.OUT_OF_RANGE,
@@ -49,6 +50,7 @@ _NAMES = (
     re.compile(r"with name ([\w.]+) does not exist", re.I),
     re.compile(r"No function matches the given name and argument types '(\w+)\(", re.I),
     re.compile(r"from source column (\w+)", re.I),
+    re.compile(r"there is no type (\w+)"),
     re.compile(r"(?:string|value) '([^']*)'", re.I),
     re.compile(r'"([^"]+)"'),
 )

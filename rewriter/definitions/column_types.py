@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -17,6 +19,13 @@ _OTHER_NAMES = {
     "UINT64": exp.DType.UBIGINT,
 }
 """Names that DuckDB has for types, and sqlglot does not know."""
+
+
+_COMMON = (
+    "BIGINT BLOB BOOLEAN BYTEA DATE DECIMAL DOUBLE FLOAT INTEGER INTERVAL JSON NUMERIC REAL"
+    " SMALLINT TEXT TIME TIMESTAMP TIMESTAMPTZ UUID VARCHAR"
+).split()
+"""Names that a misspelt one is likely to stand for."""
 
 
 def type_text(node: exp.Expr) -> str:
@@ -38,10 +47,12 @@ def type_text(node: exp.Expr) -> str:
     try:
         exp.DataType.build(text if text.upper() not in SERIAL else "INT", dialect="duckdb")
     except SqlglotError:
+        close = get_close_matches(text.upper(), _COMMON, 1)
+        advice = "check the spelling, and that the connection has the dialect it is written in"
         raise PalimpsestError(
             Code.INVALID_DEFINITION,
             f"there is no type {text}",
-            advice="check the spelling, and that the connection has the dialect it is written in",
+            advice=f"did you mean {close[0]}?" if close else advice,
             position=position_of(node),
         ) from None
     return text

@@ -346,6 +346,21 @@ def _position_within(text: str, place: int, end: Position) -> Position:
 
 
 _MISSING = re.compile(r"Required keyword: '\w+' missing for <class '[\w.]*?(\w+)'>")
+_OPERATORS = {
+    "ADD": "+",
+    "DIV": "/",
+    "DPIPE": "||",
+    "EQ": "=",
+    "GT": ">",
+    "GTE": ">=",
+    "LT": "<",
+    "LTE": "<=",
+    "MOD": "%",
+    "MUL": "*",
+    "NEQ": "<>",
+    "SUB": "-",
+}
+"""What the parser's names of operators are written as."""
 _EXPECTED = re.compile(r"Expected ([\w ]+) but got <Token .*")
 
 
@@ -353,7 +368,8 @@ def _plain_message(description: str) -> str:
     """A parser's message without the names of its classes."""
     missing = _MISSING.search(description)
     if missing is not None:
-        return f"something is missing in or behind {missing.group(1).upper()}"
+        part = missing.group(1).upper()
+        return f"something is missing in or behind {_OPERATORS.get(part, part)}"
     expected = _EXPECTED.search(description)
     if expected is not None:
         return f"a {expected.group(1)} was expected"

@@ -133,3 +133,21 @@ def test_advice_of_a_wide_table_is_bounded(con: Connection) -> None:
         con.execute("SELECT zzz FROM wide")
     assert caught.value.advice.startswith("names in reach: k, c0, c1, ")
     assert caught.value.advice.endswith("c18 and 11 more")
+
+
+@pytest.mark.parametrize(
+    ("sql", "column", "advice"),
+    [
+        ("CREATE TABLE made (x_ INTGER PRIMARY KEY)", 23, "did you mean INTEGER?"),
+        ("ALTER TABLE t ADD COLUMN z VARCHR", 28, "did you mean VARCHAR?"),
+        ("CALL system.compct('t')", None, "did you mean system.compact?"),
+    ],
+)
+def test_types_and_procedures_that_are_misspelt(
+    con: Connection, sql: str, column: int | None, advice: str
+) -> None:
+    with pytest.raises(gateway.Error) as raised:
+        con.execute(sql)
+    assert raised.value.advice == advice
+    position = raised.value.position
+    assert (None if position is None else position.column) == column
