@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from journal.erasure.erasure_spec import Subjects
 from journal.identity.descriptor import EVERY_ROW, DescriptorEntry, is_in
-from journal.identity.identifiers import normal, numbers_of, texts_of
+from journal.identity.identifiers import IdentifierForm, normal, numbers_of, texts_of
 from journal.identity.paths import leaf_type, values_sql
 from journal.local_engine import layout
 from journal.model.lazy_dataclass import dataclass
@@ -67,13 +67,17 @@ def shown_as(kinds: Mapping[str, str], name: str) -> exp.Select:
 
 @dataclass(slots=True)
 class Matcher:
-    """Collects keys of one table, over as many relations as are given."""
+    """Collects keys of one table, over as many relations as are given.
+
+    ``form`` is that in which identifiers are compared, in SQL that suits the store.
+    """
 
     session: StoreSession
     table: Table
     identities: Sequence[DescriptorEntry]
     subjects: Subjects
     keys: list[pa.Table] = field(default_factory=list)
+    form: IdentifierForm = normal
     _shown: int = 0
 
     def present(self, fields: Fields) -> list[DescriptorEntry]:
@@ -127,7 +131,7 @@ class Matcher:
         rows = exp.select(*keys, exp.alias_(value, ident("_v")))
         rows = rows.from_(exp.alias_(source, "p", table=True))
         held = column("_v", "r")
-        compared = held if number else normal(held, lower=identity.lower)
+        compared = held if number else self.form(held, lower=identity.lower)
         among = exp.select(exp.column("v")).from_(name)
         found = exp.select(*[column(k, "r") for k in self.table.key]).distinct()
         found = found.from_(rows.subquery("r")).where(

@@ -20,6 +20,7 @@ from journal.erasure.matching import Matcher
 from journal.files.filters.hashing import Hashes
 from journal.files.filters.sidecar import FileFilters, identifier_hashes, read_sidecar
 from journal.identity.descriptor import DescriptorEntry
+from journal.identity.identifiers import normal_in_duckdb
 from journal.local_engine import layout
 from journal.local_engine.session import DuckDBSession
 from journal.model.lazy_dataclass import dataclass
@@ -46,7 +47,9 @@ class Locator:
 
     def __post_init__(self) -> None:
         self._matcher = Matcher(
-            *(self.session, self.table, self.identities, self.subjects), keys=self.search.keys
+            *(self.session, self.table, self.identities, self.subjects),
+            keys=self.search.keys,
+            form=normal_in_duckdb,
         )
 
     def sealed(self, segments: Iterable[Segment], tally: Tally, checker: SegmentChecker) -> None:
