@@ -29,6 +29,7 @@ from gateway.shell.formats import write_result
 from gateway.shell.input_buffer import BackslashLine, InputBuffer
 from gateway.shell.options import Options, WrongOption
 from gateway.shell.paging import paged
+from gateway.shell.progress_line import progress_line
 from gateway.shell.render_error import render_error
 from gateway.shell.result import ShownResult
 from gateway.shell.running import run_cancellable
@@ -211,7 +212,10 @@ class Shell:
         parameters = self._parameters(piece.text)
         cursor = self.connection.cursor()
         try:
-            run_cancellable(self.connection, lambda: cursor.execute(piece.text, parameters))
+            with progress_line(is_shown=self.interactive) as advance:
+                run_cancellable(
+                    self.connection, lambda: cursor.execute(piece.text, parameters), advance
+                )
             yield ShownResult.of(cursor, self.connection)
         finally:
             cursor.close()

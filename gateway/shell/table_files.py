@@ -18,6 +18,7 @@ from gateway.session.operations import Advance, operation, single_operation
 from gateway.session.session import Session
 from gateway.shell.exports import export_rows
 from gateway.shell.files import import_file, named_table, run_ast, table_name
+from gateway.wording import counted
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table, TableName
 from journal.sql.relations import ident
@@ -43,7 +44,7 @@ def adopt_files(
     rows = sum(pq.read_metadata(f).num_rows for f in files)
     keyed = f"key {', '.join(key)}" if key else "no key, so rows get hidden ids"
     steps = [
-        f"{name} is made with the columns of {len(files)} files, {keyed}",
+        f"{name} is made with the columns of {counted(len(files), 'file')}, {keyed}",
         f"their {rows} rows become its first versions; the files are copied and stay as they are",
         f"DROP TABLE {name} undoes it",
     ]

@@ -22,6 +22,7 @@ _PACKED = re.compile(r'"exception_message":"((?:[^"\\]|\\.)*)"')
 _SIGNALLED = "Query interrupted"
 """What DuckDB's driver says when Python was sent a signal meanwhile."""
 _ADVICE = {
+    Code.CANCELLED: "none of its changes were kept; run it again if you still want it",
     Code.UNKNOWN_TYPE: "use NOCASE, NOACCENT, or a language of ICU such as de",
     Code.CONVERSION: "check the value, or convert it with TRY_CAST, which gives NULL instead",
     Code.OUT_OF_RANGE: "check the value, or use a wider type",
@@ -86,6 +87,9 @@ def translate(error: Exception) -> PalimpsestError:
     text = str(error)
     message = _WRAPPING.sub("", _unpacked(text)).split("\n\nLINE ")[0].strip()
     code = next((c for kind, c in _CLASSES if isinstance(error, kind)), Code.STORE)
+    if code is Code.CANCELLED:
+        # DuckDB says no more than that it was interrupted.
+        message = "the statement was cancelled"
     if code in {
         Code.BIND,
         Code.UNKNOWN_TABLE,

@@ -137,8 +137,9 @@ def test_ctrl_c_stops_the_statement_and_not_the_shell(terminal: Terminal) -> Non
     terminal.send(slow + "\r")
     # What comes before the query takes less.
     await_work(terminal.process.pid, 2)
+    terminal.wait_for(" s; Ctrl-C stops it")
     terminal.send("\x03")
-    terminal.wait_for("PAL-407")
+    terminal.wait_for("PAL-407 (57014): the statement was cancelled")
     terminal.wait_for("w> ")
     terminal.send("select 6 * 7 as n;\r")
     terminal.wait_for("(1 row)")
