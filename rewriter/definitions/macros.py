@@ -29,7 +29,7 @@ def expand_macros(tree: exp.Expr, context: RewriteContext) -> None:
     Raises BIND for arguments that fit no form of a macro, NESTING_TOO_DEEP for macros that call
     themselves.
     """
-    if not any(isinstance(d, Macro) for d in context.catalog.definitions.values()):
+    if not has_macros(context):
         return
     written = 0
     for _ in range(_DEPTH_MAX):
@@ -53,6 +53,11 @@ def expand_macros(tree: exp.Expr, context: RewriteContext) -> None:
         advice="a macro cannot call itself",
         position=position_of(calls[0][0]),
     )
+
+
+def has_macros(context: RewriteContext) -> bool:
+    """Whether there is any macro that could be called."""
+    return any(isinstance(d, Macro) for d in context.catalog.definitions.values())
 
 
 def named_macro(node: exp.Table, context: RewriteContext, *, is_table: bool) -> Macro | None:

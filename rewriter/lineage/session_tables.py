@@ -49,14 +49,22 @@ def full_name(name: TableName) -> str:
 
 
 def without_history_calls(tree: exp.Expr) -> exp.Expr:
-    """A copy in which calls of functions over a table's past stand for the table itself."""
+    """A tree in which calls of functions over a table's past stand for the table itself.
+
+    It is a copy if there are such calls; else it is the tree.
+    """
+    if not any(map(_is_history_call, tree.find_all(exp.Table))):
+        return tree
     found = exp.Paren(this=copy_tree(tree))
-    for node in list(found.find_all(exp.Table)):
-        if isinstance(node.this, exp.Anonymous) and node.this.name.lower() in HISTORY_FUNCTIONS:
-            table = history_call(node.this).table
-            alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(node.this.name))
-            table.set("alias", alias)
-            node.replace(table)
+    for node in list(filter(_is_history_call, found.find_all(exp.Table))):
+        table = history_call(node.this).table
+        alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(node.this.name))
+        table.set("alias", alias)
+        node.replace(table)
     held: exp.Expr = found.this
     held.pop()
     return held
+
+
+def _is_history_call(node: exp.Table) -> bool:
+    return isinstance(node.this, exp.Anonymous) and node.this.name.lower() in HISTORY_FUNCTIONS

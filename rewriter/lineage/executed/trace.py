@@ -30,7 +30,7 @@ from journal.model.schema import CatalogSnapshot, Relation, Table, TableName, Vi
 from journal.model.trees import copy_tree
 from journal.sql.dialects import stored
 from rewriter.context import RewriteContext, no_scan_info
-from rewriter.definitions.macros import expand_macros
+from rewriter.definitions.macros import expand_macros, has_macros
 from rewriter.lineage.executed.relations_made import named_as_made, relations_made
 from rewriter.lineage.executed.targets_written import (
     UNTRACEABLE,
@@ -105,8 +105,10 @@ class StatementTrace:
         if found is not None:
             targets = found[0]
         else:
-            ast = copy_tree(self._ast)
-            expand_macros(ast, context)
+            ast = self._ast
+            if has_macros(context):
+                ast = copy_tree(ast)
+                expand_macros(ast, context)
             if _only_reads(ast):
                 reads = _sources_of_query(ast, tables)
             else:
