@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +54,8 @@ def listening(con: Connection, transport: Any, **options: Any) -> Iterator[Event
         yield sender
     finally:
         ledger.listener = None
-        transport.gate.set()
+        if isinstance(transport, Recorder):
+            transport.gate.set()
         sender.close()
 
 
@@ -158,6 +161,76 @@ def test_events_go_to_a_file(con: Connection, tmp_path: Path) -> None:
     events = [json.loads(line) for line in file.read_text().splitlines()]
     assert [e["eventType"] for e in events] == ["START", "COMPLETE"]
     assert [o["name"] for o in events[1]["outputs"]] == ["main.c"]
+
+
+def test_events_go_over_http(con: Connection, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENLINEAGE_API_KEY", "k3y")
+    with _catalog_of_lineage() as (url, posted):
+        _run_with_sender(con, url)
+    assert [path for path, _, _ in posted] == ["/api/v1/lineage"] * 2
+    assert {key for _, key, _ in posted} == {"Bearer k3y"}
+    events = [event for _, _, event in posted]
+    for event in events:
+        require_valid(event)
+    assert [event["eventType"] for event in events] == ["START", "COMPLETE"]
+    columns = events[1]["outputs"][0]["facets"]["columnLineage"]["fields"]
+    assert [f["field"] for f in columns["mail"]["inputFields"]] == ["mail"]
+
+
+def test_events_go_to_a_topic_of_kafka(con: Connection) -> None:
+    kafka = pytest.importorskip("confluent_kafka")
+    # librdkafka has a broker of its own for tests, which listens on a port.
+    host = kafka.Producer({"test.mock.num.brokers": 1, "bootstrap.servers": ""})
+    broker = next(iter(host.list_topics(timeout=10).brokers.values()))
+    address = f"{broker.host}:{broker.port}"
+    _run_with_sender(con, f"kafka://{address}/lineage")
+    reader = kafka.Consumer(
+        {"bootstrap.servers": address, "group.id": "t", "auto.offset.reset": "earliest"}
+    )
+    reader.subscribe(["lineage"])
+    found = [json.loads(m.value()) for m in reader.consume(2, timeout=30) if m.error() is None]
+    reader.close()
+    assert [event["eventType"] for event in found] == ["START", "COMPLETE"]
+    assert [o["name"] for o in found[1]["outputs"]] == ["main.c"]
+
+
+def _run_with_sender(con: Connection, url: str) -> None:
+    """Run one statement that writes, and wait until its events are sent."""
+    with listening(con, transport_of(url)) as sender:
+        con.execute("CREATE TABLE c AS SELECT mail FROM s")
+    assert (sender.sent, sender.dropped) == (1, 0)
+
+
+Posted = list[tuple[str, str | None, dict[str, Any]]]
+"""Paths, keys and events."""
+
+
+@contextmanager
+def _catalog_of_lineage() -> Iterator[tuple[str, Posted]]:
+    """An HTTP server that takes events, and what it has taken."""
+    posted: Posted = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            if self.headers.get("Content-Encoding") == "gzip":
+                body = gzip.decompress(body)
+            posted.append((self.path, self.headers.get("Authorization"), json.loads(body)))
+            self.send_response(201)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}", posted
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
 
 
 def test_urls_name_transports() -> None:
