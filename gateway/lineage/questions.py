@@ -122,10 +122,11 @@ def downstream_of(session: Session, tables: Iterable[TableName]) -> tuple[str, .
         return tuple(str(asked.names.name(node)) for node in nodes)
 
 
-def filled_from(session: Session, tables: Iterable[TableName]) -> tuple[str, ...]:
-    """The tables and files into which values of some tables went, however far, by name.
+def filled_from(session: Session, tables: Iterable[TableName]) -> tuple[NamedEdge, ...]:
+    """For each table and file into which values of some tables went, however far, an edge into it.
 
-    Views are passed through: they hold nothing. What was only asked in a condition is no copy.
+    Its statement is one that filled it. Views are passed through: they hold nothing. What was only
+    asked in a condition is no copy.
     """
     with _Asked(session) as asked:
         relations = [asked.names.catalog.get(name) for name in tables]
@@ -134,11 +135,13 @@ def filled_from(session: Session, tables: Iterable[TableName]) -> tuple[str, ...
         def direct(nodes: Sequence[str]) -> list[EdgeRow]:
             return [row for row in asked.below(nodes) if row.edge.kind == DIRECT]
 
-        steps = [s for start in starts for s in walk(start, direct, LEVELS_MAX, downstream=True)]
         own = {start.node for start in starts}
-        nodes = dict.fromkeys(s.row.edge.target for s in steps)
-        held = [n for n in nodes if n not in own and view_of(n) is None]
-        return tuple(str(asked.names.name(node)) for node in held)
+        first: dict[str, EdgeStep] = {}
+        for start in starts:
+            for step in walk(start, direct, LEVELS_MAX, downstream=True):
+                first.setdefault(step.row.edge.target, step)
+        held = [s for n, s in first.items() if n not in own and view_of(n) is None]
+        return asked.named(held)
 
 
 def _in_force(

@@ -15,7 +15,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import asdict, replace
 from typing import Any
 
-from gateway.lineage.questions import filled_from
+from gateway.lineage.questions import NamedEdge, filled_from
 from gateway.privacy_desk import composite, sealing, table_actions
 from gateway.privacy_desk.batch_steps import identities_in, move, subjects_in
 from gateway.privacy_desk.batches import Estimate, split_tables
@@ -38,6 +38,8 @@ from journal.records.privacy_rows import PrivacyBatch, PrivacyRequest
 from journal.transactions.reading import committed_state
 
 _MARK = "privacy batch"
+_STATEMENT_MAX = 200
+"""Characters of a statement that a receipt shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,9 +169,10 @@ def uncovered_by(
         if target.holds_copies or is_excluded:
             found[target.table] = target.why
     searched = [table.name for table in state.catalog.tables() if str(table.name) in covered]
-    for name in filled_from(desk.session, searched):
-        if name not in covered | kept:
-            found.setdefault(name, "statements filled it from tables that were searched")
+    for edge in filled_from(desk.session, searched):
+        if edge.target not in covered | kept:
+            whys = found.get(edge.target), _how_filled(edge)
+            found[edge.target] = "; ".join(why for why in whys if why)
     return [Uncovered(name, why) for name, why in sorted(found.items())]
 
 
@@ -187,6 +190,13 @@ def _covered(found: Sequence[ErasureRequest]) -> set[str]:
         for t in r.targets
         if not t.is_deferred and t.outcome is not Outcome.NOT_SEARCHED
     }
+
+
+def _how_filled(edge: NamedEdge) -> str:
+    """Which statement filled a table or file, without its values, and from what."""
+    text = " ".join((edge.statement or "").split())
+    shown = f": {text[:_STATEMENT_MAX]}{' ..' if len(text) > _STATEMENT_MAX else ''}"
+    return f"a statement filled it from {edge.source}{shown if text else ''}"
 
 
 def _check_none_left(

@@ -169,11 +169,13 @@ def test_a_rectification_takes_what_was_there_out_of_the_past(store: Store, url:
 
 def test_a_request_is_partial_until_a_copy_is_searched_or_waived(store: Store, url: str) -> None:
     with store.connect() as con:
-        con.execute("CREATE TABLE mailing AS SELECT id, email FROM people")
+        con.execute("CREATE TABLE mailing AS SELECT id, email FROM people WHERE id < 100")
     name = _submit(url, "erasure", BOB)["id"]
     (batch,) = _json(url, "run", code=5)
     assert batch["step"] == "PARTIAL"
-    ((table, _),) = batch["detail"]["uncovered"].items()
+    ((table, why),) = batch["detail"]["uncovered"].items()
+    assert "filled it from" in why
+    assert why.endswith("AS SELECT id, email FROM people WHERE id < ?")
     refused = _run(url, "waive", name, "nothing", "--reason", "none")
     assert (refused.exit_code, "PAL-630" in refused.stderr) == (1, True)
     _json(url, "waive", name, table, "--reason", "counts alone")
