@@ -8,8 +8,9 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from rewriter.lineage.expressions import ExpressionReader
+from rewriter.lineage.file_statements import transferred
 from rewriter.lineage.from_clause import FromReader
-from rewriter.lineage.named_in_from import aliased, file_named, files_read, tables_named
+from rewriter.lineage.named_in_from import aliased, tables_named
 from rewriter.lineage.scope import Scope, fold
 from rewriter.lineage.sources import (
     FILTER,
@@ -60,12 +61,12 @@ class _StatementReader:
         if returning is None or target is None:
             return Relation()
         query = exp.select(*[e.copy() for e in returning.expressions]).from_(target.copy())
-        return self._relation(query, Scope())
+        return self._relation(query)
 
     def insert(self, node: exp.Insert) -> Iterator[ColumnTarget]:
         """INSERT .. SELECT or VALUES, with its partition and ON CONFLICT."""
         table, columns = self._write_target(node.this, node)
-        found = self._relation(self._with_clause_of(node), Scope())
+        found = self._relation(self._with_clause_of(node))
         rows = rows_into(table, columns, found, by_name=bool(node.args.get("by_name")))
         conflict = node.args.get("conflict")
         if conflict is None or not conflict.expressions:
@@ -125,7 +126,7 @@ class _StatementReader:
         given = [fold(c) for c in schema.expressions if _is_column(c)] if schema else []
         partitions = _partition_columns(node)
         if isinstance(node.expression, (exp.Query, exp.Subquery, exp.Values)):
-            found = self._relation(self._with_clause_of(node), Scope())
+            found = self._relation(self._with_clause_of(node))
             if kind == "VIEW":
                 self._tables.declare_view(name, _named(found, given))
             elif not found.open:
@@ -162,10 +163,9 @@ class _StatementReader:
             return
         reader = self._reader_of(node)
         clause = node.args.get("from_")
-        given = clause.this if clause is not None else None
-        joins = node.args.get("joins") or []
+        given, joins = None, node.args.get("joins") or []
         if clause is not None:
-            joins = [*(clause.args.get("joins") or []), *joins]
+            given, joins = clause.this, [*(clause.args.get("joins") or []), *joins]
         named = tables_named([node.this, given, *joins])
         influences = NONE
         if given is None or aliased(node.this, given) is None:
@@ -255,38 +255,9 @@ class _StatementReader:
                 found = Cell(unknown=str(error))
             yield target_of(name, column, Cell(found.sources | decided, found.unknown))
 
-    def copy(self, node: exp.Copy) -> Iterator[ColumnTarget]:
-        """COPY t FROM a file, COPY a query TO one, COPY INTO a table or file."""
-        files = node.args.get("files") or []
-        if len(files) != 1:
-            return
-        of, into = (files[0], node.this) if node.args.get("kind") else (node.this, files[0])
-        file = file_named(into)
-        if file is not None:
-            yield from rows_into(file, None, self._rows_or_file(of))
-        else:
-            table, columns = self._write_target(into, node)
-            yield from rows_into(table, columns, self._rows_or_file(of))
-
-    def _rows_or_file(self, node: exp.Expr) -> Relation:
-        """The rows of a query or table, or of the files that are read instead of one."""
-        files = files_read(node)
-        return Relation(open=files) if files else self._relation(node, Scope())
-
-    def load(self, node: exp.LoadData) -> Iterator[ColumnTarget]:
-        """LOAD DATA of Hive, into a table or a partition of one."""
-        table, columns = self._write_target(node.this, node)
-        yield from rows_into(table, columns, Relation(open=(node.args["inpath"].name,)))
-
-    def export(self, node: exp.Export) -> Iterator[ColumnTarget]:
-        """EXPORT DATA of BigQuery, to the file that its options name."""
-        options = node.args.get("options")
-        named = {
-            fold(o.this): o.args.get("value") for o in (options.expressions if options else ())
-        }
-        file = named.get("uri")
-        if file is not None:
-            yield from rows_into(file.name, None, self._relation(node.this, Scope()))
+    def transfer(self, node: exp.Expr) -> Iterator[ColumnTarget]:
+        """COPY, LOAD DATA and EXPORT DATA: between tables and files."""
+        return transferred(node, self._relation, self._write_target)
 
     def use(self, node: exp.Use) -> Iterator[ColumnTarget]:
         """USE: the schema of names without one."""
@@ -312,7 +283,7 @@ class _StatementReader:
         table = _table_of(node.this)
         if table is None or not isinstance(query, exp.Query):
             return
-        found = self._relation(query, Scope())
+        found = self._relation(query)
         name = self._tables.name(table)
         self._tables.declare_view(name, found)
         yield from rows_into(name, None, found)
@@ -327,7 +298,7 @@ class _StatementReader:
             self._queries.environment(node, None, {})
         if into is None or not isinstance(into.this, exp.Table):
             return
-        found = self._relation(node, Scope())
+        found = self._relation(node)
         name = self._tables.name(into.this)
         if not found.open:
             self._tables.declare(name, found.names)
@@ -350,9 +321,9 @@ class _StatementReader:
     def _expressions(self, scope: Scope) -> ExpressionReader:
         return ExpressionReader(scope, self._queries.read)
 
-    def _relation(self, query: exp.Expr, scope: Scope) -> Relation:
+    def _relation(self, query: exp.Expr, scope: Scope | None = None) -> Relation:
         try:
-            return self._queries.read(query, scope)
+            return self._queries.read(query, scope or Scope())
         except Untraceable as error:
             return Relation(other=Cell(unknown=str(error)))
 
@@ -466,9 +437,9 @@ _READERS: dict[type[exp.Expr], Callable[..., Iterator[ColumnTarget]]] = {
     exp.Update: _StatementReader.update,
     exp.Delete: _StatementReader.delete,
     exp.Merge: _StatementReader.merge,
-    exp.Copy: _StatementReader.copy,
-    exp.LoadData: _StatementReader.load,
-    exp.Export: _StatementReader.export,
+    exp.Copy: _StatementReader.transfer,
+    exp.LoadData: _StatementReader.transfer,
+    exp.Export: _StatementReader.transfer,
     exp.Use: _StatementReader.use,
     exp.Drop: _StatementReader.drop,
     exp.Alter: _StatementReader.alter,

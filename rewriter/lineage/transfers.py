@@ -26,7 +26,7 @@ def transfer_by_tokens(
     """
     words = Words(list(part))
     if words.takes("ALTER", "TABLE"):
-        return _moved(words, tables)
+        return _rows_of_other_table(words, tables)
     if words.takes("EXPORT", "TABLE"):
         source = words.table(tables)
         file = _string_after(words, "TO")
@@ -51,7 +51,7 @@ def transfer_by_tokens(
     return None
 
 
-def _moved(words: Words, tables: KnownTables) -> tuple[ColumnTarget, ...] | None:
+def _rows_of_other_table(words: Words, tables: KnownTables) -> tuple[ColumnTarget, ...] | None:
     """Partitions that a table takes from another one, and rows that are appended to it."""
     target = words.table(tables)
     if words.takes("EXCHANGE", "PARTITION"):
