@@ -102,6 +102,9 @@ MACROS: dict[str, tuple[str, ...]] = {
         " WHERE objoid = o AND objsubid = 0)"),
     ),
     "pg_backend_pid": ("() AS getvariable('pgc_pid')",),
+    # The number of the session, on which the reader acts.
+    "pg_cancel_backend": ("(n) AS n::INTEGER",),
+    "pg_terminate_backend": ("(n) AS n::INTEGER", "(n, t) AS n::INTEGER"),
     "pg_char_to_encoding": ("(n) AS 6",),
     "pg_database_size": ("(n) AS 0::BIGINT",),
     "pg_encoding_to_char": ("(n) AS 'UTF8'",),

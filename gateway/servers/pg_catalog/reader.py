@@ -21,6 +21,7 @@ from gateway.servers.pg_catalog.activity import STATE_RELATION, activity_content
 from gateway.servers.pg_catalog.contents import CatalogContents
 from gateway.servers.pg_catalog.functions import macro_statements
 from gateway.servers.pg_catalog.relations import derived_statements, relation_columns
+from gateway.servers.pg_catalog.signals import send_signals, signal_columns
 from gateway.servers.pg_catalog.translation import translated
 from gateway.session.description import describe
 from gateway.session.outcome import StatementOutcome
@@ -57,8 +58,12 @@ class CatalogReader:
         self._engine: MemoryDatabase | None = None
         self._seen: tuple[CatalogSnapshot, Settings] | None = None
 
-    def run(self, query: exp.Expr, values: Sequence[Any]) -> StatementOutcome:
-        """The rows of a statement; raises NOT_SUPPORTED for one that the engine cannot answer."""
+    def run(self, query: exp.Expr, values: Sequence[Any], *, acts: bool = True) -> StatementOutcome:
+        """The rows of a statement; raises NOT_SUPPORTED for one that the engine cannot answer.
+
+        ``acts``: it stops the sessions that calls of ``pg_cancel_backend`` and the like name.
+        """
+        signals = signal_columns(query)
         with self._lock:
             engine = self._filled()
             if any(table.name.lower() == STATE_RELATION for table in query.find_all(exp.Table)):
@@ -68,11 +73,16 @@ class CatalogReader:
             except PalimpsestError as error:
                 raise _failure(error) from error
         columns = [ResultColumn(column.name, _kind(column.type)) for column in found]
+        for place, function in signals.items():
+            columns[place] = ResultColumn(columns[place].name, "BOOLEAN")
+            if acts:
+                sent = send_signals(self._session, function, table.column(place))
+                table = table.set_column(place, table.column_names[place], sent)
         return StatementOutcome("SELECT", table.num_rows, columns, BufferedRows(table, _no_rows))
 
     def describe(self, query: exp.Expr, oids: Sequence[int]) -> list[ResultColumn]:
         """The columns of a statement's rows; ``oids`` are the types of its parameters."""
-        outcome = self.run(query, [_EXAMPLES.get(oid, "") for oid in oids])
+        outcome = self.run(query, [_EXAMPLES.get(oid, "") for oid in oids], acts=False)
         return outcome.columns or []
 
     def close(self) -> None:
