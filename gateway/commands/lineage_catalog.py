@@ -13,7 +13,6 @@ from sqlglot import exp
 from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
 from gateway.commands.failure import exit_on_error
 from gateway.commands.lineage_edges import (
-    affected_rows,
     change_lines,
     edge_line,
     edge_lines,
@@ -23,6 +22,7 @@ from gateway.commands.lineage_edges import (
 )
 from gateway.commands.lineage_forms import GRAPHS
 from gateway.dbapi.connection import Connection
+from gateway.lineage.affected_tables import affected_tables
 from gateway.lineage.questions import lineage_around, lineage_changes, lineage_path
 from gateway.lineage.walks import LEVELS_MAX
 from gateway.shell.result import ShownColumn, ShownResult
@@ -105,7 +105,7 @@ def impact(name: str, exit_code: bool, as_json: bool, access: Access) -> None:
     """
     with _asking(access, as_json=as_json) as connection, exit_on_error(as_json=as_json):
         found = connection.client_session.perform(lineage_around, name, 0, LEVELS_MAX)
-        rows = affected_rows(found)
+        rows = affected_tables(found)
         if as_json:
             for level, table, columns, direct in rows:
                 line = {"level": level, "table": table, "columns": columns, "direct": direct}

@@ -95,6 +95,9 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Api]:
     owner = opened.session(Settings(), dialect="duckdb", autocommit=True, user=None)
     for text in (
         "CREATE TABLE t (a INTEGER)",
+        "CREATE TABLE counted (a INTEGER)",
+        "INSERT INTO counted VALUES (1), (2)",
+        "CREATE TABLE summed AS SELECT sum(a) AS total FROM counted",
         f"CREATE USER ops PASSWORD '{PASSWORD}'",
         f"CREATE USER ann PASSWORD '{PASSWORD}'",
         f"CREATE USER carl PASSWORD '{PASSWORD}'",
@@ -369,6 +372,21 @@ def test_f2_f3_schedules_over_http(api: Api) -> None:
     assert api.ask("POST", "/schedules/suspend", keys, user="carl")[0] == 403
     nobody = {"entities": [{"kind": "process", "name": "nobody"}]}
     assert api.ask("POST", "/schedules/suspend", nobody)[0] == 404
+
+
+def test_l18_lineage_is_asked_over_http(api: Api) -> None:
+    status, found, _ = api.ask("GET", "/lineage?name=summed.total&up=3&down=0")
+    edges = {(e["source"]["table"], e["source"]["column"], e["subtype"]) for e in found["up"]}
+    assert (status, found["table"], found["down"]) == (200, "main.summed", [])
+    assert ("main.counted", "a", "AGGREGATION") in edges
+    assert all(e["statement"].startswith("CREATE TABLE summed AS") for e in found["up"])
+    affected = api.ask("GET", "/lineage/impact?name=counted")[1]
+    assert affected == [{"level": 1, "table": "main.summed", "columns": ["total"], "direct": True}]
+    assert len(api.ask("GET", "/lineage/path?start=counted.a&end=summed")[1]) == 1
+    assert api.ask("GET", "/lineage/path?start=summed&end=counted")[1] == []
+    assert api.ask("GET", "/lineage?name=nothing")[0] == 404
+    assert api.ask("GET", "/lineage?name=counted&up=1000")[0] == 422
+    assert api.ask("GET", "/lineage?name=summed", user="carl")[0] == 404
 
 
 def test_jobs_policies_and_the_audit_log(api: Api) -> None:
