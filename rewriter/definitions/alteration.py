@@ -19,9 +19,10 @@ from journal.sql import dialects
 from journal.sql.relations import column
 from journal.sql.sql import cast
 from journal.sql.typed_constants import typed_constant
+from rewriter.definitions.added_values import value_of_added
 from rewriter.definitions.column_types import type_text
 from rewriter.definitions.definition import TableDraft, canonical_text, default_text
-from rewriter.definitions.generated_checks import check_free, computed_from
+from rewriter.definitions.generated_checks import check_free, computed_from, settle_added
 from rewriter.definitions.key_types import has_zone
 from rewriter.definitions.policies import changed_properties
 from rewriter.definitions.row_columns import column_path, columns_of, renamed_columns, with_fields
@@ -88,8 +89,10 @@ class Alteration:
         for index, stored in enumerate(self.draft.columns):
             if fold(stored.name) == fold(name):
                 return index
-        columns = tuple(self.draft.columns)
-        raise unknown_column(name, replace(self.table, columns=columns), node)
+        raise unknown_column(name, self._drafted(), node)
+
+    def _drafted(self) -> Table:
+        return replace(self.table, columns=tuple(self.draft.columns))
 
     def has_column(self, name: str) -> bool:
         """True if there is a column of that name."""
@@ -101,13 +104,8 @@ class Alteration:
             return
         before = len(self.draft.uniques), len(self.draft.checks)
         had_key = bool(self.draft.key)
-        stored = self.draft.add_column(node)
-        if stored.identity is not None or stored.generated is not None:
-            raise self._refusal(
-                f'column "{stored.name}" cannot be added with generated values',
-                "add a plain column and fill it with UPDATE, or create the table anew",
-                node,
-            )
+        self.draft.add_column(node)
+        settle_added(self.draft)
         if self.draft.key and not had_key:
             self._add_key(node)
         self.uniques += self.draft.uniques[before[0] :]
@@ -118,7 +116,10 @@ class Alteration:
         if stored.not_null:
             self.concerned.add(stored.physical)
         default: exp.Expr = exp.Null()
-        if stored.default is not None:
+        if stored.generated is not None or stored.identity is not None:
+            default = value_of_added(stored, self._drafted(), self.values)
+            self.rewritten.add(stored.physical)
+        elif stored.default is not None:
             default = stored_expression(stored.default)
             if _is_plain(default):
                 self._replace(len(self.draft.columns) - 1, initial=stored.default)

@@ -63,6 +63,22 @@ def settle_generated(draft: TableDraft, describe: Describe) -> None:
             waiting.remove(index)
 
 
+def settle_added(draft: TableDraft) -> None:
+    """Check a generated column that a draft has got last, and name physical columns in it.
+
+    Raises INVALID_DEFINITION for one without a type, which only new tables find out.
+    """
+    if draft.columns[-1].generated is None:
+        return
+    if not draft.columns[-1].type:
+        raise _generated_error(
+            f'the generated column "{draft.columns[-1].name}" has no type',
+            "write the type of its values behind its name",
+        )
+    physical = {fold(c.name): c.physical for c in draft.columns[:-1]}
+    draft.columns[-1] = _check_expression(draft, draft.columns[-1], physical)
+
+
 def _check_expression(draft: TableDraft, stored: Column, physical: dict[str, str]) -> Column:
     assert stored.generated is not None
     held = exp.Paren(this=expression(stored.generated))

@@ -11,7 +11,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from journal.model.foreign_key import ForeignKey
-from journal.model.plan import Append, Change, Guard, PutRelation, Query, Stage, Step
+from journal.model.plan import Append, Change, Guard, PutRelation, Query, SkipNumbers, Stage, Step
 from journal.model.schema import Reference, Table
 from journal.model.sequence_changes import DropSequence
 from journal.sql.relations import Output, column
@@ -69,7 +69,24 @@ def altering_steps(
         steps += [Change(DropSequence(sequence.name)) for sequence in owned]
     if append is not None:
         steps.append(append)
+        steps += _skipped_numbers(old, new, stage)
     return steps
+
+
+def _skipped_numbers(old: Table, new: Table, stage: str) -> list[Step]:
+    """That an identity which was added goes on behind the numbers of the rows there are."""
+    there = {c.physical for c in old.columns}
+    found: list[Step] = []
+    for index, stored in enumerate(new.stored):
+        made = stored.identity
+        if made is None or stored.physical in there:
+            continue
+        highest = exp.Max if made.increment > 0 else exp.Min
+        query = exp.select(highest(this=column(new_name(index)))).from_(stage)
+        counter = made.counted_as(stored.physical)
+        query_of = Query.of(query)
+        found.append(SkipNumbers(new.id, counter, made.first, made.increment, query_of))
+    return found
 
 
 def _plan_with_checks(table: Table, columns: set[str]) -> set[str]:

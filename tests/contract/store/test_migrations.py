@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from alembic import command
 from alembic.config import Config
 
+import gateway
 from gateway.dbapi.connection import Connection
 from tests.support.stores.store import Capability, Store
 
@@ -204,3 +205,20 @@ def test_the_statements_of_django(store: Store) -> None:
     rows = con.execute('SELECT * FROM "shop_book" ORDER BY "id"').fetchall()
     assert rows == [(1, "One", 10, 11, None), (2, "Two", 20, 7, None)]
     con.close()
+
+
+@pytest.mark.also_on("hive")
+def test_generated_columns_and_numbers_are_added_to_rows(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a INTEGER)")
+    con.execute("INSERT INTO t VALUES (3, 30), (1, 10)")
+    con.execute("ALTER TABLE t RENAME COLUMN a TO z")
+    con.execute("ALTER TABLE t ADD COLUMN a INTEGER DEFAULT 5")
+    con.execute("ALTER TABLE t ADD COLUMN twice INTEGER GENERATED ALWAYS AS (z * 2 + a) STORED")
+    con.execute("ALTER TABLE t ADD COLUMN number SERIAL")
+    con.execute("INSERT INTO t (id, z, a) VALUES (2, 20, 6)")
+    con.execute("UPDATE t SET z = 11 WHERE id = 1")
+    rows = con.execute("SELECT id, z, a, twice, number FROM t ORDER BY id").fetchall()
+    assert rows == [(1, 11, 5, 27, 1), (2, 20, 6, 46, 3), (3, 30, 5, 65, 2)]
+    with pytest.raises(gateway.ProgrammingError, match="PAL-202"):
+        con.execute("ALTER TABLE t ADD COLUMN bad INTEGER GENERATED ALWAYS AS (nothing) STORED")
