@@ -113,10 +113,9 @@ class Alteration:
             self._concern_check(check.expression)
         self.concerned |= {p for u in self.draft.uniques[before[0] :] for p in u.columns}
         stored = self.draft.columns[-1]
-        if stored.not_null:
-            self.concerned.add(stored.physical)
+        self.concerned |= {stored.physical} if stored.not_null else set()
         default: exp.Expr = exp.Null()
-        if stored.generated is not None or stored.identity is not None:
+        if stored.generated or stored.identity:
             default = value_of_added(stored, self._drafted(), self.values)
             self.rewritten.add(stored.physical)
         elif stored.default is not None:
