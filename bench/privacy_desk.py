@@ -38,7 +38,8 @@ def main() -> None:
         url = f"palimpsest:///{Path(folder) / 'warehouse'}"
         with gateway.connect(url, autocommit=True) as con:
             _fill(con, given.tables, given.rows)
-            one = [f"p{given.rows - 1}@x.example"]
+            # Of the file that has all the others, where a table has several.
+            one = [f"p{min(given.people, given.rows - 1)}@x.example"]
             many = [f"p{n}@x.example" for n in range(given.people)]
             print(f"{given.tables} tables of {given.rows:,} rows")
             spent = []
