@@ -155,8 +155,8 @@ class OpenJournal(Protocol):
     def commit_turn(self, watcher: CancelToken) -> AbstractContextManager[None]:
         """A block of this thread during which nobody else commits, if the store can see to that.
 
-        It waits for commits that are under way, during which it may be cancelled. Transactions
-        that this thread begins inside it do not come second to other gateways. Keep it short.
+        It begins once commits under way have ended, and lasts up to this thread's first commit at
+        least: a transaction that begins inside it does not come second. Keep it short.
         """
 
     def advance(self, point: Version, seen: JournalState) -> bool:

@@ -35,9 +35,6 @@ WHAT = "the database's catalog"
 LOCK = 5283_1905_7734
 """The advisory lock that commit sections of one database take turns by."""
 TAKE_LOCK = f"SELECT pg_advisory_xact_lock({LOCK})"
-HOLD_LOCK = f"SELECT pg_advisory_lock({LOCK})"
-"""Takes the same lock for a session, beyond its transactions."""
-RELEASE_LOCK = f"SELECT pg_advisory_unlock({LOCK})"
 READ_STATE = text_of(STATE_NOW, RecordDialect.POSTGRES)
 _GROW = (
     "UPDATE _palimpsest.journals AS j SET changed = ?, last_version = ?,"

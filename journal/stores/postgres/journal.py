@@ -174,38 +174,44 @@ class DatabaseJournal:
     @contextmanager
     def _locked_session(self) -> Iterator[tuple[PostgresSession, list[tuple[Any, ...]]]]:
         """A session inside a transaction beside which nobody else commits, and the state's row."""
-        mine: PostgresSession | None = getattr(self._turn, "session", None)
-        if mine is None or not mine.is_usable:
+        mine = getattr(self._turn, "session", None)
+        rows = None if mine is None else self._state_in(mine)
+        if mine is None or rows is None:
             # Whose turn was cut off waits for the lock like everybody else.
             session, rows = self.store.begun(BEGIN_SECTION, _LOCKED)
             with self.store.lent(session):
                 yield session, rows
             return
         try:
-            yield mine, mine.begin_with(BEGIN_SECTION, _LOCKED)
+            yield mine, rows
         finally:
             mine.rollback()
 
+    def _state_in(self, session: PostgresSession) -> list[tuple[Any, ...]] | None:
+        """The state's row as a turn sees it, which ends with what uses it; None if it is cut."""
+        self._turn.session = None
+        try:
+            return session.text(rows_of.READ_STATE)
+        except PalimpsestError as error:
+            if error.code is not Code.STORE_LOST:
+                raise
+        return None
+
     @contextmanager
     def commit_turn(self, watcher: CancelToken) -> Iterator[None]:
-        """A block of this thread during which nobody else commits.
+        """A block of this thread during which nobody else commits, up to its own first commit.
 
-        A session of its own holds the lock of the commit section, until it ends at the latest; the
-        thread's commits go through that session.
+        The lock of the commit section is taken at its begin, in the transaction in which the
+        thread's commit runs then, so that it goes with that however it ends.
         """
-        with self.store.lent() as session:
+        session, _ = self.store.begun(BEGIN_SECTION, rows_of.TAKE_LOCK)
+        with self.store.lent(session):
+            self._turn.session = session
             try:
-                with watcher.watching(session):
-                    session.text(rows_of.HOLD_LOCK)
-                self._turn.session = session
+                watcher.check()
                 yield
             finally:
                 self._turn.session = None
-                try:
-                    session.text(rows_of.RELEASE_LOCK)
-                except PalimpsestError:
-                    # The lock goes with the connection.
-                    session.close()
 
     def commit(
         self,
