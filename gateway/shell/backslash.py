@@ -201,7 +201,7 @@ def _include(shell: CommandContext, text: str) -> None:
 
 
 def _output(shell: CommandContext, text: str) -> None:
-    path = _first_word(text)
+    path = text if text.startswith("|") else _first_word(text)
     shell.redirect(path)
     shell.write_message(f"Results go to {path}." if path else "Results go to the screen.")
 
@@ -297,7 +297,7 @@ COMMANDS: dict[str, Backslash] = {
     "else": Backslash("\\else", "else", branching.otherwise),
     "endif": Backslash("\\endif", "the end of \\if", branching.end),
     "i": Backslash("\\i FILE", "run the statements of a file", _include),
-    "o": Backslash("\\o [FILE]", "write results to a file, or to the screen again", _output),
+    "o": Backslash("\\o [FILE]", "results to a file or |program, or to the screen again", _output),
     "copy": Backslash(
         "\\copy TABLE FROM FILE", "load a file; TABLE|(QUERY) TO FILE writes one", _copy
     ),

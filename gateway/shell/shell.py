@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import io
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import chain
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from gateway import connect, errors
 from gateway.dbapi.connection import Connection
@@ -59,6 +60,8 @@ class Shell:
         self.options = Options(rows=100 if interactive else 0, stop_on_error=False)
         self.screen: TextIO = out if out is not None else sys.stdout
         self.out: TextIO = self.screen
+        self._program: subprocess.Popen[str] | None = None
+        """What results go to, where that is a program."""
         self.depth = 0
         self.failures = 0
         self.data: Iterable[str] = sys.stdin
@@ -170,7 +173,10 @@ class Shell:
         except (WrongOption, WrongCommand) as error:
             self.write_message(f"{error}", error=True)
         except BrokenPipeError:
-            raise
+            if self._program is None:
+                raise
+            self.redirect(None)
+            self.write_message("the program that results went to has ended", error=True)
         except OSError as error:
             self._show_error(errors.mapped(file_error(error)), piece)
         except KeyboardInterrupt:
@@ -285,11 +291,18 @@ class Shell:
             self._pass_over(line.strip())
 
     def redirect(self, path: str | None) -> None:
-        """Send results to a file, or back to the screen."""
+        """Send results to a file, to a ``|program``, or back to the screen."""
         if self.out is not self.screen:
-            self.out.close()
+            with suppress(BrokenPipeError):
+                self.out.close()
         self.out = self.screen
-        if path is not None:
+        if self._program is not None:
+            self._program.wait()
+            self._program = None
+        if path is not None and path.startswith("|"):
+            self._program = subprocess.Popen(path[1:], shell=True, stdin=subprocess.PIPE, text=True)
+            self.out = cast("TextIO", self._program.stdin)
+        elif path is not None:
             self.out = open(os.path.expanduser(path), "w", encoding="utf-8")  # noqa: SIM115, PTH111, PTH123
 
     def close(self) -> None:

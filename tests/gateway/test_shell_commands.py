@@ -54,6 +54,22 @@ def test_rows_go_to_a_file_or_a_program(warehouse: Path, tmp_path: Path) -> None
     assert other.read_text() == "a\n1\n2\n"
 
 
+def test_all_results_go_to_a_program_until_the_next_command(
+    warehouse: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "sorted.csv"
+    run = _run(
+        warehouse,
+        f"\\pset format csv\n\\o |sort > {file}\nselect 2 as n;\nselect 1 as n;\n\\o",
+        "select 3 as n;",
+        "\\o |exit 0\n\\! sleep 0.3\nselect 4 as n;\n\\o\nselect 5 as n;",
+    )
+    assert file.read_text() == "1\n2\nn\nn\n"
+    assert "3\n" in run.output
+    assert "5\n" in run.output
+    assert "has ended" in run.stderr
+
+
 def test_a_row_becomes_variables_with_their_types(warehouse: Path) -> None:
     run = _run(
         warehouse,
