@@ -72,5 +72,9 @@ def test_sessions_that_come_second_wait_by_their_policy(tmp_path: Path) -> None:
     assert tried
     assert min(tried) == 0
     outcome.close()
+    counted = first.execute("SELECT runs FROM system.lineage WHERE statement LIKE 'UPDATE t %'")
+    assert counted.rows is not None
+    assert counted.rows.take(10) == [(len(runs),)]  # What was tried again counts once.
+    counted.close()
     for found in opened:
         found.close()
