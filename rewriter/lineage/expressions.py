@@ -163,6 +163,12 @@ class ExpressionReader:
         return frozenset(found)
 
     def _dot(self, node: exp.Expr) -> Sources:
+        inner = node.this.unnest()
+        if isinstance(inner, exp.Column) and not inner.table:
+            row = self.scope.row_of(fold(inner))
+            cell = None if row is None else row.find(fold(node.expression))
+            if cell is not None and cell.unknown is None:
+                return cell.sources
         return passed(self.sources(node.this), TRANSFORMATION)
 
     def _lambda(self, node: exp.Expr) -> Sources:

@@ -166,6 +166,10 @@ class FromReader:
             found = found.named([fold(c) for c in alias.columns])
         for pivot in pivots:
             found = self._pivoted(found, pivot)
+        offset = node.args.get("offset")
+        if isinstance(node, exp.Unnest) and isinstance(offset, exp.Identifier) and found.cells:
+            # WITH OFFSET: where each entry stands.
+            return Relation([*found.names, fold(offset)], [*found.cells, found.cells[0]])
         return found
 
     def _bare_relation(self, node: exp.Expr) -> Relation:

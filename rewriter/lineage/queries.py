@@ -184,6 +184,8 @@ class QueryReader:
         scope = Scope(parent)
         from_reader = FromReader(self, scope, around)
         presence = from_reader.read(query)
+        if query.args.get("match") is not None:
+            raise Untraceable("MATCH_RECOGNIZE cannot be followed")
         reader = self._expressions(scope, around)
         names: list[str] = []
         cells: list[Cell] = []
@@ -207,6 +209,11 @@ class QueryReader:
             cell = reader.cell(node)
             if reader.counts:
                 counting.append(len(cells))
+            if isinstance(node, exp.Aliases):
+                # A function that gives several columns at once.
+                names += [fold(part) for part in node.expressions]
+                cells += [cell] * len(node.expressions)
+                continue
             name = _given_name(node) or self._names(node, place)
             names.append(name)
             cells.append(cell)
@@ -237,6 +244,10 @@ class QueryReader:
             clause = query.args.get(name)
             if clause is not None:
                 found |= reader.deciding([clause.this], FILTER)
+        levels = query.args.get("connect")
+        if levels is not None:
+            clauses = (levels.args.get("start"), levels.args["connect"])
+            found |= reader.deciding([c for c in clauses if c is not None], FILTER)
         group = query.args.get("group")
         if group is not None:
             sets = [
@@ -245,6 +256,8 @@ class QueryReader:
                 for part in (group.args.get(name) or [])
                 if isinstance(part, exp.Expr)
             ]
+            if group.args.get("all"):
+                sets += [e for e in query.expressions if e.find(exp.AggFunc, exp.Star) is None]
             found |= self._by_place(sets, reader, cells, GROUP_BY)
         distinct = query.args.get("distinct")
         if distinct is not None and distinct.args.get("on") is not None:
@@ -324,7 +337,7 @@ def _with_rows(found: Relation, presence: Sources, repeats: Sources) -> Relation
 def _star_of(node: exp.Expr) -> exp.Star | None:
     if isinstance(node, exp.Star):
         return node
-    if isinstance(node, exp.Column) and isinstance(node.this, exp.Star):
+    if isinstance(node, (exp.Column, exp.Columns)) and isinstance(node.this, exp.Star):
         return node.this
     return None
 

@@ -8,7 +8,14 @@ from dataclasses import field
 from sqlglot import exp
 
 from journal.model.lazy_dataclass import dataclass
-from rewriter.lineage.sources import Cell, Relation, Untraceable, united
+from rewriter.lineage.sources import (
+    TRANSFORMATION,
+    Cell,
+    Relation,
+    Untraceable,
+    passed,
+    united,
+)
 
 
 @dataclass(slots=True)
@@ -57,7 +64,16 @@ class Scope:
         found = self._open(name) or self._hidden(name)
         if found is not None:
             return found
+        row = self.row_of(name)
+        if row is not None:
+            whole = united(row.cells)
+            return Cell(passed(whole.sources, TRANSFORMATION), whole.unknown)
         raise Untraceable(f"there is no column {name} in what the query reads")
+
+    def row_of(self, name: str) -> Relation | None:
+        """The relation whose whole rows a name means, where no column is called so."""
+        found = self._relation([name])
+        return None if found is None or self._declared_column(name) is not None else found
 
     def relation_named(self, parts: list[str]) -> Relation | None:
         """The relation of ``t.*`` or ``db.t.*``."""

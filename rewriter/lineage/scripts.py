@@ -181,6 +181,8 @@ def without_storage(part: list[Token]) -> list[Token] | None:
     while place < len(part):
         if words[place] == "AS" and _starts_query(part, place + 1):
             return [*kept, *part[place:]]
+        if words[place] == "AS" and words[place - 1] != "STORED":
+            return None
         end = _end_of_group(part, place)
         if words[place] == "(" and place == after_name:
             kept += part[place:end]

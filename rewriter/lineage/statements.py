@@ -22,6 +22,13 @@ from rewriter.lineage.sources import (
     Sources,
     Untraceable,
 )
+from rewriter.lineage.statement_parts import (
+    changes_in_with,
+    is_column,
+    partition_columns,
+    table_copied,
+    table_of,
+)
 from rewriter.lineage.table_changes import alter_table
 from rewriter.lineage.tables import KnownTables
 from rewriter.lineage.targets import ColumnTarget, merged, rows_into, target_of
@@ -57,7 +64,7 @@ class _StatementReader:
     def _change(self, node: exp.Expr) -> Relation:
         """Read a statement in a WITH; what it returns comes from the table that it has changed."""
         self.within += _READERS[type(node)](self, node)
-        returning, target = node.args.get("returning"), _table_of(node.this)
+        returning, target = node.args.get("returning"), table_of(node.this)
         if returning is None or target is None:
             return Relation()
         query = exp.select(*[e.copy() for e in returning.expressions]).from_(target.copy())
@@ -75,7 +82,7 @@ class _StatementReader:
         scope = Scope()
         names = columns or list(found.names)
         scope.add("excluded", Relation(names[: len(found.cells)], found.cells[: len(names)]))
-        target = _table_of(node.this)
+        target = table_of(node.this)
         if target is not None:
             scope.add(target.name.lower(), self._tables.relation(target), table)
         where = conflict.args.get("where")
@@ -119,12 +126,12 @@ class _StatementReader:
         kind = (node.args.get("kind") or "").upper()
         target = node.this
         schema = target if isinstance(target, exp.Schema) else None
-        table = _table_of(target)
+        table = table_of(target)
         if table is None or kind not in {"TABLE", "VIEW", "MATERIALIZED VIEW"}:
             return
         name = self._tables.name(table)
-        given = [fold(c) for c in schema.expressions if _is_column(c)] if schema else []
-        partitions = _partition_columns(node)
+        given = [fold(c) for c in schema.expressions if is_column(c)] if schema else []
+        partitions = partition_columns(node)
         if isinstance(node.expression, (exp.Query, exp.Subquery, exp.Values)):
             found = self._relation(self._with_clause_of(node))
             if kind == "VIEW":
@@ -138,7 +145,7 @@ class _StatementReader:
                 filled = self._tables.name(into.this)
                 yield from rows_into(filled, None, _named(found, given), by_name=True)
             return
-        like = self._like(node)
+        like = table_copied(node)
         if like is not None:
             columns = self._tables.columns.get(self._tables.name(like))
             if columns is not None:
@@ -148,18 +155,9 @@ class _StatementReader:
         elif given or partitions:
             self._tables.declare(name, given, partitions)
 
-    def _like(self, node: exp.Create) -> exp.Table | None:
-        found = node.find(exp.LikeProperty)
-        clone = node.args.get("clone")
-        if found is not None and isinstance(found.this, exp.Table):
-            return found.this
-        if clone is not None and isinstance(clone.this, exp.Table):
-            return clone.this
-        return None
-
     def update(self, node: exp.Update) -> Iterator[ColumnTarget]:
         """UPDATE: the columns of SET; joins and WHERE decide."""
-        if _table_of(node.this) is None:
+        if table_of(node.this) is None:
             return
         reader = self._reader_of(node)
         clause = node.args.get("from_")
@@ -183,7 +181,7 @@ class _StatementReader:
 
     def delete(self, node: exp.Delete) -> Iterator[ColumnTarget]:
         """DELETE: whole rows, which WHERE and USING decide about."""
-        target = _table_of(node.this)
+        target = table_of(node.this)
         if target is None:
             return
         reader = self._reader_of(node)
@@ -199,7 +197,7 @@ class _StatementReader:
 
     def merge(self, node: exp.Merge) -> Iterator[ColumnTarget]:
         """MERGE: what each WHEN sets or inserts; ON and its conditions decide."""
-        target = _table_of(node.this)
+        target = table_of(node.this)
         if target is None:
             return
         name = self._tables.name(target)
@@ -259,6 +257,13 @@ class _StatementReader:
         """COPY, LOAD DATA and EXPORT DATA: between tables and files."""
         return transferred(node, self._relation, self._write_target)
 
+    def cache(self, node: exp.Cache) -> Iterator[ColumnTarget]:
+        """CACHE TABLE t AS a query: a view of Spark's session."""
+        if isinstance(node.expression, exp.Query):
+            found, name = self._relation(node.expression), self._tables.name(node.this)
+            self._tables.declare_view(name, found)
+            yield from rows_into(name, None, found)
+
     def use(self, node: exp.Use) -> Iterator[ColumnTarget]:
         """USE: the schema of names without one."""
         kind = node.args.get("kind")
@@ -280,7 +285,7 @@ class _StatementReader:
         """ALTER TABLE, and ALTER VIEW .. AS, which gives a view another query."""
         alter_table(node, self._tables)
         query = next(iter(node.args.get("actions") or []), None)
-        table = _table_of(node.this)
+        table = table_of(node.this)
         if table is None or not isinstance(query, exp.Query):
             return
         found = self._relation(query)
@@ -294,7 +299,7 @@ class _StatementReader:
         while isinstance(first, exp.SetOperation):
             first = first.this
         into = first.args.get("into")
-        if into is None and any(_changes_in_with(node)):
+        if into is None and any(changes_in_with(node)):
             self._queries.environment(node, None, {})
         if into is None or not isinstance(into.this, exp.Table):
             return
@@ -331,18 +336,18 @@ class _StatementReader:
         """The table that is written, and its columns in the order of the values, if known."""
         if isinstance(node, exp.Directory):
             return node.this.name, None
-        table = _table_of(node)
+        table = table_of(node)
         if table is None:
             return node.sql().lower(), None
         name = self._tables.name(table)
-        if isinstance(node, exp.Schema) and node.expressions:
-            return name, [fold(c) for c in node.expressions]
         partition = table.args.get("partition") or statement.args.get("partition")
+        parts = partition.expressions if isinstance(partition, exp.Partition) else []
+        fixed = [fold(p.this) for p in parts if isinstance(p, exp.EQ)]
+        dynamic = [fold(p) for p in parts if not isinstance(p, exp.EQ)]
+        if isinstance(node, exp.Schema) and node.expressions:
+            given = [fold(c) for c in node.expressions]
+            return name, [*given, *(p for p in dynamic if p not in given)]
         known = self._tables.columns.get(name)
-        if not isinstance(partition, exp.Partition):
-            return name, None if known is None else list(known)
-        fixed = [fold(p.this) for p in partition.expressions if isinstance(p, exp.EQ)]
-        dynamic = [fold(p) for p in partition.expressions if not isinstance(p, exp.EQ)]
         if known is None:
             return name, None
         named = {*fixed, *dynamic}
@@ -405,31 +410,6 @@ def _named(found: Relation, names: Sequence[str]) -> Relation:
         return found
 
 
-def _table_of(node: exp.Expr) -> exp.Table | None:
-    found = node.this if isinstance(node, exp.Schema) else node
-    return found if isinstance(found, exp.Table) else None
-
-
-def _changes_in_with(node: exp.Expr) -> Iterator[exp.DML]:
-    """The statements in a WITH that change tables."""
-    clause = node.args.get("with_")
-    for cte in clause.expressions if clause is not None else ():
-        if isinstance(cte.this, exp.DML):
-            yield cte.this
-
-
-def _is_column(node: exp.Expr) -> bool:
-    return isinstance(node, (exp.ColumnDef, exp.Identifier, exp.Column))
-
-
-def _partition_columns(node: exp.Create) -> list[str]:
-    found = node.find(exp.PartitionedByProperty)
-    if found is None:
-        return []
-    parts = found.this.expressions if isinstance(found.this, exp.Schema) else []
-    return [fold(p) for p in parts if _is_column(p)]
-
-
 _READERS: dict[type[exp.Expr], Callable[..., Iterator[ColumnTarget]]] = {
     exp.Insert: _StatementReader.insert,
     exp.MultitableInserts: _StatementReader.multi_insert,
@@ -440,6 +420,7 @@ _READERS: dict[type[exp.Expr], Callable[..., Iterator[ColumnTarget]]] = {
     exp.Copy: _StatementReader.transfer,
     exp.LoadData: _StatementReader.transfer,
     exp.Export: _StatementReader.transfer,
+    exp.Cache: _StatementReader.cache,
     exp.Use: _StatementReader.use,
     exp.Drop: _StatementReader.drop,
     exp.Alter: _StatementReader.alter,

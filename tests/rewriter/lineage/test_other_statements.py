@@ -171,8 +171,49 @@ CASES = {
             "dest.v <- filter:src.key filter:src.value src.value",
         ],
     ),
+    "functions that give several columns": (
+        "hive",
+        "INSERT INTO dest SELECT json_tuple(value, 'a', 'b') AS (x, y) FROM src",
+        ["dest.k <- !src.value", "dest.v <- !src.value"],
+    ),
+    "a list of columns before a partition that the last value names": (
+        "hive",
+        "INSERT INTO part PARTITION (ds = '1', hr) (value, key) SELECT value, key, a FROM src, j",
+        ["part.value <- src.value", "part.key <- src.key", "part.hr <- j.a"],
+    ),
+    "entries of an array and where they stand": (
+        "bigquery",
+        "INSERT INTO dest SELECT e.x, at FROM j, UNNEST(arr) AS e WITH OFFSET AS at",
+        ["dest.k <- !j.arr", "dest.v <- !j.arr"],
+    ),
+    "whole rows": (
+        "postgres",
+        "INSERT INTO dest SELECT (r).key, row_to_json(r) FROM src AS r",
+        ["dest.k <- src.key", "dest.v <- !src.key !src.value"],
+    ),
+    "a cached query": (
+        "spark",
+        "CACHE TABLE c AS SELECT key, a FROM src, j; INSERT INTO dest SELECT * FROM c",
+        ["c.key <- src.key", "c.a <- j.a", "dest.k <- c.key", "dest.v <- c.a"],
+    ),
+    "levels of a hierarchy": (
+        "oracle",
+        "INSERT INTO dest (k) SELECT a FROM j START WITH b = 1 CONNECT BY PRIOR id = b",
+        ["dest.k <- filter:j.b filter:j.id j.a"],
+    ),
+    "all columns that are no aggregates": (
+        "duckdb",
+        "INSERT INTO dest SELECT value, sum(key) FROM src GROUP BY ALL",
+        ["dest.k <- group:src.value src.value", "dest.v <- +src.key group:src.value"],
+    ),
+    "all columns by a star in COLUMNS": (
+        "duckdb",
+        "INSERT INTO dest SELECT COLUMNS(*) FROM src",
+        ["dest.k <- src.key", "dest.v <- src.value"],
+    ),
 }
 UNKNOWN = {
+    "CREATE TABLE t AS PIVOT s ON a USING sum(b)": "duckdb",
     "CALL other_procedure()": "snowflake",
     "DO $$ BEGIN INSERT INTO t SELECT 1; END $$": "postgres",
     "SELECT key INTO OUTFILE '/out' FROM src": "mysql",

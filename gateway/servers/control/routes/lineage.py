@@ -25,7 +25,7 @@ class ColumnView(BaseModel):
     column: str
 
 
-class EdgeView(BaseModel):
+class ColumnEdgeView(BaseModel):
     """An edge, ``level`` of them away; there is no source where it is unknown, for a reason."""
 
     level: int
@@ -46,8 +46,8 @@ class AroundView(BaseModel):
 
     table: str
     column: str | None
-    up: list[EdgeView]
-    down: list[EdgeView]
+    up: list[ColumnEdgeView]
+    down: list[ColumnEdgeView]
 
 
 class AffectedView(BaseModel):
@@ -79,16 +79,16 @@ def list_affected(session: SessionOf, name: str) -> list[AffectedView]:
 
 
 @ROUTER.get("/path")
-def get_path(session: SessionOf, start: str, end: str) -> list[EdgeView]:
+def get_path(session: SessionOf, start: str, end: str) -> list[ColumnEdgeView]:
     """The edges of a shortest way on which ``end`` comes from ``start``; none if it does not."""
     return list(map(_edge_view, session.perform(lineage_path, start, end)))
 
 
-def _edge_view(edge: NamedEdge) -> EdgeView:
+def _edge_view(edge: NamedEdge) -> ColumnEdgeView:
     source = None
     if edge.source is not None and edge.source_column is not None:
         source = ColumnView(table=edge.source, column=edge.source_column)
-    return EdgeView(
+    return ColumnEdgeView(
         level=edge.level,
         source=source,
         target=ColumnView(table=edge.target, column=edge.target_column),

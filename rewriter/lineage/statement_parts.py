@@ -1,0 +1,48 @@
+"""Parts of statements that write: the tables that they name, columns, statements in a WITH."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from rewriter.lineage.scope import fold
+
+
+def table_of(node: exp.Expr) -> exp.Table | None:
+    """The table that a statement names, with its columns or without."""
+    found = node.this if isinstance(node, exp.Schema) else node
+    return found if isinstance(found, exp.Table) else None
+
+
+def changes_in_with(node: exp.Expr) -> Iterator[exp.DML]:
+    """The statements in a WITH that change tables."""
+    clause = node.args.get("with_")
+    for cte in clause.expressions if clause is not None else ():
+        if isinstance(cte.this, exp.DML):
+            yield cte.this
+
+
+def is_column(node: exp.Expr) -> bool:
+    """Whether a part of a schema is a column, not a constraint."""
+    return isinstance(node, (exp.ColumnDef, exp.Identifier, exp.Column))
+
+
+def partition_columns(node: exp.Create) -> list[str]:
+    """The columns of PARTITIONED BY, in lower case."""
+    found = node.find(exp.PartitionedByProperty)
+    if found is None:
+        return []
+    parts = found.this.expressions if isinstance(found.this, exp.Schema) else []
+    return [fold(p) for p in parts if is_column(p)]
+
+
+def table_copied(node: exp.Create) -> exp.Table | None:
+    """The table of LIKE or CLONE, which the new one is made as."""
+    found = node.find(exp.LikeProperty)
+    clone = node.args.get("clone")
+    if found is not None and isinstance(found.this, exp.Table):
+        return found.this
+    if clone is not None and isinstance(clone.this, exp.Table):
+        return clone.this
+    return None
