@@ -24,16 +24,13 @@ from journal.transactions.state import JournalState
 def with_dropped(
     state: JournalState, table: Table, changes: Iterable[ColumnChange]
 ) -> tuple[ColumnChange, ...]:
-    """Changes, and NULL for columns that identified people once and were dropped since."""
+    """Changes, and NULL for columns that were dropped: nobody can say what becomes of them."""
     found = list(changes)
-    named = {c.column for c in found}
-    present = {c.physical for c in table.stored}
-    for entry in ever_described(state.tables[table.id].layouts):
-        root = entry.path.root
-        if root not in present and root not in named:
-            named.add(root)
-            found.append(ColumnChange(root, ValueChange.NULL))
-    return tuple(found)
+    present = {c.physical for c in table.stored} | {*table.key}
+    layouts = state.tables[table.id].layouts
+    ever = dict.fromkeys(c.physical for shown in layouts for c in shown.stored)
+    gone = [name for name in ever if name not in present | {c.column for c in found}]
+    return (*found, *(ColumnChange(name, ValueChange.NULL) for name in gone))
 
 
 def check_changes(state: JournalState, table: Table, changes: Sequence[ColumnChange]) -> None:

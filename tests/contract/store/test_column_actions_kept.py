@@ -172,3 +172,29 @@ def test_a_copy_that_is_gone_at_the_purge_is_waited_for(
     assert _step(store) == "COMPLETED"
     assert len(_ada(con)) == 2
     assert _holders(store, tmp_path) == []
+
+
+@pytest.mark.needs(Capability.BACKUPS)
+@pytest.mark.also_on("hive", "postgres")
+def test_archived_rows_and_dropped_columns_lose_their_values(
+    store: Store, con: Connection, tmp_path: Path
+) -> None:
+    con.execute("ALTER TABLE people ADD COLUMN day DATE")
+    con.execute("UPDATE people SET day = DATE '2020-01-01' WHERE id = 1")
+    con.execute("ALTER TABLE people ADD COLUMN other VARCHAR")
+    con.execute("ALTER TABLE people SET TBLPROPERTIES"
+                " ('erasure' = 'email LOWER, other AS email LOWER')")  # fmt: skip
+    con.execute(f"UPDATE people SET other = '{ADA.upper()}' WHERE id = 1")
+    con.execute("ALTER TABLE people SET TBLPROPERTIES ('erasure' = 'email LOWER')")
+    con.execute("ALTER TABLE people DROP COLUMN other")
+    con.execute("ALTER TABLE people SET POLICY (RETENTION = 1 YEAR ON COLUMN day ACTION = ARCHIVE)")
+    con.execute("CALL system.retain('people')")
+    assert rows(con, "SELECT id FROM people") == [(2,)]
+    _submit(store)
+    assert _step(store) == "COMPLETED"
+    assert store.holders(ADA.upper()) == []
+    assert _holders(store, tmp_path) == []
+    con.execute("ALTER TABLE people SET POLICY (RETENTION = NONE)")
+    con.execute("CALL system.restore('people', backup => 'archive')")
+    ((mail, phone),) = rows(con, "SELECT email, phone FROM people WHERE id = 1")
+    assert (mail.partition(":")[0], phone) == ("hmac", None)
