@@ -22,7 +22,10 @@ if TYPE_CHECKING:
     from gateway.session.session import Session
 
 
-_ROLES = "SELECT * FROM system.roles"
+_ROLES = (
+    "SELECT name, can_login, is_superuser, creates_roles, bypasses_policies, member_of"
+    " FROM system.roles ORDER BY 1"
+)
 _PRIVILEGES = "SELECT * FROM system.privileges"
 _TAGS = "SELECT * FROM system.tags"
 _INDEXES = 'SELECT schema, name, "table", definition FROM system.indexes ORDER BY 1, 2'
@@ -72,8 +75,8 @@ def schemas(connection: Connection) -> ShownResult:
 def roles(connection: Connection) -> ShownResult:
     r"""``\du``."""
     rows: list[Row] = []
-    for name, _, login, superuser, creates, *_, member_of in _all_rows(connection, _ROLES):
-        said = [(login, "login"), (superuser, "superuser"), (creates, "create role")]
+    for name, *held, member_of in _all_rows(connection, _ROLES):
+        said = zip(held, ("login", "superuser", "create role", "bypass policies"), strict=True)
         attributes = ", ".join(text for is_so, text in said if is_so)
         rows.append((name, attributes, ", ".join(member_of)))
     return _result(_texts("role", "attributes", "member of"), rows)

@@ -20,7 +20,9 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
         place,
         "create table t (a int primary key, b text); insert into t values (1, 'x'), (2, null);"
         "create index by_b on t (b); create sequence ids; create macro add_two(a, b) as a + b;"
-        "create type mood as enum ('good', 'bad');",
+        "create type mood as enum ('good', 'bad'); create role readers;"
+        "create user ann superuser; grant readers to ann; grant select on t to readers;"
+        "alter table t alter column b set tag pii;",
     )
     assert run.exit_code == 0, run.output
     return place
@@ -223,7 +225,10 @@ def test_a_watch_ends_with_too_few_rows(warehouse: Path) -> None:
 
 @pytest.mark.parametrize(
     ("command", "name"),
-    [("\\di", "by_b"), ("\\ds", "ids"), ("\\df add*", "add_two"), ("\\dT", "mood"), ("\\d+", "t")],
+    [
+        *(("\\di", "by_b"), ("\\ds", "ids"), ("\\df add*", "add_two"), ("\\dT", "mood")),
+        *(("\\d+", "t"), ("\\du", "readers"), ("\\dp t", "readers")),
+    ],
 )
 def test_what_there_is_is_listed(warehouse: Path, command: str, name: str) -> None:
     run = _run(warehouse, command)
