@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -161,3 +163,47 @@ def test_a_killed_server_keeps_what_all_its_front_ends_acknowledged(tmp_path: Pa
     tried = {row for writer in writers for row in writer.tried}
     assert acknowledged <= found <= tried
     again.end()
+
+
+@pytest.mark.slow
+def test_a_thousand_connections_that_are_dropped_leave_nothing(tmp_path: Path) -> None:
+    """Each in one of the ways in which clients go: before, during and after the login."""
+    server = launch(tmp_path, "--login-timeout", "2")
+    with _connected(server) as other:
+        other.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
+        before, sessions = _held(server), _sessions(other)
+        for first in range(0, 1000, 100):
+            waiting = [_opened(server, number) for number in range(first, first + 100)]
+            assert other.execute("SELECT count(*) FROM t").fetchone() == (0,)
+            for close in waiting:
+                close()
+        _waits_for(lambda: _sessions(other), sessions)
+        _waits_for(lambda: max(_held(server), before), before)
+        assert other.execute("SELECT count(*) FROM t").fetchone() == (0,)
+        other.execute("INSERT INTO t VALUES (1)")
+    server.end()
+
+
+def _opened(server: Server, number: int) -> Callable[[], object]:
+    """A connection that stands, and how it is dropped."""
+    way = number % 4
+    if way == 3:
+        client = psycopg.connect(server.dsn)
+        client.execute("INSERT INTO t VALUES (%s)", (number,))
+        return partial(_drop, client)
+    raw = socket.create_connection(("127.0.0.1", server.port))
+    # Nothing at all, half a greeting, a question for TLS that is not followed up.
+    raw.sendall((b"", b"\0\0\0\x30\0\3", b"\0\0\0\x08\x04\xd2\x16\x2f")[way])
+    return raw.close
+
+
+def _drop(client: psycopg.Connection) -> None:
+    """Close a client's socket without a word."""
+    client.pgconn.finish()
+    client.close()
+
+
+def _held(server: Server) -> int:
+    """How many threads and open files the server has."""
+    place = Path(f"/proc/{server.process.pid}")
+    return len(list((place / "task").iterdir())) + len(list((place / "fd").iterdir()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -57,6 +58,18 @@ def test_whoever_waits_too_long_is_told_and_let_go(tmp_path: Path) -> None:
         time.sleep(6.5)
         with pytest.raises(psycopg.Error, match="PAL-612"):
             con.execute("SELECT 1")
+    server.end()
+
+
+def test_whoever_does_not_log_in_is_let_go(tmp_path: Path) -> None:
+    server = launch(tmp_path, "--login-timeout", "1")
+    for sent in (b"", b"\0\0\0\x30\0\3"):
+        with socket.create_connection(("127.0.0.1", server.port), timeout=20) as silent:
+            silent.sendall(sent)
+            assert silent.recv(1) in (b"", b"E")
+    with psycopg.connect(server.dsn, autocommit=True) as client:
+        time.sleep(1.5)
+        assert client.execute("SELECT 1").fetchone() == (1,)
     server.end()
 
 

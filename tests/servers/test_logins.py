@@ -337,6 +337,8 @@ def test_a_role_sees_what_is_its_own_and_stops_nobody(secured: Secured) -> None:
                 with pytest.raises(psycopg.Error) as caught:
                     ann.execute(f"CALL system.{procedure}({number})")
                 assert caught.value.sqlstate == "42501"
+                with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                    ann.execute(f"SELECT pg_{procedure}_backend({number})")
 
 
 def test_the_db_api_logs_in_with_tls_and_is_the_role(secured: Secured) -> None:
