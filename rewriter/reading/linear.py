@@ -284,20 +284,34 @@ def _final_value(partial: Partial, query: LinearQuery) -> exp.Expr:
     return exp.Case(ifs=[exp.If(this=some, true=total)])
 
 
+def _is_quotient(partial: Partial, query: LinearQuery) -> bool:
+    """True for an AVG that DuckDB makes the quotient of SUM and COUNT.
+
+    It does so without GROUP BY, beside one of the two, and beside a count of all rows where no
+    value is NULL, which is taken for granted of columns; never with FILTER.
+    """
+    if partial.condition is not None:
+        return False
+    if query.own_groups == 0 and query.sets is None:
+        return True
+    argument = partial.function.this
+    beside = [p.function for p in query.partials.values() if p.condition is None and p != partial]
+    if any(not isinstance(f, exp.Avg) and f.this == argument for f in beside):
+        return True
+    return isinstance(argument, exp.Column) and any(
+        isinstance(f, exp.Count | exp.Avg) and isinstance(f.this, exp.Star | exp.Column)
+        for f in beside
+    )
+
+
 def _average(partial: Partial, query: LinearQuery, total: exp.Expr, count: exp.Expr) -> exp.Expr:
     """Sum over count, rounded where DuckDB rounds.
 
-    Its AVG of a decimal divides the unscaled sum by count times 10^scale; but next to a SUM of the
-    same values or a COUNT, its optimizer makes it their quotient. The last bit depends on it.
+    Its AVG of a decimal divides the unscaled sum by count times 10^scale, but for where its
+    optimizer makes it the quotient of SUM and COUNT. The last bit depends on it.
     """
-    argument = partial.function.this.sql()
-    beside = {
-        p.function.this.sql()
-        for p in query.partials.values()
-        if not isinstance(p.function, exp.Avg)
-    }
     divisor: exp.Expr = count.copy()
-    if partial.scale and argument not in beside and "*" not in beside:
+    if partial.scale and not _is_quotient(partial, query):
         power = exp.Literal.number(10**partial.scale)
         total = exp.cast(exp.Mul(this=total, expression=power), "HUGEINT", dialect="duckdb")
         product = exp.Mul(this=divisor, expression=power.copy())
