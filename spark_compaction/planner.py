@@ -83,7 +83,7 @@ def check_mode(mode: str) -> None:
         )
 
 
-def wanted(
+def chosen_compaction(
     mode: str, manifest: Manifest, slo: Slo, now: Version, heads: RowCounts | None = None
 ) -> DueCompaction | None:
     """The compaction to run: the one that was asked for, or the one that is ``due``."""
@@ -189,7 +189,9 @@ def stretches(pieces: Iterable[BaseFile], cuts: Iterable[int] = ()) -> list[Stre
     return [replace(ordered[0], low=None), *ordered[1:]]
 
 
-def grouped(found: Sequence[Stretch], rows_target: int, small_min: int) -> list[list[Stretch]]:
+def rewrite_groups(
+    found: Sequence[Stretch], rows_target: int, small_min: int
+) -> list[list[Stretch]]:
     """What is to be rewritten: groups of neighbours of about ``rows_target`` rows, or one stretch.
 
     A stretch is rewritten if it is wanted, or one of many small ones.
@@ -211,10 +213,10 @@ def grouped(found: Sequence[Stretch], rows_target: int, small_min: int) -> list[
         run.append(stretch)
         held += size
     end_run()
-    return [_trimmed(group, small_min) for group in groups]
+    return [_trim_unchanged_ends(group, small_min) for group in groups]
 
 
-def _trimmed(group: list[Stretch], small_min: int) -> list[Stretch]:
+def _trim_unchanged_ends(group: list[Stretch], small_min: int) -> list[Stretch]:
     """Leave out what stands at either end without a change, unless there is much of it."""
     if _files(group) >= small_min:
         return group

@@ -14,7 +14,7 @@ from gateway.jobs.verify import verify_store
 from gateway.wording import counted
 from journal.local_engine.file_modes import MODE_SETTING, FileModes
 from journal.model.verification import Verification
-from journal.transactions.orphaned_rows import told
+from journal.transactions.orphaned_rows import describe_counts
 
 
 @click.command("verify")
@@ -61,7 +61,9 @@ def _write_report(report: Verification) -> None:
     for path in report.unlisted:
         click.echo(f"unlisted file (harmless): {path}", err=True)
     if report.dangling:
-        click.echo(f"{told(report.dangling, 'nothing')} (erased, or past their date)", err=True)
+        click.echo(
+            f"{describe_counts(report.dangling, 'nothing')} (erased, or past their date)", err=True
+        )
     found = "Clean" if report.is_clean else f"DAMAGED, {counted(len(report.problems), 'problem')}"
     click.echo(
         f"{found}: {counted(report.tables, 'table')}, {counted(report.rows, 'row')} in "

@@ -16,7 +16,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.verification import Problem, Verification
 from journal.records.report import JobReport, Volume
 from journal.stores.embedded.file_names import DATABASE_FILE
-from journal.transactions.orphaned_rows import told
+from journal.transactions.orphaned_rows import describe_counts
 from spark_compaction.programs import copies
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def _run(context: JobContext) -> JobReport:
 def _verify_copies(context: JobContext) -> None:
     """Fetch every copy of the table's backups, and check each of its files."""
     run = backup_run(context)
-    for backup in copies.known(run.journal, run.table.id):
+    for backup in copies.recorded_copies(run.journal, run.table.id):
         copies.check(run.transport, backup, context.progress)
         context.log(f"{backup.name}: {counted(len(backup.paths), 'file')} checked, whole")
 
@@ -57,7 +57,7 @@ def _report(context: JobContext, found: Verification) -> JobReport:
         table=str(context.table.name),
         state="done",
         read=Volume(found.files, found.rows, found.bytes),
-        why=told(found.dangling, "nothing"),
+        why=describe_counts(found.dangling, "nothing"),
         details={"problems": [asdict(p) for p in found.problems], "dangling": found.dangling},
     )
 

@@ -35,7 +35,7 @@ def keep(root: Path, request_id: str, text: str) -> None:
     sync_folder(path.parent)
 
 
-def kept(root: Path, request_id: str) -> str | None:
+def load_subjects(root: Path, request_id: str) -> str | None:
     """What a request looks for; None if that is lost."""
     try:
         return _path(root, request_id).read_text(encoding="utf-8")

@@ -156,7 +156,7 @@ def whole_table(holds: Iterable[Hold]) -> Hold | None:
 
 def conditions(journal: SecretJournal, table: Table, holds: Iterable[Hold]) -> tuple[Holding, ...]:
     """What each of some holds covers of a table, as ``covered`` says it."""
-    found = ((hold, covered(journal, table, [hold])) for hold in holds)
+    found = ((hold, held_condition(journal, table, [hold])) for hold in holds)
     return tuple(
         Holding(h.id, h.told(), condition) for h, condition in found if condition is not None
     )
@@ -173,7 +173,7 @@ def are_as_judged(
     return ids == {h.id for h in judged}
 
 
-def covered(journal: SecretJournal, table: Table, holds: Iterable[Hold]) -> exp.Expr | None:
+def held_condition(journal: SecretJournal, table: Table, holds: Iterable[Hold]) -> exp.Expr | None:
     """The condition on a row version, over physical columns, that makes its key held; or None.
 
     It may contain the warehouse's secret, so it is for this process alone.

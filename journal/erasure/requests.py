@@ -23,7 +23,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.version import Version, to_datetime
 from journal.records.erasure_rows import ErasureRow
-from journal.transactions.orphaned_rows import told
+from journal.transactions.orphaned_rows import describe_counts
 
 
 class State(StrEnum):
@@ -127,7 +127,7 @@ class Target:
     @property
     def remarks(self) -> str:
         """What whoever asks should know besides the counts."""
-        return "; ".join(part for part in (self.why, told(self.dangling)) if part)
+        return "; ".join(part for part in (self.why, describe_counts(self.dangling)) if part)
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,7 +161,7 @@ class SuppressionList:
         branches = [
             _hashes(table, rows, *found, start, spares=spares) for found in self._columns(table)
         ]
-        found = _found(table, union_all(branches), column(_OF, "h"), spares=spares)
+        found = _entries_in_force(table, union_all(branches), column(_OF, "h"), spares=spares)
         caught = self._brought_back(found, table)
         among = exp.In(this=key_text(table, "k"), query=caught.subquery(copy=False))
         source = exp.alias_(rows.copy(), "k", table=True)
@@ -173,7 +173,7 @@ class SuppressionList:
         A row that begins may hold an identifier that a row had which ended for it: the row of its
         key, or one that its statement ended. Rows that were written just now do not count as had.
         """
-        begun, ended = _begun(table, rows), _ended(table, rows)
+        begun, ended = _begun(table, rows), _last_versions(table, rows)
         start, end = table.ends
         spares = self._spares(table)
         branches: list[exp.Query] = []
@@ -223,7 +223,7 @@ class SuppressionList:
             _hashes(table, rows, *found, mark, spares=spares) for found in self._columns(table)
         ]
         marked = exp.alias_(column(_AT, "h"), ident(mark))
-        return _found(table, union_all(branches), marked, spares=spares).distinct()
+        return _entries_in_force(table, union_all(branches), marked, spares=spares).distinct()
 
 
 OPEN_FENCE = SuppressionList()
@@ -247,10 +247,12 @@ def kind_of_leaf(table: Table, identity: DescriptorEntry) -> str:
 
 def _newest(table: Table, hashes: exp.Query, *, spares: bool) -> exp.Select:
     """When the newest entry was made that one of the hashes is in."""
-    return _found(table, hashes, exp.Max(this=column("since", "s")), spares=spares)
+    return _entries_in_force(table, hashes, exp.Max(this=column("since", "s")), spares=spares)
 
 
-def _found(table: Table, hashes: exp.Query, output: exp.Expr, *, spares: bool) -> exp.Select:
+def _entries_in_force(
+    table: Table, hashes: exp.Query, output: exp.Expr, *, spares: bool
+) -> exp.Select:
     """The entries in force that the hashes are in, less those of requests that spare the key."""
     listed = exp.table_("suppressions", db=STORE_SCHEMA, alias="s")
     here = exp.or_(
@@ -299,7 +301,7 @@ def _begun(table: Table, rows: exp.Expr) -> exp.Subquery:
     return relation(select([_all_of("b")], source, exp.Is(this=end, expression=exp.Null())))
 
 
-def _ended(table: Table, rows: exp.Expr) -> exp.Subquery:
+def _last_versions(table: Table, rows: exp.Expr) -> exp.Subquery:
     """Those that end a row version which none of them has begun."""
     start, end = table.ends
     later = exp.GT(this=column(end, "e"), expression=column(start, "e"))
@@ -336,17 +338,17 @@ def _hashes(
     if spares:
         of.append(exp.alias_(digest(SPARED_KIND, key_text(table, "r")), _SPARED))
     if identity is None:
-        return _hashed(kind, key_text(table, "r")).select(*of).from_(source)
+        return _hash_query(kind, key_text(table, "r")).select(*of).from_(source)
     value = values_sql(identity.path, "r")
     if identity.path.is_list:
         value = _call("unnest", value)
     values = exp.select(exp.alias_(value, ident("v")), *of).from_(source)
     text = normal(column("v", "x"), lower=identity.lower)
     kept = [column(name.alias, "x") for name in of]
-    return _hashed(kind, text).select(*kept).from_(values.subquery("x"))
+    return _hash_query(kind, text).select(*kept).from_(values.subquery("x"))
 
 
-def _hashed(kind: str, text: exp.Expr) -> exp.Select:
+def _hash_query(kind: str, text: exp.Expr) -> exp.Select:
     label = exp.alias_(exp.Literal.string(kind), "kind")
     return exp.select(label, exp.alias_(digest(kind, text), "hash"))
 

@@ -32,12 +32,12 @@ def show_rows(session: DuckDBSession, table: Table, name: str, sets: Sequence[Ro
     memory = [r for r in sets if isinstance(r, MemoryRows)]
     plain = all(r.fields in {(), fields} for r in memory) and not has_odd_types(table)
     if len(memory) == len(sets) and plain:
-        session.show_arrow(name, together(memory))
+        session.show_arrow(name, combine_rows(memory))
         return
     pieces: list[exp.Query] = []
     for index, (written, group) in enumerate(groupby(memory, key=lambda r: r.fields or fields)):
         part = f"{name}_{index}"
-        session.show_arrow(part, together(list(group)))
+        session.show_arrow(part, combine_rows(list(group)))
         pieces.append(buffered_rows(table, exp.to_table(part), written))
     for staged in (r for r in sets if isinstance(r, StagedRows)):
         files = [f.path for f in staged.files]
@@ -52,7 +52,7 @@ def show_rows(session: DuckDBSession, table: Table, name: str, sets: Sequence[Ro
     session.execute(Query(view, ()), {})
 
 
-def together(rows: Sequence[MemoryRows]) -> pa.Table:
+def combine_rows(rows: Sequence[MemoryRows]) -> pa.Table:
     """Journal rows of the same columns as one table."""
     # Rows written under other time zones differ in the zone that their types name.
     schema = rows[0].rows.schema

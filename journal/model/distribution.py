@@ -30,7 +30,7 @@ def lying_by(table: Table, known: Iterable[str]) -> tuple[str, ...]:
     return next((columns for columns in wanted if names.issuperset(columns)), ())
 
 
-def spelt(columns: Iterable[str]) -> str:
+def column_list(columns: Iterable[str]) -> str:
     """Names as the property lists them."""
     return ", ".join('"' + name.replace('"', '""') + '"' for name in columns)
 
@@ -50,7 +50,7 @@ def with_distribution(table: Table, before: Table | None = None) -> Table:
         if column is None:
             raise _distribution_error(f"{table.name} has no column {name}")
         columns.append(column.physical)
-    stored = spelt(dict.fromkeys(columns))
+    stored = column_list(dict.fromkeys(columns))
     properties = tuple((n, stored if n == PROPERTY else t) for n, t in table.properties)
     return replace(table, properties=properties)
 

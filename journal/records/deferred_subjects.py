@@ -25,7 +25,7 @@ def keep(session: RecordSession, request_id: str, sought: str) -> None:
     execute(session, insert(table), [sought])
 
 
-def kept(session: RecordSession, request_id: str) -> str | None:
+def load_subjects(session: RecordSession, request_id: str) -> str | None:
     """What a request looks for; None if that is lost."""
     if request_id not in names(session):
         return None

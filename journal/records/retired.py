@@ -142,7 +142,7 @@ def load(session: RecordSession, table_id: int | None = None) -> list[RetiredSeg
     ]
 
 
-def kept(session: RecordSession, table_id: int) -> list[RetiredSegment]:
+def recoverable_segments(session: RecordSession, table_id: int) -> list[RetiredSegment]:
     """Those that anybody may ask back; what a purge has retired just waits to go."""
     return [r for r in load(session, table_id) if r.why.job_kind != PURGE]
 
@@ -169,7 +169,7 @@ def load_retired(session: RecordSession, table_id: int | None = None) -> list[Re
     return [RetiredRow(**dict(zip(RETIRED.names, row, strict=True))) for row in rows]
 
 
-def known(session: RecordSession, table_id: int) -> frozenset[str]:
+def recorded_segment_ids(session: RecordSession, table_id: int) -> frozenset[str]:
     """The segments of a journal that are live or retired."""
     row = load_journal(session, table_id)
     live = () if row is None else row.manifest.segments

@@ -77,7 +77,7 @@ def orphans(session: StoreSession, state: JournalState, child: Table) -> dict[st
     return found
 
 
-def told(found: Mapping[str, int], what: str = "what goes") -> str:
+def describe_counts(found: Mapping[str, int], what: str = "what goes") -> str:
     """The counts in words; empty if there are none."""
     parts = [f"{count} of {name}" for name, count in found.items()]
     return f"rows that refer to {what}: {', '.join(parts)}" if parts else ""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from journal.local_engine.rows import together
+from journal.local_engine.rows import combine_rows
 from journal.model.catalog import touched
 from journal.model.errors import PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -258,7 +258,7 @@ def merge_row_sets(sets: Values[RowSet]) -> tuple[RowSet, ...]:
             large.append(rows)
     for fields, group in small.items():
         counts = sum((rows.counts for rows in group), RowCounts())
-        large.append(MemoryRows(together(group).combine_chunks(), counts, fields))
+        large.append(MemoryRows(combine_rows(group).combine_chunks(), counts, fields))
     return tuple(large)
 
 

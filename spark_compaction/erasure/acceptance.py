@@ -203,7 +203,9 @@ class _Searching:
                 if kept and find is not None:
                     search.keys.append(find(kept))
                     search.count_kept(kept)
-                elif find is None and (kept or copies.known(self.backend.journal, table.id)):
+                elif find is None and (
+                    kept or copies.recorded_copies(self.backend.journal, table.id)
+                ):
                     search.warns = NOT_LOOKED_AT
         search.version = state.tables[table.id].last_version
 

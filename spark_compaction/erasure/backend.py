@@ -294,10 +294,12 @@ class ErasureBackend(Protocol):
 
 
 @contextmanager
-def brought(backend: ErasureBackend, table: Table, listed: Backup) -> Iterator[tuple[Segment, ...]]:
+def fetched_segments(
+    backend: ErasureBackend, table: Table, listed: Backup
+) -> Iterator[tuple[Segment, ...]]:
     """The segments of a copy, brought into the store for the block.
 
     Raises FILE_ACCESS where it cannot be reached, SEGMENT_DAMAGED where a file is not whole.
     """
-    with copies.brought(backend.transport(table), listed, silent) as here:
+    with copies.fetched_copy(backend.transport(table), listed, silent) as here:
         yield backend.segments_of(here)

@@ -33,7 +33,7 @@ from journal.records.backups import Backup
 from journal.sql.relations import column, ident, union_all
 from journal.transactions.reading import reading
 from journal.transactions.state import JournalState
-from spark_compaction.erasure.backend import ErasureBackend, SourceRows, brought
+from spark_compaction.erasure.backend import ErasureBackend, SourceRows, fetched_segments
 from spark_compaction.erasure.offsite_search import each_copy
 from spark_compaction.erasure.search import Search
 
@@ -228,7 +228,10 @@ class CascadeWalker:
         backend, answers = self.backend, list[pa.Table]()
 
         def look(listed: Backup) -> None:
-            with brought(backend, table, listed) as segments, reading(backend.journal) as statement:
+            with (
+                fetched_segments(backend, table, listed) as segments,
+                reading(backend.journal) as statement,
+            ):
                 answers.append(ask(statement.session, backend.rows_of(table, segments)))
             if counted:
                 self.search_of(table).count_copy(listed.segments)

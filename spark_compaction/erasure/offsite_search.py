@@ -19,7 +19,7 @@ from spark_compaction.erasure.backend import (
     ErasureBackend,
     PurgeRun,
     Removed,
-    brought,
+    fetched_segments,
 )
 from spark_compaction.erasure.search import Search
 from spark_compaction.programs import copies
@@ -71,7 +71,7 @@ def _search_backup(
     if not wanted.rows or aim.is_whole:
         backend.search_copy(aim, wanted.subjects, listed, search)
         return
-    with brought(backend, aim.table, listed) as segments:
+    with fetched_segments(backend, aim.table, listed) as segments:
         search.keys.append(wanted.among[aim.table.id](segments))
     search.count_copy(listed.segments)
 
@@ -81,7 +81,7 @@ def each_copy(
 ) -> list[Unsearched]:
     """Look at every copy as it lies there; those of which that cannot be done."""
     left = []
-    for backup in copies.known(backend.journal, table.id):
+    for backup in copies.recorded_copies(backend.journal, table.id):
         try:
             if tidies:
                 _tidy(backend, table, backup)
@@ -129,7 +129,7 @@ def purge_copies(
     Raises JOB_BUSY while another job works on copies of the table.
     """
     done = CopiesPurge(dict.fromkeys(masks, Removed()))
-    found = copies.known(backend.journal, table.id)
+    found = copies.recorded_copies(backend.journal, table.id)
     if not found or not done.removed:
         return done
     with backend.transport(table).lock():

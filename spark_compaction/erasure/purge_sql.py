@@ -283,7 +283,7 @@ def purge_copy(
     nothing lists; who calls removes what is written.
     """
     listed, definition = copy
-    with copies.brought(transport, listed, silent) as here:
+    with copies.fetched_copy(transport, listed, silent) as here:
         segments = segments_of(here)
         away = _paths(listed.segments)
         pieces = each(segments)
@@ -299,7 +299,7 @@ def purge_copy(
             for path, made in moved_segments(backend, done).items()
         }
         if moved:
-            copies.rewritten(transport, listed, definition, moved)
+            copies.list_rewritten_files(transport, listed, definition, moved)
     return len(moved), removed
 
 

@@ -30,7 +30,7 @@ def copy_archive(run: BackupRun, given: BackupOptions) -> JobReport:
     with run.transport.lock():
         refuse_hidden_rows(run)
         here = run.store.archived()
-        known = [b for b in copies.known(run.journal, run.table.id) if b.place == target]
+        known = [b for b in copies.recorded_copies(run.journal, run.table.id) if b.place == target]
         if not run.dry_run:
             copies.undo_halves(run.journal, run.table.id, given.name)
         there = next((copies.read_copy(b) for b in known if b.is_archive), None)

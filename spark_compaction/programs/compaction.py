@@ -67,7 +67,7 @@ class CompactJob:
             heads = unsealed(session, state, settled)
             there = with_unsealed(state, heads)
             manifest = replace(state.manifest, segments=there)
-            wanted = planner.wanted(self.mode, manifest, slo, journal.clock.now())
+            wanted = planner.chosen_compaction(self.mode, manifest, slo, journal.clock.now())
             if wanted is None:
                 return empty(state, there, planner.WITHIN_LIMITS)
             sealed = [s for s in there if s.max_version <= settled]

@@ -70,7 +70,7 @@ class CompactionDraft:
         deltas = [s for s in self.sealed if s.tier is Tier.DELTA]
         bases = [s for s in self.sealed if s.tier is Tier.BASE]
         stretches, places = self._stretches(bases, deltas)
-        groups = planner.grouped(stretches, self._rows_target(), self.job.small_files_min)
+        groups = planner.rewrite_groups(stretches, self._rows_target(), self.job.small_files_min)
         nexts = {id(a): b.low for a, b in pairwise(stretches)}
         for group in groups:
             low = places.text(group[0].low)

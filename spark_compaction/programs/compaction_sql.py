@@ -54,7 +54,7 @@ class CompactionInSql:
         if at.is_dropped:
             return replace(nothing, why="the table was dropped")
         slo, heads = Slo.of(table), at.state.head_counts
-        wanted = planner.wanted(self.mode, manifest, slo, backend.now(), heads)
+        wanted = planner.chosen_compaction(self.mode, manifest, slo, backend.now(), heads)
         if wanted is None:
             details = planner.details(self.mode, manifest, heads)
             return replace(nothing, why=planner.WITHIN_LIMITS, details=details)

@@ -108,7 +108,7 @@ def put_copy(transport: BackupTransport, backup: Backup, place: str, progress: P
     return copied
 
 
-def known(journal: OpenJournal, table_id: int) -> list[Backup]:
+def recorded_copies(journal: OpenJournal, table_id: int) -> list[Backup]:
     """The copies of a table's backups that are on record."""
     with journal.reading_session() as session:
         return [b for b in backups.load(session, table_id) if b.place is not None]
@@ -116,7 +116,7 @@ def known(journal: OpenJournal, table_id: int) -> list[Backup]:
 
 def finished_copies(journal: OpenJournal, table_id: int) -> list[Backup]:
     """Those that are there, as they are; what was killed is undone or finished first."""
-    return [b for b in known(journal, table_id) if tidy(journal, b)]
+    return [b for b in recorded_copies(journal, table_id) if tidy(journal, b)]
 
 
 def _record(journal: OpenJournal, backup: Backup) -> None:
@@ -130,7 +130,7 @@ def undo_halves(journal: OpenJournal, table_id: int, name: str | None = None) ->
 
     One that did, but was killed before that was recorded, is whole from then on.
     """
-    found = [b for b in known(journal, table_id) if name in {None, b.name}]
+    found = [b for b in recorded_copies(journal, table_id) if name in {None, b.name}]
     return [b.name for b in found if not b.is_whole and not tidy(journal, b)]
 
 
@@ -199,7 +199,9 @@ def refuse_other_stores(backup: Backup, kind: str) -> None:
 
 
 @contextmanager
-def brought(transport: BackupTransport, backup: Backup, progress: Progress) -> Iterator[Backup]:
+def fetched_copy(
+    transport: BackupTransport, backup: Backup, progress: Progress
+) -> Iterator[Backup]:
     """A copy as a backup of pieces of the store, which go with the block.
 
     Raises SEGMENT_DAMAGED where a file is not what it was, BACKUP if another kind of store made it.
@@ -255,7 +257,7 @@ def fetch(
     return paths
 
 
-def rewritten(
+def list_rewritten_files(
     transport: BackupTransport,
     backup: Backup,
     table: Table,

@@ -98,7 +98,7 @@ def _source(run: BackupRun, given: RestoreOptions) -> Iterator[Callable[[], Back
 
         def bring(backup: Backup) -> Backup:
             check_searched(run.journal, backup)
-            return stack.enter_context(copies.brought(run.transport, backup, run.progress))
+            return stack.enter_context(copies.fetched_copy(run.transport, backup, run.progress))
 
         if given.place is not None:
             brought = bring(_of_such_a_table(run, given.place))

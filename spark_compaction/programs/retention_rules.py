@@ -17,7 +17,7 @@ from journal.model.segment import RowCounts
 from journal.model.version import Version, from_datetime
 from journal.sql.relations import column
 from journal.transactions.expiry import ENDED, Expiry, RowsUnderHold
-from journal.transactions.orphaned_rows import told
+from journal.transactions.orphaned_rows import describe_counts
 from spark_compaction.contract import JobPlan
 
 WHY = "{} of its rows are past their time"
@@ -57,7 +57,7 @@ def floor_of(found: Expiry, ask: Callable[[exp.Select], list[Any]]) -> Version:
 def why(kept: RowsUnderHold, gone: int, left: Mapping[str, int]) -> str:
     """How many rows go, how many stay because of whom, and which refer to what goes."""
     said = kept.told(gone)
-    return f"{said}; {told(left)}" if left else said
+    return f"{said}; {describe_counts(left)}" if left else said
 
 
 def details(

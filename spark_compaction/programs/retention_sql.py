@@ -90,7 +90,7 @@ class RetentionInSql:
         self._found = found
         _show_lists(backend, found, at)
         planned = plan_rewrite(backend, at, at.pieces, self._goes(table), (WHY, NO_ROW))
-        kept = _kept(backend, found, at)
+        kept = _rows_under_hold(backend, found, at)
         left = left_by_date(backend.session, at.committed, found) if planned.gone.total else {}
         archived = sum(
             n.total for p in planned.pieces for n in _archived(backend, found, at, p).values()
@@ -198,7 +198,7 @@ def _in_present(backend: SetBasedBackend, table: Table, pieces: Iterable[Piece])
     return [backend.scan(p, table) for p in pieces]
 
 
-def _kept(backend: SetBasedBackend, found: Expiry, at: TableAt) -> RowsUnderHold:
+def _rows_under_hold(backend: SetBasedBackend, found: Expiry, at: TableAt) -> RowsUnderHold:
     """The rows past their time that stay because of holds."""
     if not at.pieces:
         return RowsUnderHold()

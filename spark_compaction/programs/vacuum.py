@@ -73,7 +73,7 @@ def _expired_copies(run: BackupRun) -> list[str]:
     What cannot be removed, because a job works on copies of the table or they are out of reach, is
     left to the next run.
     """
-    over = [b for b in copies.known(run.journal, run.table.id) if b.is_over(run.moment)]
+    over = [b for b in copies.recorded_copies(run.journal, run.table.id) if b.is_over(run.moment)]
     if run.dry_run:
         return [b.name for b in over]
     gone: list[str] = []

@@ -128,7 +128,7 @@ def test_what_was_replaced_stays_while_it_may_be_read(
 
 def test_jobs_on_a_table_take_turns(changed: Connection) -> None:
     journal, table = _journal(changed)
-    with segment_swap.turn(journal, table):
+    with segment_swap.table_lock(journal, table):
         with pytest.raises(gateway.Error) as raised:
             changed.execute("OPTIMIZE t")
     assert raised.value.code == "PAL-703"

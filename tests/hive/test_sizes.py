@@ -15,7 +15,9 @@ pytestmark = pytest.mark.stores
 def test_a_large_segment_hides_no_small_one() -> None:
     listed = {"j1/a": 1, "j1/b": 9, "j1/c": 10, "j1/d": 5_000_000, "j2/e": 3}
     wanted = {"j1": frozenset("abcdx"), "j2": frozenset("e")}
-    found = {(g.table, "".join(sorted(g.segments)), g.rows) for g in sizes.grouped(wanted, listed)}
+    found = {
+        (g.table, "".join(sorted(g.segments)), g.rows) for g in sizes.segment_groups(wanted, listed)
+    }
     assert found == {("j1", "abx", 10), ("j1", "c", 10), ("j1", "d", 5_000_000), ("j2", "e", 3)}
 
 
@@ -35,7 +37,7 @@ def test_a_server_tells_folders_and_bytes(con: Connection) -> None:
     listed = {s.files[0].path: s.counts.total for s in state.manifest.segments}
     (table,) = {path.partition("/")[0] for path in listed}
     wanted = {table: frozenset(path.partition("/")[2] for path in listed)}
-    groups = sizes.grouped(wanted, listed)
+    groups = sizes.segment_groups(wanted, listed)
     with journal.store.connection() as plain:
         text = plain.text(sizes.question(journal.names, groups))
         found = sizes.read_sizes(plain.run(f"EXPLAIN COST {text}"), groups)

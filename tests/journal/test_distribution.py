@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from journal.model.distribution import distribution_of, spelt, with_distribution
+from journal.model.distribution import column_list, distribution_of, with_distribution
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Column, Table, TableName
 from journal.stores.postgres.errors import translate
@@ -51,7 +51,7 @@ def test_a_store_on_one_machine_takes_no_notice(run: Client) -> None:
 
 def test_names_as_the_database_has_them() -> None:
     assert distributed_by(["A", 'q"']) == ' DISTRIBUTED BY ("a", "q""")'
-    assert spelt(["a", 'q"']) == '"a", "q"""'
+    assert column_list(["a", 'q"']) == '"a", "q"""'
 
 
 def test_what_servers_can_do() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from journal.erasure.holds import active, all_holds, covered, whole_table
+from journal.erasure.holds import active, all_holds, held_condition, whole_table
 from tests.support.client import Client
 
 
@@ -40,12 +40,12 @@ def test_what_holds_cover(people: Client) -> None:
     found = active(journal, tables["people"])
     assert [h.scope for h in found] == ["predicate", "subject"]
     assert whole_table(found) is None
-    condition = covered(journal, tables["people"], found)
+    condition = held_condition(journal, tables["people"], found)
     assert condition is not None
     assert "bob@x.org" not in condition.sql()
     assert all("bob" not in str(h) for h in found)
     assert active(journal, tables["other"]) == []
-    assert covered(journal, tables["other"], []) is None
+    assert held_condition(journal, tables["other"], []) is None
 
 
 def test_releasing_forgets_the_person(people: Client) -> None:

@@ -10,7 +10,14 @@ from journal.model.errors import PalimpsestError
 from journal.model.limits import Slo
 from journal.model.schema import Column, Table, TableName
 from journal.model.segment import Manifest, RowCounts, Segment, SegmentFile, Tier
-from spark_compaction.planner import BaseFile, Stretch, amplification, due, grouped, stretches
+from spark_compaction.planner import (
+    BaseFile,
+    Stretch,
+    amplification,
+    due,
+    rewrite_groups,
+    stretches,
+)
 
 _NOW = 1_000_000_000
 
@@ -102,24 +109,24 @@ def _row(*changes: int) -> list[Stretch]:
 
 def test_only_what_is_touched_is_rewritten() -> None:
     row = _row(0, 3, 0, 0)
-    assert grouped(row, rows_target=100, small_min=4) == [[row[1]]]
-    assert grouped(row, rows_target=10_000, small_min=9) == [[row[1]]]
-    assert grouped(_row(0, 0, 0), rows_target=100, small_min=4) == []
+    assert rewrite_groups(row, rows_target=100, small_min=4) == [[row[1]]]
+    assert rewrite_groups(row, rows_target=10_000, small_min=9) == [[row[1]]]
+    assert rewrite_groups(_row(0, 0, 0), rows_target=100, small_min=4) == []
 
 
 def test_touched_neighbours_and_what_lies_between_become_one() -> None:
     row = _row(0, 1, 0, 1)
-    assert grouped(row, rows_target=10_000, small_min=9) == [row[1:]]
+    assert rewrite_groups(row, rows_target=10_000, small_min=9) == [row[1:]]
 
 
 def test_many_small_neighbours_are_merged() -> None:
     row = _row(0, 0, 0, 0)
-    assert grouped(row, rows_target=10_000, small_min=4) == [row]
+    assert rewrite_groups(row, rows_target=10_000, small_min=4) == [row]
 
 
 def test_overlapping_files_are_rewritten_without_a_change() -> None:
     stretch = Stretch((_piece(0, 9), _piece(5, 15)), None)
-    assert grouped([stretch], rows_target=100, small_min=9) == [[stretch]]
+    assert rewrite_groups([stretch], rows_target=100, small_min=9) == [[stretch]]
 
 
 def test_limits_are_properties_of_the_table() -> None:

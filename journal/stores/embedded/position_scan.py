@@ -78,7 +78,7 @@ def ended_rows(
         *_open_only(table, tier),
     )
     found.append("joins", exp.Join(this=ended, kind="SEMI", on=all_of(*same)))
-    return _packed(session.arrow(Query.of(found), {}), files, known)
+    return _blocks_by_file(session.arrow(Query.of(found), {}), files, known)
 
 
 def show_placed(
@@ -130,7 +130,7 @@ def _placed_view(
     )
 
 
-def _packed(
+def _blocks_by_file(
     found: pa.Table, files: Sequence[SegmentFile], known: Mapping[str, Blocks]
 ) -> dict[str, Blocks]:
     import numpy as np

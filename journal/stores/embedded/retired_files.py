@@ -14,9 +14,9 @@ from journal.records.retired import (
     RetiredSegment,
     forget,
     is_over,
-    kept,
     load,
     paths,
+    recoverable_segments,
 )
 from journal.stores.embedded.journal import Journal
 
@@ -27,7 +27,7 @@ def pinned(journal: Journal, table_id: int) -> Iterator[tuple[Segment, ...]]:
     with ExitStack() as pins:
         # Under the lock nobody reaps between looking and pinning.
         with journal.commit_lock, journal.reading_session() as session:
-            found = tuple(r.segment for r in kept(session, table_id))
+            found = tuple(r.segment for r in recoverable_segments(session, table_id))
             pins.enter_context(journal.pins.hold([f.path for s in found for f in s.files]))
         yield found
 

@@ -66,7 +66,7 @@ def planned(
     later = bare + ADOPTED
     found = plain_tables.find(connection, database, later)
     if found is not None and found.mark != bare:
-        raise _taken(database, later)
+        raise _name_in_use(database, later)
     if found is None:
         found = plain_tables.find(connection, database, bare)
     if found is None:
@@ -103,7 +103,7 @@ def _check_free(journal: HiveJournal, connection: HiveConnection, asked: HiveAdo
         )
 
 
-def _taken(database: str, name: str) -> PalimpsestError:
+def _name_in_use(database: str, name: str) -> PalimpsestError:
     return PalimpsestError(
         Code.DUPLICATE_TABLE,
         f"the metastore has a relation {database}.{name} that is not the gateway's",
@@ -250,7 +250,7 @@ def adopt(journal: HiveJournal, asked: HiveAdoption, author: Author) -> HiveAdop
         if asked.folder is None:
             plan = planned(journal, connection, asked)
         else:
-            plan = _made(journal, connection, asked, database, bare)
+            plan = _plan_over_folder(journal, connection, asked, database, bare)
         later = bare + ADOPTED
         try:
             if plan.source.name != later:
@@ -267,20 +267,20 @@ def adopt(journal: HiveJournal, asked: HiveAdoption, author: Author) -> HiveAdop
             _commit_adoption(journal, plan, author)
         except BaseException:
             with suppress(PalimpsestError):
-                _back(journal, connection, asked.name)
+                _restore_name(journal, connection, asked.name)
             raise
     show(journal)
     return plan
 
 
-def _made(
+def _plan_over_folder(
     journal: HiveJournal, connection: HiveConnection, asked: HiveAdoption, database: str, bare: str
 ) -> HiveAdoptionPlan:
     """Make a table over the folder and decide; the table goes again if it cannot be adopted."""
     _check_free(journal, connection, asked)
     for name in (bare, bare + ADOPTED):
         if connection.has_relation(database, name):
-            raise _taken(database, name)
+            raise _name_in_use(database, name)
     assert asked.folder is not None
     later = bare + ADOPTED
     # Made under the name it keeps: of a renamed table the server lists every folder anew.
@@ -315,7 +315,7 @@ def _commit_adoption(journal: HiveJournal, plan: HiveAdoptionPlan, author: Autho
     commit(journal, changes, author, f"adopt {table.name}", rows=((table.id, rows),))
 
 
-def _back(journal: HiveJournal, connection: HiveConnection, name: TableName) -> None:
+def _restore_name(journal: HiveJournal, connection: HiveConnection, name: TableName) -> None:
     """Give an adopted table its name back, unless it was committed that it is ours."""
     _, state = journal.look()
     if state.catalog.get(name) is not None:

@@ -176,7 +176,7 @@ def _call(node: exp.Expr) -> exp.Expr | None:
             # Unlike Hive's, ours leaves out what is NULL.
             return call("concat", *(fill("COALESCE(x, '')", x=g) for g in given))
         case "xxhash64":
-            return _hashed(given[0])
+            return _row_checksum(given[0])
         case "timestamp_micros":
             return _instant(given[0])
         case "from_json":
@@ -187,7 +187,7 @@ def _call(node: exp.Expr) -> exp.Expr | None:
     return None
 
 
-def _trimmed(node: exp.Expr) -> exp.Expr | None:
+def _trim_by_pattern(node: exp.Expr) -> exp.Expr | None:
     """Hive trims spaces only; other characters are left out by a pattern of their numbers."""
     blanks = node.expression
     if blanks is None and not node.args.get("position"):
@@ -228,7 +228,7 @@ def _element(line: exp.Expr, place: int) -> exp.Expr:
     return found
 
 
-def _hashed(members: exp.Expr) -> exp.Expr:
+def _row_checksum(members: exp.Expr) -> exp.Expr:
     """The first 60 bits of a checksum over the values of a row, each marked where it is NULL."""
     parts: list[exp.Expr] = []
     for member in members.find_all(exp.PropertyEQ):
@@ -263,7 +263,7 @@ def _bracket_not(node: exp.Expr) -> None:
         node.set("this", exp.Paren(this=node.this))
 
 
-def _grouped(node: exp.Expr) -> None:
+def _replace_ordinals(node: exp.Expr) -> None:
     """Hive takes the number of a column for a constant."""
     select = node.parent
     assert isinstance(select, exp.Select)
@@ -313,12 +313,12 @@ _CHANGES: dict[type[exp.Expr], Callable[[exp.Expr], exp.Expr | None]] = {
     exp.Cast: checked_cast,
     exp.TryCast: checked_cast,
     exp.Anonymous: _call,
-    exp.Trim: _trimmed,
+    exp.Trim: _trim_by_pattern,
     exp.Create: _created,
     exp.Concat: _joined,
     exp.DPipe: _joined,
     exp.DataType: _stored_type,
-    exp.Group: _grouped,
+    exp.Group: _replace_ordinals,
     exp.Not: _bracket_not,
     exp.Window: _numbered,
 }

@@ -36,7 +36,7 @@ def check_nested(table: Table) -> None:
     """Raise NOT_SUPPORTED for columns whose values would not come back from Hive as they were."""
     for found in table.columns:
         kind = exp.DataType.build(found.type, dialect="duckdb")
-        odd = _odd(kind) if kind.this in NESTED else None
+        odd = _unsupported_part(kind) if kind.this in NESTED else None
         if kind.this in NESTED and found.physical in table.key:
             odd = "a key of that type"
         if found.earlier_types and any(is_nested(k) for k in (found.type, *found.earlier_types)):
@@ -63,7 +63,7 @@ def check_adopted(columns: Sequence[Column], engine: HiveEngine) -> None:
         )
 
 
-def _odd(kind: exp.DataType) -> str | None:
+def _unsupported_part(kind: exp.DataType) -> str | None:
     """What a nested type has that Hive would not keep; None if it keeps everything."""
     if kind.this not in NESTED:
         return None if kind.this in _MEMBERS else kind.sql(dialect="duckdb")
@@ -74,7 +74,7 @@ def _odd(kind: exp.DataType) -> str | None:
             if not _NAME.fullmatch(member.name):
                 return f'member "{member.name}"'
             member = member.args["kind"]
-        found = _odd(member)
+        found = _unsupported_part(member)
         if found is not None:
             return found
     return None
@@ -124,11 +124,11 @@ def quote_numbers(holder: exp.Expr) -> None:
         place = int(value.expressions[1].name) - 1
         rows = json.loads(source.name)
         for row in rows:
-            row[place] = _quoted(row[place])
+            row[place] = _numbers_as_text(row[place])
         source.set("this", json.dumps(rows, separators=(",", ":")))
 
 
-def _quoted(text: str | None) -> str | None:
+def _numbers_as_text(text: str | None) -> str | None:
     if text is None:
         return None
     return json.dumps(json.loads(text, parse_float=str, parse_constant=str), separators=(",", ":"))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from journal.local_engine.rows import together
+from journal.local_engine.rows import combine_rows
 from journal.model.schema import Table
 from journal.model.segment import Fields, RowCounts, Segment
 from journal.model.store_session import MemoryRows, RowSet, StagedRows
@@ -54,7 +54,7 @@ class Appending:
             else:
                 found.append(self._taken(table, rows))
         for fields, group in alike.items():
-            rows_of_all = together(group)
+            rows_of_all = combine_rows(group)
             if self._mapping:
                 rows_of_all = restamp_rows(rows_of_all, table, self._mapping)
             path = self._new_path(table, fields)

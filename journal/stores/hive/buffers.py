@@ -10,7 +10,7 @@ import threading
 from collections.abc import Sequence
 from weakref import WeakKeyDictionary
 
-from journal.local_engine.rows import together
+from journal.local_engine.rows import combine_rows
 from journal.model.lazy_dataclass import dataclass
 from journal.model.segment import RowCounts
 from journal.model.store_session import MemoryRows, RowSet
@@ -46,7 +46,7 @@ class Buffers:
             if known is not None and known.count <= len(sets):
                 if known.last is sets[known.count - 1]:
                     memory = [known.rows, *memory[known.count :]]
-            rows = together(memory)
+            rows = combine_rows(memory)
             counts = sum((r.counts for r in memory), RowCounts())
             made = MemoryRows(rows.combine_chunks(), counts, memory[0].fields)
             tables[table_id] = _Together(len(sets), sets[-1], made)

@@ -63,7 +63,7 @@ class Claims:
             if self._transaction.snapshot.epoch_of(table_id) != self._committed.epoch_of(table_id):
                 # Rows were erased since: what this transaction has read of them may not come back.
                 raise conflicts.conflict(table)
-            mine = _hashed(table, self._transaction.buffered(table_id))
+            mine = _claim_checksums(table, self._transaction.buffered(table_id))
             found[table_id] = None if mine is None else json.dumps(sorted(mine))
             if not self._transaction.is_pinned(table_id, self._committed):
                 continue
@@ -106,7 +106,7 @@ class Claims:
         show_rows(session.local, table, name, memory)
 
 
-def _hashed(table: Table, sets: Sequence[RowSet]) -> frozenset[str] | None:
+def _claim_checksums(table: Table, sets: Sequence[RowSet]) -> frozenset[str] | None:
     """What a commit lays claim to, as checksums; None where only Spark can tell."""
     claims = conflicts.claims(table, sets)
     if claims is None:

@@ -130,24 +130,24 @@ class HiveConnection(ABC):
 
 def tables_text(database: str) -> str:
     """What lists the tables and views of a database."""
-    return f"SHOW TABLES IN {_quoted(database)}"
+    return f"SHOW TABLES IN {_quote_name(database)}"
 
 
 def partitions_text(database: str, table: str, only: tuple[str, str] | None = None) -> str:
     """What lists a table's partitions, or those with ``only`` one value of a column."""
-    text = f"SHOW PARTITIONS {_quoted(database)}.{_quoted(table)}"
+    text = f"SHOW PARTITIONS {_quote_name(database)}.{_quote_name(table)}"
     if only is None:
         return text
     column, value = only
-    return f"{text} PARTITION ({_quoted(column)} = {_text(value)})"
+    return f"{text} PARTITION ({_quote_name(column)} = {_text(value)})"
 
 
 def refresh_text(database: str, table: str) -> str:
     """What has Spark forget, for its session, which files it saw in a table."""
-    return f"REFRESH TABLE {_quoted(database)}.{_quoted(table)}"
+    return f"REFRESH TABLE {_quote_name(database)}.{_quote_name(table)}"
 
 
-def _quoted(name: str) -> str:
+def _quote_name(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 

@@ -36,10 +36,10 @@ def transformed(node: exp.Expr) -> exp.Expr | None:
     kept = None if kept is None else exp.cast(kept.copy(), "BOOLEAN")
     if made is None:
         assert kept is not None
-        return _over("filter", of, names, kept)
+        return _lambda_call("filter", of, names, kept)
     if kept is None:
-        return _over("transform", of, names, made)
-    rows = _over("transform", of, names, call("named_struct", _KEPT, kept, _MADE, made))
+        return _lambda_call("transform", of, names, made)
+    rows = _lambda_call("transform", of, names, call("named_struct", _KEPT, kept, _MADE, made))
     return call("transform", call("filter", rows, _member(_KEPT)), _member(_MADE))
 
 
@@ -87,7 +87,7 @@ def sorted_list(node: exp.Expr) -> exp.Expr | None:
     return call("reverse", rising) if found.descends else rising
 
 
-def _over(name: str, of: exp.Expr, names: Sequence[str], body: exp.Expr) -> exp.Expr:
+def _lambda_call(name: str, of: exp.Expr, names: Sequence[str], body: exp.Expr) -> exp.Expr:
     """A call of Spark's with a lambda; ``names`` are of an element, and perhaps of its place."""
     holder = exp.Paren(this=body.copy())
     if len(names) == 2:

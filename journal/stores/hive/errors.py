@@ -163,7 +163,7 @@ def _names_no_source(text: str) -> bool:
     return f"{told.group(1)}." not in suggestions
 
 
-def lost(message: str) -> PalimpsestError:
+def server_gone(message: str) -> PalimpsestError:
     """The connection to the server is gone."""
     text = f"the connection to the server was lost: {' '.join(message.split())}"
     return PalimpsestError(Code.STORE_LOST, text, advice=_ADVICE[Code.STORE_LOST])
@@ -177,7 +177,7 @@ def silent(waited_s: float) -> PalimpsestError:
     )
 
 
-def still(limit_s: float) -> PalimpsestError:
+def metastore_hangs(limit_s: float) -> PalimpsestError:
     """The server says that a statement runs, and its metastore has answered nobody meanwhile."""
     return PalimpsestError(
         Code.STORE_LOST,

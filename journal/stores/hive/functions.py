@@ -47,7 +47,7 @@ def _field(node: exp.Expr) -> exp.Expr | None:
     return exp.Dot(this=value, expression=ident(name.name)) if name.is_string else None
 
 
-def _trimmed(node: exp.Expr) -> exp.Expr | None:
+def _trim_clause(node: exp.Expr) -> exp.Expr | None:
     """Spark's function takes the blanks first, so the clause is written."""
     if len(node.expressions) != 2:
         return None
@@ -161,7 +161,7 @@ _REFUSED_NAMES, _REFUSED_KINDS = refused_everywhere("Hive")
 _BY_NAME: dict[str, Change] = {
     **_REFUSED_NAMES,
     "struct_extract": _field,
-    "trim": _trimmed,
+    "trim": _trim_clause,
     **dict.fromkeys(SORTS, sorted_list),
     **dict.fromkeys(("list_extract", "list_element", "array_extract"), element),
     **dict.fromkeys(TRANSFORMS, transformed),

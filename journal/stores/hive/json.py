@@ -97,12 +97,12 @@ def extracted(node: exp.Expr) -> exp.Expr | None:
     text = call("get_json_object", of, path)
     if isinstance(node, exp.JSONExtractScalar):
         return text
-    found = _quoted(of, path, text)
+    found = _json_text(of, path, text)
     found.meta[_NOTE] = True
     return found
 
 
-def _quoted(of: exp.Expr, path: str, text: exp.Expr) -> exp.Expr:
+def _json_text(of: exp.Expr, path: str, text: exp.Expr) -> exp.Expr:
     """JSON is a text with its quotes, and its null is not ours."""
     part = _part(of, path)
     quoted = "CASE kind WHEN 'STRING' THEN quoted WHEN 'VOID' THEN 'null' ELSE bare END"

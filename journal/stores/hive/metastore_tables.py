@@ -13,7 +13,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.stores.hive.connection import HiveConnection
 from journal.stores.hive.engine import HiveEngine
-from journal.stores.hive.text import written
+from journal.stores.hive.text import engine_text
 
 MARK = "palimpsest.stands_for"
 """Property of a table that the gateway gave another name: the name it stands for."""
@@ -83,8 +83,8 @@ def relation_at(connection: HiveConnection, place: exp.Table) -> MetastoreTable 
 
 
 def _of_spark(connection: HiveConnection, place: exp.Table) -> MetastoreTable:
-    ((text,),) = connection.run(f"DESCRIBE TABLE EXTENDED {written(place)} AS JSON")
-    columns = _columns(connection.run(f"DESCRIBE TABLE {written(place)}"))
+    ((text,),) = connection.run(f"DESCRIBE TABLE EXTENDED {engine_text(place)} AS JSON")
+    columns = _columns(connection.run(f"DESCRIBE TABLE {engine_text(place)}"))
     told: dict[str, Any] = json.loads(text)
     provider = str(told.get("provider", "")).lower()
     return MetastoreTable(
@@ -118,7 +118,7 @@ def _format(library: str) -> str:
 
 
 def _of_apache(connection: HiveConnection, place: exp.Table) -> MetastoreTable:
-    rows = connection.run(f"DESCRIBE FORMATTED {written(place)}")
+    rows = connection.run(f"DESCRIBE FORMATTED {engine_text(place)}")
     sections = _sections(rows)
     partitions = _columns(sections.get(_PARTITIONS, [])[1:])
     details, storage = _named(sections.get(_DETAILS, [])), _named(sections.get(_STORAGE, []))

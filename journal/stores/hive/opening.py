@@ -17,7 +17,7 @@ from thrift.transport import TTransport
 
 from journal.files.tcp_keepalive import set_keepalive
 from journal.model.errors import Code, PalimpsestError
-from journal.stores.hive.errors import lost, silent, silent_login, translate, unreachable
+from journal.stores.hive.errors import server_gone, silent, silent_login, translate, unreachable
 from journal.stores.hive.login import KERBEROS, Server, socket_to, transport
 from journal.stores.hive.protocol import Protocol
 
@@ -112,4 +112,6 @@ def is_silence(error: BaseException) -> bool:
 
 def connection_lost(error: BaseException, waited_s: float) -> PalimpsestError:
     """The error for one of ``LOST`` while a call waited for so long at most."""
-    return silent(waited_s) if is_silence(error) else lost(str(error) or type(error).__name__)
+    return (
+        silent(waited_s) if is_silence(error) else server_gone(str(error) or type(error).__name__)
+    )

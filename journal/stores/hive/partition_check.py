@@ -29,8 +29,8 @@ from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.object_names import made_us
 from journal.stores.hive.partition_pruning import Needed, listed_rows
 from journal.stores.hive.row_count_check import RowCountDifference, SizeQuery, Whole
-from journal.stores.hive.segment_check import damaged, gone
-from journal.stores.hive.sizes import grouped
+from journal.stores.hive.segment_check import damaged, partitions_missing
+from journal.stores.hive.sizes import segment_groups
 from journal.stores.hive.tiers import SeenTiers
 from journal.transactions.state import JournalState
 
@@ -89,7 +89,7 @@ class Presence:
         if connection.engine is HiveEngine.APACHE:
             return PartitionQuery(due, tuple(_listing(self._journal.names, due)))
         listed = listed_rows(tiers, due)
-        asked = self._whole.questions(connection, grouped(due, listed), listed)
+        asked = self._whole.questions(connection, segment_groups(due, listed), listed)
         return PartitionQuery(due, asked.texts, asked)
 
     def _due(self, connection: HiveConnection, wanted: Needed) -> Needed:
@@ -142,7 +142,7 @@ class Presence:
             missing += [f"{table}/{segment}" for segment in sorted(segments - there)]
         if missing:
             self._check_kept(missing)
-            raise gone(self._journal.names, missing)
+            raise partitions_missing(self._journal.names, missing)
 
     def check_kept(self, wanted: Needed, seen: JournalState) -> None:
         """Raise SERIALIZATION if jobs may have dropped what was read at the manifests of ``seen``.

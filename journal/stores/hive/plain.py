@@ -25,7 +25,7 @@ from journal.stores.hive import layout
 from journal.stores.hive.connection import HiveConnection
 from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.metastore_tables import MARK, MetastoreTable, relation_at
-from journal.stores.hive.text import written
+from journal.stores.hive.text import engine_text
 from journal.stores.hive.types import kind_of, spark_type
 
 ADOPTED = "_adopted"
@@ -114,10 +114,10 @@ def rename(connection: HiveConnection, database: str, old: str, new: str) -> Non
 
 def mark(connection: HiveConnection, plain: exp.Table, name: str | None) -> None:
     """Note for whom a table stands; None: for nobody."""
-    key = written(exp.Literal.string(MARK))
-    value = f"SET TBLPROPERTIES ({key} = {written(exp.Literal.string(name))})" if name else ""
+    key = engine_text(exp.Literal.string(MARK))
+    value = f"SET TBLPROPERTIES ({key} = {engine_text(exp.Literal.string(name))})" if name else ""
     value = value or f"UNSET TBLPROPERTIES IF EXISTS ({key})"
-    connection.execute(f"ALTER TABLE {written(plain)} {value}")
+    connection.execute(f"ALTER TABLE {engine_text(plain)} {value}")
 
 
 def over_folder(
@@ -133,7 +133,7 @@ def over_folder(
     connection.execute(exp.Create(this=place, kind="TABLE", properties=properties))
     found = find(connection, database, name)
     if found is not None and found.partitioned:
-        connection.execute(f"MSCK REPAIR TABLE {written(place)}")
+        connection.execute(f"MSCK REPAIR TABLE {engine_text(place)}")
 
 
 @contextmanager
@@ -144,12 +144,12 @@ def glimpse(connection: HiveConnection, name: str, folder: str) -> Iterator[Meta
     """
     _check_looks_into_folders(connection)
     shown = exp.table_(ident(name))
-    path = written(exp.Literal.string(folder))
+    path = engine_text(exp.Literal.string(folder))
     connection.execute(
-        f"CREATE TEMPORARY VIEW {written(shown)} USING PARQUET OPTIONS (path {path})"
+        f"CREATE TEMPORARY VIEW {engine_text(shown)} USING PARQUET OPTIONS (path {path})"
     )
     try:
-        rows = connection.run(f"DESCRIBE TABLE {written(shown)}")
+        rows = connection.run(f"DESCRIBE TABLE {engine_text(shown)}")
         columns = tuple((str(name), str(kind)) for name, kind, _ in rows)
         yield MetastoreTable(
             shown, columns=columns, location=folder, is_external=True, format="parquet"
@@ -226,10 +226,10 @@ def remove(connection: HiveConnection, names: layout.Names, path: str) -> None:
     if plain is not None and plain.mark is not None:
         if plain.is_external and connection.engine is HiveEngine.APACHE:
             purged = "SET TBLPROPERTIES ('external.table.purge' = 'true')"
-            connection.execute(f"ALTER TABLE {written(plain.place)} {purged}")
+            connection.execute(f"ALTER TABLE {engine_text(plain.place)} {purged}")
         elif plain.is_external:
-            folder = written(exp.Literal.string(plain.location))
-            nothing = written(exp.select(exp.alias_(exp.Literal.number(1), "nothing")))
+            folder = engine_text(exp.Literal.string(plain.location))
+            nothing = engine_text(exp.select(exp.alias_(exp.Literal.number(1), "nothing")))
             connection.execute(
                 f"INSERT OVERWRITE DIRECTORY {folder} USING PARQUET {nothing} WHERE false"
             )

@@ -92,10 +92,10 @@ def labels_of(query: Query, local: DuckDBSession) -> list[str]:
     items = first.selects if isinstance(first, exp.Query) else []
     if len(items) != len(names):
         return names
-    return [name or _written(item, local) for name, item in zip(names, items, strict=True)]
+    return [name or _output_name(item, local) for name, item in zip(names, items, strict=True)]
 
 
-def _written(item: exp.Expr, local: DuckDBSession) -> str:
+def _output_name(item: exp.Expr, local: DuckDBSession) -> str:
     text = item.sql(dialect="duckdb", normalize_functions=False)
     # A text that does not parse gives a tree that says so; only a tree can be asked for a text.
     ((tree,),) = local.text("SELECT json_serialize_sql(?)", [f"SELECT {text}"])

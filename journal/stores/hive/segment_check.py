@@ -71,7 +71,7 @@ def check_there(
         there = set(connection.partitions_of(names.own, name))
         missing = [f"{name}/{segment}" for _, segment in group if segment not in there]
         if missing:
-            raise gone(names, missing)
+            raise partitions_missing(names, missing)
 
 
 def refresh(names: layout.Names, connection: HiveConnection, segments: Sequence[Segment]) -> None:
@@ -92,7 +92,7 @@ def damaged(names: layout.Names, path: str, there: int, listed: int) -> Palimpse
     )
 
 
-def gone(names: layout.Names, missing: Sequence[str]) -> PalimpsestError:
+def partitions_missing(names: layout.Names, missing: Sequence[str]) -> PalimpsestError:
     """Partitions, given by path, are not there."""
     return PalimpsestError(
         Code.SEGMENT_DAMAGED,

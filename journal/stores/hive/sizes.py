@@ -47,7 +47,7 @@ class Size:
     bytes: str
 
 
-def grouped(wanted: Needed, listed: Mapping[str, int]) -> list[Group]:
+def segment_groups(wanted: Needed, listed: Mapping[str, int]) -> list[Group]:
     """Segments put into groups; ``listed`` are their rows by path, as far as they are known."""
     found: dict[tuple[str, int], list[tuple[str, int]]] = {}
     for table, segments in wanted.items():

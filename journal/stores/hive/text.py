@@ -75,7 +75,7 @@ def _rendered(
             node.replace(replacement)
     if engine is HiveEngine.APACHE:
         in_apache_terms(holder)
-    return written(holder.this, engine)
+    return engine_text(holder.this, engine)
 
 
 def _name_text(node: exp.In) -> None:
@@ -141,7 +141,7 @@ def _is_compared(node: exp.Placeholder) -> bool:
     return isinstance(other, exp.Column)
 
 
-def written(tree: exp.Expr, engine: HiveEngine = HiveEngine.SPARK) -> str:
+def engine_text(tree: exp.Expr, engine: HiveEngine = HiveEngine.SPARK) -> str:
     """The text of a tree that is in the engine's terms already."""
     level = ErrorLevel.RAISE
     nuls = _stand_in(tree)

@@ -28,7 +28,7 @@ from journal.stores.hive.cursor import (
     type_name,
 )
 from journal.stores.hive.engine import HiveEngine
-from journal.stores.hive.errors import cancelled, lost, still, stopped, translate
+from journal.stores.hive.errors import cancelled, metastore_hangs, server_gone, stopped, translate
 from journal.stores.hive.liveness import EVERY_S, Pulse
 from journal.stores.hive.login import Server
 from journal.stores.hive.opening import (
@@ -115,7 +115,7 @@ class ThriftConnection(HiveConnection):
         said = str(error)
         if "Invalid SessionHandle" in said:
             self.is_usable = False
-            return lost(said)
+            return server_gone(said)
         return translate(said)
 
     def execute(
@@ -210,7 +210,7 @@ class ThriftConnection(HiveConnection):
                 self.is_usable = False
                 with contextlib.suppress(CallRefused):
                     self._cursor.cancel()
-                raise still(self._server.answer_timeout_s)
+                raise metastore_hangs(self._server.answer_timeout_s)
             time.sleep(_PAUSES_S[min(turn, len(_PAUSES_S) - 1)])
             turn += 1
         if self._asked_to_stop.is_set():

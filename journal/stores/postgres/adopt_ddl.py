@@ -16,7 +16,7 @@ from journal.sql.relations import version_type
 from journal.sql.row_layout import fields_of
 from journal.stores.postgres import layout
 from journal.stores.postgres.dependent_objects import unique_indexes
-from journal.stores.postgres.privileges import quoted
+from journal.stores.postgres.privileges import quote_exactly
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.survey import FoundTable, check_key, find, spelling
 from journal.stores.postgres.text import rendered, shortened
@@ -32,7 +32,7 @@ TAKEN = "taken_from"
 
 def take_over(session: PostgresSession, table: Table, version: Version) -> Segment:
     """Make a bared table, with its partitions, a base whose rows were written at ``version``."""
-    found = _found(session, table)
+    found = _table_in_database(session, table)
     target = exp.table_(f"t{table.id}_s{version}_0", db=STORE_SCHEMA)
     for number, (schema, name) in enumerate(session.text(_PARTS, [found.oid])):
         _move(session, schema, name, f"{target.name}_p{number}")
@@ -46,7 +46,7 @@ def take_over(session: PostgresSession, table: Table, version: Version) -> Segme
     return Segment(target.name, Tier.BASE, (), fields_of(table), counts, version, version)
 
 
-def _found(session: PostgresSession, table: Table) -> FoundTable:
+def _table_in_database(session: PostgresSession, table: Table) -> FoundTable:
     found = find(session, table.name.schema, table.name.name)
     assert found is not None
     return found
@@ -54,30 +54,34 @@ def _found(session: PostgresSession, table: Table) -> FoundTable:
 
 def bare(session: PostgresSession, table: Table) -> int:
     """Take from a plain table what the gateway keeps from now on, and fold its names; its oid."""
-    found = _found(session, table)
-    place = ".".join(quoted(part) for part in spelling(session, found.oid))
+    found = _table_in_database(session, table)
+    place = ".".join(quote_exactly(part) for part in spelling(session, found.oid))
     for constraint in found.constraints:
-        session.text(f"ALTER TABLE {place} DROP CONSTRAINT {quoted(constraint.name)}")
+        session.text(f"ALTER TABLE {place} DROP CONSTRAINT {quote_exactly(constraint.name)}")
     for name in unique_indexes(session, found.oid):
         schema, _ = spelling(session, found.oid)
-        session.text(f"DROP INDEX {quoted(schema)}.{quoted(name)}")
+        session.text(f"DROP INDEX {quote_exactly(schema)}.{quote_exactly(name)}")
     for column in found.columns:
-        change = f"ALTER TABLE {place} ALTER COLUMN {quoted(column.name)}"
+        change = f"ALTER TABLE {place} ALTER COLUMN {quote_exactly(column.name)}"
         session.text(f"{change} DROP IDENTITY IF EXISTS")
         session.text(f"{change} DROP DEFAULT")
         if column.name != column.name.casefold():
-            folded = quoted(column.name.casefold())
-            session.text(f"ALTER TABLE {place} RENAME COLUMN {quoted(column.name)} TO {folded}")
+            folded = quote_exactly(column.name.casefold())
+            session.text(
+                f"ALTER TABLE {place} RENAME COLUMN {quote_exactly(column.name)} TO {folded}"
+            )
     schema, name = spelling(session, found.oid)
     if name != shortened(fold(name)):
-        session.text(f"ALTER TABLE {place} RENAME TO {quoted(shortened(fold(name)))}")
+        session.text(f"ALTER TABLE {place} RENAME TO {quote_exactly(shortened(fold(name)))}")
     return found.oid
 
 
 def _move(session: PostgresSession, schema: str, name: str, wanted: str) -> None:
     """Give a table a name in our schema."""
-    session.text(f"ALTER TABLE {quoted(schema)}.{quoted(name)} SET SCHEMA _palimpsest")
-    session.text(f"ALTER TABLE _palimpsest.{quoted(name)} RENAME TO {quoted(wanted)}")
+    session.text(
+        f"ALTER TABLE {quote_exactly(schema)}.{quote_exactly(name)} SET SCHEMA _palimpsest"
+    )
+    session.text(f"ALTER TABLE _palimpsest.{quote_exactly(name)} RENAME TO {quote_exactly(wanted)}")
 
 
 def _stamp(session: PostgresSession, table: Table, place: str, version: Version) -> None:
@@ -91,7 +95,7 @@ def _stamp(session: PostgresSession, table: Table, place: str, version: Version)
             [version],
         )
         value = f"'{found[0][0]}'"
-    start, end = (quoted(n.casefold()) for n in table.ends)
+    start, end = (quote_exactly(n.casefold()) for n in table.ends)
     session.text(f"ALTER TABLE {place} ADD COLUMN {start} {kind} NOT NULL DEFAULT {value}")
     session.text(f"ALTER TABLE {place} ALTER COLUMN {start} DROP DEFAULT")
     session.text(f"ALTER TABLE {place} ADD COLUMN {end} {kind}")

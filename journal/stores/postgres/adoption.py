@@ -17,7 +17,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from journal.model.distribution import PROPERTY as DISTRIBUTED
-from journal.model.distribution import spelt
+from journal.model.distribution import column_list
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.partitioning import PROPERTY as PARTITIONS
@@ -49,7 +49,7 @@ from journal.stores.postgres.original_definition import (
     texts_in,
 )
 from journal.stores.postgres.partitions import partitioning_in
-from journal.stores.postgres.privileges import quoted
+from journal.stores.postgres.privileges import quote_exactly
 from journal.stores.postgres.section import Alongside
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.survey import (
@@ -193,7 +193,7 @@ def _journal(
 
 
 def _highest(session: PostgresSession, place: str, column: str, kind: str) -> Version:
-    value = f"max({quoted(column)})"
+    value = f"max({quote_exactly(column)})"
     if kind != "bigint":
         value = f"(EXTRACT(EPOCH FROM {value}) * 1000000)::bigint"
     (row,) = session.text(f"SELECT coalesce({value}, 0)::bigint FROM {place}")  # noqa: S608
@@ -298,7 +298,7 @@ def _distribution(
     columns = distribution_in(session, found.oid)
     if not columns or columns == tuple(key):
         return ()
-    return ((DISTRIBUTED, spelt(fold(c) for c in columns)),)
+    return ((DISTRIBUTED, column_list(fold(c) for c in columns)),)
 
 
 def _column(found: FoundColumn, of: str, identity: Identity | None = None) -> Column:
@@ -325,7 +325,7 @@ def _numbered(session: PostgresSession, asked: FoundTable, place: str) -> dict[s
     found: dict[str, Identity] = {}
     for name, sequence in sequences(session, asked.oid).items():
         identity = sequence.identity
-        rows = session.text(f"SELECT coalesce(max({quoted(name)}), 0) FROM {place}")  # noqa: S608
+        rows = session.text(f"SELECT coalesce(max({quote_exactly(name)}), 0) FROM {place}")  # noqa: S608
         if identity.increment > 0:
             identity = replace(identity, start=max(identity.start, int(rows[0][0]) + 1))
         found[name] = identity
@@ -366,7 +366,7 @@ def _key(given: Sequence[str], columns: Sequence[FoundColumn], of: str) -> tuple
 
 
 def _place(schema: str, name: str) -> str:
-    return f"{quoted(schema)}.{quoted(name)}"
+    return f"{quote_exactly(schema)}.{quote_exactly(name)}"
 
 
 def _check_names(found: FoundTable, place: str, form: JournalFormat | None = None) -> None:

@@ -28,12 +28,12 @@ def fingerprint(
     """What a table of journal rows holds, the same for whoever asks: times are read as of UTC."""
     ((zone,),) = session.text("SELECT current_setting('TimeZone')")
     session.text(_ZONE, ["UTC"])
-    found = pieces.hashed(session, pieces.all_rows(table, source, fields))
+    found = pieces.count_and_hash(session, pieces.all_rows(table, source, fields))
     session.text(_ZONE, [zone])
     return found
 
 
-def held(session: PostgresSession, table: Table, segment: Segment) -> Fingerprint:
+def segment_fingerprint(session: PostgresSession, table: Table, segment: Segment) -> Fingerprint:
     """The same of a segment."""
     return fingerprint(session, table, layout.segment_table(segment), segment.fields)
 
@@ -49,4 +49,4 @@ def check_heads(session: PostgresSession, table: Table) -> None:
 
 def check_segments(session: PostgresSession, table: Table, segments: Iterable[Segment]) -> None:
     """Raise FOREIGN_WRITE unless sealed tables hold what was written to them."""
-    check_sealed(session, table, segments, held)
+    check_sealed(session, table, segments, segment_fingerprint)

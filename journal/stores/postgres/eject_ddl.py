@@ -22,7 +22,7 @@ from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import rows_in_layout
 from journal.stores.postgres import layout, privileges, readers
 from journal.stores.postgres.enums import creation, enums_in, place_of
-from journal.stores.postgres.flat import moved
+from journal.stores.postgres.flat import moved_segments
 from journal.stores.postgres.in_place import kept_going
 from journal.stores.postgres.original_definition import owner_before
 from journal.stores.postgres.plain import Lost, PlainTable, TableClause, clauses, lost_to_view
@@ -64,7 +64,7 @@ class Leaving:
         shown = f"{self.table.name}{HISTORY_SUFFIX}"
         history = TableName(self.table.name.schema, self.table.name.name + HISTORY_SUFFIX)
         place = rendered(logical(history)).sql
-        has_history = not is_flat(self.table) or bool(moved(self.state.manifest))
+        has_history = not is_flat(self.table) or bool(moved_segments(self.state.manifest))
         ((taken,),) = session.text("SELECT to_regclass(?)::text", [place])
         if has_history and taken is not None:
             raise PalimpsestError(
@@ -84,7 +84,7 @@ class Leaving:
             set_aside(session, self.table.name, f"leaving_{self.table.id}")
             yield
             self._leave(session, held)
-        session.text(f"DROP VIEW IF EXISTS {_aside(self.table)}")
+        session.text(f"DROP VIEW IF EXISTS {_temporary_name(self.table)}")
 
     def _leave(self, session: PostgresSession, held: list[privileges.Grant]) -> None:
         table = self.table
@@ -112,7 +112,7 @@ class Leaving:
         privileges.grant_again(session, held, {journal: privileges.known_as(history)})
         owner = owner_before(table)
         if owner is not None and not is_flat(table):
-            sql = f"ALTER TABLE {plain.place} OWNER TO {privileges.quoted(owner)}"
+            sql = f"ALTER TABLE {plain.place} OWNER TO {privileges.quote_exactly(owner)}"
             self._give(session, TableClause(f"its owner {owner}", sql))
 
     def _is_view_again(self, session: PostgresSession) -> bool:
@@ -150,7 +150,7 @@ def plain_enums(table: Table) -> dict[tuple[str, ...], str]:
             if "." not in name:
                 name = f"{table.name.schema}.{table.name.name}_{column.name}"
             parts = [part.strip('"') for part in name.split(".")]
-            found[values] = ".".join(privileges.quoted(fold(part)) for part in parts)
+            found[values] = ".".join(privileges.quote_exactly(fold(part)) for part in parts)
     return found
 
 
@@ -161,7 +161,7 @@ def enum_clauses(
     for values, kind in enums.items():
         yield TableClause(f"the type {kind}", creation(values, kind))
     for column in table.columns:
-        name = privileges.quoted(fold(column.name))
+        name = privileges.quote_exactly(fold(column.name))
         for values in enums_in(column.type):
             action = f"ALTER COLUMN {name} TYPE {enums[values]} USING {name}::text::{enums[values]}"
             for place in places:
@@ -195,14 +195,15 @@ def kept_and_lost(
     return list(clauses(plain, catalog, number))
 
 
-def _aside(table: Table) -> str:
+def _temporary_name(table: Table) -> str:
     return f"{STORE_SCHEMA}.leaving_{table.id}"
 
 
 def moved_rows(table: Table, state: TableState) -> exp.Query | None:
     """The rows that compactions have moved out of an adopted journal; None if there are none."""
     parts = [
-        rows_in_layout(table, layout.segment_table(s), s.fields) for s in moved(state.manifest)
+        rows_in_layout(table, layout.segment_table(s), s.fields)
+        for s in moved_segments(state.manifest)
     ]
     return union_all(parts) if parts else None
 

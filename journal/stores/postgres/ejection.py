@@ -13,7 +13,7 @@ from journal.sql.relations_flat import is_flat
 from journal.stores.postgres import as_committed
 from journal.stores.postgres.adoption import commit
 from journal.stores.postgres.eject_ddl import HISTORY_SUFFIX, Leaving, as_plain, kept_and_lost
-from journal.stores.postgres.flat import moved
+from journal.stores.postgres.flat import moved_segments
 from journal.stores.postgres.journal import DatabaseJournal
 from journal.stores.postgres.plain import Lost, lost_to_view
 from journal.stores.postgres.replaced_view import view_before
@@ -27,7 +27,7 @@ def eject(journal: DatabaseJournal, name: TableName, author: Author, *, run: boo
     transaction = journal.begin(explicit=True)
     try:
         catalog = transaction.catalog
-        table = _found(catalog, name)
+        table = _table_to_eject(catalog, name)
         steps = [f"{name} becomes a plain table of its current rows"]
         if view_before(table):
             steps = [f"{name} becomes the view again that its adoption replaced"]
@@ -49,7 +49,7 @@ def eject(journal: DatabaseJournal, name: TableName, author: Author, *, run: boo
     return [*steps, *dict.fromkeys(lost), back]
 
 
-def _found(catalog: CatalogSnapshot, name: TableName) -> Table:
+def _table_to_eject(catalog: CatalogSnapshot, name: TableName) -> Table:
     """The table, if nothing in the gateway's care would miss it."""
     found = catalog.get(name)
     if not isinstance(found, Table):
@@ -96,7 +96,7 @@ def _of_others(journal: DatabaseJournal, table: Table) -> list[str]:
             manifest = statement.committed.tables[table.id].manifest
             if not is_flat(table):
                 as_committed.check_heads(statement.session, table)
-            as_committed.check_segments(statement.session, table, moved(manifest))
+            as_committed.check_segments(statement.session, table, moved_segments(manifest))
     except PalimpsestError as error:
         if error.code is not Code.FOREIGN_WRITE:
             raise
@@ -112,7 +112,7 @@ def _history(journal: DatabaseJournal, table: Table) -> list[str]:
     if not is_flat(table):
         return [f"{name} holds every row of the journal"]
     stays = f"{table.journal_name} stays as it is"
-    if not moved(journal.state.tables[table.id].manifest):
+    if not moved_segments(journal.state.tables[table.id].manifest):
         return [stays]
     return [stays, f"{name} holds what compactions have moved out of it"]
 

@@ -100,7 +100,7 @@ def _slice(node: exp.Expr, place: exp.Slice) -> exp.Expr | None:
     return None
 
 
-def _over(value: str, more: str = "") -> Change:
+def _element_query(value: str, more: str = "") -> Change:
     """One value of the elements ``v`` of a list, at their places ``n``."""
     rows = "FROM UNNEST(x) WITH ORDINALITY AS u(v, n)"
     return _template(f"(SELECT {value} {rows} {more})", "x")
@@ -133,22 +133,22 @@ def _numbers(node: exp.Expr) -> exp.Expr | None:
     return call("ARRAY", exp.select(exp.Star()).from_(exp.Table(this=node.copy())))
 
 
-_LIST_FIRST = _over("v", "ORDER BY n LIMIT 1")
+_LIST_FIRST = _element_query("v", "ORDER BY n LIMIT 1")
 _DISTINCT = _listed("SELECT DISTINCT v FROM UNNEST(x) AS u(v) WHERE NOT v IS NULL")
 _REVERSED = _listed("SELECT v FROM UNNEST(x) WITH ORDINALITY AS u(v, n) ORDER BY n DESC")
 _POSITION = _template("ARRAY_POSITION(x, y)", "x", "y")
 _HAS_ALL = _template("x @> y", "x", "y")
 _HAS_ANY = _template("x && y", "x", "y")
 BY_NAME: dict[str, Change] = {
-    "list_sum": _over("SUM(v)"),
-    "list_avg": _over("CAST(AVG(v) AS DOUBLE PRECISION)"),
+    "list_sum": _element_query("SUM(v)"),
+    "list_avg": _element_query("CAST(AVG(v) AS DOUBLE PRECISION)"),
     "list_count": _if_known("COUNT(v)"),
     "list_unique": _if_known("COUNT(DISTINCT v)"),
     "array_unique": _if_known("COUNT(DISTINCT v)"),
-    "list_any_value": _over("v", "WHERE NOT v IS NULL ORDER BY n LIMIT 1"),
+    "list_any_value": _element_query("v", "WHERE NOT v IS NULL ORDER BY n LIMIT 1"),
     "list_first": _LIST_FIRST,
-    "list_last": _over("v", "ORDER BY n DESC LIMIT 1"),
-    "list_string_agg": _over("STRING_AGG(CAST(v AS TEXT), ',' ORDER BY n)"),
+    "list_last": _element_query("v", "ORDER BY n DESC LIMIT 1"),
+    "list_string_agg": _element_query("STRING_AGG(CAST(v AS TEXT), ',' ORDER BY n)"),
     "list_reverse": _REVERSED,
     "array_distinct": _DISTINCT,
     "list_position": _POSITION,
@@ -171,8 +171,8 @@ BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.Array: _empty_list,
     exp.ArrayContains: _contains,
     exp.ArrayDistinct: _DISTINCT,
-    exp.ArrayMax: _over("MAX(v)"),
-    exp.ArrayMin: _over("MIN(v)"),
+    exp.ArrayMax: _element_query("MAX(v)"),
+    exp.ArrayMin: _element_query("MIN(v)"),
     exp.ArrayReverse: _REVERSED,
     exp.ArraySize: _array_size,
     exp.Bracket: _index,

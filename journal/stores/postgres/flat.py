@@ -72,7 +72,7 @@ def rows_of_tiers(table: Table, coming: Container[str] = ()) -> dict[Tier, exp.Q
     }
 
 
-def moved(manifest: Manifest) -> tuple[Segment, ...]:
+def moved_segments(manifest: Manifest) -> tuple[Segment, ...]:
     """The segments of rows that are not in the flat journal any more."""
     return tuple(s for s in manifest.segments if s.id not in _STANDING)
 
@@ -87,12 +87,12 @@ def latest(table: Table) -> exp.Select:
     return as_spelt(rows.join(newest.subquery("l"), on=exp.and_(*same)).where(is_open))
 
 
-def everything(source: exp.Table) -> exp.Select:
+def all_columns(source: exp.Table) -> exp.Select:
     """All rows ``p`` of the journal, or of a table like it, in all columns it has."""
     return exp.select("p.*").from_(exp.alias_(source.copy(), "p", table=True))
 
 
-def over(rows: exp.Query, table: Table, source: exp.Table) -> exp.Query:
+def reading_from(rows: exp.Query, table: Table, source: exp.Table) -> exp.Query:
     """The same rows out of a table that is like the journal."""
     found, name = rows.copy(), table.journal_name
     for node in list(found.find_all(exp.Table)):
@@ -147,7 +147,9 @@ def refresh_views(
     for tier, body in rows_of_tiers(table, coming).items():
         parts = [body]
         if tier is Tier.HISTORY:
-            parts += [rows_in_layout(table, segment_table(s), s.fields) for s in moved(manifest)]
+            parts += [
+                rows_in_layout(table, segment_table(s), s.fields) for s in moved_segments(manifest)
+            ]
         rows = union_all([unmasked(table, part, manifest.masks) for part in parts])
         name = physical(table.id, tier, table.layout)
         session.run(create_view(name, rows))
@@ -175,7 +177,7 @@ def _ends(table: Table) -> tuple[str, str]:
     return table.format.version_column.casefold(), table.format.subsequent_column.casefold()
 
 
-def _shown(table: Table, value: exp.Expr) -> exp.Expr:
+def _displayed_version(table: Table, value: exp.Expr) -> exp.Expr:
     """A version as the views show it: with a time zone, where the table's have none."""
     if dict(table.properties)[FLAT] != "timestamp":
         return value
@@ -189,7 +191,7 @@ def _outputs(table: Table, coming: Container[str], end: exp.Expr) -> list[Output
         (_initial(c) if c.physical in coming else column(c.physical), c.physical.casefold())
         for c in table.stored
     ]
-    shown = _shown(table, column(table.format.version_column))
+    shown = _displayed_version(table, column(table.format.version_column))
     return [*columns, (shown, start), (end, last)]
 
 
@@ -210,7 +212,7 @@ def _history(table: Table, coming: Container[str]) -> exp.Select:
         order=exp.Order(expressions=newest_last),
     )
     rows = exp.select("*", exp.alias_(following, _ENDED)).from_(journal_table(table))
-    outputs = _outputs(table, coming, _shown(table, column(_ENDED)))
+    outputs = _outputs(table, coming, _displayed_version(table, column(_ENDED)))
     tombstone = exp.NullSafeNEQ(this=column(end), expression=column(start))
     ended = exp.GT(this=column(_ENDED), expression=column(start))
     found = [exp.alias_(value, ident(name)) for value, name in outputs]
@@ -292,7 +294,7 @@ def _insert(table: Table) -> exp.Insert:
     ends = table.ends
     start, end = (column(n.casefold()) for n in ends)
     values: list[exp.Expr] = [column(n.casefold()) for n in names]
-    values += [_shown(table, start), _shown(table, end)]
+    values += [_displayed_version(table, start), _displayed_version(table, end)]
     target = exp.Schema(this=journal_table(table), expressions=[exact(n) for n in (*names, *ends)])
     rows = exp.select(*[v.copy() for v in values]).from_(_NEW).where(_is_kept(table))
     return exp.Insert(this=target, expression=rows)
@@ -318,7 +320,7 @@ def highest_above(session: PostgresSession, table: Table, rows: str) -> Version 
 
 def number_ahead(session: PostgresSession, table: Table, version: Version) -> int:
     """How many rows of the journal have a later version."""
-    limit = _shown(table, version_value(table, exp.Literal.number(version)))
+    limit = _displayed_version(table, version_value(table, exp.Literal.number(version)))
     later = exp.GT(this=exp.column(exact(table.format.version_column)), expression=limit)
     found = exp.select(exp.Count(this=exp.Star())).from_(journal_table(table)).where(later)
     session.put(session.rendered(found), {})
@@ -349,7 +351,7 @@ def _above(table: Table, rows: str) -> exp.Select:
     if dict(table.properties)[FLAT] != "bigint":
         # What is infinite, or has no number, is too far ahead all the same.
         last = exp.cast(exp.Literal.string(_LAST), version_type(table))
-        version = exp.Least(this=_shown(table, version), expressions=[last])
+        version = exp.Least(this=_displayed_version(table, version), expressions=[last])
         version = exp.Anonymous(this="epoch_us", expressions=[version])
     return _joined_above(exp.select(exp.alias_(exp.Max(this=version), _HIGHEST)), table, rows)
 
@@ -362,7 +364,7 @@ def _joined_above(found: exp.Select, table: Table, rows: str) -> exp.Select:
         exp.EQ(this=exp.column(exact(k), "j"), expression=column(k.casefold(), "n"))
         for k in table.key
     ]
-    on.append(exp.GTE(this=version, expression=_shown(table, start)))
+    on.append(exp.GTE(this=version, expression=_displayed_version(table, start)))
     found = found.from_(exp.alias_(exp.to_table(rows), "n", table=True))
     found = found.join(exp.alias_(journal_table(table), "j", table=True), on=exp.and_(*on))
     return found.where(_is_kept(table, "n"))

@@ -45,12 +45,12 @@ _PATTERNS = {
 _TOGETHER = {"c": "%Y-%m-%d %H:%M:%S", "x": "%Y-%m-%d", "X": "%H:%M:%S"}
 
 
-def written(node: exp.Expr) -> exp.Expr | None:
+def format_moment(node: exp.Expr) -> exp.Expr | None:
     """``strftime``."""
-    return call("to_char", node.this, _spelt(node.args.get("format")))
+    return call("to_char", node.this, _postgres_format(node.args.get("format")))
 
 
-def read(node: exp.Expr) -> exp.Expr | None:
+def parse_moment(node: exp.Expr) -> exp.Expr | None:
     """``strptime``: a moment that is read from a text has no time zone, unless the text has one.
 
     Where the text says no year it is 1900.
@@ -58,14 +58,14 @@ def read(node: exp.Expr) -> exp.Expr | None:
     how = node.args.get("format")
     if isinstance(how, exp.Literal) and "%z" in how.name:
         return None
-    spelt, text = _spelt(how), node.this
+    spelt, text = _postgres_format(how), node.this
     if "YY" not in spelt:
         spelt = f"YYYY {spelt}"
         text = fill("'1900 ' || (x)", x=text)
     return exp.cast(call("to_timestamp", text, spelt), "TIMESTAMP")
 
 
-def _spelt(how: exp.Expr | None) -> str:
+def _postgres_format(how: exp.Expr | None) -> str:
     if not isinstance(how, exp.Literal) or not how.is_string:
         raise _refusal("formats of moments that are not written in the statement", "write it there")
     found = how.name
@@ -73,21 +73,21 @@ def _spelt(how: exp.Expr | None) -> str:
         found = found.replace(f"%{short}", long)
     parts, end = [], 0
     for match in _DIRECTIVE.finditer(found):
-        parts.append(_quoted(found[end : match.start()]))
+        parts.append(_quote_literal(found[end : match.start()]))
         parts.append(_pattern(match[1]))
         end = match.end()
-    return "".join([*parts, _quoted(found[end:])])
+    return "".join([*parts, _quote_literal(found[end:])])
 
 
 def _pattern(directive: str) -> str:
     if directive == "%":
-        return _quoted("%")
+        return _quote_literal("%")
     if directive not in _PATTERNS:
         raise _refusal(f"%{directive} in formats of moments", "take the part with date_part")
     return _PATTERNS[directive]
 
 
-def _quoted(text: str) -> str:
+def _quote_literal(text: str) -> str:
     """Text as it is; what is no letter needs no quotes, and none when it separates digits."""
     if not any(letter.isalnum() or letter in '%"\\' for letter in text):
         return text

@@ -45,7 +45,7 @@ def _values(fields: Fields) -> list[exp.Expr]:
     ]
 
 
-def hashed(session: PostgresSession, rows: exp.Query) -> tuple[int, int]:
+def count_and_hash(session: PostgresSession, rows: exp.Query) -> tuple[int, int]:
     """How many rows, and the sum of their hashes, which tells nothing of their order."""
     text = exp.cast(exp.column("r"), "TEXT")
     hashed = exp.Anonymous(this="hashtextextended", expressions=[text, exp.Literal.number(0)])

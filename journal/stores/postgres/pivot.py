@@ -61,7 +61,7 @@ def _listed(
                 found = ask(Query.of(_distinct(pivot, on)))
                 values: list[exp.Expr] = [exp.Literal.string(text) for text, _ in found]
                 on.replace(exp.In(this=cast(on.copy(), "VARCHAR"), expressions=values))
-    return _taken(holder)
+    return _take_child(holder)
 
 
 def expanded(tree: exp.Expr) -> exp.Expr:
@@ -72,14 +72,14 @@ def expanded(tree: exp.Expr) -> exp.Expr:
             _replace_short(pivot)
         else:
             _replace_clause(pivot)
-    return _taken(holder)
+    return _take_child(holder)
 
 
 def _inner_first(holder: exp.Expr) -> Iterator[exp.Pivot]:
     yield from reversed(list(holder.find_all(exp.Pivot)))
 
 
-def _taken(holder: exp.Paren) -> exp.Expr:
+def _take_child(holder: exp.Paren) -> exp.Expr:
     found = holder.this
     assert isinstance(found, exp.Expr)
     found.pop()

@@ -50,7 +50,7 @@ class Lost:
         return f"not kept: {self.said}"
 
 
-def quoted(name: str) -> str:
+def quote_folded(name: str) -> str:
     """A name as PostgreSQL's text has it: folded."""
     return str(rendered(ident(name)).sql)
 
@@ -68,7 +68,9 @@ class PlainTable:
     @property
     def place(self) -> str:
         """Its name in SQL."""
-        return ".".join(quoted(part) for part in (self.table.name.schema, self.table.name.name))
+        return ".".join(
+            quote_folded(part) for part in (self.table.name.schema, self.table.name.name)
+        )
 
 
 def clauses(
@@ -94,7 +96,7 @@ def clauses(
     for check in table.checks:
         if check.name in watched:
             continue
-        start = f"ALTER TABLE {plain.place} ADD CONSTRAINT {quoted(check.name)} CHECK"
+        start = f"ALTER TABLE {plain.place} ADD CONSTRAINT {quote_folded(check.name)} CHECK"
         found = _named(table, check.expression)
         yield _expression(f'constraint "{check.name}"', found, start, exp.Paren(this=found))
     for key in table.foreign_keys:
@@ -127,7 +129,7 @@ def _texts(plain: PlainTable, texts: Mapping[str, TextColumn]) -> Iterator[Table
 
 
 def _altered(plain: PlainTable, what: str, column: Column, action: str) -> TableClause:
-    start = f"ALTER TABLE {plain.place} ALTER COLUMN {quoted(column.name)}"
+    start = f"ALTER TABLE {plain.place} ALTER COLUMN {quote_folded(column.name)}"
     return TableClause(what, f"{start} {action}")
 
 
@@ -155,7 +157,7 @@ def _key(
     """A constraint that no segment could watch over where rows are spread by other columns."""
     if not set(plain.by) <= set(columns):
         return Lost(f"{what}, since its rows are spread by other columns")
-    named = "" if name is None else f"CONSTRAINT {quoted(name)} "
+    named = "" if name is None else f"CONSTRAINT {quote_folded(name)} "
     listed = _list(plain.table, columns)
     return TableClause(what, f"ALTER TABLE {plain.place} ADD {named}{kind} ({listed})")
 
@@ -166,14 +168,14 @@ def _index(plain: PlainTable, index: Index) -> TableClause | Lost:
     if index.unique and not set(plain.by) <= {t.text for t in index.terms if t.is_column}:
         return Lost(f"{what}, since its rows are spread by other columns")
     kind = "UNIQUE INDEX" if index.unique else "INDEX"
-    start = f"CREATE {kind} {quoted(index.name)} ON {plain.place}"
+    start = f"CREATE {kind} {quote_folded(index.name)} ON {plain.place}"
     names = {c.physical: c.name for c in plain.table.columns}
     found = index_parameters(index, lambda name: exp.Column(this=ident(names[name])))
     return _expression(what, found, start, found)
 
 
 def _list(table: Table, columns: tuple[str, ...]) -> str:
-    return ", ".join(quoted(table.by_physical(c).name) for c in columns)
+    return ", ".join(quote_folded(table.by_physical(c).name) for c in columns)
 
 
 def _named(table: Table, expression: str) -> exp.Expr:
@@ -192,13 +194,13 @@ def _expression(what: str, found: exp.Expr, start: str, written: exp.Expr) -> Ta
     try:
         text = rendered(written).sql
     except PalimpsestError as error:
-        return Lost(f"{what}: {error.message}: {_shown(found)}")
+        return Lost(f"{what}: {error.message}: {_unquoted_text(found)}")
     if f'"{STORE_SCHEMA}"' in text:
-        return Lost(f"{what}, which calls functions of the gateway: {_shown(found)}")
+        return Lost(f"{what}, which calls functions of the gateway: {_unquoted_text(found)}")
     return TableClause(what, f"{start} {text}")
 
 
-def _shown(found: exp.Expr) -> str:
+def _unquoted_text(found: exp.Expr) -> str:
     shown = found.copy()
     for name in shown.find_all(exp.Identifier):
         name.set("quoted", False)
@@ -210,7 +212,7 @@ def _reference(plain: PlainTable, key: ForeignKey, catalog: CatalogSnapshot) -> 
     parent = table if key.parent == table.id else catalog.by_id(key.parent)
     assert parent is not None, "a foreign key has a parent"
     sql = (
-        f"ALTER TABLE {plain.place} ADD CONSTRAINT {quoted(key.name)}"
+        f"ALTER TABLE {plain.place} ADD CONSTRAINT {quote_folded(key.name)}"
         f" FOREIGN KEY ({_list(table, key.columns)})"
         f" REFERENCES {PlainTable(parent).place} ({_list(parent, key.parent_columns)})"
     )
@@ -229,7 +231,7 @@ def _comments(plain: PlainTable) -> Iterator[TableClause]:
         )
     for column in table.columns:
         if column.comment is not None:
-            place = f"{plain.place}.{quoted(column.name)}"
+            place = f"{plain.place}.{quote_folded(column.name)}"
             sql = f"COMMENT ON COLUMN {place} IS {quoted_text(column.comment)}"
             yield TableClause(f"the comment of {column.name}", sql)
 
@@ -237,7 +239,7 @@ def _comments(plain: PlainTable) -> Iterator[TableClause]:
 def _indexes(plain: PlainTable) -> Iterator[TableClause | Lost]:
     for index in indexes_before(plain.table):
         if index.fits(same_columns(plain.table)):
-            sql = f"CREATE INDEX {quoted(index.name)} ON {plain.place} {index.body}"
+            sql = f"CREATE INDEX {quote_folded(index.name)} ON {plain.place} {index.body}"
             yield TableClause(f"index {index.name}", sql)
         else:
             yield Lost(f"index {index.name}, whose columns have changed: {index.body}")

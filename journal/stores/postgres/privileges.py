@@ -109,16 +109,16 @@ def grant_again(
         schema, view = places[grant.schema, grant.view]
         if replace(grant, schema=schema, view=view) in there:
             continue
-        place = f"{quoted(schema)}.{quoted(view)}"
+        place = f"{quote_exactly(schema)}.{quote_exactly(view)}"
         columns = {column for (column,) in session.text(_COLUMNS, [place])}
         if not columns or not {grant.column} <= columns | {None}:
             continue
-        what = grant.privilege + (f" ({quoted(grant.column)})" if grant.column else "")
-        whom = "PUBLIC" if grant.role is None else quoted(grant.role)
+        what = grant.privilege + (f" ({quote_exactly(grant.column)})" if grant.column else "")
+        whom = "PUBLIC" if grant.role is None else quote_exactly(grant.role)
         more = " WITH GRANT OPTION" if grant.is_grantable else ""
         session.text(f"GRANT {what} ON {place} TO {whom}{more}")
 
 
-def quoted(name: str) -> str:
+def quote_exactly(name: str) -> str:
     """A name as SQL spells it, exactly."""
     return '"' + name.replace('"', '""') + '"'

@@ -165,13 +165,13 @@ def refresh_views(session: PostgresSession, catalog: CatalogSnapshot) -> None:
     made = table_keys(catalog)
     for view in views_in_order(catalog):
         readable = reads(view) <= made
-        if readable and _made(session, view):
+        if readable and _try_view(session, view):
             made.add(view.name.key)
             continue
         # What stands there says what the view no longer does, or has other columns.
         _drop_readers(session, catalog, view.name)
         _drop_view(session, view.name)
-        if readable and _made(session, view):
+        if readable and _try_view(session, view):
             made.add(view.name.key)
 
 
@@ -184,7 +184,7 @@ def create_schema(session: PostgresSession, schema: str) -> None:
         session.run(public_views.create_schema(schema))
 
 
-def _made(session: PostgresSession, view: View) -> bool:
+def _try_view(session: PostgresSession, view: View) -> bool:
     query = present_query(view)
     if query is None:
         return False

@@ -198,7 +198,7 @@ def _with_flat(
     if before == fields:
         return known
     flat.change_columns(session, table, before)
-    segments = (*manifest.segments, *flat.moved(old.manifest))
+    segments = (*manifest.segments, *flat.moved_segments(old.manifest))
     following = replace(old.manifest, generation=old.manifest.generation + 1, segments=segments)
     return replace(known, manifest=following)
 
@@ -235,7 +235,9 @@ def _refresh(
                 layout.refresh_tiers(session, shape, state.manifest)
         now = catalog.by_id(table_id)
         same_definition = committed.catalog.by_id(table_id) == now
-        if now is not None and (old is None or _shown(old) != _shown(state) or not same_definition):
+        if now is not None and (
+            old is None or _view_inputs(old) != _view_inputs(state) or not same_definition
+        ):
             public.refresh_table(session, now, state)
 
 
@@ -253,7 +255,7 @@ def _fence_changed(
             stale_writes.drop_trigger(session, table)
 
 
-def _shown(state: TableState) -> tuple[frozenset[Tier], int]:
+def _view_inputs(state: TableState) -> tuple[frozenset[Tier], int]:
     """What the views of a table depend on besides its definition."""
     return public.shown_tiers(state), state.manifest.epoch
 

@@ -34,7 +34,7 @@ from journal.stores.postgres.few_rows import FEW_ROWS_MAX, FewRows, Shown, query
 from journal.stores.postgres.outcome import Outcomes, leaves_open
 from journal.stores.postgres.pivot import with_values
 from journal.stores.postgres.server import POSTGRESQL, Abilities
-from journal.stores.postgres.text import EpochOf, Text, kept, render, rendered, unreplaced
+from journal.stores.postgres.text import EpochOf, Text, cached_text, render, rendered, unreplaced
 from journal.stores.postgres.types import sql_type, stored_type, type_name
 
 BEGIN_STATEMENT = "BEGIN ISOLATION LEVEL REPEATABLE READ"
@@ -291,7 +291,7 @@ class PostgresSession:
 
     def stage(self, name: str, query: Query, parameters: Parameters) -> None:
         query = self._with_values(query, parameters)
-        text = kept(
+        text = cached_text(
             query,
             "_postgres_stage",
             self._epoch_of,

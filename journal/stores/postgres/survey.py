@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Identity
-from journal.stores.postgres.privileges import quoted
+from journal.stores.postgres.privileges import quote_exactly
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.types import is_known, stored_type
 
@@ -157,8 +157,8 @@ def check_key(
     In a classic journal they do together with the ``version`` of a row. ``place`` is in SQL.
     """
     columns = [*key, version] if version is not None else [*key]
-    listed = ", ".join(map(quoted, columns))
-    nothing = " OR ".join(f"{quoted(c)} IS NULL" for c in columns)
+    listed = ", ".join(map(quote_exactly, columns))
+    nothing = " OR ".join(f"{quote_exactly(c)} IS NULL" for c in columns)
     ((nulls,),) = session.text(f"SELECT count(*) FROM {place} WHERE {nothing}")  # noqa: S608
     if nulls:
         raise PalimpsestError(

@@ -63,10 +63,10 @@ class Text:
 
 def render(query: Query, epoch_of: EpochOf = unreplaced) -> Text:
     """The text of a query; kept on the query, since plans are reused."""
-    return kept(query, "postgres", epoch_of, lambda: rendered(query.ast, epoch_of))
+    return cached_text(query, "postgres", epoch_of, lambda: rendered(query.ast, epoch_of))
 
 
-def kept(query: Query, place: str, epoch_of: EpochOf, make: Callable[[], Text]) -> Text:
+def cached_text(query: Query, place: str, epoch_of: EpochOf, make: Callable[[], Text]) -> Text:
     """A text that is kept on its query, made anew when it reads tiers of other epochs."""
     found = query.memo.get(place)
     if found is None or any(epoch_of(table) != epoch for table, epoch in found.epochs):

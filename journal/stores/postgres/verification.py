@@ -16,7 +16,7 @@ from journal.sql.relations import Reader, stored_outputs
 from journal.sql.relations_flat import is_flat
 from journal.stores.postgres import as_committed, layout
 from journal.stores.postgres.backup_segments import backup_only_segments
-from journal.stores.postgres.flat import moved
+from journal.stores.postgres.flat import moved_segments
 from journal.stores.postgres.statement import DatabaseStatement
 from journal.transactions import verification
 from journal.transactions.state import TableState
@@ -54,8 +54,8 @@ def _pieces(
         counted += layout.count_rows(session, table, layout.head_table(table.id, head))
     report.rows += counted.total
     yield from miscounted("the heads", counted, state.head_counts)
-    segments, source = moved(state.manifest), layout.segment_table
-    given = (segments, source, as_committed.held, report, advance)
+    segments, source = moved_segments(state.manifest), layout.segment_table
+    given = (segments, source, as_committed.segment_fingerprint, report, advance)
     yield from check_segments(session, table, *given)
     for segment in backup_only_segments(session, table, state):
         report.segments += 1

@@ -305,7 +305,7 @@ def _check_holds(
     if before is None or not own:
         return
     gone = Replacement(before.manifest.segments, tuple(segments)).gone()
-    condition = holds.covered(journal, table, own)
+    condition = holds.held_condition(journal, table, own)
     if not gone or condition is None:
         return
     names = (*table.key, table.format.version_column)

@@ -158,7 +158,7 @@ def _holding(
         session = statement.session
         assert isinstance(session, DuckDBSession)
         manifest = statement.committed.tables[table.id].manifest
-        kept = [r.segment for r in retired.kept(session, table.id)]
+        kept = [r.segment for r in retired.recoverable_segments(session, table.id)]
         segments = [*manifest.segments, *kept]
         yield (
             session,
@@ -177,7 +177,10 @@ def _purge_retired(
     table_id, state = table.id, journal.state.tables[table.id]
     live = {f.path for s in state.manifest.segments for f in s.files}
     with journal.reading_session() as session:
-        segments = [_beside(r.segment, live) for r in retired.kept(session, table_id)]
+        segments = [
+            _unlisted_files(r.segment, live)
+            for r in retired.recoverable_segments(session, table_id)
+        ]
         found = holdings(session, journal.root, table, segments, masks, changes=changes)
     held, name = found.held, str(table.name)
     if not held:
@@ -211,6 +214,6 @@ def _purge_retired(
     return [JobReport.of(work, "", "purge", name, "done")]
 
 
-def _beside(segment: Segment, live: Container[str]) -> Segment:
+def _unlisted_files(segment: Segment, live: Container[str]) -> Segment:
     """A retired segment, only the files that no manifest lists."""
     return replace(segment, files=tuple(f for f in segment.files if f.path not in live))

@@ -199,7 +199,7 @@ class WarehouseErasure:
 
     def deferred_subjects(self, request_id: str) -> str | None:
         """What lies in the request's private file."""
-        return deferred_subjects.kept(self.journal.root, request_id)
+        return deferred_subjects.load_subjects(self.journal.root, request_id)
 
     def forget_subjects(self) -> None:
         """Remove the private files of requests that look for nothing any more."""

@@ -70,5 +70,5 @@ def purge_copy(
             away[path]: None if file is None else (held[0].segment, file)
             for path, file in moved_files(units, results).items()
         }
-        copies.rewritten(transport, listed, definition, moved)
+        copies.list_rewritten_files(transport, listed, definition, moved)
     return len(held), counts

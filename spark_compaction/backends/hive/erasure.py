@@ -60,7 +60,7 @@ from spark_compaction.erasure.backend import (
     PurgeRun,
     SourceRows,
     T,
-    brought,
+    fetched_segments,
     unchanged,
 )
 from spark_compaction.erasure.purge_sql import PurgeInSql
@@ -118,7 +118,10 @@ class HiveErasure:
         self, aim: TargetTable, subjects: Subjects, listed: Backup, search: Search
     ) -> None:
         """Load a copy, and match its rows."""
-        with brought(self, aim.table, listed) as segments, reading(self.journal) as statement:
+        with (
+            fetched_segments(self, aim.table, listed) as segments,
+            reading(self.journal) as statement,
+        ):
             session = statement.session
             assert isinstance(session, HiveSession)
             match_rows(self.journal, session, aim, subjects, segments, search.keys)
@@ -257,7 +260,7 @@ class HiveErasure:
     def deferred_subjects(self, request_id: str) -> str | None:
         """What lies in the request's own table of the catalog."""
         with self.journal.catalog.reading() as connection:
-            return deferred_subjects.kept(connection, request_id)
+            return deferred_subjects.load_subjects(connection, request_id)
 
     def forget_subjects(self) -> None:
         """Drop the tables of requests that look for nothing any more."""

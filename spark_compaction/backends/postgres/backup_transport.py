@@ -48,7 +48,7 @@ class DatabaseTransport:
     @contextmanager
     def lock(self) -> Iterator[None]:
         """The lock of jobs, which purges take as well."""
-        with segment_swap.turn(self.journal, self.table):
+        with segment_swap.table_lock(self.journal, self.table):
             yield
 
     def landing(self) -> AbstractContextManager[Path]:

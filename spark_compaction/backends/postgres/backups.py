@@ -76,7 +76,7 @@ class DatabaseBackups:
                 found = pieces_of(session, table, state, state.manifest.heads)
                 return naming.backup(table, found, committed.version), True
             rows = Reader(table, state.tiers).current([(column(c), c) for c in table.key])
-            count = pieces.hashed(session, rows)[0]
+            count = pieces.count_and_hash(session, rows)[0]
         file, counts = SegmentFile("", 0, count, 0), RowCounts(open=count)
         copy = Segment("", Tier.BASE, (file,), fields_of(table), counts, 0, committed.version)
         return naming.backup(table, (copy,), committed.version), True
@@ -84,7 +84,7 @@ class DatabaseBackups:
     def _copied(self, naming: Naming) -> Backup:
         """Copy the current rows of an adopted journal; what is being erased is not among them."""
         journal, table = self.journal, self.table
-        with segment_swap.turn(journal, table) as session:
+        with segment_swap.table_lock(journal, table) as session:
             segment_swap.remove_litter(session, table.id)
             with journal.statement(journal.begin(read_only=True)) as statement:
                 committed = statement.committed

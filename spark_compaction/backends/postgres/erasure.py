@@ -50,7 +50,7 @@ from spark_compaction.erasure.backend import (
     PurgeRun,
     SourceRows,
     T,
-    brought,
+    fetched_segments,
     unchanged,
 )
 from spark_compaction.erasure.purge_sql import PurgeInSql
@@ -105,7 +105,10 @@ class DatabaseErasure:
         self, aim: TargetTable, subjects: Subjects, listed: Backup, search: Search
     ) -> None:
         """Load a copy, and match its rows."""
-        with brought(self, aim.table, listed) as segments, reading(self.journal) as statement:
+        with (
+            fetched_segments(self, aim.table, listed) as segments,
+            reading(self.journal) as statement,
+        ):
             matcher = Matcher(statement.session, aim.table, aim.identities, subjects, search.keys)
             for segment in segments:
                 matcher.rows(layout.segment_table(segment), segment.fields)
@@ -201,7 +204,7 @@ class DatabaseErasure:
     def deferred_subjects(self, request_id: str) -> str | None:
         """What lies in the request's own table."""
         with self.journal.reading_session() as session:
-            return deferred_subjects.kept(session, request_id)
+            return deferred_subjects.load_subjects(session, request_id)
 
     def forget_subjects(self) -> None:
         """Drop the tables of requests that look for nothing any more."""

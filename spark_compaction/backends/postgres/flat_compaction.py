@@ -97,9 +97,9 @@ class FlatCompaction:
             for s in staged.replacement.added
             if s is not self._anew
         ]
-        ended = [flat.over(tiers[Tier.HISTORY], table, target), *rest]
+        ended = [flat.reading_from(tiers[Tier.HISTORY], table, target), *rest]
         before = [tiers[Tier.BASE], tiers[Tier.HISTORY]]
-        after = [flat.over(tiers[Tier.BASE], table, target), union_all(ended)]
+        after = [flat.reading_from(tiers[Tier.BASE], table, target), union_all(ended)]
         found = backend.fingerprints([*before, *after])
         if found[:2] != found[2:]:
             raise PalimpsestError(

@@ -105,7 +105,7 @@ class DatabaseBackend:
 
     @contextmanager
     def lock(self, table: Table) -> Iterator[None]:
-        with segment_swap.turn(self.journal, table) as self.session:
+        with segment_swap.table_lock(self.journal, table) as self.session:
             segment_swap.remove_litter(self.session, table.id)
             if is_flat(table):
                 exchanging.refuse_ties(self.session, table)
@@ -140,7 +140,7 @@ class DatabaseBackend:
             place = flat.journal_table(table)
             counts = layout.count_all(self.session, place)
             adopted = Segment(flat.JOURNAL, Tier.BASE, (), fields_of(table), counts, 0, version)
-            found = [adopted, *flat.moved(manifest)]
+            found = [adopted, *flat.moved_segments(manifest)]
             return TableAt(table, committed, version, each(found))
         as_committed.check_heads(self.session, table)
         return table_at(committed, table_id, version, partial(self._counted, table))
@@ -160,8 +160,8 @@ class DatabaseBackend:
             raise
 
     def _all_of_journal(self, table: Table) -> Fingerprint:
-        rows = flat.everything(flat.journal_table(table))
-        return pieces.hashed(self.session, rows)
+        rows = flat.all_columns(flat.journal_table(table))
+        return pieces.count_and_hash(self.session, rows)
 
     def swap(
         self, at: TableAt, plan: JobPlan, staged: Staged, alongside: Alongside | None
@@ -200,7 +200,7 @@ class DatabaseBackend:
         place, since = flat.journal_table(table), self.journal.clock.now()
         section.text(segment_swap.WAIT)
         section.text(f"LOCK TABLE {section.rendered(place).sql} IN ACCESS EXCLUSIVE MODE")
-        if pieces.hashed(section, flat.everything(place)) != self._seen:
+        if pieces.count_and_hash(section, flat.all_columns(place)) != self._seen:
             raise Replan("rows were written meanwhile")
         name, size = pieces.new_name(table.id, self._made), pieces.size(section, place)
         exchanging.exchange(section, table, layout.segment_table(made), name)
@@ -282,7 +282,7 @@ class DatabaseBackend:
         (segment,) = piece.segments
         source = self._source(segment)
         if segment.id in self._like_journal:
-            return flat.everything(source)
+            return flat.all_columns(source)
         if shown is None:
             return pieces.all_rows(self._asked.table, source, piece.fields)
         return layout.rows_as(shown, source, piece.fields)
@@ -322,7 +322,7 @@ class DatabaseBackend:
         return Segment(target.name, like.tier, (), like.fields, counts, 0, 0)
 
     def fingerprints(self, queries: Sequence[exp.Query]) -> list[Fingerprint]:
-        return [pieces.hashed(self.session, query) for query in queries]
+        return [pieces.count_and_hash(self.session, query) for query in queries]
 
     def count(self, at: TableAt, piece: Piece, where: exp.Expr) -> Mapping[str, RowCounts]:
         rows = self.scan(piece).where(where).subquery("c")

@@ -40,7 +40,7 @@ def tables_of(table: Table, state: TableState) -> list[tuple[exp.Table, Fields]]
     """The tables of our own that hold rows of a journal."""
     manifest = state.manifest
     heads = [(layout.head_table(table.id, h), h.fields) for h in manifest.heads]
-    segments = flat.moved(manifest)
+    segments = flat.moved_segments(manifest)
     return [*heads, *((layout.segment_table(s), s.fields) for s in segments)]
 
 

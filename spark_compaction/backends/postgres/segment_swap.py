@@ -60,7 +60,7 @@ class RetireReason:
 
 
 @contextmanager
-def turn(journal: DatabaseJournal, table: Table) -> Iterator[PostgresSession]:
+def table_lock(journal: DatabaseJournal, table: Table) -> Iterator[PostgresSession]:
     """A session that is the only one, in all processes, to replace pieces of a table.
 
     Raises JOB_BUSY if another is at it.
@@ -266,7 +266,7 @@ def remove_litter(session: PostgresSession, table_id: int) -> None:
     """Drop what a job that was killed has left; the caller has the table's turn."""
     shape = re.compile(rf"t{table_id}_{STAGED}\d+_\d+$")
     session.begin()
-    state = retired_rows.known(session, table_id)
+    state = retired_rows.recorded_segment_ids(session, table_id)
     litter = [n for n in rows_of.relations(session, "r") if shape.match(n) and n not in state]
     for name in litter:
         layout.drop_rows(session, exp.table_(name, db=STORE_SCHEMA))

@@ -72,7 +72,7 @@ class SqliteBackend:
         with table_lock(self.journal, table), self.journal.reading_session() as self.session:
             with self.journal.writing() as session:
                 # What a killed job has written.
-                known = retired.known(session, table.id)
+                known = retired.recorded_segment_ids(session, table.id)
                 layout.drop(session, layout.made_by_jobs(session, table.id) - known)
             yield
 
