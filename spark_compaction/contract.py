@@ -115,7 +115,7 @@ class Replacement:
     removed: tuple[Segment, ...]
     added: tuple[Segment, ...]
 
-    def gone(self) -> tuple[Segment, ...]:
+    def removed_segments(self) -> tuple[Segment, ...]:
         """What is removed and not listed again, by segment; only the files that go."""
         kept = {f.path for s in self.added for f in s.files}
         found = []

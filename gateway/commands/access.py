@@ -100,7 +100,7 @@ def create(
         click.echo(json.dumps({**size, "tables": tables}, ensure_ascii=False))
     else:
         for found in told:
-            click.echo(f"  {found.table}: {found.told}")
+            click.echo(f"  {found.table}: {found.description}")
         click.echo(f"{file}: {len(data):,} bytes, to be opened until {expires:%Y-%m-%d %H:%M} UTC.")
     if any(found.hidden for found in told):
         sys.exit(STATEMENT)

@@ -64,7 +64,7 @@ def _keys(session: Session, table: Table, descriptor: str | None) -> pa.Table:
     if descriptor is not None:
         described = replace(table, properties=((PROPERTY, check_descriptor(table, descriptor)),))
     with reading(journal) as statement:
-        found = returned_keys(statement.committed, table, described, statement.near)
+        found = returned_keys(statement.committed, table, described, statement.comparable_rows)
         if found is None:
             found = exp.select(*[exp.alias_(exp.null(), k) for k in table.key]).limit(0)
             return statement.session.arrow(Query.of(found), {})

@@ -56,7 +56,7 @@ def without_suppressed(
     )
     statement.run(Stage(whole, Query.of(numbered)), run)
     rows = _as_journal(table, query.named_selects, whole)
-    source = statement.near((*fields_of(table), (_ROW, "BIGINT")), rows)
+    source = statement.comparable_rows((*fields_of(table), (_ROW, "BIGINT")), rows)
     session.stage(caught, Query.of(fence.entries(table, source, _ROW)), bound)
     run.skipped += session.count(caught)
     kept = select(

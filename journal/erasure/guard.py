@@ -71,7 +71,7 @@ def check_buffers(
         since = suppressed_since(journal, session, fence, table, rows)
         late = since is not None and transaction.snapshot.fence.newest < since
         if since is not None and not late:
-            since = _since(journal, session, fence.brought(table, rows))
+            since = _since(journal, session, fence.newest_of_batch(table, rows))
         session.hide(_SHOWN)
         if since is not None:
             raise refusal(table, began_before=late)
@@ -180,7 +180,7 @@ def check_inline(
         if is_flat(table):
             # The fence of the journal itself knows what was there before, and let these rows pass.
             continue
-        if _since(journal, session, committed.fence.brought(table, rows)) is not None:
+        if _since(journal, session, committed.fence.newest_of_batch(table, rows)) is not None:
             raise refusal(table, began_before=False)
 
 
@@ -192,7 +192,7 @@ def suppressed_since(
     rows: exp.Expr,
 ) -> Version | None:
     """When the newest suppression began that any of these rows runs into; None if none does."""
-    return _since(journal, session, fence.caught(table, rows))
+    return _since(journal, session, fence.newest_suppression(table, rows))
 
 
 def has_returned(

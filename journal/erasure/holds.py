@@ -72,7 +72,7 @@ class Hold:
             return False
         return self.scope is not HoldScope.SUBJECT or identifies(table, self.subject_column or "")
 
-    def told(self) -> str:
+    def description(self) -> str:
         """Who holds and why, for messages."""
         return f"hold {self.id} by {self.placed_by or 'somebody'} ({self.reason})"
 
@@ -158,7 +158,7 @@ def conditions(journal: SecretJournal, table: Table, holds: Iterable[Hold]) -> t
     """What each of some holds covers of a table, as ``covered`` says it."""
     found = ((hold, held_condition(journal, table, [hold])) for hold in holds)
     return tuple(
-        Holding(h.id, h.told(), condition) for h, condition in found if condition is not None
+        Holding(h.id, h.description(), condition) for h, condition in found if condition is not None
     )
 
 

@@ -146,7 +146,7 @@ class ErasureRequest:
     waits_for: str = ""
     expires: Version | None = None
 
-    def moved(self, state: State, now: Version, **changes: Any) -> ErasureRequest:
+    def in_state(self, state: State, now: Version, **changes: Any) -> ErasureRequest:
         """The request in its next state; an illegal step raises ERASURE."""
         if state not in _NEXT[self.state]:
             raise PalimpsestError(
@@ -165,7 +165,7 @@ class ErasureRequest:
                 advice="a request can be cancelled until its rows are purged",
             )
         bare = tuple(replace(t, mask=None, spared=None) for t in self.targets)
-        return self.moved(State.CANCELLED, now, targets=bare)
+        return self.in_state(State.CANCELLED, now, targets=bare)
 
     @property
     def unsearched(self) -> list[Target]:

@@ -119,7 +119,7 @@ class SuppressionList:
                 if (kind, None) in self.kinds or (kind, table.id) in self.kinds:
                     yield kind, identity
 
-    def caught(self, table: Table, rows: exp.Expr) -> Query:
+    def newest_suppression(self, table: Table, rows: exp.Expr) -> Query:
         """The newest suppression that rows of ``table`` run into: one row, of NULL if none."""
         spares = self._spares(table)
         branches = [_hashes(table, rows, *found, spares=spares) for found in self._columns(table)]
@@ -131,7 +131,7 @@ class SuppressionList:
 
     def returned(self, table: Table, rows: exp.Expr) -> Query:
         """The same, but for identifiers that rows of the table held when they were suppressed."""
-        newest = self.caught(table, rows).ast
+        newest = self.newest_suppression(table, rows).ast
         assert isinstance(newest, exp.Select)
         return Query.of(self._brought_back(newest, table))
 
@@ -167,7 +167,7 @@ class SuppressionList:
         source = exp.alias_(rows.copy(), "k", table=True)
         return select([column(k, "k") for k in table.key], source, among).distinct()
 
-    def brought(self, table: Table, rows: exp.Expr) -> Query:
+    def newest_of_batch(self, table: Table, rows: exp.Expr) -> Query:
         """The same, but for what journal rows that were written together leave as it was.
 
         A row that begins may hold an identifier that a row had which ended for it: the row of its

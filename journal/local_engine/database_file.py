@@ -206,13 +206,13 @@ class DuckDBStore:
         while True:
             with self._lock:
                 if all(session in self._idle for session in self._sessions):
-                    action(self._file, self._rewritten)
+                    action(self._file, self._reopen_after)
                     return True
             if time.monotonic() >= until:
                 return False
             time.sleep(_IDLE_POLL_S)
 
-    def _rewritten(self, write: Callable[[Path], None]) -> DuckDBSession:
+    def _reopen_after(self, write: Callable[[Path], None]) -> DuckDBSession:
         for session in self._idle:
             session.close()
         self._idle.clear()

@@ -66,7 +66,7 @@ class RowsUnderHold:
         by = {name: {"rows": n, "why": self.holders[name]} for name, n in self.by.items()}
         return {"held": {"rows": self.rows, "by": by}}
 
-    def told(self, gone: int) -> str:
+    def description(self, gone: int) -> str:
         """What a report says: how many rows go, and how many stay because of whom."""
         why = "; ".join(self.holders[name] for name in self.by)
         if not gone:
@@ -128,7 +128,7 @@ class Expiry:
         before = _before(value, kind, cut_off.astimezone(UTC))
         return exp.Coalesce(this=before, expressions=[exp.false()])
 
-    def ended(self, tiers: frozenset[Tier]) -> exp.Query:
+    def superseded_versions(self, tiers: frozenset[Tier]) -> exp.Query:
         """Keys, versions and ends of the superseded versions that go."""
         start, end = self._start, self._end
         names = [*self.table.key, start, end]
@@ -152,7 +152,7 @@ class Expiry:
         found = exp.select(*[column(n) for n in names]).from_(ranked.subquery("r"))
         return found.where(settled, exp.or_(*rules))
 
-    def held(self, written: Iterable[exp.Query]) -> exp.Query | None:
+    def held_keys(self, written: Iterable[exp.Query]) -> exp.Query | None:
         """Keys that a hold covers in any of their versions; None where no hold concerns rows.
 
         ``written`` are all rows of the journal in present columns, also those that an erasure
@@ -169,7 +169,9 @@ class Expiry:
             found.append(keys.from_(among.subquery("h")))
         return union_all(found)
 
-    def kept(self, written: exp.Query, ask: Callable[[exp.Select], Sequence[Any]]) -> RowsUnderHold:
+    def rows_under_hold(
+        self, written: exp.Query, ask: Callable[[exp.Select], Sequence[Any]]
+    ) -> RowsUnderHold:
         """The rows past their time that stay because of holds; ``ask`` gives a query's rows.
 
         Those with HELD, and ENDED where versions go, at hand.

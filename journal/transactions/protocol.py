@@ -67,7 +67,7 @@ class OpenStatement(AbstractContextManager["OpenStatement", None], Protocol):
     def run(self, step: Step, run: StatementRun) -> None:
         """Run one step, except ``Fetch``; ``run`` takes what comes of it."""
 
-    def near(self, fields: Fields, rows: exp.Query) -> exp.Expr:
+    def comparable_rows(self, fields: Fields, rows: exp.Query) -> exp.Expr:
         """Rows of these columns as a relation that can be compared with the suppression list."""
 
     def close(self) -> None:

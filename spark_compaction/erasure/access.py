@@ -72,7 +72,7 @@ class Found:
         return f"{'; '.join(parts)} (request {', '.join(self.requests)})" if parts else ""
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """What was found, in words."""
         told = self.why or f"{self.rows} row versions"
         return f"{told}; {self.remark}" if self.remark else told

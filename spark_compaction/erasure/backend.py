@@ -70,7 +70,7 @@ class KeyLists(Protocol):
     def read(self, table: Table, name: str) -> pa.Table:
         """The keys of a list, in the types of the table."""
 
-    def covered(self, table: Table, keys: pa.Table, condition: exp.Expr) -> Collection[int]:
+    def keys_meeting(self, table: Table, keys: pa.Table, condition: exp.Expr) -> Collection[int]:
         """The places of those keys of which any version, kept ones too, meets a condition."""
 
     def write(self, table: Table, request: str, keys: pa.Table) -> str:

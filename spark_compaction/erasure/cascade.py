@@ -227,7 +227,7 @@ class CascadeWalker:
         """What every copy elsewhere answers; raises ERASURE if one cannot be searched."""
         backend, answers = self.backend, list[pa.Table]()
 
-        def look(listed: Backup) -> None:
+        def search_rows(listed: Backup) -> None:
             with (
                 fetched_segments(backend, table, listed) as segments,
                 reading(backend.journal) as statement,
@@ -236,7 +236,7 @@ class CascadeWalker:
             if counted:
                 self.search_of(table).count_copy(listed.segments)
 
-        check_searched(each_copy(backend, table, look, tidies=self.tidies))
+        check_searched(each_copy(backend, table, search_rows, tidies=self.tidies))
         return [rows for rows in answers if rows.num_rows]
 
     def _search_copies(self, session: StoreSession) -> bool:

@@ -67,11 +67,11 @@ def split_keys(journal: ErasureJournal, lists: KeyLists, table: Table, keys: pa.
     concerned = [h for h in lists.active if h.concerns(table)]
     whole = holds.whole_table(concerned)
     if whole is not None:
-        return KeySplit(None, keys, whole.told())
+        return KeySplit(None, keys, whole.description())
     places: set[int] = set()
     holders: list[str] = []
     for holding in holds.conditions(journal, table, concerned):
-        found = set(lists.covered(table, keys, holding.condition))
+        found = set(lists.keys_meeting(table, keys, holding.condition))
         if found:
             holders.append(holding.told)
         places |= found
@@ -251,7 +251,7 @@ def _record(
     waits = "" if effect.holder is None else f"legal {effect.holder}"
     moved = replace(request, updated=now)
     if effect.state is not request.state:
-        moved = request.moved(effect.state, now)
+        moved = request.in_state(effect.state, now)
     moved = replace(moved, holder=effect.holder, waits_for=waits, targets=targets)
     rows_of.put_erasure(session, moved.to_row())
     _record_held(journal, session, moved, by)

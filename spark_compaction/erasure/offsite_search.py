@@ -40,10 +40,10 @@ def search_copies(
     What was killed of one is finished or undone first if it ``tidies``.
     """
 
-    def look(listed: Backup) -> None:
+    def search_one(listed: Backup) -> None:
         _search_backup(backend, aim, wanted, listed, search)
 
-    search.left += each_copy(backend, aim.table, look, tidies=tidies)
+    search.left += each_copy(backend, aim.table, search_one, tidies=tidies)
 
 
 def search_copy(
@@ -52,11 +52,11 @@ def search_copy(
     """Search one copy; raises FILE_ACCESS and others where it cannot be searched."""
     search = Search()
 
-    def look(listed: Backup) -> None:
+    def search_one(listed: Backup) -> None:
         _search_backup(backend, aim, wanted, listed, search)
 
     _tidy(backend, aim.table, backup)
-    _look_there(backup, look)
+    _look_there(backup, search_one)
     return search
 
 

@@ -150,7 +150,7 @@ def record_purged(backend: ErasureBackend, request: ErasureRequest, by: str) -> 
     with journal.fencing_session() as session:
         now = journal.clock.now()
         rows_of.drop_expired(session, now)
-        moved = request.moved(State.PURGED, now)
+        moved = request.in_state(State.PURGED, now)
         rows_of.put_erasure(session, moved.to_row())
         audit.purged(journal, session, moved, by)
 
@@ -177,7 +177,7 @@ def record_completed(
         if waits_for:
             following = replace(request, waits_for=waits_for)
         else:
-            following = request.moved(State.COMPLETED, journal.clock.now(), waits_for="")
+            following = request.in_state(State.COMPLETED, journal.clock.now(), waits_for="")
             audit.completed(journal, session, following, by)
         rows_of.put_erasure(session, following.to_row())
         session.commit()

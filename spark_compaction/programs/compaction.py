@@ -81,10 +81,10 @@ class CompactJob:
     def stage(self, journal: Journal, plan: JobPlan, engine: Engine, progress: Progress) -> Staged:
         """Have the units written; what comes back becomes segments."""
 
-        def told(_function: str, done: int, total: int) -> None:
+        def advance(_function: str, done: int, total: int) -> None:
             progress("compact", done, total)
 
-        results = engine.map(UNIT, plan.task["units"], told)
+        results = engine.map(UNIT, plan.task["units"], advance)
         removed = tuple(Segment.from_json(s) for s in plan.task["removed"])
         reduced = [Segment.from_json(s) for s in plan.task["reduced"]]
         versions = (min(s.min_version for s in removed), max(s.max_version for s in removed))

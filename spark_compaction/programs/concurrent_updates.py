@@ -75,7 +75,7 @@ def show_lists(session: DuckDBSession, journal: Journal, found: Expiry) -> None:
     """Stage the versions and keys that conditions look up."""
     state = journal.state.tables[found.table.id]
     if found.looks_at_history:
-        session.stage(ENDED, Query.of(found.ended(state.tiers)), {})
-    held = found.held(layout.written_rows(found.table, state.manifest, journal.root))
+        session.stage(ENDED, Query.of(found.superseded_versions(state.tiers)), {})
+    held = found.held_keys(layout.written_rows(found.table, state.manifest, journal.root))
     if held is not None:
         session.stage(HELD, Query.of(held), {})

@@ -61,7 +61,7 @@ def differing(
 ) -> list[str]:
     """Files of the keys whose rows differ, written into a folder that is open."""
 
-    def told(_function: str, done: int, total: int) -> None:
+    def advance(_function: str, done: int, total: int) -> None:
         progress("compare", done, total)
 
     units = [
@@ -77,7 +77,7 @@ def differing(
         }
         for low, high in pairwise(_ends(journal, states))
     ]
-    return [path for found in engine.map(UNIT, units, told) for path in found]
+    return [path for found in engine.map(UNIT, units, advance) for path in found]
 
 
 def _ends(journal: Journal, states: States) -> list[str | None]:

@@ -80,7 +80,7 @@ def what_readers_see(
         by_tier.setdefault(piece.tier, []).append(piece)
     tiers = frozenset(by_tier)
 
-    def over(shown: Table, rows: exp.Query) -> exp.Query:
+    def over_pieces(shown: Table, rows: exp.Query) -> exp.Query:
         places = {
             physical(shown.id, tier, shown.layout).name: union_all(
                 [backend.scan(p, shown) for p in found]
@@ -97,7 +97,7 @@ def what_readers_see(
     ends = [whole.format.version_column, whole.format.subsequent_column]
     every = [*(c.physical for c in whole.stored), *ends]
     intervals = Reader(whole, tiers).intervals([(column(n), n) for n in every])
-    return over(table, current), over(whole, intervals)
+    return over_pieces(table, current), over_pieces(whole, intervals)
 
 
 def journal_names(table: Table, fields: Fields) -> tuple[str, ...]:

@@ -56,7 +56,7 @@ class Retention:
     _late: str | None = field(default=None, init=False)
 
     @property
-    def settled(self) -> Version:
+    def judged_version(self) -> Version:
         """The version up to which the last plan judged rows."""
         assert self.found is not None
         return self.found.settled

@@ -95,7 +95,7 @@ class Planning:
         written = layout.written_rows(self.found.table, manifest, self.journal.root)
         if not written:
             return RowsUnderHold()
-        return self.found.kept(union_all(written), self._ask)
+        return self.found.rows_under_hold(union_all(written), self._ask)
 
     def _ask(self, query: exp.Select) -> list[tuple[Any, ...]]:
         return self.session.arrow_rows(self.session.arrow(Query(query, ()), {}))

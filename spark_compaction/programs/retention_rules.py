@@ -36,7 +36,7 @@ def expiry(
     if not policy.removes:
         return replace(nothing, why="no policy removes anything")
     if (whole := whole_table(holds)) is not None:
-        return replace(nothing, why=f"under {whole.told()}", details={"held": whole.id})
+        return replace(nothing, why=f"under {whole.description()}", details={"held": whole.id})
     return Expiry(table, policy, now, 0, conditions(journal, table, holds))
 
 
@@ -56,7 +56,7 @@ def floor_of(found: Expiry, ask: Callable[[exp.Select], list[Any]]) -> Version:
 
 def why(kept: RowsUnderHold, gone: int, left: Mapping[str, int]) -> str:
     """How many rows go, how many stay because of whom, and which refer to what goes."""
-    said = kept.told(gone)
+    said = kept.description(gone)
     return f"{said}; {describe_counts(left)}" if left else said
 
 

@@ -72,7 +72,7 @@ class RetentionInSql:
         return False
 
     @property
-    def found(self) -> Expiry:
+    def expiry(self) -> Expiry:
         """What is past its time."""
         assert self._found is not None
         return self._found
@@ -109,7 +109,7 @@ class RetentionInSql:
         )
 
     def _goes(self, table: Table) -> Goes:
-        return lambda piece: _condition(self.found.goes("r"), table, piece)
+        return lambda piece: _condition(self.expiry.goes("r"), table, piece)
 
     def stage(
         self, backend: SetBasedBackend, at: TableAt, plan: JobPlan, progress: Progress
@@ -119,7 +119,9 @@ class RetentionInSql:
         removed = tuple(s for p in pieces for s in p.segments)
         backend.check(at, removed)
         self._rewritten = write_without(backend, at, pieces, self._goes(at.table))
-        apart = [self._apart(backend, at, p) for p in pieces] if self.found.archives else []
+        apart = (
+            [self._archived_rows(backend, at, p) for p in pieces] if self.expiry.archives else []
+        )
         made = tuple(one.made for one in self._rewritten if one.made is not None)
         return Staged(
             Replacement(removed, made),
@@ -129,9 +131,9 @@ class RetentionInSql:
             removes_rows=True,
         )
 
-    def _apart(self, backend: SetBasedBackend, at: TableAt, piece: Piece) -> Segment | None:
+    def _archived_rows(self, backend: SetBasedBackend, at: TableAt, piece: Piece) -> Segment | None:
         """The rows of a piece that the policy keeps elsewhere."""
-        dated = self.found.archived("r")
+        dated = self.expiry.archived("r")
         assert dated is not None
         return write_rows(backend, at, piece, _condition(dated, at.table, piece))
 
@@ -152,7 +154,7 @@ class RetentionInSql:
         apart = backups.archived_by(self.job_id, self.by, made_at)
 
         def record(session: StoreSession, committed: JournalState, _following: Manifest) -> None:
-            found = self.found
+            found = self.expiry
             if not are_as_judged(backend.journal, session, at.table, found.holding):
                 raise Replan("a legal hold was placed or released meanwhile")
             if found.policy.dependents is Dependents.REFUSE:
@@ -168,10 +170,10 @@ class RetentionInSql:
 
         A closing row carries the values of the row it ends.
         """
-        dated, table = self.found.archived("r"), at.table
+        dated, table = self.expiry.archived("r"), at.table
         if dated is None:
             return
-        held = self.found.held(_in_present(backend, table, [*at.pieces, *since]))
+        held = self.expiry.held_keys(_in_present(backend, table, [*at.pieces, *since]))
         if held is not None:
             backend.show(HELD, held)
         start, end = table.format.version_column, table.format.subsequent_column
@@ -187,8 +189,8 @@ def _show_lists(backend: SetBasedBackend, found: Expiry, at: TableAt) -> None:
     """Let queries look up the versions and keys that conditions name."""
     if found.looks_at_history:
         heads = {Tier.HEAD} if at.state.manifest.heads else set()
-        backend.show(ENDED, found.ended(at.state.tiers | heads))
-    held = found.held(_in_present(backend, at.table, at.pieces))
+        backend.show(ENDED, found.superseded_versions(at.state.tiers | heads))
+    held = found.held_keys(_in_present(backend, at.table, at.pieces))
     if held is not None:
         backend.show(HELD, held)
 
@@ -202,7 +204,7 @@ def _rows_under_hold(backend: SetBasedBackend, found: Expiry, at: TableAt) -> Ro
     """The rows past their time that stay because of holds."""
     if not at.pieces:
         return RowsUnderHold()
-    return found.kept(union_all(_in_present(backend, at.table, at.pieces)), backend.ask)
+    return found.rows_under_hold(union_all(_in_present(backend, at.table, at.pieces)), backend.ask)
 
 
 def _condition(condition: exp.Expr, table: Table, piece: Piece) -> exp.Expr:

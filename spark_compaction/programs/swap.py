@@ -53,7 +53,7 @@ def swap(
             replacement = replace(replacement, added=(*replacement.added, *late))
         manifest = replaced(state.manifest, replacement)
         manifest = replace(manifest, floor=max(manifest.floor, floor))
-        gone = replacement.gone()
+        gone = replacement.removed_segments()
         ids = retired.record(session, table_id, manifest.generation, gone, why)
         kept = replace(why, job_kind=retired.ARCHIVE, until=None)
         retired.record(session, table_id, manifest.generation, archived, kept)

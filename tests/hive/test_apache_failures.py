@@ -91,7 +91,8 @@ def test_rows_that_others_write_to_a_journal_are_not_read(
         (state,) = journal.state.tables.values()
         name = state.manifest.segments[0].files[0].path.partition("/")[0]
         with journal.store.connection() as other:
-            where = f"{journal.names.own}.{name} PARTITION (palimpsest_segment = 'theirs')"
+            where = f"{journal.names.journal_database}.{name}"
+            where += " PARTITION (palimpsest_segment = 'theirs')"
             moment = "CAST('2024-01-01' AS TIMESTAMP)"
             other.execute(f"INSERT INTO {where} VALUES (2, {moment}, NULL)")
         assert con.execute("SELECT k FROM t").fetchall() == [(1,)]

@@ -43,7 +43,8 @@ def on_small_disk(server: ThriftServer, small_disk: Path, tmp_path: Path) -> Ite
         journal = con.session.journal
         assert isinstance(journal, HiveJournal)
         with journal.store.connection() as plain:
-            plain.execute(f"CREATE DATABASE {journal.names.own} LOCATION '{small_disk}/journals'")
+            database = journal.names.journal_database
+            plain.execute(f"CREATE DATABASE {database} LOCATION '{small_disk}/journals'")
         con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR)")
         con.execute("INSERT INTO t VALUES (1, 'kept')")
         yield con
@@ -100,11 +101,11 @@ def journal(con: Connection) -> HiveJournal:
 def _place(journal: HiveJournal) -> tuple[str, str]:
     """The table and the partition of the first segment."""
     name, _, partition = _segments(journal)[0].partition("/")
-    return f"{journal.names.own}.{name}", partition
+    return f"{journal.names.journal_database}.{name}", partition
 
 
 def _segments(journal: HiveJournal) -> list[str]:
-    (state,) = journal.look()[1].tables.values()
+    (state,) = journal.read_committed()[1].tables.values()
     return [s.files[0].path for s in state.manifest.segments]
 
 

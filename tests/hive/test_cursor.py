@@ -49,7 +49,7 @@ def test_columns_come_in_portions(connection: HiveConnection) -> None:
     connection.execute(MANY)
     connection.columns(20_000)
     # A short statement beside it takes nothing away.
-    assert connection.aside("SELECT 1 AS one") == [(1,)]
+    assert connection.short_query("SELECT 1 AS one") == [(1,)]
     assert connection.columns()[0] == list(range(20_000, 40_000))
     connection.execute("SET spark.sql.ansi.enabled=true")
     assert connection.fetch_all() == [("spark.sql.ansi.enabled", "true")]

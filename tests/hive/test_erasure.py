@@ -52,7 +52,7 @@ def traces(con: Connection, catalog: Path, *more: Path) -> list[str]:
     names = _journal(con).names
     places = [catalog.parent / "catalog.db", *catalog.parent.glob("catalog.db-*")]
     with _journal(con).store.connection() as connection:
-        for database in (names.own, names.schema("main")):
+        for database in (names.journal_database, names.schema("main")):
             rows = connection.run(f"DESCRIBE DATABASE {database}")
             told = [str(value) for row in rows for value in row if str(value).startswith("file:")]
             folder = Path(told[0].removeprefix("file:"))
@@ -191,7 +191,8 @@ def test_rows_that_may_be_somebodys_keep_a_request_open(con: Connection) -> None
         left = journal.new_segment(table, connection)
         name, _, segment = left.partition("/")
         connection.execute(
-            f"INSERT INTO {journal.names.own}.{name} PARTITION (palimpsest_segment = '{segment}')"
+            f"INSERT INTO {journal.names.journal_database}.{name}"
+            f" PARTITION (palimpsest_segment = '{segment}')"
             " SELECT 1, CAST('1970-01-01' AS TIMESTAMP), NULL"
         )
     shown = con.execute("ERASE FROM t WHERE k = 1").fetchall()
@@ -243,8 +244,8 @@ def test_rows_are_hidden_at_once_and_shown_again_when_a_request_is_cancelled(
     assert traces(con, tmp_path / "catalog.db") == []
     journal = _journal(con)
     with journal.store.connection() as connection:
-        for name in connection.tables_of(journal.names.own, f"{journal.names.masks}*"):
-            assert connection.partitions_of(journal.names.own, name) == []
+        for name in connection.tables_of(journal.names.journal_database, f"{journal.names.masks}*"):
+            assert connection.partitions_of(journal.names.journal_database, name) == []
 
 
 def _outside(con: Connection) -> list[tuple[object, ...]]:

@@ -29,7 +29,7 @@ def test_what_an_ended_gateway_left_is_removed(con: Connection) -> None:
     with journal.store.connection() as connection:
         left = journal.new_segment(table, connection)
         name, _, segment = left.partition("/")
-        own = journal.names.own
+        own = journal.names.journal_database
         connection.execute(
             f"INSERT INTO {own}.{name} PARTITION (palimpsest_segment = '{segment}')"
             " SELECT 2, timestamp_micros(1), NULL"

@@ -40,7 +40,7 @@ def table(con: Connection) -> Path:
     (state,) = journal.state.tables.values()
     name = state.manifest.segments[0].files[0].path.partition("/")[0]
     with journal.store.connection() as plain:
-        rows = plain.run(f"DESCRIBE FORMATTED {journal.names.own}.{name}")
+        rows = plain.run(f"DESCRIBE FORMATTED {journal.names.journal_database}.{name}")
     place = next(str(row[1]) for row in rows if str(row[0]).strip() == "Location")
     return Path(place.removeprefix("file:"))
 

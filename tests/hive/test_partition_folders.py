@@ -29,8 +29,8 @@ def _compacted(con: Connection) -> tuple[str, tuple[object, int]]:
         view = f"{journal.names.schema('hr')}.t"
         plan = connection.run(f"EXPLAIN SELECT * FROM {view} WHERE city = 'Oslo' AND k = 1")
         named = f"{journal.names.journals}*_s"
-        shaped = connection.tables_of(journal.names.own, named)[-1]
-        found = plain_tables.find(connection, journal.names.own, shaped)
+        shaped = connection.tables_of(journal.names.journal_database, named)[-1]
+        found = plain_tables.find(connection, journal.names.journal_database, shaped)
     assert found is not None
     assert found.partitioned[1:] == ("city",)
     return str(plan[0][0]), (found.bucketed, found.buckets)

@@ -33,7 +33,7 @@ def test_a_server_tells_folders_and_bytes(con: Connection) -> None:
     con.execute("INSERT INTO t SELECT i, repeat('x', i % 7) FROM range(10, 110) r(i)")
     journal = con.session.journal
     assert isinstance(journal, HiveJournal)
-    (state,) = journal.look()[1].tables.values()
+    (state,) = journal.read_committed()[1].tables.values()
     listed = {s.files[0].path: s.counts.total for s in state.manifest.segments}
     (table,) = {path.partition("/")[0] for path in listed}
     wanted = {table: frozenset(path.partition("/")[2] for path in listed)}

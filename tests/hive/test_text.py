@@ -57,7 +57,7 @@ def test_held_rows_are_one_literal_of_json(rows: list[list[str | None]]) -> None
 @given(st.text(min_size=1), st.text(min_size=1))
 def test_names_are_what_the_metastore_takes_and_do_not_meet(one: str, other: str) -> None:
     names = Names("company", "p_")
-    first, second = (names.shown(TableName("hr", name)).name for name in (one, other))
+    first, second = (names.public_relation(TableName("hr", name)).name for name in (one, other))
     assert set(first) <= set("abcdefghijklmnopqrstuvwxyz0123456789_")
     assert (first == second) == (one.casefold() == other.casefold())
     assert plain_name("depts") == "depts"

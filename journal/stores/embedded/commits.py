@@ -284,7 +284,7 @@ class Commits:
 
     def _keep(self, over: Iterable[Transaction]) -> None:
         """Forget what no open transaction can conflict with any more."""
-        oldest = self._journal.ended(over)
+        oldest = self._journal.finish_transactions(over)
         self._records = [r for r in self._records if oldest is not None and r.version > oldest]
 
 

@@ -314,7 +314,7 @@ class Journal:
         with self._active_lock:
             return min((t.snapshot.version for t in self._open()), default=self.state.version)
 
-    def ended(self, transactions: Iterable[Transaction]) -> Version | None:
+    def finish_transactions(self, transactions: Iterable[Transaction]) -> Version | None:
         """Count transactions as over; the oldest snapshot of the others, None if there are none."""
         with self._active_lock:
             for transaction in transactions:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 class Statement(AbstractContextManager["Statement", None]):
     """One statement's stay in the store: a session inside a transaction, and what it sees."""
 
-    near = as_relation
+    comparable_rows = as_relation
 
     def __init__(
         self,

@@ -85,7 +85,7 @@ def _check_free(journal: HiveJournal, connection: HiveConnection, asked: HiveAdo
             "this gateway makes no views, so that nobody else could read an adopted table",
             advice="leave views=off out of the URL",
         )
-    _, state = journal.look()
+    _, state = journal.read_committed()
     if state.catalog.get(asked.name) is not None:
         raise PalimpsestError(
             Code.DUPLICATE_TABLE,
@@ -114,7 +114,7 @@ def _name_in_use(database: str, name: str) -> PalimpsestError:
 def _decided(
     connection: HiveConnection, asked: HiveAdoption, found: MetastoreTable
 ) -> HiveAdoptionPlan:
-    place = found.shown
+    place = found.display_name
     if not found.is_readable:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
@@ -317,7 +317,7 @@ def _commit_adoption(journal: HiveJournal, plan: HiveAdoptionPlan, author: Autho
 
 def _restore_name(journal: HiveJournal, connection: HiveConnection, name: TableName) -> None:
     """Give an adopted table its name back, unless it was committed that it is ours."""
-    _, state = journal.look()
+    _, state = journal.read_committed()
     if state.catalog.get(name) is not None:
         return
     assert journal.views is not None
@@ -331,7 +331,7 @@ def _restore_name(journal: HiveJournal, connection: HiveConnection, name: TableN
 def show(journal: HiveJournal) -> None:
     """Make the views say what is committed."""
     assert journal.views is not None
-    _, state = journal.look()
+    _, state = journal.read_committed()
     journal.views.refresh(state)
 
 
@@ -345,7 +345,7 @@ def commit(
     alongside: Alongside | None = None,
 ) -> None:
     """Commit changes of definitions, and rows that are there already."""
-    journal.look()
+    journal.read_committed()
     transaction = journal.begin(explicit=True, message=message)
     transaction.record(StatementWrites(journal.clock.next(), rows, tuple(changes), ""))
     journal.commit(transaction, author, alongside=alongside)

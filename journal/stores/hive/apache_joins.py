@@ -42,10 +42,10 @@ class ExistsRewrite:
                 continue
             if not _is_within(node, select.args.get("where")):
                 raise refused("EXISTS outside of WHERE")
-            made = [self._marked(select, branch) for branch in list(_branches(node.this))]
+            made = [self._join_branch(select, branch) for branch in list(_branches(node.this))]
             node.replace(exp.paren(exp.or_(*made) if len(made) > 1 else made[0]))
 
-    def _marked(self, select: exp.Select, rows: exp.Select) -> exp.Expr:
+    def _join_branch(self, select: exp.Select, rows: exp.Select) -> exp.Expr:
         """Join the rows of a branch; the condition under which one of them was found."""
         around = {s.alias_or_name for s in sources_of(select)}
         alias = f"palimpsest_exists_{self._count}"

@@ -52,7 +52,7 @@ class Appending:
             if isinstance(rows, MemoryRows):
                 alike.setdefault(rows.fields or fields_of(table), []).append(rows)
             else:
-                found.append(self._taken(table, rows))
+                found.append(self._segment_of_staged(table, rows))
         for fields, group in alike.items():
             rows_of_all = combine_rows(group)
             if self._mapping:
@@ -65,7 +65,7 @@ class Appending:
             found.append(self._segment(path, fields, counts))
         return found
 
-    def _taken(self, table: Table, rows: StagedRows) -> Segment:
+    def _segment_of_staged(self, table: Table, rows: StagedRows) -> Segment:
         """Rows that are in Spark already, under newer versions where these were overtaken."""
         path = rows.files[0].path
         if layout.is_adopted(self._journal.names, path):

@@ -31,7 +31,7 @@ class Buffers:
         self._known: WeakKeyDictionary[Transaction, dict[int, _Together]] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
-    def together(
+    def combined(
         self, transaction: Transaction, table_id: int, sets: Sequence[RowSet]
     ) -> Sequence[RowSet]:
         """The same rows in one piece, where all are in memory and of the same columns."""

@@ -50,7 +50,7 @@ class HiveConnection(ABC):
         """
 
     @abstractmethod
-    def aside(self, sql: str) -> list[Row]:
+    def short_query(self, sql: str) -> list[Row]:
         """The rows of a short statement; those of the one executed last are left to be fetched."""
 
     @abstractmethod
@@ -125,7 +125,7 @@ class HiveConnection(ABC):
     def refresh(self, database: str, table: str) -> None:
         """Have the session list a table's files anew; Hive itself does so with every query."""
         if self.engine is HiveEngine.SPARK:
-            self.aside(refresh_text(database, table))
+            self.short_query(refresh_text(database, table))
 
 
 def tables_text(database: str) -> str:

@@ -36,7 +36,7 @@ from journal.transactions.transaction_rows import Author
 
 def eject(journal: HiveJournal, name: TableName, author: Author, *, run: bool) -> list[str]:
     """Leave plain tables of a table's rows and of its history; what it does, told as steps."""
-    _, state = journal.look()
+    _, state = journal.read_committed()
     found = state.catalog.get(name)
     with journal.store.connection() as connection:
         if not isinstance(found, Table):
@@ -157,7 +157,7 @@ def _leave(
         plain_tables.mark(connection, current, layout.plain_name(table.name.name))
         _drop(journal, table, state, author)
     except BaseException:
-        _, now = journal.look()
+        _, now = journal.read_committed()
         if now.catalog.get(table.name) is not None:
             with suppress(PalimpsestError):
                 for target in made:

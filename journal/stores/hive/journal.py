@@ -31,7 +31,7 @@ from journal.records import catalog as records
 from journal.records.catalog_format import StateRow
 from journal.records.numbers import DatabaseNumbers
 from journal.records.schema import COUNTERS, STATE
-from journal.records.seen import SeenStates
+from journal.records.seen_states import SeenStates
 from journal.records.statements import text_of
 from journal.sql.public_views import create_schema
 from journal.sql.row_layout import fields_of
@@ -127,18 +127,18 @@ class HiveJournal:
     @property
     def place(self) -> str:
         """The store, for people."""
-        return self.store.server.shown
+        return self.store.server.display_name
 
     def look_in(self, connection: CatalogConnection) -> tuple[StateRow, JournalState]:
         """What is committed, as a transaction of the catalog sees it."""
-        return self._seen.look(connection)
+        return self._seen.read_committed(connection)
 
-    def look(self) -> tuple[StateRow, JournalState]:
+    def read_committed(self) -> tuple[StateRow, JournalState]:
         """What is committed now."""
         found = self.catalog.glance(text_of(records.STATE_NOW, self.catalog.dialect))
         if found is not None:
             row = records.state_row([found], _CATALOG)
-            state = self._seen.known(row)
+            state = self._seen.cached_state(row)
             if state is not None:
                 return row, state
         with self.catalog.reading() as connection:
@@ -159,7 +159,7 @@ class HiveJournal:
         One that the client did not ask for begins with its first statement, which comes at once.
         """
         if explicit:
-            self.look()
+            self.read_committed()
         return Transaction(
             self.state, read_only, explicit, message, self.forget_files, is_fresh=not explicit
         )
@@ -169,7 +169,7 @@ class HiveJournal:
 
         A later one reads at the transaction's snapshot anyway, so it need not ask what is new.
         """
-        committed = self.look()[1] if transaction.is_fresh else self.state
+        committed = self.read_committed()[1] if transaction.is_fresh else self.state
         transaction.begin_at(committed)
         return HiveStatement(self, committed, transaction)
 
@@ -235,7 +235,7 @@ class HiveJournal:
     def ensure_database(self, connection: HiveConnection) -> None:
         """Make the store's own database, unless it is there."""
         if "" not in self._ready:
-            connection.execute(create_schema(self.names.own))
+            connection.execute(create_schema(self.names.journal_database))
             self._ready.add("")
 
     def commit(

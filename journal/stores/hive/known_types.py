@@ -77,7 +77,7 @@ class KnownTypes:
             case exp.Cast():
                 return node.to
             case exp.Array() if not isinstance(_first(node.expressions), exp.Query):
-                return _listed(next(self._told(node.expressions), None))
+                return _listed(next(self._known_types(node.expressions), None))
             case exp.Transform():
                 return _listed(None)
             case exp.Anonymous() if str(node.this).lower() in TRANSFORMS:
@@ -88,11 +88,11 @@ class KnownTypes:
                 return self._of_struct(node)
             case exp.Case():
                 branches = [branch.args["true"] for branch in node.args["ifs"]]
-                return next(self._told([*branches, node.args.get("default")]), None)
+                return next(self._known_types([*branches, node.args.get("default")]), None)
             case exp.If():
-                return next(self._told([node.args["true"], node.args.get("false")]), None)
+                return next(self._known_types([node.args["true"], node.args.get("false")]), None)
             case exp.Coalesce() | exp.Greatest() | exp.Least():
-                return next(self._told([node.this, *node.expressions]), None)
+                return next(self._known_types([node.this, *node.expressions]), None)
             case exp.Nullif() | exp.DPipe():
                 return self.of(node.this)
             case exp.Distinct():
@@ -108,7 +108,7 @@ class KnownTypes:
             case exp.Bracket():
                 return self._of_bracket(node)
             case exp.Anonymous() if str(node.this).lower() in _LIST_CALLS and node.expressions:
-                return next(self._told(node.expressions), None)
+                return next(self._known_types(node.expressions), None)
             case _ if isinstance(node, _OF_ARGUMENT) and isinstance(node.this, exp.Expr):
                 return self.of(node.this)
         return None
@@ -117,7 +117,7 @@ class KnownTypes:
         """The types of a query's columns, by folded names."""
         return self._given(query, None)
 
-    def _told(self, nodes: list[exp.Expr | None]) -> Iterator[Type]:
+    def _known_types(self, nodes: list[exp.Expr | None]) -> Iterator[Type]:
         for node in nodes:
             found = None if node is None else self.of(node)
             if found is not None:

@@ -75,7 +75,7 @@ class Names:
     store: str = ""
 
     @property
-    def own(self) -> str:
+    def journal_database(self) -> str:
         """The database that holds the journals."""
         return f"{self.prefix}{self.database}_palimpsest"
 
@@ -85,7 +85,7 @@ class Names:
             return self.prefix + self.database
         return self.prefix + plain_name(schema)
 
-    def shown(self, name: TableName) -> exp.Table:
+    def public_relation(self, name: TableName) -> exp.Table:
         """The relation everybody sees under a logical name."""
         return exp.table_(ident(plain_name(name.name)), db=ident(self.schema(name.schema)))
 
@@ -111,7 +111,7 @@ class Names:
 
     def table(self, name: str) -> exp.Table:
         """A table of the store's own."""
-        return exp.table_(ident(name), db=ident(self.own))
+        return exp.table_(ident(name), db=ident(self.journal_database))
 
 
 def plain_name(name: str) -> str:

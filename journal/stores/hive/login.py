@@ -43,7 +43,7 @@ class Server:
     configuration: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """The server, for people."""
         return f"{self.database} on {self.host}:{self.port}"
 

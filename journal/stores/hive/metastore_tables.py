@@ -61,7 +61,7 @@ class MetastoreTable:
         return self.properties.get(MARK)
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """The table, for people, by the name it has when the gateway does not look after it."""
         return f"{self.database}.{self.mark or self.name}" if self.database else self.location
 

@@ -64,7 +64,7 @@ def lacking(
         if missing:
             return PalimpsestError(
                 Code.SEGMENT_DAMAGED,
-                f"the journal of {table.name}, {names.own}.{name}, lacks"
+                f"the journal of {table.name}, {names.journal_database}.{name}, lacks"
                 f" {', '.join(sorted(missing))}: somebody dropped or changed it",
                 advice="restore the table of the journal from a backup",
             )
@@ -100,8 +100,8 @@ def append(
             raise
         raise PalimpsestError(
             Code.SEGMENT_DAMAGED,
-            f"{names.own}.{path.partition('/')[0]} takes no rows, somebody dropped or changed it:"
-            f" {error.message}",
+            f"{names.journal_database}.{path.partition('/')[0]} takes no rows, somebody dropped"
+            f" or changed it: {error.message}",
             advice="nothing was written; restore the table of the journal from a backup",
         ) from error
 

@@ -58,7 +58,7 @@ class _Looked:
     at_us: int
     segments: frozenset[str]
 
-    def left(self, segments: frozenset[str]) -> frozenset[str]:
+    def unasked_segments(self, segments: frozenset[str]) -> frozenset[str]:
         """Segments that were there at that time, and were not asked about.
 
         What was written since waits for the next look, or every commit would bring one.
@@ -79,7 +79,7 @@ class Presence:
         self._lock = threading.Lock()
         self._whole = Whole(journal)
 
-    def look(
+    def due_query(
         self, connection: HiveConnection, wanted: Needed, tiers: SeenTiers
     ) -> PartitionQuery | None:
         """What a session is to be asked again beside a query; None if nothing is due."""
@@ -100,7 +100,7 @@ class Presence:
             for table, segments in wanted.items():
                 last = looked.get(table)
                 is_old = last is None or now - last.at_s >= self._every_s
-                left = segments if last is None or is_old else last.left(segments)
+                left = segments if last is None or is_old else last.unasked_segments(segments)
                 if left:
                     due[table] = left
         return due
@@ -118,7 +118,7 @@ class Presence:
             found = self._whole.differences(connection, look.sizes, answers)
             if found is None or found:
                 texts = _listing(self._journal.names, look.wanted)
-                self._check_listed(look.wanted, [connection.aside(text) for text in texts])
+                self._check_listed(look.wanted, [connection.short_query(text) for text in texts])
             if found:
                 self._check_kept(d.path for d in found)
                 raise self._differing(found)
@@ -149,13 +149,13 @@ class Presence:
 
         Run it once the query has planned what it reads.
         """
-        if wanted and self._journal.look()[1] is not seen:
+        if wanted and self._journal.read_committed()[1] is not seen:
             self._check_kept([f"{t}/{segment}" for t, found in wanted.items() for segment in found])
 
     def _check_kept(self, paths: Iterable[str]) -> None:
         journal = self._journal
         known = set(journal.staged)
-        for state in journal.look()[1].tables.values():
+        for state in journal.read_committed()[1].tables.values():
             known |= {s.files[0].path for s in state.manifest.segments}
             known |= set(state.manifest.key_lists)
         left = [path for path in paths if path not in known]
@@ -176,7 +176,7 @@ class Presence:
     def refresh(self, connection: HiveConnection, wanted: Needed) -> None:
         """Have a session list the files of segments anew."""
         for table in wanted:
-            connection.refresh(self._journal.names.own, table)
+            connection.refresh(self._journal.names.journal_database, table)
 
     def _differing(self, found: Sequence[RowCountDifference]) -> PalimpsestError:
         first = found[0]
@@ -192,5 +192,5 @@ def _listing(names: layout.Names, wanted: Needed) -> list[str]:
     found: list[str] = []
     for table, segments in wanted.items():
         only = (layout.PARTITION, min(segments)) if len(segments) == 1 else None
-        found.append(partitions_text(names.own, table, only))
+        found.append(partitions_text(names.journal_database, table, only))
     return found

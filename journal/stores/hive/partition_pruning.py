@@ -20,7 +20,7 @@ def needed(names: layout.Names, ast: exp.Expr) -> Needed:
     """What a query over the store's own tables reads of them."""
     found: dict[str, frozenset[str]] = {}
     for table in ast.find_all(exp.Table):
-        if table.db != names.own:
+        if table.db != names.journal_database:
             continue
         within = table.find_ancestor(exp.Select)
         listed = None if within is None else within.args.get("where")

@@ -214,7 +214,7 @@ class KeptText:
         query: Query, tiers: SeenTiers, names: Sequence[str], template: Template, needed: Needed
     ) -> KeptText:
         """Keep a text that reads just these tiers on its query."""
-        made_for = tuple((name, *tiers.seen(name)) for name in names)
+        made_for = tuple((name, *tiers.table_of_tier(name)) for name in names)
         kept = query.memo[_PLACE] = KeptText(template, needed, made_for)
         return kept
 
@@ -225,7 +225,7 @@ def kept_text(query: Query, tiers: SeenTiers) -> KeptText | None:
     if kept is None:
         return None
     for name, table, manifest in kept.made_for:
-        now = tiers.seen(name)
+        now = tiers.table_of_tier(name)
         if now[0] is not table or now[1] is not manifest:
             return None
     return kept

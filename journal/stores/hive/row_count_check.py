@@ -84,7 +84,7 @@ class Whole:
                 if self._can_wait(group, size):
                     found += self._request(group, asked.listed)
                     continue
-                rows = connection.aside(self._counting(connection, group))
+                rows = connection.short_query(self._counting(connection, group))
             if rows is not None:
                 found += self._differences(group, size, rows, asked.listed)
         return found if sizes else found or None
@@ -152,7 +152,7 @@ class Whole:
     def _counted_anew(
         self, connection: HiveConnection, group: Group, listed: Mapping[str, int]
     ) -> list[RowCountDifference]:
-        connection.refresh(self._journal.names.own, group.table)
+        connection.refresh(self._journal.names.journal_database, group.table)
         size = read_sizes(connection.run(self._question(connection, [group])), [group]).get(group)
         rows = connection.run(self._counting(connection, group))
         return self._differences(group, size, rows, listed)

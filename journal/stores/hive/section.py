@@ -124,7 +124,7 @@ class _Attempt:
         self._statement = statement
         self._alongside = alongside
         self._segments: dict[int, list[Segment]] = {}
-        self._row, self._committed = journal.look()
+        self._row, self._committed = journal.read_committed()
         journal.clock.settle(max(self._committed.version, self._row.settled))
         check_catalog(transaction, self._committed)
         claims = Claims(journal, transaction, statement, self._committed)
@@ -133,7 +133,7 @@ class _Attempt:
             journal, statement.session, transaction, self._committed, claims.show_whole
         )
         guard.check_onboarded(
-            journal, statement.session, transaction, self._committed, statement.near
+            journal, statement.session, transaction, self._committed, statement.comparable_rows
         )
         self._plan = plan_above(self._committed, transaction.writes, journal.clock)
         self._appending = Appending(journal, statement, self._plan)
@@ -159,7 +159,7 @@ class _Attempt:
             name = segment.files[0].path.partition("/")[0]
             if layout.is_adopted(names, name):
                 connection = self._statement.session.connection
-                if not connection.has_relation(names.own, name):
+                if not connection.has_relation(names.journal_database, name):
                     raise PalimpsestError(
                         Code.UNKNOWN_TABLE,
                         f"{table.name} was ejected as the plain table it had been, with its rows",

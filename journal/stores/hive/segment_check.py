@@ -68,7 +68,7 @@ def check_there(
     if lacks is not None:
         raise lacks
     for name, group in groupby(sorted(s.files[0].path.split("/") for s in own), itemgetter(0)):
-        there = set(connection.partitions_of(names.own, name))
+        there = set(connection.partitions_of(names.journal_database, name))
         missing = [f"{name}/{segment}" for _, segment in group if segment not in there]
         if missing:
             raise partitions_missing(names, missing)
@@ -78,7 +78,7 @@ def refresh(names: layout.Names, connection: HiveConnection, segments: Sequence[
     """Have a session list the files of segments anew, as others may have changed them."""
     paths = [s.files[0].path for s in segments]
     for table in sorted({p.partition("/")[0] for p in paths if not layout.is_adopted(names, p)}):
-        connection.refresh(names.own, table)
+        connection.refresh(names.journal_database, table)
 
 
 def damaged(names: layout.Names, path: str, there: int, listed: int) -> PalimpsestError:
@@ -86,8 +86,8 @@ def damaged(names: layout.Names, path: str, there: int, listed: int) -> Palimpse
     had = str(listed) if listed else "some"
     return PalimpsestError(
         Code.SEGMENT_DAMAGED,
-        f"{there} rows are in {names.own}.{path}, which had {had}: somebody dropped rows from it,"
-        " or added some",
+        f"{there} rows are in {names.journal_database}.{path}, which had {had}: somebody dropped"
+        " rows from it, or added some",
         advice="restore the partition from a backup, or remove what was added; nothing was changed",
     )
 
@@ -96,8 +96,8 @@ def partitions_missing(names: layout.Names, missing: Sequence[str]) -> Palimpses
     """Partitions, given by path, are not there."""
     return PalimpsestError(
         Code.SEGMENT_DAMAGED,
-        f"{len(missing)} partitions of journals are missing in {names.own}, the first is"
-        f" {missing[0]}: somebody dropped them",
+        f"{len(missing)} partitions of journals are missing in {names.journal_database}, the first"
+        f" is {missing[0]}: somebody dropped them",
         advice="restore the partition's files and ALTER TABLE .. ADD PARTITION, or restore"
         " a backup of the store; palimpsest verify tells what else is missing",
     )

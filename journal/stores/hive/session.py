@@ -124,7 +124,7 @@ class HiveSession:
         if connection is not None:
             self._store.release(connection)
 
-    def here(self, query: Query, rows_max: int | None = None) -> Query | None:
+    def local_query(self, query: Query, rows_max: int | None = None) -> Query | None:
         """A query as it runs in the gateway; None where Spark must run it.
 
         What reads a journal runs here if the segments it reads have at most ``rows_max`` rows.
@@ -163,7 +163,7 @@ class HiveSession:
         return self._places.in_spark(ast)
 
     def execute(self, query: Query, parameters: Parameters) -> None:
-        here = self.here(query)
+        here = self.local_query(query)
         if here is None:
             self._run(query, parameters)
             return
@@ -188,24 +188,24 @@ class HiveSession:
         of_literals = literal_kinds(query.parameters, parameters)
         kept = found.get(of_literals)
         if kept is not None:
-            self._asked(as_json(query, [kind for _, kind in kept]), parameters)
+            self._run_checked(as_json(query, [kind for _, kind in kept]), parameters)
             self._kinds = kept
             return
-        text = self._asked(query, parameters)
+        text = self._run_checked(query, parameters)
         described = self.connection.described()
         if self._store.engine is HiveEngine.APACHE:
             kinds = kinds_told([kind for _, kind in self.connection.types()], known)
         else:
             kinds = self._kinds_found(text)
             if any(kind.is_nested for kind in kinds):
-                self._asked(as_json(query, kinds), parameters)
+                self._run_checked(as_json(query, kinds), parameters)
         names = labels_of(query, self.local) or [""] * len(described)
         labels = [given or name for given, (name, _) in zip(names, described, strict=False)]
         if len(found) >= _KINDS_MAX:
             found.clear()
         self._kinds = found[of_literals] = list(zip(labels, kinds, strict=True))
 
-    def _asked(self, query: Query, parameters: Parameters) -> str:
+    def _run_checked(self, query: Query, parameters: Parameters) -> str:
         """Run a query, and see that what it reads is there; its text."""
         text, wanted = self._places.text(query, parameters)
         try:
@@ -221,7 +221,7 @@ class HiveSession:
 
     def _asked_once(self, text: str, wanted: Needed) -> None:
         connection = self.connection
-        look = self._presence.look(connection, wanted, self._tiers)
+        look = self._presence.due_query(connection, wanted, self._tiers)
         told = connection.execute(text, beside=() if look is None else look.beside)
         if look is not None:
             self._presence.check(connection, look, told)
@@ -240,7 +240,7 @@ class HiveSession:
         """The types of a result, for which a description is asked only where they need one."""
         told = [whole_type(word, kind) for word, kind in self.connection.types()]
         if "" in told:
-            told = [str(row[1]) for row in self.connection.aside(f"DESCRIBE QUERY {text}")]
+            told = [str(row[1]) for row in self.connection.short_query(f"DESCRIBE QUERY {text}")]
         return [kind_of(kind) for kind in told]
 
     def _described(self, text: str) -> list[tuple[str, str]]:
@@ -289,7 +289,7 @@ class HiveSession:
         return self.local.arrow_rows(table)
 
     def describe(self, query: Query, parameters: Parameters) -> list[ResultColumn]:
-        here = self.here(query)
+        here = self.local_query(query)
         if here is not None:
             return self.local.describe(here, parameters)
         found = self._described(self._places.text(query, parameters)[0])
@@ -300,7 +300,7 @@ class HiveSession:
         ]
 
     def explain(self, query: Query, parameters: Parameters, *, analyze: bool) -> str:
-        here = self.here(query)
+        here = self.local_query(query)
         if here is not None:
             return self.local.explain(here, parameters, analyze=analyze)
         text, _ = self._places.text(query, parameters)
@@ -314,7 +314,7 @@ class HiveSession:
 
     def stage(self, name: str, query: Query, parameters: Parameters) -> None:
         """Keep a query's rows, which are few, in the gateway."""
-        here = self.here(query)
+        here = self.local_query(query)
         if here is None:
             rows = self.arrow(query, parameters)
             enums = self._places.enums(query.ast)
@@ -380,7 +380,7 @@ class HiveSession:
         finally:
             self.local.hide(_INCOMING)
 
-    def near(self, fields: Fields, rows: exp.Query) -> exp.Table:
+    def comparable_rows(self, fields: Fields, rows: exp.Query) -> exp.Table:
         """Rows of these columns as a relation of the gateway's own, to be compared with it."""
         self.show_arrow(_NEAR, self.typed(self.arrow(Query.of(rows), {}), fields))
         return exp.to_table(_NEAR)

@@ -84,7 +84,7 @@ class HiveStatement(AbstractContextManager["HiveStatement", None]):
         """Let queries see the transaction's own rows of these tables."""
         for table, written in self.transaction.newly_read(tables, self._shown):
             if written:
-                rows = self._journal.buffers.together(self.transaction, table.id, written)
+                rows = self._journal.buffers.combined(self.transaction, table.id, written)
                 self.show_rows(table, f"tx{table.id}_buffer", rows)
 
     def show_rows(self, table: Table, name: str, sets: Sequence[RowSet]) -> None:
@@ -114,7 +114,7 @@ class HiveStatement(AbstractContextManager["HiveStatement", None]):
             case Stage():
                 self._stage(step, run.parameters, run.rows_max)
             case Guard(query):
-                few = self.session.here(query, GUARD_ROWS_MAX)
+                few = self.session.local_query(query, GUARD_ROWS_MAX)
                 check_guard(self.session, step, few or query, run.parameters)
             case Append():
                 table = run.table(step.table_id, self.transaction.catalog)
@@ -126,7 +126,7 @@ class HiveStatement(AbstractContextManager["HiveStatement", None]):
     def _stage(self, step: Stage, parameters: Parameters, rows_max: int) -> None:
         """Keep a step's rows for the later ones: here if they are few, else in Spark."""
         session, query = self.session, step.query
-        if step.small or session.here(query) is not None:
+        if step.small or session.local_query(query) is not None:
             session.stage(step.name, query, parameters)
             return
         rows = session.arrow(_at_most(query, rows_max), parameters)
@@ -147,15 +147,15 @@ class HiveStatement(AbstractContextManager["HiveStatement", None]):
         session.connection.execute(create, parameters)
         session.put_remote(step.name, exp.select("*").from_(target.copy()))
 
-    def near(self, fields: Fields, rows: exp.Query) -> exp.Expr:
+    def comparable_rows(self, fields: Fields, rows: exp.Query) -> exp.Expr:
         """The list is in the catalog, so the rows come to it."""
-        return self.session.near(fields, rows)
+        return self.session.comparable_rows(fields, rows)
 
     def _append(
         self, table: Table, query: Query, parameters: Parameters, rows_max: int
     ) -> RowSet | None:
         """The rows of ``query`` for the journal of ``table``; None when there are none."""
-        here = self.session.here(query)
+        here = self.session.local_query(query)
         if here is None:
             return self._append_remote(table, query, parameters, rows_max)
         rows = self._local_rows(table, here, parameters)

@@ -172,7 +172,7 @@ class ThriftConnection(HiveConnection):
                     cursor.close()
         return found
 
-    def aside(self, sql: str) -> list[Row]:
+    def short_query(self, sql: str) -> list[Row]:
         """The rows of a short statement; those of the one executed last are left to be fetched."""
         with self._mapped():
             told = self._side_results([sql])

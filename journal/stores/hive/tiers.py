@@ -29,7 +29,7 @@ class SeenTiers:
         found = tier_of(name, self.committed, self.transaction)
         return None if found is None else (found[0], found[1].in_tier(found[2]))
 
-    def seen(self, name: str) -> tuple[Table, Manifest]:
+    def table_of_tier(self, name: str) -> tuple[Table, Manifest]:
         """The table that a tier is of, in the layout it is read under, and its manifest."""
         found = tier_of(name, self.committed, self.transaction)
         assert found is not None
@@ -49,4 +49,4 @@ class SeenTiers:
 
     def masks_of(self, name: str) -> tuple[str, ...]:
         """The lists of keys whose rows nobody may see in a tier."""
-        return self.seen(name)[1].masks
+        return self.table_of_tier(name)[1].masks

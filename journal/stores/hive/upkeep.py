@@ -32,7 +32,7 @@ class HiveUpkeep:
     def seal(self, table_id: int) -> tuple[Segment, ...]:
         """Nothing is sealed, but the views say what is committed when this returns."""
         if self._journal.views is not None:
-            _, state = self._journal.look()
+            _, state = self._journal.read_committed()
             self._journal.views.refresh(state)
         return ()
 

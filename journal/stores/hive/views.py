@@ -153,7 +153,7 @@ class PublicViews:
             if query is not None:
                 for node in list(query.find_all(exp.Table)):
                     if node.db:
-                        found = self._names.shown(TableName(node.db, node.name))
+                        found = self._names.public_relation(TableName(node.db, node.name))
                         node.set("this", found.this)
                         node.set("db", found.args["db"])
                 try:
@@ -165,7 +165,7 @@ class PublicViews:
     def _view(self, name: TableName, body: exp.Expr, view: View | None = None) -> tuple[str, str]:
         key = f"{_VIEW}:{self._names.schema(name.schema)}.{layout.plain_name(name.name)}"
         columns = () if view is None else view.columns
-        return key, self._store.text(create_view(self._names.shown(name), body, columns))
+        return key, self._store.text(create_view(self._names.public_relation(name), body, columns))
 
     def _dropped(self, key: str) -> str:
         kind, _, name = key.partition(":")

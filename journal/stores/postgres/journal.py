@@ -26,7 +26,7 @@ from journal.model.wall_clock import wall_clock_us
 from journal.records import catalog as records
 from journal.records.catalog_format import StateRow
 from journal.records.numbers import DatabaseNumbers
-from journal.records.seen import SeenStates
+from journal.records.seen_states import SeenStates
 from journal.stores.postgres import catalog as rows_of
 from journal.stores.postgres import section
 from journal.stores.postgres.errors import lost_at_commit, still_under_way
@@ -76,7 +76,7 @@ class DatabaseJournal:
             session.begin_with(BEGIN_SECTION, rows_of.TAKE_LOCK)
             if not rows_of.exists(session):
                 rows_of.create(session, new_id())
-            row, state = self._seen.look(session)
+            row, state = self._seen.read_committed(session)
             session.commit()
         self.clock = HybridClock(wall_us, max(state.version, row.settled), skew_max_us)
         self.counters = DatabaseNumbers(
@@ -99,7 +99,7 @@ class DatabaseJournal:
     @property
     def place(self) -> str:
         """The database, for people."""
-        return self.store.shown
+        return self.store.display_name
 
     def _new_table_id(self) -> int:
         with self.store.lent() as session:

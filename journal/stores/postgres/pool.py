@@ -63,7 +63,7 @@ class PostgresStore:
         self._outcomes = Outcomes(self.lent, self.forget_idle)
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """The database without its password, for people."""
         known = conninfo_to_dict(self._conninfo)
         host = known.get("host") or "local socket"

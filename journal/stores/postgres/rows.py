@@ -33,12 +33,12 @@ _INSTANT = "(TIMESTAMPTZ '1970-01-01 00:00:00+00' + {} * INTERVAL '1 microsecond
 def held_query(table: Table, query: Query, rows_max: int | None) -> Query:
     """The rows of a query as text and version numbers, one more than may be held."""
 
-    def held() -> Query:
+    def limited() -> Query:
         assert isinstance(query.ast, exp.Query)
         rows = as_texts(table, fields_of(table), query.ast.copy())
         return Query(rows if rows_max is None else rows.limit(rows_max + 1), query.parameters)
 
-    return query.once(f"held {rows_max}", held)
+    return query.once(f"held {rows_max}", limited)
 
 
 def as_texts(table: Table, fields: Fields, query: exp.Query) -> exp.Select:

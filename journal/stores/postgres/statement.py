@@ -42,7 +42,7 @@ _ROUNDS_MAX = 3
 class DatabaseStatement(AbstractContextManager["DatabaseStatement", None]):
     """One statement's stay; ``row`` is the state's, given to one inside the commit section."""
 
-    access, near = whole_tiers, as_relation
+    access, comparable_rows = whole_tiers, as_relation
 
     def __init__(
         self,

@@ -99,7 +99,7 @@ def _body(table: Table, fence: SuppressionList, *, by_row: bool) -> str:
         " TG_RELID::regclass USING ERRCODE = '23001', HINT = 'leave them out; if the person came"
         " back, `palimpsest erase readmit` lets them in';"
     )
-    caught = _text(fence.caught(table, relation(new.copy())).ast)
+    caught = _text(fence.newest_suppression(table, relation(new.copy())).ast)
     # On a segment nothing but the list can be read, so the row before is not looked for there.
     checks = raising if by_row else _checks(table, fence, new, raising)
     found = f"IF ({caught}) IS NOT NULL THEN {checks} END IF;"

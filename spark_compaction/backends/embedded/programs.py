@@ -51,11 +51,11 @@ def _retain(journal: Journal, asked: JobRequest, now: datetime, by: str | None) 
 
     def before_swap(state: JournalState) -> Sequence[Segment]:
         late = job.check(journal, state, asked.table.id)
-        segments = backups.segments_at(state.tables[asked.table.id], job.settled)
+        segments = backups.segments_at(state.tables[asked.table.id], job.judged_version)
         assert segments is not None, "nobody else replaces segments while a job runs"
         naming = backups.left_by(job.kind, asked.job_id, by, now)
         with journal.exclusive_session() as session:
-            backups.add_once(session, naming.backup(asked.table, segments, job.settled))
+            backups.add_once(session, naming.backup(asked.table, segments, job.judged_version))
             session.commit()
         return late
 

@@ -251,7 +251,7 @@ def _retire(
     generation: int,
 ) -> None:
     live = () if target.before is None else target.before.manifest.segments
-    gone = Replacement(live, found.segments).gone()
+    gone = Replacement(live, found.segments).removed_segments()
     why = "the source has it no more"
     end = retired.Retirement(asked.given.job_id, retired.PURGE, why, now, now)
     retired.record(session, target.table_id, generation, gone, end)
@@ -304,7 +304,7 @@ def _check_holds(
     own = [h for h in holds.active(journal, table) if h.id not in carried]
     if before is None or not own:
         return
-    gone = Replacement(before.manifest.segments, tuple(segments)).gone()
+    gone = Replacement(before.manifest.segments, tuple(segments)).removed_segments()
     condition = holds.held_condition(journal, table, own)
     if not gone or condition is None:
         return
@@ -326,8 +326,8 @@ def _check_holds(
     if count:
         raise PalimpsestError(
             Code.HELD,
-            f"{own[0].told()} covers {count} row versions of the replica of {table.name} that its"
-            " source has removed",
+            f"{own[0].description()} covers {count} row versions of the replica of {table.name}"
+            " that its source has removed",
             advice="nothing was changed; release the hold here, or place it at the source in time",
         )
 

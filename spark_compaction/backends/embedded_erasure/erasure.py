@@ -111,7 +111,7 @@ class WarehouseErasure:
 
         with self.journal.reading_session() as session:
             locator = self._locator(session, aim, subjects, search)
-            locator.copied(listed.segments, copied_filters.read(listed), bring)
+            locator.search_copy(listed.segments, copied_filters.read(listed), bring)
 
     def transport(self, table: Table) -> WarehouseTransport:
         """Files come into a folder of the warehouse that nothing lists."""

@@ -81,7 +81,7 @@ class KeyFiles:
         for name in self.written:
             (self.journal.root / name).unlink(missing_ok=True)
 
-    def covered(self, table: Table, keys: pa.Table, condition: exp.Expr) -> Collection[int]:
+    def keys_meeting(self, table: Table, keys: pa.Table, condition: exp.Expr) -> Collection[int]:
         """The places of those keys of which any version, kept ones too, meets a condition."""
         rows = self._rows(table, keys)
         if not rows:

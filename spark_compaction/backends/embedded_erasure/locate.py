@@ -72,7 +72,7 @@ class Locator:
         for head in heads:
             self._matcher.rows(layout.head_table(self.table.id, head), head.fields)
 
-    def copied(
+    def search_copy(
         self, segments: Iterable[Segment], filters: Mapping[str, FileFilters], bring: Bring
     ) -> None:
         """Search the segments of a copy: its filters are here, files it needs are brought."""

@@ -58,7 +58,7 @@ class ApplicationConnection(HiveConnection):
         sql = statement if isinstance(statement, str) else self.text(statement, parameters)
         self._is_stopped = False
         self._names, self._types, self._columns = self._run(sql)
-        return [self.aside(text) for text in beside]
+        return [self.short_query(text) for text in beside]
 
     def _run(self, sql: str) -> tuple[list[str], list[tuple[str, str]], list[Column]]:
         task = {**self._session, "statement": sql}
@@ -74,7 +74,7 @@ class ApplicationConnection(HiveConnection):
         ]
         return found["names"], types, columns
 
-    def aside(self, sql: str) -> list[Row]:
+    def short_query(self, sql: str) -> list[Row]:
         """The rows of a short statement; those of the one executed last are left to be fetched."""
         _, types, columns = self._run(sql)
         plain = (plain_values(word, c) for (word, _), c in zip(types, columns, strict=True))
@@ -141,10 +141,10 @@ def _check_metastore(application: Engine, journal: HiveJournal) -> None:
         )
     names = journal.names
     with journal.store.connection() as connection:
-        there = connection.tables_of(names.own, f"{names.journals}*")
+        there = connection.tables_of(names.journal_database, f"{names.journals}*")
     other = ApplicationConnection(application, journal.store.server)
     try:
-        found = other.tables_of(names.own, f"{names.journals}*")
+        found = other.tables_of(names.journal_database, f"{names.journals}*")
     finally:
         other.close()
     if set(there) != set(found):

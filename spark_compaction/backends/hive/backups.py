@@ -50,13 +50,13 @@ class HiveBackups:
 
     def planned(self, naming: Naming) -> tuple[Backup, bool]:
         """The partitions that the catalog lists."""
-        _, committed = self.journal.look()
+        _, committed = self.journal.read_committed()
         segments = committed.tables[self.table.id].manifest.segments
         return naming.backup(self.table, segments, committed.version), True
 
     def pieces(self) -> PiecesHere:
         """Partitions, live and retired."""
-        _, committed = self.journal.look()
+        _, committed = self.journal.read_committed()
         live = backup_segments.live_paths(committed.tables[self.table.id].manifest)
         with self.journal.catalog.reading() as catalog:
             there = {r.id for r in retired.load_retired(catalog, self.table.id)}

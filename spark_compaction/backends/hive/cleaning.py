@@ -119,13 +119,13 @@ def forsaken(
 
     Of one table's journals, or of all; whose the staged rows are does not show.
     """
-    _, state = journal.look()
+    _, state = journal.read_committed()
     with journal.catalog.reading() as reading:
         known = {r.id for r in retired_rows.load_retired(reading)}
     for state_of in state.tables.values():
         known |= {s.files[0].path for s in state_of.manifest.segments}
         known |= set(state_of.manifest.key_lists)
-    own = journal.names.own
+    own = journal.names.journal_database
     found = [
         name
         for name in connection.tables_of(own, f"{journal.names.staging}*")

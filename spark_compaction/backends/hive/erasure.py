@@ -206,7 +206,7 @@ class HiveErasure:
                 return None
             done = self._commit(turn, lists, decision, change)
         if decision.lists and journal.views is not None:
-            journal.views.refresh(journal.look()[1])
+            journal.views.refresh(journal.read_committed()[1])
         if decision.subjects is not None or any(c.dropped for c in decision.lists):
             journal.catalog.scrub()
         return done
@@ -298,7 +298,7 @@ class HiveErasure:
     ) -> tuple[int, Mapping[str, int]]:
         """Load a copy, and write its partitions anew that hold a key."""
         backend = self._maintenance(table)
-        with backend.aside(table) as (at, transport):
+        with backend.undone_changes(table) as (at, transport):
             return purge_sql.purge_copy(
                 backend, at, transport, self.segments_of, (listed, definition), masks, run.changes
             )
@@ -313,13 +313,13 @@ class HiveErasure:
             return found
         if journal.views is not None:
             # They shall name nothing that goes now.
-            journal.views.refresh(journal.look()[1])
+            journal.views.refresh(journal.read_committed()[1])
         with journal.store.connection() as connection:
             cleaning.reap(journal, connection)
             for request in purged:
                 left: list[str] = []
                 for table_id in sorted({t.table_id for t in request.targets}):
-                    left += self._left(connection, table_id, request.updated)
+                    left += self._remaining_partitions(connection, table_id, request.updated)
                 left += map(str, sweep_scratch())
                 if left:
                     found[request.id] = (
@@ -327,7 +327,9 @@ class HiveErasure:
                     )
         return found
 
-    def _left(self, connection: HiveConnection, table_id: int, before: int) -> list[str]:
+    def _remaining_partitions(
+        self, connection: HiveConnection, table_id: int, before: int
+    ) -> list[str]:
         """Retired partitions of a table, and what nobody has listed since it was made."""
         journal = self.journal
         with journal.catalog.reading() as reading_catalog:

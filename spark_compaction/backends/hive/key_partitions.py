@@ -97,7 +97,7 @@ class KeyPartitions:
         write_held(session, journal.names, session.typed(keys, kinds), path)
         return path
 
-    def covered(self, table: Table, keys: pa.Table, condition: exp.Expr) -> Collection[int]:
+    def keys_meeting(self, table: Table, keys: pa.Table, condition: exp.Expr) -> Collection[int]:
         """The places of those keys of which any version, kept ones too, meets a condition."""
         session, journal = self.session, self.journal
         state = self.committed.tables[table.id]

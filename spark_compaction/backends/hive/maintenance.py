@@ -26,7 +26,7 @@ from journal.records.retired import RetiredRow
 from journal.sql.counting import Fingerprint
 from journal.sql.relations import column
 from journal.sql.row_layout import counted_kinds, present_keys, row_counts, written_rows
-from journal.stores.hive import backup_segments, layout, written
+from journal.stores.hive import backup_segments, layout, segment_writing
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.missing_tables import blaming
@@ -144,7 +144,7 @@ class HiveBackend:
 
     def _since(self, at: TableAt) -> list[Piece]:
         """What was committed since; the caller has the table's lease, so nothing more comes."""
-        _, committed = self.journal.look()
+        _, committed = self.journal.read_committed()
         known = {s.id for s in at.segments}
         new = [s for s in committed.tables[at.table.id].manifest.segments if s.id not in known]
         refresh(self.journal.names, self.session.connection, new)
@@ -184,7 +184,7 @@ class HiveBackend:
         return present_keys(table, piece.fields)
 
     @contextmanager
-    def aside(self, table: Table) -> Iterator[tuple[TableAt, HiveTransport]]:
+    def undone_changes(self, table: Table) -> Iterator[tuple[TableAt, HiveTransport]]:
         """Read and write partitions that are dropped in the end."""
         with self._stay, staging(self.journal) as self._made:
             at = self._begin(table)
@@ -204,7 +204,7 @@ class HiveBackend:
         journal, connection = self.journal, self.session.connection
         first = paths(like)[0]
         is_shaped = layout.is_shaped(first) or layout.is_adopted(journal.names, first)
-        path = written.write(
+        path = segment_writing.write_segment(
             *(journal, connection, at.table, like.fields, self._placed(query_of(at.table, rows))),
             *(self._made, anew or is_shaped),
         )

@@ -48,7 +48,7 @@ class DatabaseBackups:
     def record(self, naming: Naming, *, is_whole: bool) -> Backup | None:
         """Record the tables that the journal consists of; a head that was altered is refused."""
         if is_flat(self.table):
-            return self._copied(naming)
+            return self._copy_current_rows(naming)
         journal = self.journal
         settled = segment_swap.settle(journal, self.table)
         then = settled.state.manifest
@@ -81,7 +81,7 @@ class DatabaseBackups:
         copy = Segment("", Tier.BASE, (file,), fields_of(table), counts, 0, committed.version)
         return naming.backup(table, (copy,), committed.version), True
 
-    def _copied(self, naming: Naming) -> Backup:
+    def _copy_current_rows(self, naming: Naming) -> Backup:
         """Copy the current rows of an adopted journal; what is being erased is not among them."""
         journal, table = self.journal, self.table
         with segment_swap.table_lock(journal, table) as session:

@@ -241,7 +241,7 @@ class DatabaseErasure:
     ) -> tuple[int, Mapping[str, int]]:
         """In one transaction, which is rolled back: files that were put away are left of it."""
         backend = self._maintenance(table)
-        with backend.aside(table) as (at, transport):
+        with backend.undone_changes(table) as (at, transport):
             return purge_sql.purge_copy(
                 backend, at, transport, self.segments_of, (listed, definition), masks, run.changes
             )

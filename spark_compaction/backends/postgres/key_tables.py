@@ -73,7 +73,7 @@ class KeyTables:
                 self.session.text(WAIT)
                 hold_writers(self.session, table)
 
-    def covered(self, table: Table, keys: pa.Table, condition: exp.Expr) -> Collection[int]:
+    def keys_meeting(self, table: Table, keys: pa.Table, condition: exp.Expr) -> Collection[int]:
         """The places of those keys of which any version, kept ones too, meets a condition."""
         session, state = self.session, self.committed.tables[table.id]
         self.block_writers([table])

@@ -267,7 +267,7 @@ class DatabaseBackend:
         return present_keys(table, piece.fields)
 
     @contextmanager
-    def aside(self, table: Table) -> Iterator[tuple[TableAt, DatabaseTransport]]:
+    def undone_changes(self, table: Table) -> Iterator[tuple[TableAt, DatabaseTransport]]:
         """Read and write in one transaction that is rolled back, with copies loaded in it."""
         with self.journal.reading_session() as self.session:
             try:

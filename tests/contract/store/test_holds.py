@@ -240,7 +240,7 @@ def test_who_asks_what_is_known_about_them_gets_what_is_held_and_learns_what_wai
     files, (found,) = gather(erasure.backend, {"email": [ADA, BOB]})
     assert (found.rows, found.held, found.hidden) == (2, 1, 1)
     assert found.requests == (request.id,)
-    assert request.id in found.told
+    assert request.id in found.description
     (lines,) = (data.decode() for file, data in files.items() if file.endswith(".jsonl"))
     assert (ADA in lines, BOB in lines) == (True, False)
     release(con, name)

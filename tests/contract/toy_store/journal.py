@@ -24,7 +24,7 @@ from journal.records import catalog as records
 from journal.records.catalog_format import StateRow
 from journal.records.numbers import DatabaseNumbers
 from journal.records.schema import OF_DATABASE
-from journal.records.seen import SeenStates
+from journal.records.seen_states import SeenStates
 from journal.records.statements import columns_of
 from journal.sql.held_rows import memory_rows
 from journal.sql.row_layout import fields_of
@@ -51,13 +51,13 @@ def opened(url: str) -> OpenedStore:
 class SqliteStatement(AbstractContextManager["SqliteStatement", None]):
     """One statement's stay: a connection inside a transaction that only reads."""
 
-    access, near = whole_tiers, as_relation
+    access, comparable_rows = whole_tiers, as_relation
 
     def __init__(self, journal: SqliteJournal, transaction: Transaction) -> None:
         self._counters, self._shown = journal.counters, set[int]()
         self.transaction, self.session = transaction, SqliteSession(journal.path)
         self.session.begin()
-        _, self.committed = journal.seen.look(self.session)
+        _, self.committed = journal.seen.read_committed(self.session)
         self.session.find = partial(layout.tier_rows, self.committed, transaction)
 
     def show(self, tables: Iterable[int], scans: Iterable[int] = ()) -> None:
@@ -98,7 +98,7 @@ class SqliteJournal:
         with self.writing() as session:
             if not columns_of(session):
                 records.create_catalog(session, OF_DATABASE)
-            row, state = self.seen.look(session)
+            row, state = self.seen.read_committed(session)
         self.clock = HybridClock(wall_clock_us, max(state.version, row.settled))
         self.counters = DatabaseNumbers.of(self.writing)
 
@@ -115,7 +115,7 @@ class SqliteJournal:
         self, *, read_only: bool = False, explicit: bool = False, message: str | None = None
     ) -> Transaction:
         with self.reading_session() as session:
-            return Transaction(self.seen.look(session)[1], read_only, explicit, message)
+            return Transaction(self.seen.read_committed(session)[1], read_only, explicit, message)
 
     def statement(self, transaction: Transaction) -> SqliteStatement:
         return SqliteStatement(self, transaction)
@@ -124,7 +124,7 @@ class SqliteJournal:
     def section(self) -> Iterator[tuple[SqliteSession, StateRow, JournalState]]:
         """The commit section, committed at its end: nobody else commits before that."""
         with self.writing() as session:
-            row, committed = self.seen.look(session)
+            row, committed = self.seen.read_committed(session)
             self.clock.settle(max(committed.version, row.settled))
             yield session, row, committed
 

@@ -79,7 +79,7 @@ class SqliteBackend:
     @contextmanager
     def preview(self, table: Table) -> Iterator[TableAt]:
         with self.journal.reading_session() as self.session:
-            yield self._at(self.journal.seen.look(self.session)[1], table.id)
+            yield self._at(self.journal.seen.read_committed(self.session)[1], table.id)
 
     def rotate_head(self, table: Table) -> TableAt:
         def rotate(session: SqliteSession, _: JournalState, state: TableState) -> TableState:

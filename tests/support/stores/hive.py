@@ -51,8 +51,12 @@ class HiveStore:
     def pieces(self, con: Connection) -> set[str]:
         names = _journal(con).names
         with _journal(con).store.connection() as connection:
-            tables = connection.tables_of(names.own, f"{names.journals}*")
-            return {f"{t}/{s}" for t in tables for s in connection.partitions_of(names.own, t)}
+            tables = connection.tables_of(names.journal_database, f"{names.journals}*")
+            return {
+                f"{t}/{s}"
+                for t in tables
+                for s in connection.partitions_of(names.journal_database, t)
+            }
 
     def listed(self, con: Connection) -> set[str]:
         states = _journal(con).state.tables.values()
@@ -84,7 +88,8 @@ class HiveStore:
     def add_row(self, con: Connection, piece: str) -> None:
         journal = _journal(con)
         name, _, partition = piece.partition("/")
-        into = f"{journal.names.own}.{name} PARTITION (palimpsest_segment = '{partition}')"
+        into = f"{journal.names.journal_database}.{name}"
+        into += f" PARTITION (palimpsest_segment = '{partition}')"
         with journal.store.connection() as connection:
             connection.execute(
                 f"INSERT INTO {into} VALUES (9, 'x', TIMESTAMP '2020-01-01 00:00:00', NULL)"
@@ -102,7 +107,7 @@ class HiveStore:
                 known = [name for (name, *_) in connection.run("SHOW DATABASES")]
                 told = [
                     str(value)
-                    for name in (names.own, names.schema("main"))
+                    for name in (names.journal_database, names.schema("main"))
                     if name in known
                     for row in connection.run(f"DESCRIBE DATABASE {name}")
                     for value in row

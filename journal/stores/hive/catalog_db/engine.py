@@ -73,7 +73,7 @@ class CatalogDatabase:
         self.dialect = dialects[self._is_sqlite]
 
     @property
-    def shown(self) -> str:
+    def display_name(self) -> str:
         """Where the catalog is, without passwords, for people."""
         return self._url.render_as_string(hide_password=True)
 

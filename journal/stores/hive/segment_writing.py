@@ -12,7 +12,7 @@ from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.missing_tables import append
 
 
-def write(
+def write_segment(
     journal: HiveJournal,
     connection: HiveConnection,
     table: Table,

@@ -70,12 +70,12 @@ class SeenStates:
         """The latest state that anybody here has seen."""
         return self._newest
 
-    def look(self, session: RecordSession) -> tuple[StateRow, JournalState]:
+    def read_committed(self, session: RecordSession) -> tuple[StateRow, JournalState]:
         """What is committed, as the session's transaction sees it."""
         row = state_row(execute(session, STATE_NOW), self._catalog)
         return row, self.at(session, row)
 
-    def known(self, row: StateRow) -> JournalState | None:
+    def cached_state(self, row: StateRow) -> JournalState | None:
         """A state that was seen before."""
         with self._lock:
             found = self._states.get(row.generation)
@@ -83,7 +83,7 @@ class SeenStates:
 
     def at(self, session: RecordSession, row: StateRow) -> JournalState:
         """The state that the session's transaction sees, whose row is given."""
-        seen = self.known(row)
+        seen = self.cached_state(row)
         if seen is not None:
             return seen
         with self._lock:
