@@ -57,7 +57,7 @@ def find(desk: Desk, batch: PrivacyBatch) -> PrivacyBatch:
     round_number = int(batch.detail.get("round", 1))
     accepted: list[ErasureRequest] = []
     searches_all = batch.detail.get("searches_all", False)
-    before = set() if searches_all else _covered(_requests_of(desk, batch))
+    before = set() if searches_all else _searched_tables(_requests_of(desk, batch))
     for number, wanted in enumerate(_specs(desk, batch, requests, named, before), 1):
         mark = f"{_MARK} {batch.id} part {round_number}.{number}"
         found = known.get(mark)
@@ -151,7 +151,7 @@ def uncovered_by(
 ) -> list[Uncovered]:
     """What may hold these people and was not searched: copies, what was filled, what is denied."""
     mine = _requests_of(desk, batch)
-    covered = _covered(mine)
+    covered = _searched_tables(mine)
     state = committed_state(desk.journal)
     described = {
         str(table.name)
@@ -182,7 +182,7 @@ def _requests_of(desk: Desk, batch: PrivacyBatch) -> list[ErasureRequest]:
     return [r for r in erasure_spec.requests(desk.journal) if r.id in names]
 
 
-def _covered(found: Sequence[ErasureRequest]) -> set[str]:
+def _searched_tables(found: Sequence[ErasureRequest]) -> set[str]:
     """The tables that some requests have searched."""
     return {
         t.table
@@ -237,7 +237,7 @@ def _specs(
     subjects = subjects_in(named)
     found: list[ErasureSpec] = []
     if before:
-        only = _others(desk, {k for i in named.values() for k, _ in i}, only, before)
+        only = _unsearched_tables(desk, {k for i in named.values() for k, _ in i}, only, before)
         if not only:
             return []
     if subjects:
@@ -255,7 +255,7 @@ def _specs(
     return found
 
 
-def _others(
+def _unsearched_tables(
     desk: Desk,
     kinds: AbstractSet[str],
     only: AbstractSet[tuple[str, str]] | None,
