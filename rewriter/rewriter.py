@@ -91,7 +91,7 @@ from rewriter.statements.access import (
     SetTagPolicy,
     SetTags,
 )
-from rewriter.statements.own import OwnStatement
+from rewriter.statements.own_statement import OwnStatement
 from rewriter.statements.scoped_policies import SetScopedPolicy
 from rewriter.writing.collations import without_collations
 from rewriter.writing.deferred_references import rewrite_check_references

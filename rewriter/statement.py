@@ -13,7 +13,7 @@ from journal.model.segment import Tier
 from journal.model.suppression import Suppression
 from rewriter.statements.access import OfAccess
 from rewriter.statements.entities import EntityStatement
-from rewriter.statements.own import OwnStatement
+from rewriter.statements.own_statement import OwnStatement
 from rewriter.statements.scoped_policies import SetScopedPolicy
 
 

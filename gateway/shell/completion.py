@@ -17,7 +17,7 @@ from gateway.shell.syntax import FORMS
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import CatalogSnapshot, Relation, Table, View, fold
 from rewriter.reading.system import system_names
-from rewriter.statements.own import OWN
+from rewriter.statements.own_statement import OWN
 
 STATEMENTS = (
     "SELECT INSERT UPDATE DELETE MERGE CREATE ALTER DROP TRUNCATE BEGIN COMMIT ROLLBACK SAVEPOINT "

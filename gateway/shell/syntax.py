@@ -2,7 +2,7 @@ r"""The forms of statements in a few lines each, for ``\h``; docs/sql.md has the
 
 from __future__ import annotations
 
-from rewriter.statements.own import OWN
+from rewriter.statements.own_statement import OWN
 
 FORMS: dict[str, str] = {
     "SELECT": """SELECT .. FROM t [JOIN ..] [WHERE ..] [GROUP BY ..] [HAVING ..] [ORDER BY ..]

@@ -56,7 +56,7 @@ from rewriter.statements.access import (
     SetTagPolicy,
     SetTags,
 )
-from rewriter.statements.own import OwnStatement
+from rewriter.statements.own_statement import OwnStatement
 from rewriter.statements.scoped_policies import SetScopedPolicy
 
 _CHECK_THEMSELVES = (

@@ -25,7 +25,7 @@ from rewriter.definitions.index_names import check_moved_indexes
 from rewriter.definitions.new_relations import already_exists, check_journal_name, new_name
 from rewriter.name_resolution import position_of, table_name
 from rewriter.reading.read_rewriter import Reads
-from rewriter.statements.own import OwnStatement
+from rewriter.statements.own_statement import OwnStatement
 from rewriter.syntax.token_reader import Parse, TokenReader
 from rewriter.writing.references import dangling_guard
 

@@ -26,7 +26,7 @@ from rewriter.statement import (
     SqlStatement,
     Statement,
 )
-from rewriter.statements.own import OWN, read_own
+from rewriter.statements.own_statement import OWN, read_own
 from rewriter.syntax import show, upkeep
 from rewriter.syntax.alter import recognise_alter
 from rewriter.syntax.blame import recognise_blame

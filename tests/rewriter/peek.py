@@ -10,7 +10,7 @@ from journal.model.plan import StatementPlan
 from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
 from rewriter.rules.select import rewrite_select
-from rewriter.statements.own import OwnStatement
+from rewriter.statements.own_statement import OwnStatement
 from rewriter.syntax.token_reader import Parse, TokenReader
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateway.shell.syntax import FORMS
-from rewriter.statements.own import OWN, OwnEntry, OwnStatement
+from rewriter.statements.own_statement import OWN, OwnEntry, OwnStatement
 from rewriter.syntax.own_statements import first_words
 from tests.support.client import Client
 
