@@ -12,7 +12,7 @@ from gateway.servers.http.bounded_server import BoundedHttpServer
 
 _REQUEST_S = 5.0
 _AT_ONCE = 16
-"""How many requests are answered at a time; others are closed."""
+"""How many requests are answered at a time; the next one takes the place of a slow client."""
 
 
 class OperatorServer:
@@ -45,6 +45,7 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
 
     def do_GET(self) -> None:
+        self.server.begin_answer(self.connection)
         headers = {name.lower(): value for name, value in reversed(self.headers.items())}
         found = self.server.pages.answer(self.command, self.path, headers)
         self.send_response(found.status)
