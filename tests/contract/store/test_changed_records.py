@@ -53,6 +53,7 @@ def _delete(con: Connection, table: RecordTable, condition: str = "1 = 1") -> No
         session.commit()
 
 
+@pytest.mark.also_on("hive")
 def test_lists_and_entries_that_are_gone_are_noticed(con: Connection) -> None:
     entries = con.client_session.perform(audit_check, None).entries
     for table, condition, said in (
@@ -65,6 +66,7 @@ def test_lists_and_entries_that_are_gone_are_noticed(con: Connection) -> None:
         assert any(said in problem for problem in _problems(con)), (said, _problems(con))
 
 
+@pytest.mark.also_on("hive")
 def test_another_secret_is_noticed(store: Store, con: Connection) -> None:
     folder = con.session.journal.capabilities.folder
     if folder is not None:
