@@ -221,6 +221,8 @@ def _assigned(nodes: Iterable[exp.Expr], written: set[int]) -> Iterator[str]:
         written.add(id(target))
         parts = target.expressions if isinstance(target, exp.Tuple | exp.Paren) else [target]
         for part in parts or [target]:
+            while isinstance(part, exp.Bracket):
+                part = part.this
             names = [p.name for p in part.parts] if isinstance(part, exp.Column) else [part.name]
             # The name behind a table's, which may be a field of a column: then both count.
             yield names[-1]

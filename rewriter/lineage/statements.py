@@ -366,6 +366,8 @@ class _StatementReader:
             if not isinstance(assignment, exp.EQ):
                 continue
             left, right = assignment.this, assignment.expression
+            if isinstance(left, exp.Bracket):
+                left = left.this
             if isinstance(left, exp.Tuple):
                 yield from self._tuple_assigned(table, left, right, reader, influences)
                 continue

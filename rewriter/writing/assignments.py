@@ -10,10 +10,15 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Column, Table, fold
 from journal.model.trees import copy_tree
+from journal.sql.builders import fill
+from journal.sql.sql import cast
 from rewriter.checks.allowed import check_some
 from rewriter.definitions.generated_values import check_writable
 from rewriter.name_resolution import position_of
 from rewriter.writing.target import convert_value, default_value, find_column, is_default
+
+_PLACE_MAX = 1_000
+"""Of an element that may be assigned: as many NULLs may have to be put before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,8 @@ def _check_columns(table: Table, left: exp.Expr, alias: str) -> None:
     for node in nodes:
         while isinstance(node, exp.Paren):
             node = node.this
+        if isinstance(node, exp.Bracket) and node is left:
+            node = node.this
         if not isinstance(node, exp.Column | exp.Identifier):
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
@@ -91,6 +98,8 @@ def _pairs(table: Table, node: exp.EQ) -> list[tuple[Column, exp.Expr]]:
     left, right = node.this, node.expression
     if isinstance(left, exp.Paren):
         left = exp.Tuple(expressions=[left.this])
+    if isinstance(left, exp.Bracket):
+        return [_element(table, left, right)]
     if not isinstance(left, exp.Tuple):
         return [(find_column(table, left), right)]
     columns = [find_column(table, c) for c in left.expressions]
@@ -108,6 +117,35 @@ def _pairs(table: Table, node: exp.EQ) -> list[tuple[Column, exp.Expr]]:
             position=position_of(node),
         )
     return list(zip(columns, right.expressions, strict=True))
+
+
+def _element(table: Table, left: exp.Bracket, right: exp.Expr) -> tuple[Column, exp.Expr]:
+    """``a[3] = x``: the list with another third element, filled up with NULL before it.
+
+    Raises NOT_SUPPORTED for slices, for places that are no numbers from 1 on, or too far behind,
+    and for what is no list.
+    """
+    stored = find_column(table, left.this)
+    # The parser counts from 0 what the client counts from 1.
+    places = [int(p.to_py()) + 1 for p in left.expressions if p.is_int]
+    is_place = len(left.expressions) == len(places) == 1 and 0 < places[0] <= _PLACE_MAX
+    if not is_place or not stored.type.endswith("[]") or is_default(right):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f'only a list, or the element of one by a number, can be assigned: "{stored.name}"',
+            advice=f"write a[3] = x with a number from 1 to {_PLACE_MAX:,}, or assign all of it",
+            position=position_of(left),
+        )
+    element = stored.type.removesuffix("[]")
+    return stored, fill(
+        "CASE WHEN COALESCE(len(l), 0) >= n"
+        " THEN list_concat(list_concat(l[1 : n - 1], v), l[n + 1 :])"
+        " ELSE list_concat(list_concat(l, gap[1 : n - 1 - COALESCE(len(l), 0)]), v) END",
+        l=left.this,
+        n=places[0],
+        v=exp.Array(expressions=[cast(right.copy(), element)]),
+        gap=exp.Array(expressions=[cast(exp.null(), element) for _ in range(places[0])]),
+    )
 
 
 def _fields(query: exp.Subquery, count: int) -> list[exp.Expr]:

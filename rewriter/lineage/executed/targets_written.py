@@ -55,6 +55,9 @@ def _unknown_writes(ast: exp.Expr, tables: SessionTables, why: str) -> Iterator[
         if isinstance(node, exp.Insert) and isinstance(node.this, exp.Schema):
             columns = [name.name.lower() for name in node.this.expressions]
         elif isinstance(node, exp.Update):
-            columns = [e.this.name.lower() for e in node.expressions if isinstance(e, exp.EQ)]
+            written = [e.this for e in node.expressions if isinstance(e, exp.EQ)]
+            # The element of a list, a[1], is written into its column.
+            whole = [w.this if isinstance(w, exp.Bracket) else w for w in written]
+            columns = [w.name.lower() for w in whole]
         for column in columns:
             yield ColumnTarget(tables.name(table), column, (), why)

@@ -205,3 +205,18 @@ def test_casts_templates_and_rounding_are_those_of_postgresql(store: Store) -> N
     )
     rows = con.execute(query).fetchall()
     assert rows == [(2.0, "Sunday 01:04 PM", "001", "ab"), (0.0, None, "002", "ab")]
+
+
+@pytest.mark.drifts(toy="it has no lists")
+def test_an_element_of_an_array_is_assigned(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, a INTEGER[], b TEXT[])")
+    con.execute("INSERT INTO t VALUES (1, '{1,2,3}', '{x}'), (2, NULL, NULL)")
+    con.execute("UPDATE t SET a[1] = '9', b[2] = 'y' WHERE k = 1")
+    con.execute("UPDATE t SET a[5] = a[1] + k WHERE k = 1")
+    con.execute("UPDATE t SET a[1] = NULL, b[1] = 'z' WHERE k = 2")
+    rows = con.execute("SELECT * FROM t ORDER BY k").fetchall()
+    assert rows == [(1, [9, 2, 3, None, 10], ["x", "y"]), (2, [None], ["z"])]
+    for assignment in ("a[0] = 1", "a[1:2] = '{1,2}'", "a[k] = 1", "k[1] = 1", "a[100000] = 1"):
+        with pytest.raises(gateway.NotSupportedError, match="PAL-110"):
+            con.execute(f"UPDATE t SET {assignment}")
