@@ -15,11 +15,15 @@ from gateway.shell.splitting import SplitStatement
 
 
 class ExitShell(Exception):
-    r"""``\q``, or an error while ON_ERROR_STOP is set."""
+    r"""``\q``, or what ends a script."""
 
     def __init__(self, code: int = 0) -> None:
         super().__init__()
         self.code = code
+
+
+class StopScript(ExitShell):
+    """An error while ON_ERROR_STOP is set: nothing more runs of what was sent."""
 
 
 class CommandContext(Protocol):

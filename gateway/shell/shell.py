@@ -20,7 +20,7 @@ from gateway import connect, errors
 from gateway.dbapi.connection import Connection
 from gateway.shell import backslash
 from gateway.shell.command_arguments import WrongCommand
-from gateway.shell.command_context import ExitShell
+from gateway.shell.command_context import ExitShell, StopScript
 from gateway.shell.conditionals import COMMANDS as CONDITIONAL
 from gateway.shell.conditionals import Conditionals
 from gateway.shell.confirming import confirmed
@@ -90,7 +90,12 @@ class Shell:
         if word == "help":
             self.run_backslash("\\?")
             return ""
-        self._run_lines(text, sys.stdin)
+        try:
+            self._run_lines(text, sys.stdin)
+        except StopScript:
+            # As in psql, a person stays at the prompt; what is left of the input does not run.
+            self.buffer = InputBuffer()
+            return ""
         pending, self.buffer = self.buffer.text, InputBuffer()
         return pending if self.conditionals.is_active else ""
 
@@ -183,7 +188,7 @@ class Shell:
             self.write_message("cancelled", error=True)
         self.failures += 1
         if self.options.stop_on_error:
-            raise ExitShell(1)
+            raise StopScript(1)
 
     def run_statement(self, piece: SplitStatement, min_rows: int = 0) -> bool:
         """Run one statement and show its result.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
-from gateway.shell.command_context import CommandContext
+from gateway.shell.command_context import CommandContext, StopScript
 
 
 def startup_path() -> Path:
@@ -27,4 +28,5 @@ def run_startup_file(shell: CommandContext) -> None:
     except (OSError, UnicodeDecodeError) as error:
         shell.write_message(f"the startup file {path} cannot be read: {error}", error=True)
         return
-    shell.run_script(script)
+    with suppress(StopScript):
+        shell.run_script(script)

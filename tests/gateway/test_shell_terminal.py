@@ -404,3 +404,16 @@ def test_keys_of_vi(terminal: Terminal) -> None:
     terminal.wait_for("22")
     terminal.send("\\q\r")
     assert terminal.left() == 0
+
+
+def test_an_error_stops_what_was_sent_and_not_the_shell(terminal: Terminal) -> None:
+    terminal.send("\\set ON_ERROR_STOP on\r")
+    terminal.wait_for("w> ")
+    terminal.wait_for("w> ")
+    terminal.send("select 1/nix; select 60 + 6 as after;\r")
+    terminal.wait_for("PAL-202")
+    terminal.wait_for("w> ")
+    terminal.send("select 6 * 7 as n;\r")
+    assert "66" not in terminal.wait_for("42")
+    terminal.send("exit\r")
+    assert terminal.left() == 0
