@@ -100,7 +100,8 @@ class TimePoints:
         session = statement.session
         try:
             session.execute(request.query, self._parameters)
-            number = session.fetch_many(1)[0][0]
+            ((number,),) = session.fetch_many(1)
+            session.fetch_many(1)  # DuckDB takes a result for unfinished until one gives no rows.
         except PalimpsestError as error:
             raise PalimpsestError(
                 Code.TIME_POINT,

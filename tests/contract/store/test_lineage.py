@@ -190,7 +190,6 @@ def test_materialized_views(con: Connection) -> None:
     assert {"s.a -> total (aggregation)", "s.b -> b (identity)"} <= _columns(con, "kept")
 
 
-@pytest.mark.drifts(hive="DuckDB says there that a result is still open")
 @pytest.mark.also_on("hive")
 def test_restores(con: Connection) -> None:
     (version,) = con.execute("SELECT max(version) FROM system.transactions").fetchall()[0]
