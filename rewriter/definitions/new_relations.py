@@ -17,6 +17,7 @@ from journal.sql.relations import collated, ident
 from journal.sql.sql import cast, expression
 from rewriter.context import RewriteContext
 from rewriter.definitions.sequences import without_calls
+from rewriter.definitions.temporary import check_has_temporary, new_temporary_name
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import (
     OWN_SCHEMAS,
@@ -45,6 +46,17 @@ def new_name(node: exp.Table, context: RewriteContext) -> TableName:
     check_database(node, context.catalog)
     name = TableName(schema_of(node, context), node.name)
     return resolve_schema(name, node, context)
+
+
+def new_definition_name(node: exp.Table, context: RewriteContext, *, temporary: bool) -> TableName:
+    """The name of a sequence, type or macro to be; ``temporary``: the connection's own.
+
+    Raises NOT_SUPPORTED on stores without temporary relations.
+    """
+    if not temporary:
+        return new_name(node, context)
+    check_has_temporary(node, context)
+    return new_temporary_name(node, context)
 
 
 def resolve_schema(name: TableName, node: exp.Expr, context: RewriteContext) -> TableName:

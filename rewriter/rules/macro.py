@@ -13,19 +13,16 @@ from journal.model.named_definitions import (
     definition_key,
 )
 from journal.model.plan import Change, StatementPlan, Step
-from journal.model.schema import TableName, fold
+from journal.model.schema import fold
 from rewriter.context import RewriteContext
 from rewriter.definitions.definition import canonical_text
 from rewriter.definitions.macros import expand_macros, named_macro
-from rewriter.definitions.new_relations import ddl_plan, resolve_schema
-from rewriter.definitions.temporary import check_has_temporary, new_temporary_name
+from rewriter.definitions.new_relations import ddl_plan, new_definition_name
 from rewriter.definitions.user_types import expand_types
 from rewriter.name_resolution import (
-    check_database,
     find_relation,
     homeless_column,
     position_of,
-    schema_of,
 )
 from rewriter.reading.qualified_names import qualify
 from rewriter.reading.scopes import is_named
@@ -35,13 +32,7 @@ from rewriter.statement import CreateMacro, DropMacro, MacroForm
 def rewrite_create_macro(ast: CreateMacro, context: RewriteContext) -> StatementPlan:
     """CREATE MACRO."""
     node = ast.name
-    if ast.temporary:
-        check_has_temporary(node, context)
-        name = new_temporary_name(node, context)
-    else:
-        check_database(node, context.catalog)
-        given = TableName(schema_of(node, context), node.name)
-        name = resolve_schema(given, node, context)
+    name = new_definition_name(node, context, temporary=ast.temporary)
     kinds = {form.is_table for form in ast.forms}
     if len(kinds) > 1:
         raise _invalid(f"the forms of {name} are values and tables", "make two macros", node)

@@ -18,7 +18,12 @@ from journal.model.schema import Column, Sequence, Table, TableName
 from journal.model.sequence_changes import DropSequence, PutSequence
 from rewriter.context import RewriteContext
 from rewriter.definitions.identity_changes import restarted_identity
-from rewriter.definitions.new_relations import check_schema_name, ddl_plan, resolve_schema
+from rewriter.definitions.new_relations import (
+    check_schema_name,
+    ddl_plan,
+    new_definition_name,
+    resolve_schema,
+)
 from rewriter.definitions.sequences import (
     find_sequence,
     identity_named,
@@ -26,12 +31,9 @@ from rewriter.definitions.sequences import (
     unknown_sequence,
     users_of,
 )
-from rewriter.definitions.temporary import check_has_temporary, new_temporary_name
 from rewriter.name_resolution import (
-    check_database,
     find_table,
     position_of,
-    schema_of,
     unknown_column,
 )
 from rewriter.statement import AlterSequence, CreateSequence, DropSequences, SequenceOptions
@@ -40,12 +42,7 @@ from rewriter.statement import AlterSequence, CreateSequence, DropSequences, Seq
 def rewrite_create_sequence(ast: CreateSequence, context: RewriteContext) -> StatementPlan:
     """CREATE SEQUENCE."""
     node = ast.name
-    if ast.temporary:
-        check_has_temporary(node, context)
-        name = new_temporary_name(node, context)
-    else:
-        check_database(node, context.catalog)
-        name = resolve_schema(TableName(schema_of(node, context), node.name), node, context)
+    name = new_definition_name(node, context, temporary=ast.temporary)
     known = context.catalog.sequences.get(name.key)
     steps: list[Step] = []
     if known is not None and ast.exists:

@@ -24,8 +24,12 @@ from journal.model.schema import TableName
 from rewriter.context import RewriteContext
 from rewriter.definitions.column_types import type_text
 from rewriter.definitions.definition import canonical_text, default_text
-from rewriter.definitions.new_relations import check_schema_name, ddl_plan, resolve_schema
-from rewriter.definitions.temporary import check_has_temporary, new_temporary_name
+from rewriter.definitions.new_relations import (
+    check_schema_name,
+    ddl_plan,
+    new_definition_name,
+    resolve_schema,
+)
 from rewriter.definitions.type_changes import (
     changed_enum,
     check_type_unused,
@@ -43,7 +47,7 @@ from rewriter.definitions.user_types import (
     unknown_type,
 )
 from rewriter.dialect_semantics import semantics_of
-from rewriter.name_resolution import check_database, position_of, schema_of
+from rewriter.name_resolution import position_of
 from rewriter.statement import AlterType, CreateType, DropTypes
 from rewriter.writing.renamed_values import rename_value
 
@@ -51,13 +55,7 @@ from rewriter.writing.renamed_values import rename_value
 def rewrite_create_type(ast: CreateType, context: RewriteContext) -> StatementPlan:
     """CREATE TYPE and CREATE DOMAIN."""
     node, tag = ast.name, f"CREATE {'DOMAIN' if ast.kind == DOMAIN else 'TYPE'}"
-    if ast.temporary:
-        check_has_temporary(node, context)
-        name = new_temporary_name(node, context)
-    else:
-        check_database(node, context.catalog)
-        given = TableName(schema_of(node, context), node.name)
-        name = resolve_schema(given, node, context)
+    name = new_definition_name(node, context, temporary=ast.temporary)
     if "." in name.name or '"' in name.name:
         raise _refusal("a type's name with a dot or a quote in it", "use another name", node)
     made = _user_type(ast, name, context)

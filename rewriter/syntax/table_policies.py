@@ -27,11 +27,7 @@ def recognise_table_policy(tokens: list[Token], parse: Parse) -> SetTablePolicy 
     if words[1:2] != ["TABLE"] or not pairs & {("ROW", "POLICY"), ("MASKING", "POLICY")}:
         return None
     reader = TokenReader(tokens, parse, 2, _ADVICE)
-    exists = reader.takes("IF", "EXISTS")
-    table, column = reader.name(), None
-    if reader.takes("ALTER") or reader.takes("MODIFY"):
-        reader.takes("COLUMN")
-        column = reader.word()
+    exists, table, column = reader.altered_place()
     what = "ROW" if column is None else "MASKING"
     if reader.takes("SET", what, "POLICY"):
         return SetTablePolicy(table, column, parenthesized(reader), exists)

@@ -29,11 +29,7 @@ def recognise_tags(tokens: list[Token], parse: Parse) -> SetTags | SetTagPolicy 
     if words[1:2] != ["TABLE"] or not _VERBS & set(pairwise(words)):
         return None
     reader = TokenReader(tokens, parse, 2, _ADVICE)
-    exists = reader.takes("IF", "EXISTS")
-    table, column = reader.name(), None
-    if reader.takes("ALTER") or reader.takes("MODIFY"):
-        reader.takes("COLUMN")
-        column = reader.word()
+    exists, table, column = reader.altered_place()
     adds = reader.takes("SET", "TAG")
     if not adds and not reader.takes("UNSET", "TAG"):
         return None

@@ -49,6 +49,14 @@ class TokenReader:
         assert isinstance(found, exp.Table)
         return found
 
+    def altered_place(self) -> tuple[bool, exp.Table, str | None]:
+        """``[IF EXISTS] t [ALTER | MODIFY [COLUMN] c]`` behind ALTER TABLE: that, the table, c."""
+        exists, table = self.takes("IF", "EXISTS"), self.name()
+        if not (self.takes("ALTER") or self.takes("MODIFY")):
+            return exists, table, None
+        self.takes("COLUMN")
+        return exists, table, self.word()
+
     def number(self, optional: bool = False) -> int | None:
         """A whole number, perhaps with a sign."""
         negative = self.takes("-")
