@@ -154,7 +154,7 @@ PROGRAMS = st.lists(
 
 @pytest.mark.timeout(120)
 @hypothesis.given(program=PROGRAMS)
-@hypothesis.settings(max_examples=25, deadline=None, derandomize=True)
+@hypothesis.settings(max_examples=12, deadline=None, derandomize=True)
 def test_programs(program: list[tuple[str, list[str], int, int]], tmp_path_factory: object) -> None:
     assert isinstance(tmp_path_factory, pytest.TempPathFactory)
     script = [

@@ -128,7 +128,7 @@ class History:
 
 
 @given(steps=st.lists(STEPS, max_size=12), picked=st.tuples(st.integers(0, 20), st.integers(0, 20)))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_every_answer_about_the_past(
     connection: Connection, steps: list[tuple[str, Any]], picked: tuple[int, int]
 ) -> None:
