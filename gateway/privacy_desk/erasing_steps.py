@@ -10,7 +10,7 @@ noting it finds it again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import asdict, replace
 from typing import Any
@@ -30,12 +30,13 @@ from journal.erasure import erasure_spec
 from journal.erasure.audit import columns_changed
 from journal.erasure.erasure_spec import KEPT, ErasureSpec
 from journal.erasure.requests import ErasureRequest, Outcome, State, Target
+from journal.erasure.scope import load_scope
 from journal.erasure.unreachable_copies import OUT_OF_REACH
 from journal.identity.descriptor import ever_described
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.records.privacy_rows import PrivacyBatch, PrivacyRequest
-from journal.transactions.reading import committed_state
+from journal.transactions.reading import committed_state, reading
 
 _MARK = "privacy batch"
 _STATEMENT_MAX = 200
@@ -237,7 +238,8 @@ def _specs(
     subjects = subjects_in(named)
     found: list[ErasureSpec] = []
     if before:
-        only = _unsearched_tables(desk, {k for i in named.values() for k, _ in i}, only, before)
+        kinds = {kind for pairs in named.values() for kind, _ in pairs}
+        only = _unsearched_tables(desk, kinds, only, before, actions.kept)
         if not only:
             return []
     if subjects:
@@ -260,15 +262,20 @@ def _unsearched_tables(
     kinds: AbstractSet[str],
     only: AbstractSet[tuple[str, str]] | None,
     before: AbstractSet[str],
+    kept: Container[int],
 ) -> frozenset[tuple[str, str]]:
-    """The tables that identify people by some types, less those that were searched before."""
+    """The tables that identify people by some types and can be searched, less those that were."""
     state = committed_state(desk.journal)
+    with reading(desk.journal) as statement:
+        scope = load_scope(statement.session)
     parts = {part for kind in kinds for part in sealing.types_of(kind)}
     return frozenset(
         table.name.key
         for table in state.catalog.tables()
         if (only is None or table.name.key in only)
         and str(table.name) not in before
+        and table.id not in kept
+        and scope.why_not(table.name) is None
         and {i.type for i in ever_described(state.tables[table.id].layouts)} & parts
     )
 

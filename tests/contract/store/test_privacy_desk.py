@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gateway.cli import main
+from gateway.jobs.scheduler import Scheduler
 from tests.support.kept import rows
 from tests.support.stores.store import Capability, Store
 
@@ -170,6 +171,14 @@ def test_a_rectification_takes_what_was_there_out_of_the_past(store: Store, url:
 def test_a_request_is_partial_until_a_copy_is_searched_or_waived(store: Store, url: str) -> None:
     with store.connect() as con:
         con.execute("CREATE TABLE mailing AS SELECT id, email FROM people WHERE id < 100")
+        # What is kept, or denied, is not searched by the second run either.
+        for other in ("bills", "secret"):
+            con.execute(f"CREATE TABLE {other} (n INTEGER PRIMARY KEY, email VARCHAR)"
+                        " WITH (erasure = 'email LOWER')")  # fmt: skip
+    _json(url, "policy", "--set", f"actions.{store.home}.bills=keep tax law")
+    _json(url, "policy", "--set", f"waived={store.home}.secret")
+    denied = ["erase", "scope", "--deny", f"{store.home}.secret"]
+    CliRunner().invoke(main, denied, env={"PALIMPSEST_WAREHOUSE": url})
     name = _submit(url, "erasure", BOB)["id"]
     (batch,) = _json(url, "run", code=5)
     assert batch["step"] == "PARTIAL"
@@ -299,6 +308,17 @@ def test_a_large_batch_is_split_by_tables_into_one_result(store: Store, url: str
     assert len(erased) == 2
     with store.connect() as con:
         assert rows(con, "SELECT id FROM visits") == [(2,)]
+
+
+@pytest.mark.also_on("hive", "postgres")
+def test_a_scheduler_runs_requests_that_are_old(
+    store: Store, url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    name = _submit(url, "erasure", BOB, "--received", "2020-01-01")["id"]
+    with store.connect() as con, caplog.at_level("WARNING", logger="palimpsest.scheduler"):
+        Scheduler(lambda: con.session).once()
+    assert _json(url, "show", name)["state"] == "COMPLETED"
+    assert "failed" not in caplog.text
 
 
 def test_a_legal_hold_keeps_a_request_until_its_release(store: Store, url: str) -> None:
