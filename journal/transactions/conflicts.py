@@ -201,7 +201,7 @@ def _check_scope(policy: ScopedPolicy, began: CatalogSnapshot, now: CatalogSnaps
 
 def _check_relied_on(transaction: Transaction, committed: JournalState) -> None:
     """Raise if others changed a table by whose rows a row policy let rows be written."""
-    for table_id in {i for writes in transaction.writes for i in writes.relied_on}:
+    for table_id in transaction.relied_on:
         if transaction.is_pinned(table_id, committed):
             raise PalimpsestError(
                 Code.SERIALIZATION,

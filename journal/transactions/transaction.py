@@ -191,6 +191,11 @@ class Transaction:
         """Ids of the tables this transaction has written rows to."""
         return frozenset(self._buffered)
 
+    @property
+    def relied_on(self) -> frozenset[int]:
+        """Ids of the tables whose rows decided which rows it might write."""
+        return frozenset[int]().union(*(writes.relied_on for writes in self.writes))
+
     def tiers(self, table_id: int, committed: JournalState) -> frozenset[Tier]:
         """The tiers a statement of this transaction reads for a table."""
         state = committed.tables.get(table_id)

@@ -8,6 +8,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from tests.gateway.test_commit_groups import Waiting
 from tests.support.prepared_warehouse import prepared_warehouse
 
 SETUP = """
@@ -146,3 +147,16 @@ def test_a_dropped_membership_leaves_no_door_open(con: Connection) -> None:
             con.execute(sql)
     con.execute("SET ROLE ann")
     assert con.execute("SELECT id FROM docs").fetchall() == [(2,)]
+
+
+def test_whoever_commits_with_the_end_of_a_membership_has_lost(con: Connection) -> None:
+    con.execute(f"{SET}(owner IN (SELECT org FROM members WHERE usr = CURRENT_USER))")
+    waiting = Waiting(
+        con,
+        [
+            ["DELETE FROM members WHERE usr = 'ann'"],
+            ["SET ROLE ann", "UPDATE docs SET owner = 'a' WHERE id = 1"],
+            ["INSERT INTO docs VALUES (8, 'b', NULL)"],
+        ],
+    )
+    assert waiting.go() == ["ok", "40001", "ok"]

@@ -133,8 +133,9 @@ class Commits:
         written: set[int] = set()
         for waiting in group:
             own = waiting.transaction.buffered_tables()
-            if not written.isdisjoint(references.linked(committed.catalog, own)):
-                # Its foreign keys are checked against what the group commits: it goes alone.
+            needed = references.linked(committed.catalog, own) | waiting.transaction.relied_on
+            if not written.isdisjoint(needed):
+                # What its keys and policies are checked by is in the group: it goes alone.
                 continue
             try:
                 self._check(session, waiting.transaction, committed, records)
