@@ -29,6 +29,7 @@ from journal.model.plan import (
 from journal.model.schema import CatalogSnapshot, Table, View
 from journal.model.segment import Tier
 from journal.model.sequence_changes import DropSequence, PutSequence
+from journal.model.trees import copy_tree
 from journal.model.version import VersionType
 from journal.sql.relations_flat import FLAT, is_flat
 from rewriter.context import RewriteContext, TableScanInfo
@@ -171,7 +172,7 @@ def parse_one(sql: str, dialect: str) -> Parsed:
 
 def to_sql(ast: exp.Expr, dialect: str) -> str:
     """Pretty SQL text with the client's own parameter names."""
-    shown = exp.Subquery(this=ast.copy())
+    shown = exp.Subquery(this=copy_tree(ast))
     for cast in list(shown.find_all(exp.Cast)):
         if cast.to.is_type(UNKNOWN_TYPE):
             cast.replace(cast.this)
@@ -185,7 +186,7 @@ def to_sql(ast: exp.Expr, dialect: str) -> str:
             node.set("this", _shown_name(node.name))
     inner = shown.this
     inner.parent = None
-    return str(inner.sql(dialect=DIALECTS[dialect], pretty=True))
+    return str(inner.sql(dialect=DIALECTS[dialect], pretty=True, copy=False))
 
 
 def _shown_name(parameter: str) -> str:

@@ -20,7 +20,9 @@ def laid_out(sql: str, dialect: str) -> str:
     again = tree.sql(dialect=dialect, comments=False)
     if again != sql:
         raise ValueError(f"sqlglot writes it otherwise:\n{sql}\n{again}")
-    pretty = tree.sql(dialect=dialect, comments=False, pretty=True, max_text_width=WIDTH - 40)
+    pretty = tree.sql(
+        dialect=dialect, comments=False, pretty=True, max_text_width=WIDTH - 40, copy=False
+    )
     lines = _joined(pretty.splitlines())
     return "\n".join(part for line in lines for part in _broken(line))
 

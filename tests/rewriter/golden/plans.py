@@ -86,8 +86,7 @@ class Rewriting:
 
     def catalog(self) -> CatalogSnapshot:
         """The tables and views that the setup creates."""
-        definitions = ";".join(self.case.definitions)
-        return catalog_of(parse(definitions, "duckdb", DEFAULT_LIMITS), "duckdb")
+        return _catalog(";".join(self.case.definitions))
 
     def _context(self, form: PlanForm) -> RewriteContext:
         catalog = self.catalog()
@@ -116,6 +115,11 @@ class Rewriting:
                 counts_rows=self.store.dialect == "duckdb",
             ),
         )
+
+
+@cache
+def _catalog(definitions: str) -> CatalogSnapshot:
+    return catalog_of(parse(definitions, "duckdb", DEFAULT_LIMITS), "duckdb")
 
 
 def golden_text(case: Case) -> str:
