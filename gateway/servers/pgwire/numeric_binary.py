@@ -15,13 +15,15 @@ _NEGATIVE = 0x4000
 _HEAD_BYTES = 8
 DIGITS_MAX = 18
 """What fits into a number of eight bytes."""
+_PART_DIGITS_MAX = 16
+"""What fits there in whole groups of four."""
 
 
 def numeric_column(column: pa.Array) -> pa.Array:
     """The values of a ``decimal128`` column of at most ``DIGITS_MAX`` digits."""
     scale = column.type.scale
     numbers = _unscaled(column)
-    groups = _groups(numbers, scale)
+    groups = _groups(numbers, scale, column.type.precision - scale)
     width = groups.shape[1]
     is_set = groups != 0
     is_zero = ~is_set.any(axis=1)
@@ -56,13 +58,22 @@ def _unscaled(column: pa.Array) -> np.ndarray:
     return found
 
 
-def _groups(numbers: np.ndarray, scale: int) -> np.ndarray:
-    """Digits to base 10,000, the largest first: those before the point, then those behind it."""
-    whole, part = np.divmod(np.abs(numbers), 10**scale)
-    part_groups = -(-scale // 4)
-    part = part.astype(np.uint64) * np.uint64(10 ** (part_groups * 4 - scale))
+def _groups(numbers: np.ndarray, scale: int, whole_digits: int) -> np.ndarray:
+    """Digits to base 10,000, the largest first: those before the point, then those behind it.
+
+    No number has more than ``whole_digits`` decimal ones before the point.
+    """
+    whole, part = np.divmod(np.abs(numbers).astype(np.uint64), np.uint64(10**scale))
     found = []
-    for value, groups in ((part, part_groups), (whole.astype(np.uint64), -(-DIGITS_MAX // 4))):
+    if scale > _PART_DIGITS_MAX:
+        # All groups of the part together would not fit into eight bytes.
+        rest = scale - _PART_DIGITS_MAX
+        part, last = np.divmod(part, np.uint64(10**rest))
+        found.append((last * np.uint64(10 ** (4 - rest))).astype(np.uint16))
+        scale = _PART_DIGITS_MAX
+    part_groups = -(-scale // 4)
+    part = part * np.uint64(10 ** (part_groups * 4 - scale))
+    for value, groups in ((part, part_groups), (whole, max(1, -(-whole_digits // 4)))):
         for _ in range(groups):
             value, digit = np.divmod(value, np.uint64(_BASE))
             found.append(digit.astype(np.uint16))
