@@ -50,7 +50,8 @@ _KINDS: tuple[type[exp.Expr], ...] = (
 _EVERYWHERE: tuple[type[exp.Expr], ...] = (
     *(exp.Table, exp.Lateral, exp.Group),
     *(exp.ColumnDef, exp.AlterColumn),
-    *(exp.TimeToStr, exp.Cast, exp.Round),
+    *(exp.TimeToStr, exp.Cast, exp.Round, exp.Anonymous),
+    *postgres_json.JSONB_OPERATORS,
 )
 """What is spelled otherwise on PostgreSQL as well, which reads journals in the place of tables."""
 POSTGRES_FUNCTIONS = frozenset(_CALLS) | SOURCE_FUNCTIONS
@@ -108,6 +109,8 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
         return True
     if isinstance(node, exp.Anonymous):
         return function_name(node) in _CALLS
+    if isinstance(node, exp.ArrayContainsAll | exp.ArrayContainedBy | exp.Sub):
+        return context.capabilities.postgres_functions
     if isinstance(node, exp.WithinGroup):
         return is_supposed_rank(node)
     if type(node) in _BY_KIND:
@@ -120,9 +123,11 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
 def _keep_native(holder: exp.Paren, context: RewriteContext) -> None:
     """What PostgreSQL has itself, and its adapter would give the meaning that DuckDB gives it."""
     types = ValueTypes(context)
-    for node in reversed(list(holder.find_all(exp.TimeToStr, exp.Cast, exp.Round))):
+    for node in reversed(list(holder.find_all(*_EVERYWHERE))):
         if isinstance(node, exp.TimeToStr):
             _put(node, "to_char", postgres_formats.native_call(node))
+        elif isinstance(node, (*postgres_json.JSONB_OPERATORS, exp.Anonymous)):
+            postgres_json.cast_to_jsonb(node, types)
         elif postgres_operators.concerns_operators(node):
             postgres_operators.spell_operator(node, types)
 
@@ -167,5 +172,9 @@ _NAMES: dict[type[exp.Expr], str] = {
     exp.JSONArrayAgg: "json_agg",
     exp.JSONBExtract: "?column?",
     exp.JSONBExtractScalar: "?column?",
+    exp.JSONBExists: "jsonb_exists",
+    exp.JSONBContainsTopKey: "?column?",
+    exp.JSONBContainsAnyTopKeys: "?column?",
+    exp.JSONBContainsAllTopKeys: "?column?",
 }
 """What PostgreSQL calls the column of a call, where the node is called otherwise."""

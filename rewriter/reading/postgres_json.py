@@ -1,4 +1,4 @@
-"""PostgreSQL's functions of JSON in DuckDB's SQL, for stores that lack them. Pure.
+"""PostgreSQL's functions of JSON in DuckDB's SQL, for stores that lack them; its jsonb. Pure.
 
 ``json`` and ``jsonb`` are one type there. Objects keep the order of their keys and the spaces
 between them, as they were written.
@@ -14,11 +14,19 @@ from journal.model.errors import PalimpsestError
 from journal.sql.array_text import parse_array
 from journal.sql.builders import call, fill
 from rewriter.reading.postgres_calls import Spell
+from rewriter.reading.value_types import ValueTypes
 
 _TYPE = (
     "CASE json_type(CAST(j AS JSON)) WHEN 'OBJECT' THEN 'object' WHEN 'ARRAY' THEN 'array'"
     " WHEN 'VARCHAR' THEN 'string' WHEN 'BOOLEAN' THEN 'boolean' WHEN 'NULL' THEN 'null'"
     " WHEN json_type(CAST(j AS JSON)) THEN 'number' END"
+)
+_HAS_KEY = (
+    "CASE json_type(CAST(j AS JSON))"
+    " WHEN 'OBJECT' THEN list_contains(json_keys(CAST(j AS JSON)), k)"
+    " WHEN 'ARRAY' THEN COALESCE(list_contains(CAST(CAST(j AS JSON) AS JSON[]), to_json(k)), FALSE)"
+    " WHEN 'VARCHAR' THEN json_extract_string(CAST(j AS JSON), '$') = k"
+    " ELSE CASE WHEN j IS NOT NULL THEN FALSE END END"
 )
 _RENAMED = {
     "array_length": "json_array_length",
@@ -104,6 +112,35 @@ def _steps(path: str) -> list[str] | None:
     return found if all(isinstance(step, str) for step in found) else None
 
 
+def _has_key(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    """``j ? 'a'``: a key of an object, a text in an array, or the text itself."""
+    if len(arguments) != 2:
+        return None
+    key = arguments[1]
+    if isinstance(key, exp.JSONPath):
+        # What the parser has made of the text.
+        names = [part.this for part in key.expressions if isinstance(part, exp.JSONPathKey)]
+        if len(names) != 1:
+            return None
+        key = exp.Literal.string(names[0])
+    return exp.Paren(this=fill(_HAS_KEY, j=arguments[0], k=key))
+
+
+def _has_keys(kind: type[exp.Connector]) -> Spell:
+    """``j ?| ARRAY['a', 'b']`` and ``j ?& ..``, of keys that are written out."""
+
+    def spell(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+        if len(arguments) != 2 or not isinstance(arguments[1], exp.Array):
+            return None
+        each = [_has_key(node, (arguments[0], key)) for key in arguments[1].expressions]
+        found = [one for one in each if one is not None]
+        if not found:
+            return None
+        return exp.Paren(this=(exp.or_ if kind is exp.Or else exp.and_)(*found, copy=False))
+
+    return spell
+
+
 def _set(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     """``jsonb_set(j, '{a,b}', value)``: what the last key belongs to must be there."""
     steps = _steps(arguments[1].name) if len(arguments) == 3 and arguments[1].is_string else None
@@ -117,6 +154,27 @@ def _set(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     return fill(sql, j=value, h=holder, made=made)
 
 
+JSONB_OPERATORS = (
+    *(exp.JSONBContainsTopKey, exp.JSONBContainsAnyTopKeys, exp.JSONBContainsAllTopKeys),
+    *(exp.JSONBExists, exp.ArrayContainsAll, exp.ArrayContainedBy, exp.DPipe, exp.Sub),
+)
+"""Operators that PostgreSQL has for jsonb alone, or for other types as well."""
+
+
+def cast_to_jsonb(node: exp.Expr, types: ValueTypes) -> None:
+    """Cast what such an operator, or a function of jsonb, takes from a column, which is json."""
+    if isinstance(node, exp.Anonymous):
+        sides = node.expressions[:1] if node.name.lower().startswith("jsonb_") else []
+    else:
+        sides = [side for side in (node.this, node.expression) if side is not None]
+    if any(types.of(side).kind == "JSON" for side in sides):
+        for side in sides:
+            if types.of(side).kind == "JSON" or (side.is_string and isinstance(node, _OF_TWO)):
+                side.replace(exp.cast(side.copy(), "JSONB", dialect="postgres"))
+
+
+_OF_TWO = (exp.ArrayContainsAll, exp.ArrayContainedBy, exp.DPipe)
+"""Operators of which both sides are jsonb."""
 _BY_VERB: Mapping[str, Spell] = {
     **{verb: _renamed(name) for verb, name in _RENAMED.items()},
     "agg": _aggregate,
@@ -134,9 +192,14 @@ CALLS: Mapping[str, Spell] = {
     **{f"{kind}_{verb}": spell for verb, spell in _BY_VERB.items() for kind in ("json", "jsonb")},
     "to_jsonb": _renamed("to_json"),
     "jsonb_set": _set,
+    "jsonb_exists_any": _has_keys(exp.Or),
+    "jsonb_exists_all": _has_keys(exp.And),
 }
 KINDS: Mapping[type[exp.Expr], Spell] = {
     exp.JSONArrayAgg: _aggregate,
+    **dict.fromkeys((exp.JSONBContainsTopKey, exp.JSONBExists), _has_key),
+    exp.JSONBContainsAnyTopKeys: _has_keys(exp.Or),
+    exp.JSONBContainsAllTopKeys: _has_keys(exp.And),
     exp.JSONBExtract: _at_path(is_text=False),
     exp.JSONBExtractScalar: _at_path(is_text=True),
 }

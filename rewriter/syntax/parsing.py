@@ -230,7 +230,10 @@ def _rename(tokens: list[Token], dialect: str) -> tuple[list[Token], tuple[int |
     sigil = _SIGILS.get(dialect, (TokenType.COLON, ":"))
     while index < len(tokens):
         first = tokens[index]
-        found = _parameter(tokens, index) if first.text in _PARAMETER_BEGINS else None
+        begins = first.text in _PARAMETER_BEGINS and not (
+            DIALECTS[dialect] == "postgres" and _is_key_operator(tokens, index)
+        )
+        found = _parameter(tokens, index) if begins else None
         if found is None:
             result.append(first)
             index += 1
@@ -281,6 +284,17 @@ def _parameter(tokens: list[Token], index: int) -> tuple[str, int] | None:
         if close.text == ")" and kind.text.lower() == "s" and kind.start == close.end + 1:
             return name.text, 5
     return None
+
+
+def _is_key_operator(tokens: list[Token], index: int) -> bool:
+    """True for the ``?`` of ``j ? 'key'``: between a value and a text or a parameter."""
+    if tokens[index].text != "?" or not 0 < index < len(tokens) - 1:
+        return False
+    before, after = tokens[index - 1], tokens[index + 1]
+    is_behind_value = before.token_type in {*_VALUE_ENDS, TokenType.VAR, TokenType.IDENTIFIER}
+    return is_behind_value and (
+        after.token_type is TokenType.STRING or after.text in _PARAMETER_BEGINS
+    )
 
 
 def _is_name(token: Token) -> bool:

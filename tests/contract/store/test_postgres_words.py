@@ -69,6 +69,7 @@ def test_what_a_view_reads_goes_with_it_or_stays(store: Store) -> None:
     assert con.execute(names).fetchall() == [("x",)]
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.drifts(toy="it has no lists")
 def test_arrays_are_joined_compared_and_asked(store: Store) -> None:
     con = store.connect(dialect="postgres")
@@ -81,6 +82,7 @@ def test_arrays_are_joined_compared_and_asked(store: Store) -> None:
     assert con.execute(query).fetchall() == [([1, 2, 3], [0, 1, 2], [1, 2, 7], 2, [2])]
 
 
+@pytest.mark.also_on("hive")
 def test_supposed_rows_are_ranked(store: Store) -> None:
     con = store.connect(dialect="postgres")
     con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, x INTEGER)")
@@ -92,6 +94,7 @@ def test_supposed_rows_are_ranked(store: Store) -> None:
     assert con.execute(query).fetchall() == [(4, 3, 0.25, 0.8)]
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.drifts(toy="it has other functions of JSON")
 def test_json_and_texts_become_rows(store: Store) -> None:
     con = store.connect(dialect="postgres")
@@ -107,6 +110,7 @@ def test_json_and_texts_become_rows(store: Store) -> None:
     assert rows == [("a",), ("b",)]
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.drifts(toy="it has other functions of JSON", hive="it reads JSON by constants alone")
 def test_pairs_of_an_object_are_rows(store: Store) -> None:
     con = store.connect(dialect="postgres")
@@ -116,6 +120,7 @@ def test_pairs_of_an_object_are_rows(store: Store) -> None:
     assert con.execute(pairs).fetchall() == [("a", "5")]
 
 
+@pytest.mark.also_on("hive")
 def test_a_dropped_column_takes_along_the_views_that_read_it(store: Store) -> None:
     con = store.connect(dialect="postgres")
     for sql in (
@@ -136,6 +141,7 @@ def test_a_dropped_column_takes_along_the_views_that_read_it(store: Store) -> No
             con.execute(f"SELECT * FROM {view}")
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.needs(Capability.FOREIGN_KEYS)
 def test_cascade_takes_foreign_keys_along(store: Store) -> None:
     con = store.connect(dialect="postgres")
@@ -157,6 +163,7 @@ def test_cascade_takes_foreign_keys_along(store: Store) -> None:
     assert con.execute("SELECT c.pid, d.pid FROM c JOIN d ON c.id = d.id").fetchall() == [(7, 7)]
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.drifts(toy="its CAST is another")
 def test_texts_are_as_short_as_their_column_says(store: Store) -> None:
     con = store.connect(dialect="postgres")
@@ -180,6 +187,7 @@ def test_texts_are_as_short_as_their_column_says(store: Store) -> None:
     assert con.execute("SELECT c::varchar(5) FROM t").fetchall() == [("abcde",)]
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.drifts(toy="it takes any column beside a group")
 def test_a_grouped_key_determines_its_table(store: Store) -> None:
     con = store.connect(dialect="postgres")
@@ -194,6 +202,7 @@ def test_a_grouped_key_determines_its_table(store: Store) -> None:
         con.execute("SELECT v FROM u GROUP BY tid")
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.drifts(toy="it has other functions")
 def test_casts_templates_and_rounding_are_those_of_postgresql(store: Store) -> None:
     con = store.connect(dialect="postgres")
@@ -207,6 +216,7 @@ def test_casts_templates_and_rounding_are_those_of_postgresql(store: Store) -> N
     assert rows == [(2.0, "Sunday 01:04 PM", "001", "ab"), (0.0, None, "002", "ab")]
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.drifts(toy="it has no lists")
 def test_an_element_of_an_array_is_assigned(store: Store) -> None:
     con = store.connect(dialect="postgres")
@@ -220,3 +230,21 @@ def test_an_element_of_an_array_is_assigned(store: Store) -> None:
     for assignment in ("a[0] = 1", "a[1:2] = '{1,2}'", "a[k] = 1", "k[1] = 1", "a[100000] = 1"):
         with pytest.raises(gateway.NotSupportedError, match="PAL-110"):
             con.execute(f"UPDATE t SET {assignment}")
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has other functions of JSON", hive="it has other functions of JSON")
+def test_keys_of_json_are_looked_for(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, j JSONB)")
+    con.execute(
+        """INSERT INTO t VALUES (1, '{"a": 1}'), (2, '["a", "x"]'), (3, '"a"'), (4, NULL)"""
+    )
+
+    def keys(condition: str, *values: str) -> list[int]:
+        rows = con.execute(f"SELECT k FROM t WHERE {condition} ORDER BY k", values).fetchall()
+        return [k for (k,) in rows]
+
+    assert keys("j ? 'a'") == keys("j ? %s", "a") == keys("jsonb_exists(j, 'a')") == [1, 2, 3]
+    assert keys("j ?| ARRAY['b', 'x']") == keys("j ?& ARRAY['a', 'x']") == [2]
+    assert keys("j ? 'a' AND jsonb_typeof(j) = ?", "object") == [1]
