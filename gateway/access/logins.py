@@ -17,6 +17,7 @@ from datetime import datetime
 
 from gateway.access.external import ExternalLogin
 from gateway.access.login_log import LoginLog
+from gateway.access.login_rate import LoginRate
 from gateway.access.scram import ITERATIONS, SALT_BYTES, Verifier, is_password, parsed_verifier
 from journal.model.access import Role
 from journal.model.errors import Code, PalimpsestError
@@ -32,6 +33,7 @@ _REASONS = {
     Code.PASSWORD: "password",
     Code.LOGIN: "not allowed",
     Code.PROTOCOL: "malformed",
+    Code.LOGIN_RATE: "rate",
 }
 """What the login log calls the reasons of refusals."""
 
@@ -56,7 +58,7 @@ class Logins:
     """The logins of one server; ``catalog`` gives that of now, ``secret`` stays while it runs.
 
     ``external`` are asked about roles that have no password of their own; ``log`` is told how each
-    attempt ends.
+    attempt ends; ``rate`` says how many there may be.
     """
 
     def __init__(
@@ -66,7 +68,9 @@ class Logins:
         now: Callable[[], datetime],
         external: Sequence[ExternalLogin] = (),
         log: LoginLog | None = None,
+        rate: LoginRate | None = None,
     ) -> None:
+        self._rate = rate or LoginRate()
         self._external = external
         self._login_log = log
         self._catalog = catalog
@@ -131,13 +135,13 @@ class Logins:
             self._login_log.note(name, address, front_end, "refused", "run as")
 
     def log_in(self, name: str, password: str, address: str, front_end: str) -> Role:
-        """The role of somebody who has sent a password; raises PASSWORD, LOGIN.
+        """The role of somebody who has sent a password; raises PASSWORD, LOGIN, LOGIN_RATE.
 
         Front ends whose protocol sends passwords ask here, once the way to them is safe. The answer
         is held back the longer, the more often the same user failed from the same address.
         """
         login = self.find(name)
-        time.sleep(self.wait_s(name, address))
+        self.hold_back(name, address, front_end)
         how = self._vouched(login, password)
         if how is None:
             raise self.refuse(name, address, front_end, wrong_password(name))
@@ -162,6 +166,14 @@ class Logins:
         if role is None or self._is_expired(role) or not password:
             return None
         return next((e.kind for e in self._external if e.is_users(role.name, password)), None)
+
+    def hold_back(self, name: str, address: str, front_end: str) -> None:
+        """Wait before the answer to a user; raises LOGIN_RATE where an address comes too often."""
+        try:
+            self._rate.take(name, address)
+        except PalimpsestError as error:
+            raise self.refuse(name, address, front_end, error) from error
+        time.sleep(self.wait_s(name, address))
 
     def wait_s(self, name: str, address: str) -> float:
         """How long the next answer to a user at an address is held back, in seconds."""

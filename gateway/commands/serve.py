@@ -314,7 +314,11 @@ def _serve(
     folder = socket_dir or (root if root.is_dir() else Path.cwd())
     trusts = flight.trusts
     admission = admission_of(
-        opened.journal, place, trusts=trusts, tls_files=flight.tls, external=external
+        *(opened.journal, place),
+        trusts=trusts,
+        tls_files=flight.tls,
+        external=external,
+        login_rate=limits.login_rate,
     )
     open_session = partial(session_of_client, opened, "postgres")
     open_hive = partial(session_of_client, opened, "hive")

@@ -36,6 +36,8 @@ _LIMITS: tuple[tuple[str, str, Any, Any, str], ...] = (
      DEFAULT_MESSAGE_BYTES, "The longest message of a client."),
     ("login-timeout", "login_s", click.FloatRange(0.1, 3600), DEFAULT_LOGIN_S,
      "Seconds that a client has to log in."),
+    ("max-login-rate", "login_rate", _COUNT, 0,
+     "Logins a minute from one address, failed ones too; 0: no limit."),
     ("statement-timeout", "statement_s", _SECONDS, 0.0,
      "Seconds that a statement may run; 0: no limit."),
     ("idle-timeout", "idle_s", _SECONDS, 0.0,

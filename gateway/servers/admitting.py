@@ -12,6 +12,7 @@ from typing import cast
 
 from gateway.access.external import ExternalLogin
 from gateway.access.login_log import LoginLog
+from gateway.access.login_rate import LoginRate
 from gateway.access.logins import Logins, has_logins
 from gateway.servers.addresses import Address
 from gateway.servers.pgwire.admission import Admission
@@ -124,8 +125,11 @@ def admission_of(
     trusts: bool,
     tls_files: TlsFiles | None,
     external: Sequence[ExternalLogin] = (),
+    login_rate: int = 0,
 ) -> Admission:
     """The rules of a server that is to listen at ``place``; ``external`` vouch for users.
+
+    ``login_rate`` logins a minute are taken from one address, 0: any number.
 
     Raises SETTING_VALUE where other machines could come in without login, or without TLS.
     """
@@ -153,5 +157,6 @@ def admission_of(
         return Admission(owner, tls=tls)
     check_place(place, trusts=False, has_tls=tls is not None)
     log = LoginLog(_Records(cast("SecretJournal", journal)))
-    logins = Logins(catalog, secrets.token_bytes(32), lambda: datetime.now(UTC), external, log)
+    secret, rate = secrets.token_bytes(32), LoginRate(login_rate)
+    logins = Logins(catalog, secret, lambda: datetime.now(UTC), external, log, rate)
     return Admission(owner, logins=logins, tls=tls)

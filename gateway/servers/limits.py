@@ -37,12 +37,14 @@ class Connected(Protocol):
 class ServerLimits:
     """Connections at once, bytes of a message, seconds up to the login, and the rest by its name.
 
-    ``user_connections`` and ``address_connections`` are those of one user and from one address.
+    ``user_connections`` and ``address_connections`` are those of one user and from one address;
+    ``login_rate`` are logins a minute from one address.
     """
 
     connections: int = DEFAULT_CONNECTIONS
     message_bytes: int = DEFAULT_MESSAGE_BYTES
     login_s: float = DEFAULT_LOGIN_S
+    login_rate: int = 0
     user_connections: int = 0
     address_connections: int = 0
     statement_s: float = 0.0

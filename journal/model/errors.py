@@ -145,6 +145,7 @@ class Code(Enum):
     UNKNOWN_PRIVACY_REQUEST = CodeInfo("PAL-631", "42704", "unknown privacy request")
     PRIVACY_POLICY = CodeInfo("PAL-632", "22023", "invalid policy of the privacy desk")
     EVIDENCE = CodeInfo("PAL-633", "XX001", "evidence that does not verify")
+    LOGIN_RATE = CodeInfo("PAL-636", "53400", "too many logins")
     ROW_POLICY_LOOP = CodeInfo("PAL-635", "42P17", "infinite recursion in a row policy")
     PRIVACY_ACTION = CodeInfo("PAL-634", "22023", "a column cannot be changed so")
     ERASURE = CodeInfo("PAL-510", "55000", "erasure cannot be done as asked")

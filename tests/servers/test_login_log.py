@@ -6,12 +6,14 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import gateway
 from gateway.access.login_log import LoginLog
+from gateway.access.login_rate import LoginRate
 from gateway.access.logins import Logins
 from gateway.servers.pgwire.admission import Admission
 from journal.model.errors import Code, PalimpsestError
@@ -69,6 +71,42 @@ def test_each_front_end_notes_who_came_in_and_who_did_not(tmp_path: Path) -> Non
     assert name.isprintable()
     assert len(name) < 140
     assert records.digests == 1
+
+
+def test_an_address_logs_in_so_often_a_minute_also_in_vain(tmp_path: Path) -> None:
+    with gateway.connect(f"palimpsest:///{tmp_path}/w", autocommit=True) as con:
+        con.execute("CREATE USER ann PASSWORD 'one'")
+        catalog = con.client_session.catalog
+    records, at_s = _Records(), [0.0]
+    log, rate = LoginLog(records, every_s=600), LoginRate(2, lambda: at_s[0])
+    now = partial(datetime.now, UTC)
+    admission = Admission(logins=Logins(lambda: catalog, b"secret", now, log=log, rate=rate))
+
+    def log_in(moment_s: float, user: str, place: str, front_end: str = "hive") -> str:
+        at_s[0] = moment_s
+        try:
+            admission.admit_password(user, "one", place, front_end, is_secure=True)
+        except PalimpsestError as error:
+            return error.code.value.code
+        return "in"
+
+    assert log_in(0, "ann", "192.0.2.7") == "in"
+    assert log_in(20, "nobody", "192.0.2.7") == "PAL-611"
+    assert [log_in(30, "ann", "192.0.2.7") for _ in range(2)] == ["PAL-636"] * 2
+    assert log_in(30, "ann", "2001:db8::7") == "in"
+    assert log_in(60, "ann", "192.0.2.7") == "in"
+    assert log_in(61, "ann", "192.0.2.7") == "PAL-636"
+    told = [log_in(90, user, "flight", "flight") for user in ("ann", "ann", "ann", "bob")]
+    assert told == ["in", "in", "PAL-636", "PAL-611"]
+    admission.close()
+    (group,) = records.groups
+    refused = {(r.user_name, r.address, r.detail) for r in group if r.outcome == "refused"}
+    assert refused == {
+        ("nobody", "192.0.2.7", "password"),
+        ("ann", "192.0.2.7", "rate"),
+        ("ann", "flight", "rate"),
+        ("bob", "flight", "password"),
+    }
 
 
 def test_a_flood_fills_neither_memory_nor_disk() -> None:

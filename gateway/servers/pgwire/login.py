@@ -6,7 +6,6 @@ import base64
 import secrets
 import ssl
 import struct
-import time
 
 from gateway.access.logins import Login, Logins, passwords_need_tls, wrong_password
 from gateway.servers.pgwire import messages
@@ -58,7 +57,7 @@ def _known_role(
     mechanism, size = reader.text(), reader.int32()
     _send(stream, _CONTINUE, exchange.challenge(mechanism, reader.take(size)))
     signature = exchange.final(_answer(stream))
-    time.sleep(logins.wait_s(user, address))
+    logins.hold_back(user, address, _FRONT_END)
     if signature is None or not login.may_succeed:
         raise logins.refuse(user, address, _FRONT_END, wrong_password(user))
     role = logins.admit(login, address, _FRONT_END, mechanism)
