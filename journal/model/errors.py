@@ -86,6 +86,7 @@ class Code(Enum):
     SEQUENCE_END = CodeInfo("PAL-308", "2200H", "sequence at its end")
     DIVISION_BY_ZERO = CodeInfo("PAL-314", "22012", "division by zero")
     DATA = CodeInfo("PAL-312", "22000", "data error")
+    TEXT_LENGTH = CodeInfo("PAL-315", "22001", "text is too long for its column")
     CARDINALITY = CodeInfo("PAL-313", "21000", "subquery returned more than one row")
     SERIALIZATION = CodeInfo("PAL-401", "40001", "could not serialize access")
     FAILED_TRANSACTION = CodeInfo("PAL-402", "25P02", "transaction is aborted")

@@ -11,7 +11,7 @@ from sqlglot import exp
 from journal.model.schema import Table
 from journal.sql.builders import fill
 from journal.sql.relations import ident
-from journal.sql.sql import expression
+from journal.sql.text_lengths import text_length
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import table_name
 
@@ -67,12 +67,9 @@ def _present(table: Table, name: str) -> str | None:
     """The name of the CHECK that keeps a column's length."""
     column = table.find(name)
     for check in table.checks if column is not None else ():
-        condition = expression(check.expression)
-        names = {c.name for c in condition.find_all(exp.Column)}
-        is_length = isinstance(condition, exp.LTE) and isinstance(condition.this, exp.Length)
-        if column is not None and is_length and names == {column.physical}:
-            if check.name.endswith("_length"):
-                return check.name
+        length = text_length(check)
+        if column is not None and length is not None and length.column == column.physical:
+            return check.name
     return None
 
 

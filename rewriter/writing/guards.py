@@ -29,6 +29,7 @@ from journal.sql.sql import (
     select,
     where,
 )
+from journal.sql.text_lengths import text_length
 from journal.sql.unique_keys import UniqueKey, unique_keys
 from rewriter.users import stored_expression
 from rewriter.writing.changes import ChangeSet, new_name, old_name
@@ -243,6 +244,11 @@ def _check(changes: ChangeSet, check: Check) -> Guard:
 
 
 def _fails_check(table: Table, check: Check) -> Refusal:
+    length = text_length(check)
+    if length is not None:
+        name = table.by_physical(length.column).name
+        message = f"value too long for type {length} of {name} in {table.name}"
+        return Refusal(Code.TEXT_LENGTH, escape_format(message), "shorten it, or widen the column")
     message = f'a row violates check "{check.name}" of {table.name}: {check.expression}'
     advice = "change the values so that the condition holds"
     return Refusal(Code.CHECK, escape_format(message), advice)

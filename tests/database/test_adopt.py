@@ -262,9 +262,9 @@ def test_texts_of_a_length_stay_so(con: Connection, admin: Any) -> None:
         "UPDATE plain SET b = 'vierzehn'",
         "INSERT INTO plain VALUES (3, '', 'four', '', [])",
     ):
-        with pytest.raises(gateway.IntegrityError) as raised:
+        with pytest.raises(gateway.DataError) as raised:
             con.execute(sql)
-        assert raised.value.sqlstate == "23514"
+        assert raised.value.sqlstate == "22001"
     con.execute("ALTER TABLE plain DROP CONSTRAINT plain_b_length")
     con.execute("UPDATE plain SET b = 'vierzehn' WHERE a = 2")
     admin.execute("DROP VIEW theirs")

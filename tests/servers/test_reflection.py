@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
 
 from tests.servers.conftest import Server
 
@@ -50,6 +53,36 @@ def test_tables_are_reflected(server: Server) -> None:
             connection.execute(sa.text("DROP MATERIALIZED VIEW r_m"))
         assert inspector.has_table("r_child")
         assert not inspector.has_table("nothing")
+    finally:
+        metadata.drop_all(engine)
+        engine.dispose()
+
+
+def test_lengths_of_texts_are_those_of_the_types(server: Server) -> None:
+    """Tools that compare a model with the database find nothing to change."""
+    engine = sa.create_engine(f"postgresql+psycopg://me@127.0.0.1:{server.port}/palimpsest")
+    metadata = sa.MetaData()
+    sa.Table(
+        "r_texts",
+        metadata,
+        sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("name", sa.String(20), sa.CheckConstraint("name <> ''", name="some")),
+        sa.Column("code", sa.CHAR(3)),
+    )
+    metadata.create_all(engine)
+    try:
+        with engine.connect() as connection:
+            context = MigrationContext.configure(connection, opts={"compare_type": True})
+            found = compare_metadata(context, metadata)
+            assert [d for d in found if "r_texts" in str(d)] == []
+        inspector = sa.inspect(engine)
+        types = {c["name"]: c["type"] for c in inspector.get_columns("r_texts")}
+        assert isinstance(types["code"], sa.CHAR)
+        assert [(types[n].length) for n in ("name", "code")] == [20, 3]  # type: ignore[attr-defined]
+        assert [c["name"] for c in inspector.get_check_constraints("r_texts")] == ["some"]
+        with engine.connect() as connection:
+            with pytest.raises(sa.exc.DataError, match="value too long for type character"):
+                connection.execute(sa.text("INSERT INTO r_texts VALUES (1, 'a', 'abcd')"))
     finally:
         metadata.drop_all(engine)
         engine.dispose()

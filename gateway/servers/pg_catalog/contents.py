@@ -14,10 +14,11 @@ from gateway.servers.pg_catalog.definitions import (
 )
 from gateway.servers.pg_catalog.relations import builtin_types
 from gateway.servers.pg_catalog.user_types import UserDefinitions
-from gateway.servers.pgwire.types import field_of
+from gateway.servers.pgwire.types import field_of, text_field
 from journal.model.foreign_key import Deferral, ReferenceAction
 from journal.model.result_column import ResultColumn
 from journal.model.schema import CatalogSnapshot, Column, Materialized, Table, View, fold
+from journal.sql.text_lengths import TextLength, text_length, text_lengths
 
 Row = dict[str, Any]
 ViewColumns = Callable[[View], Sequence[ResultColumn]]
@@ -112,20 +113,22 @@ class CatalogContents:
             )
 
     def _add_table(self, table: Table) -> None:
-        checks = len(table.checks)
+        lengths = text_lengths(table)
+        checks = [check for check in table.checks if text_length(check) is None]
         has_index = bool(table.uniques or table.indexes or not table.hidden_key)
         made = table.materialized
         oid = self._add_relation(
             table, "r" if made is None else "m", len(table.columns), relhasindex=has_index,
             relhastriggers=bool(table.foreign_keys) or table.id in self._parents,
-            relchecks=checks, relispopulated=made is None or made.refreshed is not None,
+            relchecks=len(checks), relispopulated=made is None or made.refreshed is not None,
         )  # fmt: skip
         if made is not None:
             self._add_materialized(oid, table, made)
         places = {column.physical: n for n, column in enumerate(table.columns, 1)}
         next_part = iter(range(255))
         for place, column in enumerate(table.columns, 1):
-            self._add_column(oid, place, ResultColumn(column.name, column.type), column)
+            field = ResultColumn(column.name, column.type)
+            self._add_column(oid, place, field, column, lengths.get(column.physical))
             text = column.generated or column.default
             if text is not None:
                 self._add(
@@ -159,7 +162,7 @@ class CatalogContents:
             )
             self._add("index_definitions", oid=index, place=0, definition=text)
             self._describe(index, "pg_class", 0, found.comment)
-        for check in table.checks:
+        for check in checks:
             part = numbering.part_oid(table, next(next_part))
             self._add_constraint(table, part, check.name, "c", check_definition(check.expression))
         for key in table.foreign_keys:
@@ -179,9 +182,14 @@ class CatalogContents:
             )  # fmt: skip
 
     def _add_column(
-        self, oid: int, place: int, shown: ResultColumn, column: Column | None = None
+        self,
+        oid: int,
+        place: int,
+        shown: ResultColumn,
+        column: Column | None = None,
+        length: TextLength | None = None,
     ) -> None:
-        field = field_of(shown)
+        field = field_of(shown) if length is None else text_field(shown.name, length)
         identity = "" if column is None or column.identity is None else "d"
         if column is not None and column.identity is not None and _is_always(column):
             identity = "a"
@@ -199,7 +207,7 @@ class CatalogContents:
             attcompression="", attnotnull=bool(column and column.not_null), atthasdef=has_default,
             atthasmissing=False, attidentity=identity, attgenerated=generated, attisdropped=False,
             attislocal=True, attinhcount=0, attstattarget=-1,
-            attcollation=100 if field.oid == _TEXT else 0,
+            attcollation=100 if length is not None or field.oid == _TEXT else 0,
         )  # fmt: skip
         if column is not None:
             self._describe(oid, "pg_class", place, column.comment)

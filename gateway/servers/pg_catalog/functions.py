@@ -63,7 +63,8 @@ MACROS: dict[str, tuple[str, ...]] = {
     "format_type": (
         ("(o, m) AS CASE WHEN o = 0 THEN '-' ELSE (SELECT any_value(CASE"
         " WHEN o = 1700 AND m > 3 THEN 'numeric(' || ((m - 4) >> 16) || ',' || ((m - 4) & 65535)"
-        " || ')' ELSE shown END) FROM pgc.shown_types WHERE oid = o) END"),
+        " || ')' WHEN o IN (1042, 1043) AND m > 3 THEN shown || '(' || (m - 4) || ')'"
+        " ELSE shown END) FROM pgc.shown_types WHERE oid = o) END"),
     ),
     "has_any_column_privilege": (
         "(o, p) AS getvariable('pgc_admin') OR pgc_may_relation(getvariable('pgc_user'), o, -1, p)",

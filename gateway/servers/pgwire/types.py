@@ -10,6 +10,7 @@ import re
 from gateway.servers.pgwire.messages import Field
 from journal.model.lazy_dataclass import dataclass
 from journal.model.result_column import ResultColumn
+from journal.sql.text_lengths import TextLength
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,8 @@ _HEADER = 4
 BY_OID = {t.oid: t for t in (*_NAMED.values(), TEXT, JSON)}
 ELEMENTS = {t.array: t for t in BY_OID.values()}
 """The types of elements by the numbers of array types."""
-OTHER_TEXT = frozenset({18, 19, 705, 1042, 1043, 0})
+_BPCHAR, _VARCHAR = 1042, 1043
+OTHER_TEXT = frozenset({18, 19, 705, _BPCHAR, _VARCHAR, 0})
 """char, name, unknown, bpchar, varchar, and no type at all: their values are text."""
 
 
@@ -78,6 +80,11 @@ def pg_type(name: str) -> PgType:
 def element_type(name: str) -> str | None:
     """The type of a list's elements, None for what is no list: ``INTEGER[3]`` as ``INTEGER[]``."""
     return name[: name.rindex("[")] if name.endswith("]") else None
+
+
+def text_field(name: str, length: TextLength) -> Field:
+    """A column of texts that have a length, as the catalog describes it."""
+    return Field(name, _BPCHAR if length.is_fixed else _VARCHAR, -1, length.most + _HEADER)
 
 
 def field_of(column: ResultColumn) -> Field:

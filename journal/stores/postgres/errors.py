@@ -47,6 +47,7 @@ _BY_CODE = {
     Code.NOT_NULL: "23502",
     Code.CHECK: "23514",
     Code.ERASED: "23001",
+    Code.TEXT_LENGTH: "22001",
 }
 _CODES = {state: code for code, states in _BY_CODE.items() for state in states.split()}
 _CLASSES = {

@@ -171,8 +171,9 @@ def test_texts_are_as_short_as_their_column_says(store: Store) -> None:
     con.execute("INSERT INTO t VALUES (1, 'abc', 'y ')")
 
     def refuses(sql: str) -> None:
-        with pytest.raises(gateway.IntegrityError, match="PAL-303"):
+        with pytest.raises(gateway.DataError, match="PAL-315") as refused:
             con.execute(sql)
+        assert refused.value.sqlstate == "22001"
 
     refuses("INSERT INTO t VALUES (2, 'abcd', 'y')")
     refuses("UPDATE t SET b = 'yyy'")
