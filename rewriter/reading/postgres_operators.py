@@ -46,7 +46,8 @@ def spell_operator(node: exp.Expr, types: ValueTypes) -> None:
             _cut(node)
     elif isinstance(node, exp.Round):
         if types.of(node.this).kind in {"DOUBLE", "FLOAT", "REAL"}:
-            node.replace(call("round_even", node.this, 0))
+            double = exp.cast(node.this, "DOUBLE", dialect="duckdb")
+            node.replace(call("round_even", double, 0))
     else:
         _join(node, types)
 

@@ -36,7 +36,7 @@ _MEANS: dict[type[exp.Expr], str] = {
     exp.Variance: "variance",
     exp.VariancePop: "var_pop",
 }
-_ROUND_EVEN = _refused("round_even() with digits", "round the NUMERIC, or use round()")
+_ROUND_EVEN = _refused("round_even()", "use round(), which rounds halves away from zero")
 _EPOCH = "TIMESTAMP WITH TIME ZONE '1970-01-01 00:00:00+00'"
 _DONE = "palimpsest_done"
 _IGNORE_NULLS = _refused("IGNORE NULLS", "leave the nulls out with FILTER (WHERE .. IS NOT NULL)")
@@ -70,11 +70,15 @@ def _rounded(node: exp.Expr) -> exp.Expr | None:
 
 
 def _round_even(node: exp.Expr) -> exp.Expr | None:
-    """PostgreSQL's own rounding of a DOUBLE, by a name that is not changed once more."""
-    value, digits = node.expressions
-    if not (digits.is_int and digits.name == "0"):
-        return _ROUND_EVEN(node)
-    return call("round", exp.cast(value, "DOUBLE PRECISION", dialect="postgres"))
+    """PostgreSQL's own rounding of a DOUBLE, by a name that is not changed once more.
+
+    A NUMERIC it rounds away from zero, so only what is cast to DOUBLE is known to be right.
+    """
+    match node.expressions:
+        case [exp.Cast() as value, digits] if value.is_type(exp.DType.DOUBLE):
+            if digits.is_int and digits.name == "0":
+                return call("round", value)
+    return _ROUND_EVEN(node)
 
 
 def _any_value(node: exp.Expr) -> exp.Expr | None:
