@@ -71,12 +71,12 @@ def lineage_around(session: Session, _: Advance, name: str, up: int, down: int) 
 
     Raises UNKNOWN_TABLE and UNKNOWN_COLUMN.
     """
-    with _Asked(session) as asked:
-        start = asked.column_named(name)
-        shows = asked.names.shows
-        above = walk(start, asked.all_above, up, downstream=False, shows=shows)
-        below = walk(start, asked.all_below, down, downstream=True, shows=shows)
-        return LineageAround(*asked.name_of(start), asked.named(above), asked.named(below))
+    with _LineageReader(session) as reader:
+        start = reader.column_named(name)
+        shows = reader.names.shows
+        above = walk(start, reader.all_above, up, downstream=False, shows=shows)
+        below = walk(start, reader.all_below, down, downstream=True, shows=shows)
+        return LineageAround(*reader.name_of(start), reader.named(above), reader.named(below))
 
 
 @operation
@@ -85,9 +85,9 @@ def lineage_path(session: Session, _: Advance, start: str, end: str) -> tuple[Na
 
     Raises UNKNOWN_TABLE and UNKNOWN_COLUMN.
     """
-    with _Asked(session) as asked:
-        ends = asked.column_named(start), asked.column_named(end)
-        return asked.named(path(*ends, asked.below))
+    with _LineageReader(session) as reader:
+        ends = reader.column_named(start), reader.column_named(end)
+        return reader.named(path(*ends, reader.below))
 
 
 @operation
@@ -99,27 +99,27 @@ def lineage_changes(
     An edge ceases with its table or column, or with the query of its view.
     """
     state = session.journal.state
-    with _Asked(session) as asked:
+    with _LineageReader(session) as reader:
         last = state.version if until is None else until
-        rows = load_edges(asked.records)
-        names_before, names_then = (asked.names_at(state.catalog_at(v)) for v in (since, last))
+        rows = load_edges(reader.records)
+        names_before, names_then = (reader.names_at(state.catalog_at(v)) for v in (since, last))
         before, after = _in_force(rows, since, names_before), _in_force(rows, last, names_then)
         came = [EdgeStep(1, row) for edge, row in after.items() if edge not in before]
         ceased = [EdgeStep(1, row) for edge, row in before.items() if edge not in after]
-        return asked.named(came, names_then), asked.named(ceased, names_before)
+        return reader.named(came, names_then), reader.named(ceased, names_before)
 
 
 def downstream_of(session: Session, tables: Iterable[TableName]) -> tuple[str, ...]:
     """The tables, views and files that come from some tables, however far, by name."""
-    with _Asked(session) as asked:
-        relations = [asked.names.catalog.get(name) for name in tables]
+    with _LineageReader(session) as reader:
+        relations = [reader.names.catalog.get(name) for name in tables]
         starts = [ColumnNode(node_of(found), WHOLE) for found in relations if found is not None]
         steps = [
-            s for start in starts for s in walk(start, asked.below, LEVELS_MAX, downstream=True)
+            s for start in starts for s in walk(start, reader.below, LEVELS_MAX, downstream=True)
         ]
         own = {start.node for start in starts}
         nodes = dict.fromkeys(s.row.edge.target for s in steps if s.row.edge.target not in own)
-        return tuple(str(asked.names.name(node)) for node in nodes)
+        return tuple(str(reader.names.name(node)) for node in nodes)
 
 
 def filled_from(session: Session, tables: Iterable[TableName]) -> tuple[NamedEdge, ...]:
@@ -128,12 +128,12 @@ def filled_from(session: Session, tables: Iterable[TableName]) -> tuple[NamedEdg
     Its statement is one that filled it. Views are passed through: they hold nothing. What was only
     asked in a condition is no copy.
     """
-    with _Asked(session) as asked:
-        relations = [asked.names.catalog.get(name) for name in tables]
+    with _LineageReader(session) as reader:
+        relations = [reader.names.catalog.get(name) for name in tables]
         starts = [ColumnNode(node_of(found), WHOLE) for found in relations if found is not None]
 
         def direct(nodes: Sequence[str]) -> list[EdgeRow]:
-            return [row for row in asked.below(nodes) if row.edge.kind == DIRECT]
+            return [row for row in reader.below(nodes) if row.edge.kind == DIRECT]
 
         own = {start.node for start in starts}
         first: dict[str, EdgeStep] = {}
@@ -141,7 +141,7 @@ def filled_from(session: Session, tables: Iterable[TableName]) -> tuple[NamedEdg
             for step in walk(start, direct, LEVELS_MAX, downstream=True):
                 first.setdefault(step.row.edge.target, step)
         held = [s for n, s in first.items() if n not in own and view_of(n) is None]
-        return asked.named(held)
+        return reader.named(held)
 
 
 def _in_force(
@@ -155,8 +155,8 @@ def _in_force(
     }
 
 
-class _Asked(ExitStack):
-    """A question: the records, and the names of what the role sees."""
+class _LineageReader(ExitStack):
+    """Reads the lineage on record by the names of what a session's role sees, inside a block."""
 
     def __init__(self, session: Session) -> None:
         super().__init__()

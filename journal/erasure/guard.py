@@ -91,11 +91,11 @@ def check_onboarded(
     session: HidingSession,
     transaction: Transaction,
     committed: JournalState,
-    near: Callable[[Fields, exp.Query], exp.Expr] = lambda _, rows: relation(rows),
+    comparable_rows: Callable[[Fields, exp.Query], exp.Expr] = lambda _, rows: relation(rows),
 ) -> None:
     """Raise if a table whose rows carry what was erased gets a descriptor, or comes back with it.
 
-    ``near`` makes rows of these columns a relation that can be compared with the list.
+    ``comparable_rows`` makes rows of these columns a relation that can be compared with the list.
     """
     for _, change in transaction.changes():
         made = change.relation if isinstance(change, PutRelation) else None
@@ -106,7 +106,7 @@ def check_onboarded(
         if present is None:
             # It was dropped, so whoever was erased by a condition was not looked for in it.
             present = replace(state.layouts[-1], properties=())
-        found = returned_keys(committed, present, described(present, made), near)
+        found = returned_keys(committed, present, described(present, made), comparable_rows)
         if found is None:
             continue
         parameters = {P_SECRET: journal.read_secret(), P_NOW: journal.clock.now()}
@@ -127,7 +127,7 @@ def returned_keys(
     state: JournalState,
     present: Table,
     described: Table,
-    near: Callable[[Fields, exp.Query], exp.Expr],
+    comparable_rows: Callable[[Fields, exp.Query], exp.Expr],
 ) -> exp.Select | None:
     """The keys of rows, in any version, that carry what was erased; None if that cannot be.
 
@@ -141,7 +141,7 @@ def returned_keys(
     version = present.format.version_column
     outputs = [(column(n), n) for n in (*(n for n, _ in fields), version)]
     rows = Reader(present, state.tables[present.id].tiers).journal(outputs)
-    return fence.keys(described, near((*fields, (version, version_type(present))), rows))
+    return fence.keys(described, comparable_rows((*fields, (version, version_type(present))), rows))
 
 
 def _onboarding_refused(table: Table, count: int) -> PalimpsestError:

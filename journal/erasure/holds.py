@@ -155,7 +155,7 @@ def whole_table(holds: Iterable[Hold]) -> Hold | None:
 
 
 def conditions(journal: SecretJournal, table: Table, holds: Iterable[Hold]) -> tuple[Holding, ...]:
-    """What each of some holds covers of a table, as ``covered`` says it."""
+    """What each of some holds covers of a table, as ``held_condition`` says it."""
     found = ((hold, held_condition(journal, table, [hold])) for hold in holds)
     return tuple(
         Holding(h.id, h.description(), condition) for h, condition in found if condition is not None

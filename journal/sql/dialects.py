@@ -24,14 +24,16 @@ from journal.model.trees import Nodes
 from journal.sql.duckdb_reading import ReadDuckDB, readable, unmarked
 
 
-class _Kept(threading.local):
+class _DialectTools(threading.local):
+    """What a thread has made before, by dialect."""
+
     def __init__(self) -> None:
         self.tokenizers: dict[str, Tokenizer] = {}
         self.parsers: dict[str, Parser] = {}
         self.generators: dict[str, Generator] = {}
 
 
-_KEPT = _Kept()
+_TOOLS = _DialectTools()
 
 _LEFT_WHOLE: frozenset[type[exp.Expr]] = frozenset(
     {
@@ -65,9 +67,9 @@ def tokens(sql: str, dialect: str) -> list[Token]:
 
     Raises sqlglot's TokenError.
     """
-    found = _KEPT.tokenizers.get(dialect)
+    found = _TOOLS.tokenizers.get(dialect)
     if found is None:
-        found = _KEPT.tokenizers[dialect] = _tokenizer(dialect)(dialect=dialect)
+        found = _TOOLS.tokenizers[dialect] = _tokenizer(dialect)(dialect=dialect)
     if _LIKE_A_TAG.search(sql) is None or _MARK in sql:
         return found.tokenize(sql)
     return [_with_dollar(token) for token in found.tokenize(_PARAMETER.sub(_MARK, sql))]
@@ -105,9 +107,9 @@ def stored(text: str) -> exp.Expr:
 
 def _parser(dialect: str) -> Parser:
     """A parser for this thread; whoever uses it is done with the statement before."""
-    found = _KEPT.parsers.get(dialect)
+    found = _TOOLS.parsers.get(dialect)
     if found is None:
-        found = _KEPT.parsers[dialect] = _dialect(dialect).parser()
+        found = _TOOLS.parsers[dialect] = _dialect(dialect).parser()
     return found
 
 
@@ -116,10 +118,10 @@ def text(ast: exp.Expr, nodes: Nodes | None, dialect: str) -> str:
 
     Raises NOT_SUPPORTED for what the dialect cannot say, which sqlglot would leave out.
     """
-    found = _KEPT.generators.get(dialect)
+    found = _TOOLS.generators.get(dialect)
     if found is None:
         made = _dialect(dialect).generator(unsupported_level=ErrorLevel.RAISE)
-        found = _KEPT.generators[dialect] = made
+        found = _TOOLS.generators[dialect] = made
     is_copied = nodes is None or not nodes.by_type.keys() <= _LEFT_WHOLE
     try:
         return generated(lambda: found.generate(ast, copy=is_copied))

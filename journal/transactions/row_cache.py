@@ -39,17 +39,19 @@ Written = Mapping[int, Mapping[Key, Row] | None]
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept:
+class _CachedVersion:
+    """A row, and the version of the commit that wrote it."""
+
     since: Version
     row: Row
 
 
 @dataclass(slots=True)
-class _Rows:
+class _KeyVersions:
     """What is known of one key."""
 
     table: Table
-    kept: tuple[_Kept, ...]
+    versions: tuple[_CachedVersion, ...]
     bytes: int
 
 
@@ -61,7 +63,7 @@ class RowCache:
         self._since: Version = 0
         self._gaps: dict[int, Version] = {}
         self._bytes = 0
-        self._rows: dict[tuple[int, Key], _Rows] = {}
+        self._rows: dict[tuple[int, Key], _KeyVersions] = {}
         self._held: dict[int, set[Key]] = {}
 
     def __len__(self) -> int:
@@ -73,7 +75,7 @@ class RowCache:
         found = self._rows.get((table.id, key))
         if found is None or found.table is not table:
             return None
-        return next((k.row for k in reversed(found.kept) if k.since <= snapshot), None)
+        return next((k.row for k in reversed(found.versions) if k.since <= snapshot), None)
 
     def seen_by(self, transaction: Transaction, table: Table, key: Key) -> Row | None:
         """What a key shows to a transaction, its own rows first; None if that is not known here."""
@@ -96,7 +98,7 @@ class RowCache:
             return False
         names = [c.physical for c in table.stored]
         found = self._rows.get((table.id, tuple(row.values[names.index(k)] for k in table.key)))
-        return found is not None and found.kept[-1].since > snapshot
+        return found is not None and found.versions[-1].since > snapshot
 
     def take(self, version: Version, written: Written, catalog: CatalogSnapshot) -> None:
         """Take in what a commit wrote, before anybody can begin at ``version``."""
@@ -106,7 +108,7 @@ class RowCache:
                 self.forget(table_id, version)
                 continue
             for key, row in rows.items():
-                self._put(table, key, _Kept(version, row))
+                self._put(table, key, _CachedVersion(version, row))
         while self._bytes > self._bytes_max and self._rows:
             self._drop(next(iter(self._rows)))
 
@@ -124,22 +126,22 @@ class RowCache:
         self._held.clear()
         self._bytes = 0
 
-    def _put(self, table: Table, key: Key, kept: _Kept) -> None:
-        each = _ROW_BYTES + sum(map(getsizeof, kept.row.values or ()))
+    def _put(self, table: Table, key: Key, latest: _CachedVersion) -> None:
+        each = _ROW_BYTES + sum(map(getsizeof, latest.row.values or ()))
         place = (table.id, key)
         before = self._rows.pop(place, None)
-        versions: tuple[_Kept, ...] = (kept,)
+        versions: tuple[_CachedVersion, ...] = (latest,)
         if before is not None:
             self._bytes -= before.bytes
             if before.table is table:
-                versions = (*before.kept[1 - _VERSIONS_MAX :], kept)
-        self._rows[place] = _Rows(table, versions, each * len(versions))
+                versions = (*before.versions[1 - _VERSIONS_MAX :], latest)
+        self._rows[place] = _KeyVersions(table, versions, each * len(versions))
         self._bytes += each * len(versions)
         self._held.setdefault(table.id, set()).add(key)
 
     def _drop(self, place: tuple[int, Key]) -> None:
         # Those who miss the key must see that it may have been here.
-        written = self._rows[place].kept[-1].since
+        written = self._rows[place].versions[-1].since
         self._gaps[place[0]] = max(written, self._gaps.get(place[0], 0))
         self._bytes -= self._rows.pop(place).bytes
         self._held[place[0]].discard(place[1])

@@ -30,5 +30,5 @@ def whole_tiers(_statement: object, _table_id: int) -> ScanAccess:
 
 
 def as_relation(_statement: object, _fields: Fields, rows: exp.Query) -> exp.Expr:
-    """``near`` of a statement whose suppression list is where the rows are."""
+    """``comparable_rows`` of a statement whose suppression list is where the rows are."""
     return relation(rows)

@@ -18,7 +18,9 @@ from journal.transactions.transaction import Transaction
 
 
 @dataclass(slots=True)
-class _Together:
+class _CombinedRows:
+    """The first ``count`` pieces as one, and the ``last`` of them, by which they are known."""
+
     count: int
     last: RowSet
     rows: MemoryRows
@@ -28,7 +30,7 @@ class Buffers:
     """Remembers, by transaction and table, the pieces that were put together before."""
 
     def __init__(self) -> None:
-        self._known: WeakKeyDictionary[Transaction, dict[int, _Together]] = WeakKeyDictionary()
+        self._known: WeakKeyDictionary[Transaction, dict[int, _CombinedRows]] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
     def combined(
@@ -49,5 +51,5 @@ class Buffers:
             rows = combine_rows(memory)
             counts = sum((r.counts for r in memory), RowCounts())
             made = MemoryRows(rows.combine_chunks(), counts, memory[0].fields)
-            tables[table_id] = _Together(len(sets), sets[-1], made)
+            tables[table_id] = _CombinedRows(len(sets), sets[-1], made)
             return [made]

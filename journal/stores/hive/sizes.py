@@ -61,7 +61,7 @@ def segment_groups(wanted: Needed, listed: Mapping[str, int]) -> list[Group]:
 
 
 def question(names: layout.Names, groups: Iterable[Group]) -> exp.Query:
-    """What is to be explained, with its cost, so that ``told`` reads the answer."""
+    """The query whose EXPLAIN COST tells the sizes of groups; ``read_sizes`` reads the answer."""
     found: list[exp.Query] = []
     for group in groups:
         rows = layout.rows_of(names, group.paths)

@@ -21,30 +21,34 @@ _RECURSIVE = "WITH RECURSIVE "
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """A column to be shown to queries: its values as ``given``, and what they become."""
+class ColumnValues:
+    """A column of a relation of few rows: its values, and how a query makes its type of them.
+
+    They are sent as an array of ``parameter_type``; ``output_format`` is SQL in which ``{}`` stands
+    for one of them.
+    """
 
     name: str
-    given: str
-    shown: str
+    parameter_type: str
+    output_format: str
     values: list[Any]
 
     def output(self, place: str) -> str:
         """The column as an output of a query, of values in column ``place``."""
-        return f"{self.shown.format(place)} AS {_quote(self.name)}"
+        return f"{self.output_format.format(place)} AS {_quote(self.name)}"
 
 
 class FewRows:
     """The relations of few rows that a transaction is shown, by name."""
 
     def __init__(self) -> None:
-        self._shown: dict[str, Sequence[Shown]] = {}
+        self._shown: dict[str, Sequence[ColumnValues]] = {}
 
     def clear(self) -> None:
         """Forget all of them."""
         self._shown.clear()
 
-    def show(self, name: str, columns: Sequence[Shown]) -> None:
+    def show(self, name: str, columns: Sequence[ColumnValues]) -> None:
         """Let queries read columns of values as relation ``name``."""
         self._shown[_quote(name)] = columns
 
@@ -69,10 +73,10 @@ def _quote(name: str) -> str:
     return str(rendered(ident(name)).sql)
 
 
-def query_of_values(columns: Sequence[Shown], before: int = 0) -> str:
+def query_of_values(columns: Sequence[ColumnValues], before: int = 0) -> str:
     """A query of columns of values, whose parameters stand behind so many others."""
     places = [f"c{i}" for i in range(len(columns))]
-    given = ", ".join(f"${before + i}::{c.given}[]" for i, c in enumerate(columns, 1))
+    given = ", ".join(f"${before + i}::{c.parameter_type}[]" for i, c in enumerate(columns, 1))
     outputs = ", ".join(c.output(place) for c, place in zip(columns, places, strict=True))
     return f"SELECT {outputs} FROM unnest({given}) AS u({', '.join(places)})"  # noqa: S608
 

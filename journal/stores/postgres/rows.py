@@ -21,7 +21,7 @@ from journal.sql.held_rows import shown_in_parts
 from journal.sql.relations import column, ident, union_all
 from journal.sql.row_layout import fields_of, rows_in_layout
 from journal.stores.postgres.enums import enums_in
-from journal.stores.postgres.few_rows import Shown
+from journal.stores.postgres.few_rows import ColumnValues
 from journal.stores.postgres.layout import count_rows, spread
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import Text, rendered
@@ -98,14 +98,14 @@ def show_texts(
 ) -> None:
     """Let queries read rows that are held as text, and were written in some columns."""
     shown = [
-        Shown(physical, "text", f"{{}}::{column_type(kind)}", rows.column(i).to_pylist())
+        ColumnValues(physical, "text", f"{{}}::{column_type(kind)}", rows.column(i).to_pylist())
         for i, (physical, kind) in enumerate(fields)
     ]
     session.have_types(tuple(enum for _, kind in fields for enum in enums_in(kind)))
     bigint = table.format.version_type is VersionType.BIGINT
     for index, end in enumerate(_ends(table), len(fields)):
         form = "{}" if bigint else _INSTANT
-        shown.append(Shown(end, "bigint", form, rows.column(index).to_pylist()))
+        shown.append(ColumnValues(end, "bigint", form, rows.column(index).to_pylist()))
     session.show_values(name, shown)
 
 

@@ -30,7 +30,7 @@ from journal.stores.postgres.arrow import array_text, arrow_table
 from journal.stores.postgres.cursor import ChunkCursor, Rows, mapped, translated
 from journal.stores.postgres.enums import Enums
 from journal.stores.postgres.errors import lost_at_commit, rolled_back, translate, unknown_outcome
-from journal.stores.postgres.few_rows import FEW_ROWS_MAX, FewRows, Shown, query_of_values
+from journal.stores.postgres.few_rows import FEW_ROWS_MAX, ColumnValues, FewRows, query_of_values
 from journal.stores.postgres.outcome import Outcomes, leaves_open
 from journal.stores.postgres.pivot import with_values
 from journal.stores.postgres.server import POSTGRESQL, Abilities
@@ -315,18 +315,18 @@ class PostgresSession:
         return self._cursor.rowcount
 
     def show_arrow(self, name: str, rows: pa.Table) -> None:
-        shown: list[Shown] = []
+        shown: list[ColumnValues] = []
         for field, column in zip(rows.schema, rows.columns, strict=True):
             kind, values = sql_type(field.type), column.to_pylist()
             if kind.endswith("[]"):
                 # An array of arrays would have to be rectangular, so each goes as its own text.
                 texts = [None if v is None else array_text(v) for v in values]
-                shown.append(Shown(field.name, "text", f"{{}}::{kind}", texts))
+                shown.append(ColumnValues(field.name, "text", f"{{}}::{kind}", texts))
             else:
-                shown.append(Shown(field.name, kind, "{}", values))
+                shown.append(ColumnValues(field.name, kind, "{}", values))
         self.show_columns(name, shown)
 
-    def show_values(self, name: str, columns: Sequence[Shown]) -> None:
+    def show_values(self, name: str, columns: Sequence[ColumnValues]) -> None:
         """Let queries of this transaction, not its constant SQL, read columns of values.
 
         A few rows go with each query that reads them: the server takes several times as long to
@@ -337,7 +337,7 @@ class PostgresSession:
         else:
             self.show_columns(name, columns)
 
-    def show_columns(self, name: str, columns: Sequence[Shown]) -> None:
+    def show_columns(self, name: str, columns: Sequence[ColumnValues]) -> None:
         """Let queries of this transaction read columns of values as a temporary table."""
         given = {f"c{i}": column.values for i, column in enumerate(columns)}
         self.put(_temporary(name, Text(query_of_values(columns), tuple(given))), given)
