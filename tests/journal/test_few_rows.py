@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from journal.stores.postgres.few_rows import FewRows, Shown
+from journal.stores.postgres.few_rows import ColumnValues, FewRows
 from journal.stores.postgres.text import Text
 
-_ROWS = [Shown("k", "text", "{}::INT", ["1", "2"]), Shown("v", "bigint", "{}", [5, None])]
+_ROWS = [
+    ColumnValues("k", "text", "{}::INT", ["1", "2"]),
+    ColumnValues("v", "bigint", "{}", [5, None]),
+]
 _CLAUSE = (
     '"mine_1" AS MATERIALIZED (SELECT c0::INT AS "k", c1 AS "v"'
     " FROM unnest(${}::text[], ${}::bigint[]) AS u(c0, c1))"
