@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import math
 import threading
 import time
 from collections import OrderedDict, deque
@@ -52,7 +53,7 @@ class LoginRate:
         raise PalimpsestError(
             Code.LOGIN_RATE,
             f"{whose} has logged in {self._most} times within a minute, which is all it may",
-            advice=f"try again in {wait_s:.0f} seconds, keep connections open in a pool,"
+            advice=f"try again in {math.ceil(wait_s)} seconds, keep connections open in a pool,"
             " or raise max_login_rate of the server",
         )
 

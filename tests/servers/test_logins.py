@@ -51,7 +51,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secured]:
 
 
 @contextmanager
-def secured_at(folder: Path) -> Iterator[Secured]:
+def secured_at(folder: Path, *options: str) -> Iterator[Secured]:
     """A server with logins and certificates, on a new warehouse ``w`` in a folder."""
     make_certificates(folder, {"server": "localhost", "ann": "ann", "other": "localhost"})
     with gateway.connect(f"palimpsest:///{folder}/w", autocommit=True) as con:
@@ -72,7 +72,7 @@ def secured_at(folder: Path) -> Iterator[Secured]:
         [sys.executable, "-m", "gateway.cli", "serve", str(folder / "w"),
          "--postgres", "127.0.0.1:0", "--socket-dir", str(folder),
          "--tls-cert", str(folder / "server.pem"), "--tls-key", str(folder / "server.key"),
-         "--tls-client-ca", str(folder / "ca.pem")],
+         "--tls-client-ca", str(folder / "ca.pem"), *options],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )  # fmt: skip
@@ -150,6 +150,21 @@ def test_guessing_takes_longer_and_longer(secured: Secured) -> None:
     assert taken[-1] > 0.9 > taken[0]
     with secured.connect() as con:
         assert con.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_an_address_logs_in_so_often_a_minute(tmp_path: Path) -> None:
+    """By password or certificate; at the Unix socket as often as one likes."""
+    with secured_at(tmp_path, "--max-login-rate", "3") as server:
+        server.connect().close()
+        with pytest.raises(psycopg.OperationalError, match="PAL-611"):
+            server.connect("ann", "wrong")
+        pair = {"sslcert": str(tmp_path / "ann.pem"), "sslkey": str(tmp_path / "ann.key")}
+        server.connect(password="", **pair).close()
+        for given in ({}, {"password": "", **pair}):
+            with pytest.raises(psycopg.OperationalError, match=r"PAL-636(?s:.*)again in \d+ sec"):
+                server.connect(**given)
+        with psycopg.connect(host=str(tmp_path), port=server.port, dbname="palimpsest") as local:
+            assert local.execute("SELECT 1").fetchone() == (1,)
 
 
 def test_a_role_has_so_many_connections(secured: Secured) -> None:

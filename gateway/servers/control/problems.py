@@ -23,6 +23,7 @@ _STATUS = {
     Code.SAFE_MODE: 423,
     Code.NOT_SUPPORTED: 501,
     Code.HTTP_REQUEST: 400,
+    Code.LOGIN_RATE: 429,
 }
 _BY_CLASS = {
     "08": 503, "57": 503, "53": 503, "58": 500, "XX": 500, "0A": 501, "28": 401, "40": 409,

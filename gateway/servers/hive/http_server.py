@@ -262,7 +262,10 @@ class _Handler(BaseHTTPRequestHandler):
                 is_secure=secure,
             )
         except PalimpsestError as error:
-            return self._refuse(401, f"{error.message} ({error.code.value.code}): {error.advice}")
+            status = 429 if error.code is Code.LOGIN_RATE else 401
+            return self._refuse(
+                status, f"{error.message} ({error.code.value.code}): {error.advice}"
+            )
         body = self.rfile.read(int(size))
         self.request.settimeout(_CALL_S)
         user = parse_qs(urlsplit(self.path).query).get(_DO_AS, [None])[-1]

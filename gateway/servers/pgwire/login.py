@@ -43,6 +43,7 @@ def _known_role(
 ) -> Role:
     user = login.name
     if _has_certificate(stream, login):
+        logins.hold_back(user, address, _FRONT_END)
         return logins.admit(login, address, _FRONT_END, "certificate")
     if logins.sends_password(login):
         if not isinstance(stream.peer, ssl.SSLSocket):
