@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gateway.governance.entity import Entity, EntityKind
 from gateway.governance.entity_operations import entity_dependencies, live_entities
+from gateway.governance.planned_instances import INSTANCES_MAX, too_many_instances
 from gateway.procedures.procedures import find_tables
 from gateway.session.operations import Advance, operation
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
 from journal.model.store_session import RecordSession
-from journal.records import instance_rows
-from journal.records.instance_rows import InstanceFilter, InstanceRow
+from journal.records.instance_data import uses_of
+from journal.records.instance_rows import InstanceFilter, list_instances
 from journal.records.maintenance import jobs_of_table
 from journal.records.replicas import ReplicaRole, load_replicas
 
@@ -36,7 +37,7 @@ class EntityRelation(StrEnum):
     STORED_IN = "stored in"
     HELD_IN = "held in"
     INPUT_OF = "input of"
-    OUTPUT = "fills"
+    FILLS = "fills"
     INSTANCE_OF = "instance of"
     REPLICATED_TO = "replicated to"
     REPLICATED_FROM = "replicated from"
@@ -81,7 +82,8 @@ def entity_lineage(
 
     With ``start`` also those of instances with nominal times from then up to ``end``, and of jobs
     that began in this time on the tables of datasets. Raises UNKNOWN_ENTITY, and PRIVILEGE for one
-    that the session may not read; of others it leaves those out.
+    that the session may not read; of others it leaves those out. Raises SETTING_VALUE for a time
+    that has more instances than are shown at once.
     """
     on, by = entity_dependencies(session, _advance, kind, name)
     with session.journal.reading_session() as records:
@@ -92,10 +94,9 @@ def entity_lineage(
         for table in tables:
             found += _of_replicas(records, table)
         if start is not None:
-            wanted = InstanceFilter(since=start, until=end)
             for entity in entities:
                 if entity.kind is EntityKind.PROCESS:
-                    found += _of_instances(records, entity, wanted)
+                    found += _of_instances(records, entity, start, end)
             for table in tables:
                 found += _of_jobs(records, table, start, end)
     return found
@@ -118,7 +119,7 @@ def _of_entity(entity: Entity) -> Iterator[EntityEdge]:
         yield EntityEdge(_dataset(use["dataset"]), EntityRelation.INPUT_OF, own, detail=detail)
     for use in fields.get("outputs", ()):
         dataset = _dataset(use["dataset"])
-        yield EntityEdge(own, EntityRelation.OUTPUT, dataset, detail=use["instance"])
+        yield EntityEdge(own, EntityRelation.FILLS, dataset, detail=use["instance"])
 
 
 def _tables(session: Session, entities: Iterable[Entity]) -> list[Table]:
@@ -146,22 +147,24 @@ def _of_replicas(records: RecordSession, table: Table) -> Iterator[EntityEdge]:
 
 
 def _of_instances(
-    records: RecordSession, process: Entity, wanted: InstanceFilter
+    records: RecordSession, process: Entity, start: datetime, end: datetime | None
 ) -> Iterator[EntityEdge]:
-    of = InstanceFilter(entity=process.name, since=wanted.since, until=wanted.until)
-    for row in instance_rows.list_instances(records, of):
+    wanted = InstanceFilter(
+        entity=process.name, kind=process.kind, since=start, until=end, limit=INSTANCES_MAX + 1
+    )
+    rows = list_instances(records, wanted)
+    if len(rows) > INSTANCES_MAX:
+        raise too_many_instances(f"{process} has more than {INSTANCES_MAX:,} instances then")
+    uses = uses_of(records, [row.id for row in rows])
+    for row in rows:
         own = f"instance {row.id}"
         yield EntityEdge(own, EntityRelation.INSTANCE_OF, str(process), row.nominal, row.state)
-        yield from _uses(records, row, own)
-
-
-def _uses(records: RecordSession, row: InstanceRow, own: str) -> Iterator[EntityEdge]:
-    for use in instance_rows.uses_of(records, row.id):
-        dataset, span = _dataset(use.dataset), _span(use.first_at, use.last_at)
-        if use.use == "input":
-            yield EntityEdge(dataset, EntityRelation.INPUT_OF, own, row.nominal, span)
-        else:
-            yield EntityEdge(own, EntityRelation.OUTPUT, dataset, row.nominal, span)
+        for use in uses.get(row.id, ()):
+            dataset, span = _dataset(use.dataset), _span(use.first_at, use.last_at)
+            if use.use == "input":
+                yield EntityEdge(dataset, EntityRelation.INPUT_OF, own, row.nominal, span)
+            else:
+                yield EntityEdge(own, EntityRelation.FILLS, dataset, row.nominal, span)
 
 
 def _of_jobs(

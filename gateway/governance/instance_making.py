@@ -24,7 +24,8 @@ from gateway.governance.scheduler_memory import SchedulerMemory
 from journal.model.store_session import StoreSession
 from journal.records import event_rows, instance_rows, schedule_rows
 from journal.records.event_rows import EventRow
-from journal.records.instance_rows import DataUse, InstanceRow
+from journal.records.instance_data import DataUse, add_uses
+from journal.records.instance_rows import InstanceRow
 from journal.records.schedule_rows import ScheduleRow
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _add_instances(
         uses += _uses(instance, "input", inputs) + _uses(instance, "output", outputs)
         made.setdefault(process.name, []).append(moment)
     instance_rows.add_instances(records, rows)
-    instance_rows.add_data(records, uses)
+    add_uses(records, uses)
     event_rows.add_events(records, [_made_event(session, *one) for one in made.items()])
 
 

@@ -34,6 +34,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import StoreSession
 from journal.model.system_user import system_user
 from journal.records import instance_rows, schedule_rows
+from journal.records.instance_data import uses_of, uses_touching
 from journal.records.instance_rows import AttemptRow, InstanceFilter, InstanceRow
 from journal.records.safe_mode_rows import check_not_safe
 
@@ -333,10 +334,10 @@ def _producers(records: StoreSession, row: InstanceRow) -> list[InstanceRow]:
 def _touching(records: StoreSession, row: InstanceRow, own: str, other: str) -> list[InstanceRow]:
     """The instances whose data of one use is what this one has of another."""
     found: dict[str, None] = {}
-    for use in instance_rows.uses_of(records, row.id):
+    for use in uses_of(records, [row.id]).get(row.id, ()):
         if use.use == own:
             span = (use.first_at, use.last_at)
-            for touching in instance_rows.uses_touching(records, use.dataset, other, *span):
+            for touching in uses_touching(records, use.dataset, other, *span):
                 found[touching.instance] = None
     loaded = (instance_rows.load_instance(records, name) for name in found if name != row.id)
     return [one for one in loaded if one is not None]

@@ -72,7 +72,9 @@ def planned_instances(
     found: list[PlannedInstance] = []
     for nominal in takewhile(lambda moment: moment <= last, times.on_from(start)):
         if len(found) == INSTANCES_MAX:
-            raise _too_many(f"{process} has more than {INSTANCES_MAX:,} instances in that time")
+            raise too_many_instances(
+                f"{process} has more than {INSTANCES_MAX:,} instances in that time"
+            )
         found.append(_planned_instance(process, known, nominal))
     return found
 
@@ -111,12 +113,15 @@ def _dataset_use(
     found: list[datetime] = []
     for moment in takewhile(lambda m: m <= last, times.on_from(first or times.start)):
         if len(found) == INSTANCES_MAX:
-            raise _too_many(f"{process} asks for more than {INSTANCES_MAX:,} instances of {name}")
+            raise too_many_instances(
+                f"{process} asks for more than {INSTANCES_MAX:,} instances of {name}"
+            )
         found.append(moment)
     return DatasetUse(name, texts, tuple(found))
 
 
-def _too_many(message: str) -> PalimpsestError:
+def too_many_instances(message: str) -> PalimpsestError:
+    """The error for more instances than are shown at once."""
     return PalimpsestError(Code.SETTING_VALUE, message, advice="choose a shorter time")
 
 

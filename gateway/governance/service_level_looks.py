@@ -32,6 +32,7 @@ from gateway.governance.service_levels import (
 from gateway.session.operations import Advance, operation
 from journal.model.store_session import RecordSession, StoreSession
 from journal.records import instance_rows, schedule_rows
+from journal.records.instance_data import uses_touching
 from journal.records.instance_rows import InstanceFilter
 from journal.records.schedule_rows import ScheduleRow
 from journal.records.service_level_rows import MissedLevel, add_missed, load_missed, meet_missed
@@ -189,7 +190,7 @@ def _dataset_progress(
 
 def _is_filled(records: RecordSession, dataset: str, moment: datetime) -> bool:
     """Whether an instance of a process has succeeded that fills an instance of a dataset."""
-    for use in instance_rows.uses_touching(records, dataset, "output", moment, moment):
+    for use in uses_touching(records, dataset, "output", moment, moment):
         row = instance_rows.load_instance(records, use.instance)
         if row is not None and InstanceState(row.state) in _DONE:
             return True

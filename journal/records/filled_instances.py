@@ -11,9 +11,7 @@ from sqlglot import exp
 from journal.model.store_session import RecordSession
 from journal.records.record_types import RecordType
 from journal.records.schema import INSTANCE_DATA, INSTANCES
-from journal.records.statements import RecordStatement, execute, select
-
-_BATCH = 200
+from journal.records.statements import RecordStatement, execute, is_among, parts, select
 
 
 def outputs_of(
@@ -21,8 +19,7 @@ def outputs_of(
 ) -> list[tuple[str, datetime, datetime, str]]:
     """Which instances of datasets are filled between two moments: dataset, first, last, state."""
     found: list[tuple[str, datetime, datetime, str]] = []
-    for begin in range(0, len(datasets), _BATCH):
-        part = datasets[begin : begin + _BATCH]
+    for part in parts(datasets):
         rows = execute(session, _filled(len(part)), ["output", last_at, first_at, *part])
         found += [(d, f.astimezone(UTC), t.astimezone(UTC), state) for d, f, t, state in rows]
     return found
@@ -35,8 +32,7 @@ def _filled(number: int) -> RecordStatement:
     instances = select(INSTANCES, ("id", "state")).ast
     assert isinstance(uses, exp.Select)
     assert isinstance(instances, exp.Select)
-    holders = [exp.Placeholder() for _ in range(number)]
-    uses = uses.where(exp.In(this=exp.column("dataset"), expressions=holders))
+    uses = uses.where(is_among("dataset", number))
     query = (
         exp.select(*[exp.column(n, table="d") for n in ("dataset", "first_at", "last_at")])
         .select(exp.column("state", table="i"))

@@ -18,12 +18,14 @@ from sqlglot import exp
 from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import RecordSession
 from journal.records.record_types import RecordType
-from journal.records.schema import ATTEMPTS, INSTANCE_DATA, INSTANCES
+from journal.records.schema import ATTEMPTS, INSTANCES
 from journal.records.statements import (
     RecordStatement,
     by,
     execute,
     insert_rows,
+    is_among,
+    parts,
     select,
     update,
 )
@@ -32,8 +34,6 @@ _ONE = select(INSTANCES, (), by("id"))
 _HELD = select(INSTANCES, ("state", "fence"), by("id"))
 _CHANGED = [n for n in INSTANCES.names if n not in {"id", "kind", "entity", "nominal"}]
 _CHANGE = update(INSTANCES, _CHANGED, by("id", "state", "fence"))
-_BATCH = 200
-"""How many ids one statement names."""
 _END_ATTEMPT = update(
     ATTEMPTS,
     ["state", "ended_at", "error_code", "error", "log", "metrics"],
@@ -42,13 +42,6 @@ _END_ATTEMPT = update(
 _STOP_ATTEMPT = update(ATTEMPTS, ["state", "ended_at"], by("instance", "n", "state"))
 _KEEP_LOG = update(ATTEMPTS, ["log"], by("instance", "n"))
 _OF_INSTANCE = select(ATTEMPTS, (), by("instance"), ["n"])
-_USES = select(INSTANCE_DATA, (), by("instance"), ["use", "dataset"])
-_TOUCHING = select(
-    INSTANCE_DATA,
-    (),
-    {"dataset": exp.EQ, "use": exp.EQ, "first_at": exp.LTE, "last_at": exp.GTE},
-    ["instance"],
-)
 _LATE = select(INSTANCES, (), {"check_at": exp.LTE, "life_cycle": exp.EQ}, ["check_at"])
 _MOMENTS = frozenset(c.name for c in INSTANCES.columns if c.type is RecordType.MOMENT)
 
@@ -103,17 +96,6 @@ class LiveInstance:
 
 
 @dataclass(frozen=True, slots=True)
-class DataUse:
-    """The instances of a dataset, from the first to the last, that an instance reads or fills."""
-
-    instance: str
-    use: str
-    dataset: str
-    first_at: datetime
-    last_at: datetime
-
-
-@dataclass(frozen=True, slots=True)
 class AttemptRow:
     """One attempt of an instance; ``n`` is the fence that it had, ``metrics`` are JSON."""
 
@@ -154,7 +136,6 @@ class InstanceFilter:
 
 _instance_values = attrgetter(*INSTANCES.names)
 _attempt_values = attrgetter(*ATTEMPTS.names)
-_use_values = attrgetter("instance", "use", "dataset", "first_at", "last_at")
 _LIVE_NAMES = (
     *("id", "entity", "nominal", "state", "tries", "fence", "owner", "missing"),
     *("waiting_since", "not_before", "deadline"),
@@ -182,11 +163,6 @@ def add_instances(session: RecordSession, rows: Sequence[InstanceRow]) -> None:
     insert_rows(session, INSTANCES, [_values(row) for row in rows])
 
 
-def add_data(session: RecordSession, rows: Iterable[DataUse]) -> None:
-    """Note what instances read and fill."""
-    insert_rows(session, INSTANCE_DATA, [_use_values(row) for row in rows])
-
-
 def _values(row: InstanceRow | AttemptRow) -> list[Any]:
     found = _instance_values(row) if isinstance(row, InstanceRow) else _attempt_values(row)
     return [list(v) if isinstance(v, tuple) else v for v in found]
@@ -200,9 +176,8 @@ def load_instance(session: RecordSession, instance: str) -> InstanceRow | None:
 
 def load_instances(session: RecordSession, ids: Iterable[str]) -> dict[str, InstanceRow]:
     """Those of some instances that are there, by id."""
-    wanted, found = list(ids), {}
-    for begin in range(0, len(wanted), _BATCH):
-        part = wanted[begin : begin + _BATCH]
+    found: dict[str, InstanceRow] = {}
+    for part in parts(list(ids)):
         for row in execute(session, _by_ids("select", len(part)), part):
             found[row[0]] = _instance(row)
     return found
@@ -211,8 +186,7 @@ def load_instances(session: RecordSession, ids: Iterable[str]) -> dict[str, Inst
 def present_instances(session: RecordSession, ids: Sequence[str]) -> set[str]:
     """Which of some ids an instance has."""
     found: set[str] = set()
-    for begin in range(0, len(ids), _BATCH):
-        part = ids[begin : begin + _BATCH]
+    for part in parts(ids):
         found.update(row[0] for row in execute(session, _by_ids("id", len(part)), part))
     return found
 
@@ -222,16 +196,14 @@ def put_instances(session: RecordSession, rows: Sequence[InstanceRow]) -> None:
 
     The caller holds the commit lock since it has read what they replace.
     """
-    for begin in range(0, len(rows), _BATCH):
-        part = [row.id for row in rows[begin : begin + _BATCH]]
+    for part in parts([row.id for row in rows]):
         execute(session, _by_ids("delete", len(part)), part)
     add_instances(session, rows)
 
 
 @lru_cache(maxsize=512)
 def _by_ids(what: str, number: int) -> RecordStatement:
-    ids = exp.In(this=exp.column("id"), expressions=[exp.Placeholder() for _ in range(number)])
-    query = select(INSTANCES)
+    ids, query = is_among("id", number), select(INSTANCES)
     assert isinstance(query.ast, exp.Select)
     if what == "select":
         return RecordStatement(query.ast.where(ids), query.gives, has_many=True)
@@ -340,8 +312,7 @@ def _conditions(shape: Shape) -> list[exp.Expr]:
                 exp.or_(*[exp.Like(this=c, expression=exp.Placeholder()) for c in columns])
             )
         elif how == "IN":
-            holders = [exp.Placeholder() for _ in range(number)]
-            found.append(exp.In(this=exp.column(name), expressions=holders))
+            found.append(is_among(name, number))
         else:
             found.append(_HOW[how](this=exp.column(name), expression=exp.Placeholder()))
     return found
@@ -376,23 +347,6 @@ def _counting(shape: Shape) -> RecordStatement:
     ast = ast.group_by(exp.column("entity"), exp.column("state"))
     ast = ast.order_by(exp.column("entity"), exp.column("state"))
     return RecordStatement(ast, (RecordType.TEXT, RecordType.TEXT, RecordType.BIGINT))
-
-
-def uses_of(session: RecordSession, instance: str) -> list[DataUse]:
-    """What an instance reads and fills."""
-    return [_use(row) for row in execute(session, _USES, [instance])]
-
-
-def uses_touching(
-    session: RecordSession, dataset: str, use: str, first_at: datetime, last_at: datetime
-) -> list[DataUse]:
-    """Which instances read, or fill, an instance of a dataset between two moments."""
-    return [_use(row) for row in execute(session, _TOUCHING, [dataset, use, last_at, first_at])]
-
-
-def _use(row: Sequence[Any]) -> DataUse:
-    instance, use, dataset, first_at, last_at = row
-    return DataUse(instance, use, dataset, first_at.astimezone(UTC), last_at.astimezone(UTC))
 
 
 def add_attempts(session: RecordSession, rows: Sequence[AttemptRow]) -> None:

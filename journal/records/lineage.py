@@ -33,6 +33,7 @@ from journal.records.statements import (
     delete,
     execute,
     insert,
+    is_among,
     select,
     update,
 )
@@ -242,9 +243,7 @@ def _select_statements(size: int) -> RecordStatement:
 def _one_of(whole: RecordStatement, place: str, size: int) -> RecordStatement:
     """A statement that asks for rows which have one of so many values in a column, too."""
     assert isinstance(whole.ast, exp.Select)
-    names: list[exp.Expr] = [exp.Placeholder() for _ in range(size)]
-    chosen = exp.In(this=exp.column(place), expressions=names)
-    return RecordStatement(whole.ast.where(chosen), whole.gives)
+    return RecordStatement(whole.ast.where(is_among(place, size)), whole.gives)
 
 
 def load_statements(session: RecordSession) -> list[LineageStatement]:

@@ -7,7 +7,7 @@ done. Thousands of requests come and move on in a few statements.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, field
 from datetime import datetime
 from typing import Any
@@ -33,7 +33,9 @@ from journal.records.statements import (
     delete,
     execute,
     insert,
+    is_among,
     newest,
+    parts,
     select,
     update,
 )
@@ -206,9 +208,9 @@ def join_batch(
     session: RecordSession, ids: Sequence[str], batch: str, state: str, at: datetime
 ) -> None:
     """Put requests into a batch, in the state that it is in."""
-    for some in _parts(ids):
+    for some in parts(ids, _VALUES_MAX):
         changed = update(PRIVACY_REQUESTS, ["batch", "state", "updated_at"])
-        changed.ast.set("where", exp.Where(this=_is_among("id", len(some))))
+        changed.ast.set("where", exp.Where(this=is_among("id", len(some))))
         execute(session, changed, [batch, state, at, *some])
 
 
@@ -260,8 +262,8 @@ def identities_of(session: RecordSession, requests: Sequence[str]) -> list[Seale
     if len(requests) == 1:
         return [SealedIdentity(*row) for row in execute(session, _IDENTITIES, requests)]
     found: list[SealedIdentity] = []
-    for some in _parts(requests):
-        chosen = _chosen(PRIVACY_IDENTITIES, _is_among("request", len(some)))
+    for some in parts(requests, _VALUES_MAX):
+        chosen = _chosen(PRIVACY_IDENTITIES, is_among("request", len(some)))
         found += [SealedIdentity(*row) for row in execute(session, chosen, some)]
     return found
 
@@ -269,8 +271,8 @@ def identities_of(session: RecordSession, requests: Sequence[str]) -> list[Seale
 def requests_naming(session: RecordSession, digests: Sequence[str]) -> list[SealedIdentity]:
     """What requests name somebody with one of these digests."""
     found: list[SealedIdentity] = []
-    for some in _parts(digests):
-        chosen = _chosen(PRIVACY_IDENTITIES, _is_among("digest", len(some)))
+    for some in parts(digests, _VALUES_MAX):
+        chosen = _chosen(PRIVACY_IDENTITIES, is_among("digest", len(some)))
         found += [SealedIdentity(*row) for row in execute(session, chosen, some)]
     return found
 
@@ -280,9 +282,9 @@ def forget_identities(session: RecordSession, requests: Sequence[str]) -> None:
     if len(requests) == 1:
         execute(session, _FORGET, [None, *requests])
         return
-    for some in _parts(requests):
+    for some in parts(requests, _VALUES_MAX):
         changed = update(PRIVACY_IDENTITIES, ["sealed"])
-        changed.ast.set("where", exp.Where(this=_is_among("request", len(some))))
+        changed.ast.set("where", exp.Where(this=is_among("request", len(some))))
         execute(session, changed, [None, *some])
 
 
@@ -336,7 +338,7 @@ def _request(row: tuple[Any, ...]) -> PrivacyRequest:
 def _add_all(session: StoreSession, table: RecordTable, rows: Sequence[tuple[Any, ...]]) -> None:
     """Add many rows at once: as a relation where the store has the records itself."""
     if session.dialect.is_beside or len(rows) < _ROWS_MAX:
-        for some in _parts(rows, _ROWS_MAX):
+        for some in parts(rows, _ROWS_MAX):
             execute(session, insert(table, len(some)), [v for row in some for v in row])
         return
     name = f"{table.name}_new"
@@ -348,15 +350,6 @@ def _add_all(session: StoreSession, table: RecordTable, rows: Sequence[tuple[Any
     shown = exp.select(*[exp.column(c, quoted=True) for c in table.names]).from_(name)
     session.execute(Query.of(add_rows(table, shown)), {})
     session.hide(name)
-
-
-def _parts(values: Sequence[Any], size: int = _VALUES_MAX) -> Iterator[Sequence[Any]]:
-    for start in range(0, len(values), size):
-        yield values[start : start + size]
-
-
-def _is_among(name: str, count: int) -> exp.In:
-    return exp.In(this=exp.column(name), expressions=[exp.Placeholder() for _ in range(count)])
 
 
 def _chosen(table: RecordTable, condition: exp.Expr) -> RecordStatement:

@@ -21,6 +21,8 @@ from journal.records.statements import (
     execute,
     insert,
     insert_rows,
+    is_among,
+    parts,
     select,
     update,
 )
@@ -34,7 +36,6 @@ _MOVE = update(ENTITY_SCHEDULES, ["next_at"], by("kind", "name"))
 _LEASE = select(SCHEDULER_LEASES, (), by("name"))
 _ADD_LEASE = insert(SCHEDULER_LEASES)
 _values = attrgetter(*ENTITY_SCHEDULES.names)
-_AT_ONCE = 200
 _TAKE = update(SCHEDULER_LEASES, ["owner", "fence", "taken_at"], by("name"))
 
 
@@ -100,8 +101,7 @@ def move_schedules(
     session: RecordSession, moved: Sequence[tuple[ScheduleRow, datetime | None]]
 ) -> None:
     """The same for many schedules, which the caller has read under the commit lock."""
-    for begin in range(0, len(moved), _AT_ONCE):
-        part = moved[begin : begin + _AT_ONCE]
+    for part in parts(moved):
         kinds = {row.kind for row, _ in part}
         for kind in kinds:
             names = [row.name for row, _ in part if row.kind == kind]
@@ -112,10 +112,9 @@ def move_schedules(
 
 @lru_cache(maxsize=256)
 def _remove_some(number: int) -> RecordStatement:
-    names = [exp.Placeholder() for _ in range(number)]
     removal = delete(ENTITY_SCHEDULES, by("kind")).ast
     assert isinstance(removal, exp.Delete)
-    return RecordStatement(removal.where(exp.In(this=exp.column("name"), expressions=names)))
+    return RecordStatement(removal.where(is_among("name", number)))
 
 
 def remove_schedule(session: RecordSession, kind: str, name: str) -> None:

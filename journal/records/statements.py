@@ -10,10 +10,10 @@ number of microseconds since 1970; ``execute`` turns them.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 
 import sqlglot
 from sqlglot import exp
@@ -23,6 +23,9 @@ from journal.model.plan import STORE_SCHEMA
 from journal.model.store_session import RecordDialect, RecordSession
 from journal.records.record_types import RecordColumn, RecordTable, RecordType
 
+T = TypeVar("T")
+VALUES_MAX = 200
+"""How many values one statement compares a column with."""
 BESIDE = "palimpsest_"
 """What names of tables begin with in a database beside a store, instead of the schema."""
 _SYNTAX = {
@@ -172,6 +175,17 @@ def insert(table: RecordTable, rows: int = 1) -> RecordStatement:
 def _insert(table: RecordTable, rows: int = 1) -> exp.Insert:
     one = tuple(exp.Placeholder() for _ in table.columns)
     return exp.insert(exp.values([one] * rows), _target(table), columns=list(table.names))
+
+
+def parts(values: Sequence[T], size: int = VALUES_MAX) -> Iterator[Sequence[T]]:
+    """Values in parts, each short enough for one statement with ``is_among``."""
+    for begin in range(0, len(values), size):
+        yield values[begin : begin + size]
+
+
+def is_among(column: str, count: int) -> exp.In:
+    """The condition that a column has one of so many values, which are given later."""
+    return exp.In(this=exp.column(column), expressions=[exp.Placeholder() for _ in range(count)])
 
 
 def insert_rows(session: RecordSession, table: RecordTable, rows: Sequence[Sequence[Any]]) -> None:

@@ -52,7 +52,7 @@ def test_f54_owner_tags_groups_place_inputs_and_outputs(con: Connection) -> None
         ("dataset flights", EntityRelation.HELD_IN, "table main.flights"),
         ("dataset flights", EntityRelation.INPUT_OF, "process daily"),
         ("process daily", EntityRelation.OWNED_BY, "owner bob"),
-        ("process daily", EntityRelation.OUTPUT, "dataset delays"),
+        ("process daily", EntityRelation.FILLS, "dataset delays"),
     }
     stored = ("dataset copied", EntityRelation.STORED_IN, "profile lake")
     assert stored in [edge[:3] for edge in _edges(con, EntityKind.PROFILE, "lake")]
@@ -70,7 +70,7 @@ def test_f54_instances_and_the_jobs_on_their_tables(con: Connection) -> None:
     of_data = {(*e[:3], e.detail) for e in found if instance.source in e[:3]}
     assert of_data >= {
         ("dataset flights", EntityRelation.INPUT_OF, instance.source, "2013-01-01T00:00Z"),
-        (instance.source, EntityRelation.OUTPUT, "dataset delays", "2013-01-01T00:00Z"),
+        (instance.source, EntityRelation.FILLS, "dataset delays", "2013-01-01T00:00Z"),
     }
     jobs = {(e.relation, e.target, e.detail) for e in found if e.source.startswith("job ")}
     assert (EntityRelation.EVICTED_FROM, "table main.flights", "2 rows removed") in jobs

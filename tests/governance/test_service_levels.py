@@ -30,7 +30,8 @@ from gateway.governance.service_levels import (
 from gateway.session.operations import no_progress
 from journal.model.errors import PalimpsestError
 from journal.records import instance_rows
-from journal.records.instance_rows import DataUse, InstanceRow
+from journal.records.instance_data import DataUse, add_uses
+from journal.records.instance_rows import InstanceRow
 
 MARKS = {"should_start": "1 HOUR", "should_end": "3 HOURS", "low": "2 HOURS", "high": "4 HOURS"}
 DAY = datetime(2013, 1, 1, tzinfo=UTC)
@@ -129,7 +130,7 @@ def _instance(con: Connection, nominal: datetime, state: str) -> None:
         if known is None:
             instance_rows.add_instances(records, [row])
             use = DataUse(row.id, "output", "t", nominal, nominal)
-            instance_rows.add_data(records, [use])
+            add_uses(records, [use])
         else:
             assert instance_rows.change_instance(records, known, row)
         records.commit()
