@@ -24,8 +24,8 @@ __all__ = ["apache", "cluster", "server"]
 
 ROOT = Path(__file__).resolve().parent.parent
 _GARBAGE = (20_000, 10, 10)
-"""How many objects a test run makes before it searches for garbage: trees of SQL are cycles, and a
-search among all the tests that were collected takes up to a second."""
+"""Thresholds of Python's collector: so many objects are made before it looks for cycles. Trees of
+SQL are cycles, and a look among all tests that pytest has collected takes up to a second."""
 _FILES_TOLD = 40
 """How many files the end of a run names, those that took longest."""
 
@@ -59,14 +59,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """Leave what stays until the end out of each search for garbage; search less often."""
+    """Collect garbage less often, and not among tests and modules, which live until the end.
+
+    What tests make is collected as ever, so one that looks for a leak by ``gc.collect`` finds it.
+    """
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_GARBAGE)
 
 
 def pytest_sessionfinish() -> None:
-    """Let what DuckDB's bindings still hold go, as they complain of the rest."""
+    """Let the collector have all again: DuckDB's bindings warn at exit of objects that are left."""
     gc.unfreeze()
 
 

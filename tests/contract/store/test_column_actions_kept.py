@@ -51,7 +51,7 @@ def _submit(store: Store, mail: str = ADA) -> None:
 
 def _step(store: Store) -> str:
     """Where the only batch is after a run."""
-    ((batch),) = _privacy(store, "run", codes=(0, 1, 5))
+    (batch,) = _privacy(store, "run", codes=(0, 1, 5))
     return str(batch["step"])
 
 
@@ -66,17 +66,29 @@ def _ada(con: Connection) -> list[tuple[Any, ...]]:
     return rows(con, "SELECT * FROM people FOR SYSTEM_TIME ALL WHERE id = 1")
 
 
-@pytest.mark.also_on("hive", "postgres")
-def test_a_copy_that_was_out_of_reach_loses_the_values_later(
-    store: Store, con: Connection, tmp_path: Path
-) -> None:
-    vault, away = tmp_path / "vault", tmp_path / "away"
+def _copy_to(con: Connection, root: Path) -> Path:
+    """Copy the table elsewhere, as backup ``far``; the folder of the copy."""
+    vault = root / "vault"
     con.execute(f"CALL system.backup('people', name => 'far', to => '{vault}')")
+    return vault
+
+
+def _erase_while_away(store: Store, vault: Path) -> None:
+    """Erase Ada while nobody reaches the copy, and again when it is back."""
+    away = vault.with_name("away")
     vault.rename(away)
     _submit(store)
     assert _step(store) == "AWAITING_BACKUP_EXPIRY"
     away.rename(vault)
     assert _step(store) == "COMPLETED"
+
+
+@pytest.mark.also_on("hive", "postgres")
+def test_a_copy_that_was_out_of_reach_loses_the_values_later(
+    store: Store, con: Connection, tmp_path: Path
+) -> None:
+    vault = _copy_to(con, tmp_path)
+    _erase_while_away(store, vault)
     assert _holders(store, tmp_path) == []
     con.execute("CALL system.restore('people', backup => 'far')")
     assert {row[2] for row in _ada(con)} == {None}
@@ -87,14 +99,9 @@ def test_a_copy_that_was_out_of_reach_loses_the_values_later(
 def test_who_is_in_a_late_copy_alone_is_changed_there(
     store: Store, con: Connection, tmp_path: Path
 ) -> None:
-    vault, away = tmp_path / "vault", tmp_path / "away"
-    con.execute(f"CALL system.backup('people', name => 'far', to => '{vault}')")
+    vault = _copy_to(con, tmp_path)
     con.execute("TRUNCATE TABLE people")
-    vault.rename(away)
-    _submit(store)
-    assert _step(store) == "AWAITING_BACKUP_EXPIRY"
-    away.rename(vault)
-    assert _step(store) == "COMPLETED"
+    _erase_while_away(store, vault)
     assert _holders(store, tmp_path) == []
 
 
@@ -154,8 +161,7 @@ def test_reject_files_lose_rows_that_name_the_person(
 def test_a_copy_that_is_gone_at_the_purge_is_waited_for(
     store: Store, con: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    vault, away = tmp_path / "vault", tmp_path / "away"
-    con.execute(f"CALL system.backup('people', name => 'far', to => '{vault}')")
+    vault, away = _copy_to(con, tmp_path), tmp_path / "away"
 
     def find(*given: Any) -> Any:
         try:

@@ -40,7 +40,7 @@ class _Statements:
 
 
 @pytest.mark.drifts(hive="Spark has no parameters: the key is a literal of its statements")
-@pytest.mark.also_on("hive", "postgres")
+@pytest.mark.also_on("hive")
 def test_the_key_of_an_hmac_is_in_no_statement_log_or_record(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
