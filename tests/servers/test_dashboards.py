@@ -194,6 +194,26 @@ def test_supersets_statements_about_sessions(ours: psycopg.Connection, server: S
         ours.execute("SELECT 1 FROM pg_stat_activity WHERE pg_terminate_backend(pid)")
 
 
+def test_a_session_is_stopped_by_its_own_column_alone(
+    ours: psycopg.Connection, server: Server
+) -> None:
+    """A star before the call must not let another column say who is stopped."""
+    with psycopg.connect(server.dsn, autocommit=True) as other:
+        pid = other.execute("SELECT pg_backend_pid()").fetchone()
+        assert pid is not None
+        for stars in ("*, 1", "a.*, 1"):
+            with pytest.raises(psycopg.errors.FeatureNotSupported, match=r"before any \*"):
+                ours.execute(f"SELECT {stars}, pg_terminate_backend(0) FROM pg_stat_activity a")
+        assert other.execute("SELECT 1").fetchone() == (1,)
+        row = ours.execute(
+            f"SELECT pg_terminate_backend(pid), * FROM pg_stat_activity WHERE pid = {pid[0]}"
+        ).fetchone()
+        assert row is not None
+        assert row[0] is True
+        with pytest.raises(psycopg.OperationalError):
+            other.execute("SELECT 1")
+
+
 @pytest.mark.parametrize("schema", ["main", "dash_other", None])
 def test_superset_lists_what_postgresql_lists(
     plain: psycopg.Connection, ours: psycopg.Connection, schema: str | None

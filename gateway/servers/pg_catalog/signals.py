@@ -7,6 +7,7 @@ comes after, outside of the engine.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 
 import pyarrow as pa
 from sqlglot import exp
@@ -25,8 +26,8 @@ _ACTS: dict[str, Callable[[Activity, SessionActivity, object], str]] = {
 def signal_columns(query: exp.Expr) -> dict[int, str]:
     """The places among a query's columns that are calls of these functions, and their names.
 
-    Raises NOT_SUPPORTED for a call that is no column by itself: nobody could tell how often the
-    engine would make it.
+    Raises NOT_SUPPORTED for a call that is no column by itself, as nobody could tell how often the
+    engine would make it, and for one after a ``*``, which moves it to a place not known here.
     """
     calls = [c for c in query.find_all(exp.Anonymous) if c.name.lower() in _ACTS]
     if not calls:
@@ -34,13 +35,14 @@ def signal_columns(query: exp.Expr) -> dict[int, str]:
     shown = query.selects if isinstance(query, exp.Select) else []
     found = {
         place: value.unalias().name.lower()
-        for place, value in enumerate(shown)
+        for place, value in enumerate(takewhile(lambda value: not value.is_star, shown))
         if any(value.unalias() is call for call in calls)
     }
     if len(found) < len(calls):
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            "pg_cancel_backend and pg_terminate_backend are called as columns of a SELECT only",
+            "pg_cancel_backend and pg_terminate_backend are called as columns of a SELECT only,"
+            " and before any *",
             advice="write SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE ..",
         )
     return found
