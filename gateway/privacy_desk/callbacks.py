@@ -20,8 +20,9 @@ import urllib.request
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from http.client import HTTPException
 from typing import TYPE_CHECKING, Any
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from gateway.governance.events import EventName, EventStatus, record_event
 from gateway.privacy_desk.opendsr import (
@@ -34,6 +35,7 @@ from gateway.privacy_desk.opendsr import (
 )
 from gateway.privacy_desk.submission import CALLBACKS, request_error
 from gateway.session.operations import Advance, operation
+from journal.model.errors import PalimpsestError
 from journal.model.version import to_datetime
 from journal.records import privacy_rows as rows_of
 from journal.records.privacy_rows import PrivacyRequest
@@ -89,7 +91,7 @@ def _is_below(url: str, place: str) -> bool:
     except ValueError:
         return False
     path, root = wanted.path or "/", known.path.rstrip("/")
-    is_plain = wanted.username is None and ".." not in path.split("/")
+    is_plain = wanted.username is None and ".." not in unquote(path).split("/")
     return is_same and is_plain and (path == root or path.startswith(f"{root}/"))
 
 
@@ -159,7 +161,8 @@ def _call(own: Processor, url: str, request: PrivacyRequest, status: str) -> boo
         answer: HTTPResponse
         with opener.open(sent, timeout=_WAIT_S) as answer:
             return 200 <= answer.status < 300
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, HTTPException, PalimpsestError) as error:
+        # One that is not listed any more, or speaks no HTTP, holds up none of the others.
         _LOG.warning("a callback about request %s failed: %s", request.id, type(error).__name__)
         return False
 

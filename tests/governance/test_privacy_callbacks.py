@@ -112,6 +112,26 @@ def test_what_is_not_taken_is_tried_again_and_given_up_in_the_end(
     assert told == [("FAILED",)]
 
 
+@pytest.mark.parametrize("end", ["status of all", "status"])
+def test_one_that_cannot_be_called_holds_up_no_other(
+    con: Connection,
+    hook: WebHook,
+    public: rsa.RSAPublicKey,
+    monkeypatch: pytest.MonkeyPatch,
+    end: str,
+) -> None:
+    """A blank in a URL makes no request, and a place may be listed no more."""
+    root = f"http://127.0.0.1:{hook.port}"
+    urls = f"{root}/old/{end}", f"{root}/opendsr/status"
+    terms = SubmissionTerms(PrivacyAction.ERASURE, callbacks=urls)
+    submit(con.session, no_progress, terms, [NewRequest((("email", ADA),), "T-1")])
+    decisions.cancel(con.session, no_progress, ["T-1"], None)
+    listed = f"{root}/opendsr" if end == "status" else f"{root}/"
+    monkeypatch.setenv("PALIMPSEST_OPENDSR_CALLBACKS", listed)
+    assert send_callbacks(con.session, no_progress) == 1
+    assert len(hook.sent) == 1
+
+
 def test_a_redirect_is_not_followed(
     con: Connection, hook: WebHook, public: rsa.RSAPublicKey
 ) -> None:
@@ -129,6 +149,7 @@ def test_a_redirect_is_not_followed(
         ("https://consent.example:443/opendsr/a?b=c", True),
         ("https://consent.example/opendsrs", False),
         ("https://consent.example/opendsr/../admin", False),
+        ("https://consent.example/opendsr/%2e%2E%2fadmin", False),
         ("http://consent.example/opendsr", False),
         ("https://consent.example.evil/opendsr", False),
         ("https://me@consent.example/opendsr", False),
