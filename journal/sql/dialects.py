@@ -90,12 +90,18 @@ def parsed(
     Raises sqlglot's ParseError, also for a text on which the parser itself fails.
     """
     ready = readable(part, dialect)
-    own = _parser(dialect)
+    found = parsed_by(_parser(dialect), ready, text, into)
+    return found if ready is part else [ast and unmarked(ast) for ast in found]
+
+
+def parsed_by(
+    parser: Parser, part: list[Token], text: str, into: type[exp.Expr] | None = None
+) -> list[exp.Expr | None]:
+    """The same by a parser of the caller's, whose trees are left as they are."""
     try:
-        found = own.parse(ready, text) if into is None else own.parse_into(into, ready, text)
+        return parser.parse(part, text) if into is None else parser.parse_into(into, part, text)
     except _FAILURES as error:
         raise ParseError("the statement cannot be read") from error
-    return found if ready is part else [ast and unmarked(ast) for ast in found]
 
 
 def stored(text: str) -> exp.Expr:

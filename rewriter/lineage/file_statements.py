@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from rewriter.lineage.named_in_from import file_named, files_read
 from rewriter.lineage.scope import fold
-from rewriter.lineage.sources import Relation
+from rewriter.lineage.sources import Relation, Untraceable
 from rewriter.lineage.targets import ColumnTarget, rows_into
 
 RowsOf = Callable[[exp.Expr], Relation]
@@ -24,11 +24,16 @@ def transferred(node: exp.Expr, rows: RowsOf, written: WrittenBy) -> Iterator[Co
             yield from _copy_targets(node, rows, written)
         case exp.LoadData():
             table, columns = written(node.this, node)
-            yield from rows_into(table, columns, Relation(open=(node.args["inpath"].name,)))
+            path = node.args.get("inpath")
+            if path is None:
+                raise Untraceable("LOAD DATA names no file")
+            yield from rows_into(table, columns, Relation(open=(path.name,)))
         case exp.Export():
+            if not isinstance(node.this, exp.Expr):
+                raise Untraceable("EXPORT DATA has no query")
             options = node.args.get("options")
             for option in options.expressions if options is not None else ():
-                if fold(option.this) == "uri":
+                if option.this is not None and fold(option.this) == "uri":
                     yield from rows_into(option.args["value"].name, None, rows(node.this))
 
 

@@ -11,6 +11,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.lazy_dataclass import dataclass
+from journal.sql.dialects import parsed_by
 from rewriter.lineage.blocks import (
     first_of_block,
     procedure_made,
@@ -150,17 +151,21 @@ def _parsed(dialect: Dialect, part: list[Token], text: str) -> exp.Expr | None:
     """The tree of a statement, without clauses of storage that the parser does not take."""
     part = with_plain_scripts(_without_condition(part))
     try:
-        node = next(iter(dialect.parser().parse(part, text)), None)
+        node = _tree(dialect, part, text)
     except SqlglotError:
         plain = without_storage(part)
         if plain is None:
             raise
-        return dialect.parser().parse(plain, text)[0]
+        return _tree(dialect, plain, text)
     if isinstance(node, exp.Command):
         plain = without_storage(part)
         if plain is not None:
-            return dialect.parser().parse(plain, text)[0]
+            return _tree(dialect, plain, text)
     return node
+
+
+def _tree(dialect: Dialect, part: list[Token], text: str) -> exp.Expr | None:
+    return next(iter(parsed_by(dialect.parser(), part, text)), None)
 
 
 def without_storage(part: list[Token]) -> list[Token] | None:

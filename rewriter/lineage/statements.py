@@ -73,7 +73,7 @@ class _StatementReader:
     def insert(self, node: exp.Insert) -> Iterator[ColumnTarget]:
         """INSERT .. SELECT or VALUES, with its partition and ON CONFLICT."""
         table, columns = self._write_target(node.this, node)
-        found = self._relation(self._with_clause_of(node))
+        found = self._inserted(node)
         rows = rows_into(table, columns, found, by_name=bool(node.args.get("by_name")))
         conflict = node.args.get("conflict")
         if conflict is None or not conflict.expressions:
@@ -89,6 +89,17 @@ class _StatementReader:
         reader = self._expressions(scope)
         decided = found.influences | reader.deciding([where.this] if where else [], FILTER)
         yield from merged([*rows, *self._assigned(table, conflict.expressions, reader, decided)])
+
+    def _inserted(self, node: exp.Insert) -> Relation:
+        """The rows of an INSERT; DEFAULT VALUES come from nothing, those of TABLE s from s."""
+        source = node.args.get("source")
+        if isinstance(source, exp.Table):
+            return self._relation(exp.select(exp.Star()).from_(source.copy()))
+        if node.args.get("default"):
+            return Relation()
+        if node.expression is None:
+            raise Untraceable("INSERT says no rows")
+        return self._relation(self._with_clause_of(node))
 
     def multi_insert(self, node: exp.MultitableInserts) -> Iterator[ColumnTarget]:
         """``FROM s INSERT .. SELECT .. INSERT .. SELECT ..``: the same source for each."""
@@ -192,6 +203,8 @@ class _StatementReader:
         influences |= _where(node, reader) | reader.repeats
         named = tables_named([node.this, *sources])
         for deleted in node.args.get("tables") or [target]:
+            if not isinstance(deleted, exp.Table):
+                raise Untraceable("DELETE names no table")
             table = named.get(fold(deleted.name), deleted) if deleted is not target else target
             yield target_of(self._tables.name(table), WHOLE, Cell(influences))
 
@@ -259,8 +272,11 @@ class _StatementReader:
 
     def cache(self, node: exp.Cache) -> Iterator[ColumnTarget]:
         """CACHE TABLE t AS a query: a view of Spark's session."""
+        table = table_of(node.this)
         if isinstance(node.expression, exp.Query):
-            found, name = self._relation(node.expression), self._tables.name(node.this)
+            if table is None:
+                raise Untraceable("CACHE TABLE names no table")
+            found, name = self._relation(node.expression), self._tables.name(table)
             self._tables.declare_view(name, found)
             yield from rows_into(name, None, found)
 

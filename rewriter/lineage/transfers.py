@@ -8,6 +8,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.tokenizer_core import Token, TokenType
 
+from journal.sql.dialects import parsed_by
 from rewriter.lineage.scope import Scope
 from rewriter.lineage.sources import Relation, of_table
 from rewriter.lineage.tables import KnownTables
@@ -86,7 +87,7 @@ def _unloaded(words: Words, tables: KnownTables) -> tuple[ColumnTarget, ...] | N
         return None
     if query[0].token_type is TokenType.STRING:
         query = dialect.tokenize(query[0].text)
-    node = dialect.parser().parse(query, "")[0]
+    node = next(iter(parsed_by(dialect.parser(), query, "")), None)
     if not isinstance(node, exp.Query):
         return None
     return tuple(rows_into(file, None, tables.reader().read(node, Scope())))

@@ -9,6 +9,11 @@ from rewriter.lineage.tables import KnownTables
 from tests.rewriter.lineage.test_statements import written
 
 CASES = {
+    "INSERT of a whole table": (
+        "hive",
+        "INSERT INTO TABLE dest TABLE src",
+        ["dest.k <- src.key", "dest.v <- src.value"],
+    ),
     "UPDATE of an alias of its FROM": (
         "tsql",
         "UPDATE t SET t.v = s.value FROM dest t JOIN src s ON t.k = s.key",
@@ -220,7 +225,19 @@ UNKNOWN = {
     "ALTER TABLE t UPDATE a = 1 WHERE b = 2": "clickhouse",
     "CREATE TASK t WAREHOUSE = w AS INSERT INTO a SELECT * FROM b": "snowflake",
 }
+MALFORMED = {
+    "INSERT INTO FROM SELECT * FROM s": "postgres",
+    "LOAD DATA ds": "mysql",
+    "CACHE TABLE FROM t AS t SELECT a FROM s": "tsql",
+    "EXPORT DATA OPTIONS (uri = 'gs://x')": "bigquery",
+    "EXPORT DATA SET AS SELECT 1": "bigquery",
+    "UNLOAD (ELSE '') TO 'f'": "tsql",
+    "DELETE VALUES x FROM t JOIN s ON x": "oracle",
+    "SELECT * FROM t MATCH_RECOGNIZE (PATTERN ( ) DEFINE A AS x > 1)": "snowflake",
+}
+"""What the parser takes, or fails on, although it is not whole."""
 SILENT = {
+    "INSERT INTO t DEFAULT VALUES": "postgres",
     "CREATE ROLE r": "snowflake",
     "SET hive.exec.dynamic.partition = true": "hive",
     "GRANT SELECT ON t TO u": "postgres",
@@ -240,6 +257,13 @@ def test_sources_are_found(case: str) -> None:
 def test_what_may_write_and_cannot_be_followed_is_unknown(sql: str) -> None:
     (statement,) = trace_script(sql, KnownTables(UNKNOWN[sql]))
     assert statement.unknown is not None
+
+
+@pytest.mark.parametrize("sql", MALFORMED)
+def test_what_is_not_whole_keeps_no_other_statement_from_being_read(sql: str) -> None:
+    dialect = MALFORMED[sql]
+    *_, last = trace_script(f"{sql}; INSERT INTO dest (k) SELECT 1", KnownTables(dialect))
+    assert [(target.table, target.column) for target in last.targets] == [("dest", "k")]
 
 
 @pytest.mark.parametrize("sql", SILENT)
