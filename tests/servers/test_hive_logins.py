@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import http.client
+import socket
 import ssl
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -168,3 +170,44 @@ def test_another_login_does_not_see_a_session(ports: Ports) -> None:
         with pytest.raises(exc.OperationalError, match="no such session"):
             bob.cursor().execute("SELECT 1")
         bob._sessionHandle = own
+
+
+def test_a_newcomer_does_not_cut_off_a_call_that_is_answered(tmp_path: Path) -> None:
+    """Where all places are taken by calls, it is the newcomer that is closed."""
+    opened = WAREHOUSES.acquire(f"palimpsest:///{tmp_path}/w")
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def session(user: str | None, *_: Any) -> Session:
+        begun.set()
+        assert goes_on.wait(30)
+        return opened.session(Settings(), dialect="hive", autocommit=True, user=user)
+
+    listener = tcp_listener(Address("127.0.0.1", 0))
+    limits, ending = ServerLimits(connections=1), Ending(1.0)
+    server = HiveHttpServer(listener, session, limits, Admission(trusts=True), ending)
+    port = listener.getsockname()[1]
+    found: list[Any] = []
+
+    def ask() -> None:
+        transport = THttpClient(f"http://127.0.0.1:{port}/cliservice")
+        hive.Connection._set_authorization_header(transport, "ann", "")
+        try:
+            with hive.connect(thrift_transport=transport) as connection:
+                cursor = connection.cursor()
+                cursor.execute("SELECT 42")
+                found.extend(cursor.fetchall())
+        except (OSError, TTransportException, http.client.HTTPException) as error:
+            found.append(error)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    try:
+        assert begun.wait(30)
+        with socket.create_connection(("127.0.0.1", port), timeout=10) as newcomer:
+            assert newcomer.recv(1) == b""
+    finally:
+        goes_on.set()
+        thread.join()
+        server.close()
+        WAREHOUSES.release(opened)
+    assert found == [(42,)]

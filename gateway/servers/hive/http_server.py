@@ -226,6 +226,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def setup(self) -> None:
         owner = self.server.owner
+        self._accepted = self.request  # As the server knows it; TLS puts another in its place.
         self.request.settimeout(owner.limits.login_s)
         tls = owner.admission.tls
         if tls is not None and self.request.recv(1, socket.MSG_PEEK) == b"\x16":
@@ -267,6 +268,7 @@ class _Handler(BaseHTTPRequestHandler):
                 status, f"{error.message} ({error.code.value.code}): {error.advice}"
             )
         body = self.rfile.read(int(size))
+        self.server.begin_answer(self._accepted)
         self.request.settimeout(_CALL_S)
         user = parse_qs(urlsplit(self.path).query).get(_DO_AS, [None])[-1]
         sessions = self._sessions
