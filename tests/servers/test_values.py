@@ -20,6 +20,8 @@ EXPRESSIONS = (
     "0.0001::numeric(18,17)", "999999999999999999::numeric(18,0)", "0.10::numeric(6,2)",
     "(-20000.0002)::numeric(18,4)", "0.5::numeric(4,4)",
     "'text with ''quotes'''::text", "''::text", "'grün'::varchar", "'\\x00ff'::bytea",
+    "'infinity'::date", "'-infinity'::date", "'infinity'::timestamp", "'-infinity'::timestamp",
+    "'infinity'::timestamptz", "'-infinity'::timestamptz",
     "DATE '2020-02-29'", "DATE '1900-01-01'", "TIME '23:59:59.999999'", "TIME '12:00:00'",
     "TIMESTAMP '2020-01-01 00:00:00'", "TIMESTAMP '1969-12-31 23:59:59.5'",
     "TIMESTAMPTZ '2020-07-01 12:00:00+02'", "INTERVAL '1 year 2 months 3 days 04:05:06.5'",

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gateway.servers.pgwire.infinite_moments import infinite_moments
 from gateway.servers.pgwire.numeric_binary import DIGITS_MAX, numeric_column
 from gateway.servers.pgwire.types import (
     BOOL,
@@ -58,6 +59,12 @@ _JSONB_VERSION, _JSONB_END = pa.scalar(b"\x01"), pa.scalar(b"")
 def binary_column(column: pa.Array, name: str) -> pa.Array:
     """The values of a column in the binary format of its type, NULL for NULL."""
     kind = pg_type(name)
+    infinite = infinite_moments(column)
+    if infinite is not None:
+        size = np.dtype(_NUMBERS[kind.oid][0]).itemsize
+        most = (1 << (size * 8 - 1)) - 1
+        ends = (n.to_bytes(size, "big", signed=True) for n in (most, -most - 1))
+        return infinite.put_into(binary_column(infinite.column, name), *ends)
     if element_type(name) is None and kind.oid in _NUMBERS:
         return _numbers(column, kind)
     if kind is JSONB and element_type(name) is None:

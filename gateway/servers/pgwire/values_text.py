@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from gateway.servers.pgwire.infinite_moments import infinite_moments
 from gateway.servers.pgwire.types import (
     BOOL,
     BYTEA,
@@ -38,6 +39,10 @@ _QUOTED = frozenset('{}",\\ \t\n\r\v\f')
 
 def text_column(column: pa.Array, name: str, zone: str) -> pa.Array:
     """The values of a column as UTF-8 bytes; ``name`` is its type, ``zone`` the session's."""
+    infinite = infinite_moments(column)
+    if infinite is not None:
+        written = text_column(infinite.column, name, zone)
+        return infinite.put_into(written, b"infinity", b"-infinity")
     if element_type(name) is None:
         kind = pg_type(name)
         if kind is BOOL:
