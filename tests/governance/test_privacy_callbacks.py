@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import padding, rsa
+from cryptography.hazmat.primitives.asymmetric import rsa
 
 import gateway
 from gateway.dbapi.connection import Connection
@@ -23,6 +22,7 @@ from gateway.privacy_desk.submission import NewRequest, SubmissionTerms, submit
 from gateway.session.operations import no_progress
 from journal.model.errors import Code, PalimpsestError
 from tests.support.kept import rows
+from tests.support.opendsr_key import check_signature, make_opendsr_key
 from tests.support.web_hook import WebHook, web_hook
 
 ADA = "ada@x.example"
@@ -49,13 +49,7 @@ def hook(monkeypatch: pytest.MonkeyPatch) -> Iterator[WebHook]:
 @pytest.fixture
 def public(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> rsa.RSAPublicKey:
     """The key that callbacks are signed with."""
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    (tmp_path / "key.pem").write_bytes(key.private_bytes(serialization.Encoding.PEM, form, plain))
-    monkeypatch.setenv("PALIMPSEST_OPENDSR_KEY", str(tmp_path / "key.pem"))
-    monkeypatch.setenv("PALIMPSEST_OPENDSR_DOMAIN", "processor.example")
-    monkeypatch.setenv("PALIMPSEST_OPENDSR_CERTIFICATE", "https://processor.example/cert.pem")
-    return key.public_key()
+    return make_opendsr_key(tmp_path, monkeypatch)
 
 
 def _submit(con: Connection, hook: WebHook, name: str) -> str:
@@ -78,7 +72,7 @@ def test_each_new_status_is_told_once_and_signed(
     ((headers, data),) = hook.sent
     headers = {name.lower(): value for name, value in headers.items()}
     signature = base64.b64decode(headers["x-opendsr-signature"])
-    public.verify(signature, data, padding.PKCS1v15(), hashes.SHA256())
+    check_signature(public, signature, data)
     told = json.loads(data)
     assert (told["request_status"], told["subject_request_id"]) == ("completed", name)
     assert (told["status_callback_url"], headers["x-opendsr-processor-domain"]) == (

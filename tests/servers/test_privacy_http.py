@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
 from gateway.access.logins import Logins
 from gateway.config import Settings
@@ -28,6 +27,7 @@ from gateway.servers.pgwire.admission import Admission
 from gateway.servers.tls import ServerTls, TlsFiles
 from tests.servers.test_control import PASSWORD, Api
 from tests.servers.test_logins import make_certificates
+from tests.support.opendsr_key import check_signature, make_opendsr_key
 
 ADA, BOB = "ada@x.example", "bob@x.example"
 
@@ -112,13 +112,7 @@ def test_what_cannot_be_taken_says_so_and_names_nobody(api: Api) -> None:
 @pytest.fixture
 def public(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> rsa.RSAPublicKey:
     """The key of answers of OpenDSR."""
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    form, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    (tmp_path / "key.pem").write_bytes(key.private_bytes(serialization.Encoding.PEM, form, plain))
-    monkeypatch.setenv("PALIMPSEST_OPENDSR_KEY", str(tmp_path / "key.pem"))
-    monkeypatch.setenv("PALIMPSEST_OPENDSR_DOMAIN", "processor.example")
-    monkeypatch.setenv("PALIMPSEST_OPENDSR_CERTIFICATE", "https://processor.example/cert.pem")
-    return key.public_key()
+    return make_opendsr_key(tmp_path, monkeypatch)
 
 
 def _raw(api: Api, path: str) -> tuple[bytes, str]:
@@ -152,7 +146,7 @@ def test_opendsr(api: Api, public: rsa.RSAPublicKey, monkeypatch: pytest.MonkeyP
     assert named["x-opendsr-processor-domain"] == "processor.example"
     assert api.ask("POST", f"{root}/requests", body)[0] == 201
     data, signature = _raw(api, f"{root}/requests/{name}")
-    public.verify(base64.b64decode(signature), data, padding.PKCS1v15(), hashes.SHA256())
+    check_signature(public, base64.b64decode(signature), data)
     assert json.loads(data)["request_status"] == "pending"
     status, cancelled, _ = api.ask("DELETE", f"{root}/requests/{name}")
     assert (status, cancelled["subject_request_id"]) == (202, name)
