@@ -49,15 +49,16 @@ def run_until_first(
     retries: int,
     policy: RetryPolicy,
     turn: Callable[[], AbstractContextManager[None]],
+    clock: Callable[[], float] = time.monotonic,
 ) -> T:
     """What ``attempt`` returns, called again where it raises SERIALIZATION, ``retries`` times.
 
     It is given True for the last time. After three losses it runs inside a ``turn``, in which
-    nobody else commits, unless the try before took more than five seconds.
+    nobody else commits, unless the try before took more than five seconds. ``clock`` tells seconds.
     """
     lasted_s = 0.0
     for number in range(retries + 1):
-        began = time.monotonic()
+        began = clock()
         has_turn = number >= _LOST_MAX and lasted_s <= _TURN_MAX_S
         try:
             with turn() if has_turn else nullcontext():
@@ -65,6 +66,6 @@ def run_until_first(
         except PalimpsestError as error:
             if error.code is not Code.SERIALIZATION or number == retries:
                 raise
-        lasted_s = time.monotonic() - began
+        lasted_s = clock() - began
         policy.wait(number)
     raise AssertionError("the loop returns or raises")

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import pytest
 
 from gateway.config import Settings
 from gateway.opening.sessions import OpenedSession, open_session
 from gateway.session.results import StatementOutcome
-from gateway.session.retries import RandomWaits, RetryPolicy
+from gateway.session.retries import RandomWaits, RetryPolicy, run_until_first
+from journal.model.errors import Code, PalimpsestError
 
 ROUNDS = 500
 """By then two of four writers have met."""
@@ -43,6 +48,42 @@ def test_waits_grow_with_each_try() -> None:
     for attempt in range(3):
         waits.wait(attempt)
     assert slept == [0.001, 0.002, 0.004]
+
+
+@pytest.mark.parametrize(
+    ("try_s", "turns"),
+    [(1.0, [False, False, False, True, True]), (5.1, [False] * 5)],
+)
+def test_a_statement_that_lost_three_times_takes_its_turn_unless_it_is_slow(
+    try_s: float, turns: list[bool]
+) -> None:
+    now, is_inside = 0.0, False
+    taken: list[bool] = []
+    lasts: list[bool] = []
+
+    @contextmanager
+    def turn() -> Iterator[None]:
+        nonlocal is_inside
+        is_inside = True
+        try:
+            yield
+        finally:
+            is_inside = False
+
+    def lose(is_last: bool) -> None:
+        nonlocal now
+        taken.append(is_inside)
+        lasts.append(is_last)
+        now += try_s
+        raise PalimpsestError(Code.SERIALIZATION, "another came first")
+
+    policy = Counting()
+    with pytest.raises(PalimpsestError) as caught:
+        run_until_first(lose, 4, policy, turn, lambda: now)
+    assert caught.value.code is Code.SERIALIZATION
+    assert taken == turns
+    assert lasts == [False] * 4 + [True]
+    assert policy.attempts == [0, 1, 2, 3]
 
 
 def test_sessions_that_come_second_wait_by_their_policy(tmp_path: Path) -> None:
