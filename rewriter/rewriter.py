@@ -43,13 +43,11 @@ from rewriter.rules import (
     drop_owned,
     grant,
     index,
-    macro,
     materialized,
     restore,
     role,
     scoped_policy,
     select,
-    sequence,
     show,
     store_upkeep,
     table_policy,
@@ -59,14 +57,9 @@ from rewriter.rules import (
 )
 from rewriter.statement import (
     AlterDomain,
-    AlterSequence,
     AlterType,
     CheckReferences,
-    CreateMacro,
-    CreateSequence,
     CreateType,
-    DropMacro,
-    DropSequences,
     DropTypes,
     Explain,
     RefreshView,
@@ -185,12 +178,6 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
             plan = scoped_policy.rewrite_scoped_policy(statement, context)
         case OwnStatement():
             plan = statement.rewrite(context)
-        case CreateSequence():
-            plan = sequence.rewrite_create_sequence(statement, context)
-        case AlterSequence():
-            plan = sequence.rewrite_alter_sequence(statement, context)
-        case DropSequences():
-            plan = sequence.rewrite_drop_sequences(statement, context)
         case CreateType():
             plan = user_type.rewrite_create_type(statement, context)
         case AlterType():
@@ -201,10 +188,6 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
             plan = user_type.rewrite_drop_types(statement, context)
         case CheckReferences():
             plan = rewrite_check_references(statement, context)
-        case CreateMacro():
-            plan = macro.rewrite_create_macro(statement, context)
-        case DropMacro():
-            plan = macro.rewrite_drop_macro(statement, context)
         case _ if isinstance(statement, OfAccess):
             plan = _plan_of_access(statement, context)
         case _:

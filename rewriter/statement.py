@@ -203,57 +203,6 @@ class Erase:
 
 
 @dataclass(frozen=True, slots=True)
-class SequenceOptions:
-    """What a statement says of a sequence; ``said`` are the names of what it says.
-
-    None for a bound: that of the type. ``owner`` None: OWNED BY NONE. ``restart`` None: RESTART
-    with the value it starts with.
-    """
-
-    said: frozenset[str] = frozenset()
-    type: str | None = None
-    start: int | None = None
-    increment: int | None = None
-    minimum: int | None = None
-    maximum: int | None = None
-    cache: int | None = None
-    cycles: bool = False
-    owner: exp.Column | None = None
-    restart: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class CreateSequence:
-    """CREATE [OR REPLACE] [TEMPORARY] SEQUENCE [IF NOT EXISTS] name [options]."""
-
-    name: exp.Table
-    options: SequenceOptions
-    temporary: bool = False
-    exists: bool = False
-    replace: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class AlterSequence:
-    """ALTER SEQUENCE [IF EXISTS] name options | RENAME TO name | SET SCHEMA schema."""
-
-    name: exp.Table
-    options: SequenceOptions
-    exists: bool = False
-    new_name: exp.Table | None = None
-    new_schema: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DropSequences:
-    """DROP SEQUENCE [IF EXISTS] name, .. [CASCADE | RESTRICT]."""
-
-    names: tuple[exp.Table, ...]
-    exists: bool = False
-    cascade: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class CreateType:
     """CREATE [OR REPLACE] [TEMP] TYPE [IF NOT EXISTS] name AS .., and CREATE DOMAIN.
 
@@ -367,39 +316,6 @@ class DropTypes:
 
 
 @dataclass(frozen=True, slots=True)
-class MacroForm:
-    """Parameters of a macro with their defaults, and its body: an expression, or a query.
-
-    ``types`` are those of the parameters, None where one takes any value.
-    """
-
-    parameters: tuple[tuple[str, exp.Expr | None], ...]
-    body: exp.Expr
-    is_table: bool
-    types: tuple[exp.DataType | None, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class CreateMacro:
-    """CREATE [OR REPLACE] [TEMP] MACRO [IF NOT EXISTS] name (..) AS [TABLE] .."""
-
-    name: exp.Table
-    forms: tuple[MacroForm, ...]
-    temporary: bool = False
-    exists: bool = False
-    replace: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class DropMacro:
-    """DROP MACRO [TABLE] [IF EXISTS] name."""
-
-    name: exp.Table
-    is_table: bool = False
-    exists: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Show:
     """SHOW of tables, schemas, columns, definitions; ``what`` says which."""
 
@@ -434,9 +350,7 @@ OfSession = SelectedCalls | Discard | LockTables
 Prepared = Prepare | Execute | Deallocate
 Boundary = Begin | Commit | Rollback | Savepoint | Release
 SessionStatement = Boundary | Setting | OfSession | Prepared | Call | Erase | EntityStatement
-OfSequence = CreateSequence | AlterSequence | DropSequences
 OfType = CreateType | AlterType | AlterDomain | DropTypes
-OfMacro = CreateMacro | DropMacro
-OfDefinition = OfSequence | OfType | OfMacro | OfAccess
+OfDefinition = OfType | OfAccess
 OfStore = Restore | RefreshView | Show | Explain | StoreUpkeep | SetScopedPolicy | OwnStatement
 Statement = SqlStatement | SessionStatement | OfStore | OfDefinition

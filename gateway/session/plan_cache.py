@@ -18,14 +18,13 @@ from journal.model.schema import CatalogSnapshot
 from rewriter.context import ScanInfos, SettingValues, TableScanInfo, Times, no_settings
 from rewriter.statement import (
     AlterDomain,
-    AlterSequence,
     AlterType,
-    CreateSequence,
     DropTypes,
     RefreshView,
     SqlStatement,
 )
 from rewriter.statements.access import CreateRole
+from rewriter.statements.own_statement import OwnStatement
 from rewriter.syntax.parsing import Parsed
 
 _ENTRIES_MAX = 1024
@@ -149,5 +148,7 @@ def may_create_ids(parsed: Parsed) -> bool:
     statement = parsed.statement
     if isinstance(statement, SqlStatement):
         return statement.ast.key in {"create", "alter", "truncatetable"}
-    makers = CreateSequence | AlterSequence | AlterType | AlterDomain | DropTypes
-    return isinstance(statement, makers | CreateRole | RefreshView)
+    if isinstance(statement, OwnStatement):
+        return statement.makes_ids
+    makers = AlterType | AlterDomain | DropTypes | CreateRole | RefreshView
+    return isinstance(statement, makers)

@@ -29,11 +29,6 @@ CREATE DOMAIN d AS type [DEFAULT ..] [NOT NULL] [CHECK (VALUE ..)]
 ALTER DOMAIN d ADD CONSTRAINT c CHECK (VALUE ..) [NOT VALID] | VALIDATE | RENAME | DROP CONSTRAINT c
   | SET DEFAULT .. | DROP DEFAULT | SET NOT NULL | DROP NOT NULL | RENAME TO f
 ALTER TYPE e ADD VALUE 'c' [BEFORE | AFTER 'b'] | RENAME VALUE 'a' TO 'x' | RENAME TO f""",
-    "CREATE MACRO": """CREATE [OR REPLACE] [TEMP] MACRO m(a, b := 1) AS expression | TABLE query
-  [, (a) AS another form]     DROP MACRO m""",
-    "CREATE SEQUENCE": """CREATE [TEMP] SEQUENCE [IF NOT EXISTS] s [START n] [INCREMENT n]
-  [MINVALUE n] [MAXVALUE n] [CYCLE] [OWNED BY t.c]
-ALTER SEQUENCE s RESTART [WITH n] | options | RENAME TO r     SELECT nextval('s')""",
     "CREATE VIEW": """CREATE [OR REPLACE] [TEMP] VIEW v AS SELECT ..
 CREATE [OR REPLACE] MATERIALIZED VIEW [IF NOT EXISTS] v AS SELECT .. [WITH [NO] DATA]""",
     "REFRESH": "REFRESH MATERIALIZED VIEW [CONCURRENTLY] v [WITH [NO] DATA]",
@@ -42,7 +37,7 @@ CREATE [OR REPLACE] MATERIALIZED VIEW [IF NOT EXISTS] v AS SELECT .. [WITH [NO] 
   | ALTER COLUMN c TYPE .. | SET DEFAULT .. | SET NOT NULL | RENAME TO u
   | ALTER COLUMN c ADD GENERATED [ALWAYS | BY DEFAULT] AS IDENTITY | DROP IDENTITY
   | ADD CONSTRAINT .. | VALIDATE | RENAME | DROP CONSTRAINT n""",
-    "DROP": """DROP TABLE | [MATERIALIZED] VIEW | INDEX | SEQUENCE | SCHEMA [IF EXISTS] name
+    "DROP": """DROP TABLE | [MATERIALIZED] VIEW | INDEX | SCHEMA [IF EXISTS] name
   UNDROP TABLE t brings a table back""",
     "BEGIN": """BEGIN [READ ONLY]; .. SAVEPOINT s; .. ROLLBACK TO s; ..
 COMMIT | ROLLBACK [AND CHAIN]""",
@@ -100,6 +95,9 @@ CALL system.backup('t', name => '..')            a list of what there is, kept u
 CALL system.restore('t', backup => '..', where => '..')""",
 }
 FORMS |= {words: entry.form for words, entry in OWN.items()}
+_FIRST_WORDS = [words.split()[0] for words in FORMS]
+# Forms that begin alike stand together.
+FORMS = dict(sorted(FORMS.items(), key=lambda form: _FIRST_WORDS.index(form[0].split()[0])))
 
 
 def statement_help(text: str) -> str:

@@ -21,17 +21,12 @@ from rewriter.access.owning import OwnerCheck
 from rewriter.access.reading import ReadCheck
 from rewriter.access.writing import WriteCheck
 from rewriter.context import RewriteContext
-from rewriter.definitions.macros import expand_macros, named_macro
+from rewriter.definitions.macros import expand_macros
 from rewriter.statement import (
     AddDomainCheck,
     AlterDomain,
-    AlterSequence,
     AlterType,
-    CreateMacro,
-    CreateSequence,
     CreateType,
-    DropMacro,
-    DropSequences,
     DropTypes,
     Explain,
     RefreshView,
@@ -174,30 +169,14 @@ class StatementAccess:
                     self._check_condition(statement.expression)
             case OwnStatement():
                 statement.check(self)
-            case CreateSequence():
-                self.owners.may_create(statement.name, is_temporary=statement.temporary)
-                if statement.replace:
-                    self.owners.sequence(statement.name, is_optional=True)
-                if statement.options.owner is not None:
-                    self.owners.refuse("to tie a sequence to a column", statement.name)
-            case AlterSequence():
-                self.owners.sequence(statement.name, is_optional=statement.exists)
-                if statement.options.owner is not None:
-                    self.owners.refuse("to tie a sequence to a column", statement.name)
-                if statement.new_schema is not None:
-                    self.owners.schema(statement.new_schema, Privilege.CREATE, statement.name)
-            case DropSequences():
-                for name in statement.names:
-                    self.owners.sequence(name, is_optional=statement.exists)
-            case CreateType() | CreateMacro():
+            case CreateType():
                 self.owners.may_create(statement.name, is_temporary=statement.temporary)
                 if statement.replace and not statement.temporary:
                     self.owners.owned_schema(statement.name)
-                if isinstance(statement, CreateType):
-                    conditions = [condition for _, condition in statement.checks]
-                    for node in (statement.default, statement.query, *conditions):
-                        if node is not None:
-                            self.reads.check(node)
+                conditions = [condition for _, condition in statement.checks]
+                for node in (statement.default, statement.query, *conditions):
+                    if node is not None:
+                        self.reads.check(node)
             case AlterType() | AlterDomain():
                 self._alter_type(statement)
             case DropTypes():
@@ -205,10 +184,6 @@ class StatementAccess:
                     self.owners.owned_schema(name)
                 if statement.cascade:
                     self.owners.refuse("to drop a type with the columns of it", statement.names[0])
-            case DropMacro():
-                macro = named_macro(statement.name, self.context, is_table=statement.is_table)
-                if macro is None or macro.name.key[0] != self.context.catalog.own:
-                    self.owners.owned_schema(statement.name)
             case _ if not isinstance(statement, _CHECK_THEMSELVES):
                 self.owners.refuse("for this kind of statement", None)
 

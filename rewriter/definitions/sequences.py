@@ -280,3 +280,14 @@ def _literal(name: TableName) -> exp.Expr:
     quoted = exp.table_(name.name, db=name.schema, quoted=True)
     plain = all(part.isidentifier() and fold(part) == part for part in (name.schema, name.name))
     return exp.Literal.string(str(name) if plain else quoted.sql(dialect="duckdb"))
+
+
+def check_unused(names: list[TableName], context: RewriteContext, node: exp.Expr) -> None:
+    """Raise DEPENDENT_OBJECTS where the default of a column uses one of these sequences."""
+    for table, column, name in users_of(names, context):
+        raise PalimpsestError(
+            Code.DEPENDENT_OBJECTS,
+            f'the default of column "{column.name}" of {table.name} uses sequence {name}',
+            advice="drop that default first, or use CASCADE, which drops it",
+            position=position_of(node),
+        )

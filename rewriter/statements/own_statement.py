@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, ClassVar
 
 from sqlglot.tokenizer_core import Token
 
@@ -26,6 +26,8 @@ class OwnStatement(ABC):
     """
 
     __slots__ = ()
+    makes_ids: ClassVar[bool] = False
+    """Whether its plan may take a new id, of a table, a layout or a counter."""
 
     @classmethod
     @abstractmethod
@@ -56,6 +58,24 @@ OWN: dict[str, OwnEntry] = {
     "UNDROP": OwnEntry(
         "rewriter.own.undrop", "UNDROP TABLE t    (rows and history come back with it)"
     ),
+    "CREATE SEQUENCE": OwnEntry(
+        "rewriter.own.create_sequence",
+        """CREATE [OR REPLACE] [TEMP] SEQUENCE [IF NOT EXISTS] s [START n] [INCREMENT n]
+  [MINVALUE n] [MAXVALUE n] [CYCLE] [OWNED BY t.c]     SELECT nextval('s')""",
+    ),
+    "ALTER SEQUENCE": OwnEntry(
+        "rewriter.own.alter_sequence",
+        "ALTER SEQUENCE [IF EXISTS] s RESTART [WITH n] | options | RENAME TO r | SET SCHEMA x",
+    ),
+    "DROP SEQUENCE": OwnEntry(
+        "rewriter.own.drop_sequence", "DROP SEQUENCE [IF EXISTS] s, .. [CASCADE | RESTRICT]"
+    ),
+    "CREATE MACRO": OwnEntry(
+        "rewriter.own.create_macro",
+        """CREATE [OR REPLACE] [TEMP] MACRO m(a, b := 1) AS expression | TABLE query
+  [, (a) AS another form]""",
+    ),
+    "DROP MACRO": OwnEntry("rewriter.own.drop_macro", "DROP MACRO [TABLE] [IF EXISTS] m"),
 }
 """By the words with which a statement begins, the first of which decides who reads it."""
 

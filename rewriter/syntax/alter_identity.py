@@ -12,8 +12,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError
-from rewriter.statement import SequenceOptions
-from rewriter.syntax.sequence import sequence_options
+from rewriter.syntax.sequence_options import SequenceOptions, sequence_options
 from rewriter.syntax.token_reader import Parse, TokenReader
 
 IDENTITY, DROPS, IF_THERE, KEEPS = "identity", "drops_identity", "if_there", "keeps"

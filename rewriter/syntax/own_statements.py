@@ -36,12 +36,10 @@ from rewriter.syntax.constraints import set_constraints
 from rewriter.syntax.erase import recognise_erase
 from rewriter.syntax.extension import recognise_extension
 from rewriter.syntax.grants import recognise_default_privileges, recognise_grant
-from rewriter.syntax.macro import recognise_macro
 from rewriter.syntax.materialized import recognise_materialized
 from rewriter.syntax.prepared import deallocate, execute, parsed_arguments
 from rewriter.syntax.roles import recognise_reassign, recognise_role
 from rewriter.syntax.scoped_policies import recognise_scoped_policy
-from rewriter.syntax.sequence import recognise_sequence
 from rewriter.syntax.session_calls import discard, lock_tables
 from rewriter.syntax.table_policies import recognise_table_policy
 from rewriter.syntax.tags import recognise_tags
@@ -329,8 +327,7 @@ def _definition(tokens: list[Token], parse: ParseTokens) -> Statement | None:
         extension = recognise_extension(tokens, parse)
         if extension is not None:
             return extension
-    found = recognise_sequence(tokens, parse) or recognise_type(tokens, parse)
-    return found or recognise_macro(tokens, parse) or recognise_materialized(tokens, parse)
+    return recognise_type(tokens, parse) or recognise_materialized(tokens, parse)
 
 
 def _restore(tokens: list[Token], parse: ParseTokens) -> Statement | None:

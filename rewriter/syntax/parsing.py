@@ -32,13 +32,13 @@ from rewriter.syntax.index import set_index, spell_out_index
 from rewriter.syntax.insert import set_marks, without_marks
 from rewriter.syntax.merge import bracket_source, set_actions, spell_out_actions
 from rewriter.syntax.nesting import check_nesting, too_deep
+from rewriter.syntax.next_value import spell_next_value
 from rewriter.syntax.pivots import bracket_pivot
 from rewriter.syntax.postgres_words import with_words_spelled_out
 from rewriter.syntax.prepared import head_of_prepare
 from rewriter.syntax.query_table import name_tables
 from rewriter.syntax.recursive_view import spell_out_recursive_view
 from rewriter.syntax.select_into import into_as_table
-from rewriter.syntax.sequence import spell_next_value
 from rewriter.syntax.session_calls import session_calls
 from rewriter.syntax.show import explained
 from rewriter.syntax.temporary import set_on_commit, without_on_commit

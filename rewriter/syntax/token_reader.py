@@ -32,6 +32,11 @@ class TokenReader:
         self.place += len(words)
         return True
 
+    def takes_temporary(self) -> bool:
+        """Go on behind TEMP or TEMPORARY, with LOCAL before it or not, if it stands here."""
+        self.takes("LOCAL")
+        return self.takes("TEMP") or self.takes("TEMPORARY")
+
     def word(self) -> str:
         """The next token's text."""
         if self.place >= len(self.tokens):

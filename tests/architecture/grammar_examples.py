@@ -106,12 +106,18 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "CREATE OR REPLACE MACRO first_rows(n) AS TABLE SELECT k FROM t ORDER BY k LIMIT n",
         "CREATE MACRO lower(a) AS a",
     ),
+    "DROP MACRO": _each("DROP MACRO f"),
     "CREATE SEQUENCE": _each(
         "CREATE SEQUENCE z START 10 INCREMENT 5",
-        "ALTER SEQUENCE ids RESTART",
         "SELECT nextval('ids')",
         "SELECT last_value, is_called FROM ids",
     ),
+    "ALTER SEQUENCE": _each(
+        "ALTER SEQUENCE ids RESTART",
+        "ALTER SEQUENCE ids RENAME TO z",
+        "ALTER SEQUENCE ids OWNER TO bob",
+    ),
+    "DROP SEQUENCE": _each("DROP SEQUENCE ids"),
     "CREATE VIEW": _each(
         "CREATE OR REPLACE VIEW v AS SELECT k FROM t",
         "CREATE MATERIALIZED VIEW z AS SELECT k FROM t WITH NO DATA",
@@ -144,7 +150,6 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "DROP VIEW v",
         "DROP MATERIALIZED VIEW m",
         "DROP INDEX by_a",
-        "DROP SEQUENCE ids",
         "DROP SCHEMA hr CASCADE",
         "DROP TABLE nowhere",
         "DROP FUNCTION f",

@@ -1,51 +1,28 @@
-"""CREATE and DROP of MACRO, which DuckDB also calls FUNCTION, recognised by their tokens.
-
-CREATE [OR REPLACE] [TEMP] MACRO [IF NOT EXISTS] name (a, b T := 1) AS [TABLE] body [, (a) AS ..] ..
-DROP MACRO [TABLE] [IF EXISTS] name [CASCADE | RESTRICT]
-"""
+"""The forms of a macro, read from tokens: ``(a, b T := 1) AS [TABLE] body``."""
 
 from __future__ import annotations
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from rewriter.statement import CreateMacro, DropMacro, MacroForm, OfMacro
-from rewriter.syntax.token_reader import Parse, TokenReader
-
-_TEMPORARY = frozenset({"TEMP", "TEMPORARY"})
+from journal.model.lazy_dataclass import dataclass
+from rewriter.syntax.token_reader import TokenReader
 
 
-def recognise_macro(tokens: list[Token], parse: Parse) -> OfMacro | None:
-    """The statement if it is about macros, else None."""
-    reader = TokenReader(tokens, parse, 1)
-    verb = tokens[0].text.upper()
-    replaces = verb == "CREATE" and reader.takes("OR", "REPLACE")
-    temporary = verb == "CREATE" and any(reader.takes(word) for word in _TEMPORARY)
-    if not reader.takes("MACRO") and not reader.takes("FUNCTION"):
-        return None
-    if verb == "DROP":
-        is_table = reader.takes("TABLE")
-        exists = reader.takes("IF", "EXISTS")
-        name = reader.name()
-        _ = reader.takes("CASCADE") or reader.takes("RESTRICT")
-        reader.ends("DROP MACRO needs one name")
-        return DropMacro(name, is_table, exists)
-    if verb != "CREATE":
-        return None
-    exists = reader.takes("IF", "NOT", "EXISTS")
-    name = reader.name()
-    if not reader.takes("(") or not _is_macro(tokens, reader.place):
-        return None
-    forms = [_form(reader)]
-    while reader.takes(","):
-        if not reader.takes("("):
-            raise reader.error("the parameters of another form were expected")
-        forms.append(_form(reader))
-    reader.ends("nothing else stands behind a macro")
-    return CreateMacro(name, tuple(forms), temporary, exists, replaces)
+@dataclass(frozen=True, slots=True)
+class MacroForm:
+    """Parameters of a macro with their defaults, and its body: an expression, or a query.
+
+    ``types`` are those of the parameters, None where one takes any value.
+    """
+
+    parameters: tuple[tuple[str, exp.Expr | None], ...]
+    body: exp.Expr
+    is_table: bool
+    types: tuple[exp.DataType | None, ...] = ()
 
 
-def _is_macro(tokens: list[Token], place: int) -> bool:
+def is_macro(tokens: list[Token], place: int) -> bool:
     """True if AS stands behind the parameters, and no text of another language behind that."""
     behind = _closing(tokens, place) + 1
     after = tokens[behind + 1 : behind + 2]
@@ -63,7 +40,7 @@ def _closing(tokens: list[Token], place: int) -> int:
     return place
 
 
-def _form(reader: TokenReader) -> MacroForm:
+def read_form(reader: TokenReader) -> MacroForm:
     """One form, behind the parenthesis of its parameters."""
     parameters: list[tuple[str, exp.Expr | None]] = []
     types: list[exp.DataType | None] = []

@@ -1,0 +1,129 @@
+"""ALTER SEQUENCE [IF EXISTS] name options | RENAME TO name | SET SCHEMA schema."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token
+
+from journal.model.access import Privilege
+from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
+from journal.model.plan import Change, PutRelation, StatementPlan, Step
+from journal.model.schema import Column, Table, TableName
+from journal.model.sequence_changes import PutSequence
+from rewriter.access.check import StatementAccess
+from rewriter.context import RewriteContext
+from rewriter.definitions.identity_changes import restarted_identity
+from rewriter.definitions.new_relations import check_schema_name, ddl_plan, resolve_schema
+from rewriter.definitions.sequence_definition import defined_sequence
+from rewriter.definitions.sequences import (
+    find_sequence,
+    identity_named,
+    renamed_default,
+    unknown_sequence,
+    users_of,
+)
+from rewriter.name_resolution import position_of
+from rewriter.statements.own_statement import OwnStatement
+from rewriter.syntax.sequence_options import SequenceOptions, SequenceReader
+from rewriter.syntax.token_reader import Parse
+
+
+@dataclass(frozen=True, slots=True)
+class AlterSequence(OwnStatement):
+    """ALTER SEQUENCE."""
+
+    makes_ids: ClassVar[bool] = True
+    name: exp.Table
+    options: SequenceOptions
+    exists: bool = False
+    new_name: exp.Table | None = None
+    new_schema: str | None = None
+
+    @classmethod
+    def read(cls, tokens: list[Token], parse: Parse) -> AlterSequence | None:
+        """The statement; None where something else is altered, or who owns the sequence."""
+        reader = SequenceReader(tokens, parse, 1)
+        if not reader.takes("SEQUENCE"):
+            return None
+        exists = reader.takes("IF", "EXISTS")
+        name, nothing = reader.name(), SequenceOptions()
+        if reader.takes("OWNER", "TO"):
+            return None
+        if reader.takes("RENAME", "TO"):
+            found = cls(name, nothing, exists, new_name=reader.name())
+            reader.ends("RENAME TO needs one name")
+            return found
+        if reader.takes("SET", "SCHEMA"):
+            found = cls(name, nothing, exists, new_schema=reader.word())
+            reader.ends("SET SCHEMA needs one name")
+            return found
+        options = reader.options()
+        if not options.said:
+            raise reader.error("ALTER SEQUENCE needs an option, RENAME TO or SET SCHEMA")
+        return cls(name, options, exists)
+
+    def check(self, access: StatementAccess) -> None:
+        """Whoever owns the sequence may alter it; to a column nobody ties it."""
+        access.owners.sequence(self.name, is_optional=self.exists)
+        if self.options.owner is not None:
+            access.owners.refuse("to tie a sequence to a column", self.name)
+        if self.new_schema is not None:
+            access.owners.schema(self.new_schema, Privilege.CREATE, self.name)
+
+    def rewrite(self, context: RewriteContext) -> StatementPlan:
+        """Put the changed sequence into the catalog, and its new name into defaults that use it."""
+        return _plan(self, context)
+
+
+STATEMENT = AlterSequence
+
+
+def _plan(ast: AlterSequence, context: RewriteContext) -> StatementPlan:
+    found = find_sequence(ast.name, context)
+    if found is None:
+        numbered = identity_named(ast.name, context)
+        if numbered is not None:
+            return ddl_plan([_restart(numbered, ast, context)], "ALTER SEQUENCE")
+        if ast.exists:
+            return ddl_plan([], "ALTER SEQUENCE")
+        raise unknown_sequence(ast.name, context)
+    name = found.name
+    if ast.new_name is not None:
+        name = TableName(name.schema, ast.new_name.name)
+    if ast.new_schema is not None:
+        check_schema_name(ast.new_schema, ast.name)
+        name = resolve_schema(TableName(ast.new_schema, name.name), ast.name, context)
+    taken = context.catalog.sequences.get(name.key) or context.catalog.get(name)
+    if name.key != found.name.key and taken is not None:
+        raise PalimpsestError(
+            Code.DUPLICATE_TABLE,
+            f"{name} exists already",
+            advice="use another name",
+            position=position_of(ast.name),
+        )
+    made = defined_sequence(replace(found, name=name), ast.options, context, ast.name)
+    steps: list[Step] = [Change(PutSequence(made, found.name))]
+    for table, _, _ in users_of([found.name], context) if name != found.name else []:
+        columns = tuple(renamed_default(c, found.name, name) for c in table.columns)
+        steps.append(Change(PutRelation(replace(table, columns=columns), table.name)))
+    return ddl_plan(steps, "ALTER SEQUENCE")
+
+
+def _restart(numbered: tuple[Table, Column], ast: AlterSequence, context: RewriteContext) -> Step:
+    """RESTART of the sequence that an identity column has; nothing else of it can change."""
+    table, column = numbered
+    if ast.options.said != {"restart"}:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f'{ast.name.name} belongs to the identity column "{column.name}" of {table.name}, and'
+            " only RESTART changes it",
+            advice=f"write ALTER TABLE {table.name} ALTER COLUMN {column.name} SET ..",
+            position=position_of(ast.name),
+        )
+    begun = restarted_identity(column, context.new_table_id, ast.options.restart)
+    columns = tuple(begun if c == column else c for c in table.columns)
+    return Change(PutRelation(replace(table, columns=columns), table.name))
