@@ -105,6 +105,7 @@ def statement_help(text: str) -> str:
     wanted = " ".join(text.upper().split())
     found = [f for name, f in FORMS.items() if wanted and name.startswith(wanted)]
     found += [f for name, f in FORMS.items() if wanted.startswith(name + " ")]
+    found = found or [f for name, f in FORMS.items() if wanted in name.split()]
     if found:
         return "\n\n".join(found)
     head = f"There is no help on {text}. " if wanted else ""

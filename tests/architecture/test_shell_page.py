@@ -43,3 +43,8 @@ def test_every_form_can_be_asked_for() -> None:
     for name, form in FORMS.items():
         assert form in statement_help(name.lower())
         assert max(len(line) for line in form.splitlines()) <= 100
+
+
+def test_help_finds_a_form_by_any_of_its_words() -> None:
+    assert statement_help("macro").startswith("CREATE [OR REPLACE] [TEMP] MACRO")
+    assert "DROP MACRO" in statement_help("macro")
