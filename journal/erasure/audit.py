@@ -27,6 +27,8 @@ FIRST = "0" * 64
 """What stands for the hash of the entry before the first."""
 _ABOUT_LISTS = ("erase.", "hold.")
 """Actions that may change holds or suppressions; they are recorded behind the change."""
+_LEAVE_LISTS = frozenset({"erase.purge", "erase.complete", "erase.scope"})
+"""Those of them that leave the lists as they are, so that a batch reads the lists once."""
 
 
 def record(
@@ -36,12 +38,17 @@ def record(
     action: str,
     what: str,
     detail: Mapping[str, Any],
+    *,
+    lists_changed: bool = False,
 ) -> AuditRow:
-    """Append an entry in the session's transaction; the caller holds the commit lock."""
+    """Append an entry in the session's transaction; the caller holds the commit lock.
+
+    ``lists_changed`` says so of an action that leaves holds and suppressions as they are otherwise.
+    """
     last = rows_of.last_audit(session)
     seq = 1 if last is None else last.seq + 1
     previous = FIRST if last is None else last.hash
-    if action.startswith(_ABOUT_LISTS):
+    if action.startswith(_ABOUT_LISTS) and (lists_changed or action not in _LEAVE_LISTS):
         detail = {**detail, LISTS: lists_now(session)}
     text = json.dumps(detail, sort_keys=True)
     row = AuditRow(seq, journal.clock.now(), actor, action, what, text, previous, "")
@@ -80,10 +87,16 @@ def record_searched(
 
 
 def purged(
-    journal: ErasureJournal, session: StoreSession, request: ErasureRequest, by: str
+    journal: ErasureJournal,
+    session: StoreSession,
+    request: ErasureRequest,
+    by: str,
+    *,
+    lists_changed: bool,
 ) -> None:
     """Record that a request was purged, with its receipts."""
-    record(journal, session, by, "erase.purge", request.id, receipts_of(request))
+    told = receipts_of(request)
+    record(journal, session, by, "erase.purge", request.id, told, lists_changed=lists_changed)
 
 
 def receipts_of(request: ErasureRequest) -> dict[str, Any]:

@@ -1,12 +1,13 @@
 """What vouches for the audit log, the lists and the secret from a second place.
 
-    records      the number and hash of the newest entry, and a keyed hash by which the secret is
-                 known again; both are written with the entry
+    records      the number and hash of the newest entry, the number that a folder has noted, and a
+                 keyed hash by which the secret is known again; all are written with the entry
     entries      of erasures and holds have digests of the suppression list and of the holds
     a folder     _palimpsest/audit.head has the newest entry as of the last time it was closed
 
 So it is noticed where entries at the end, or all of them, are gone, where the lists were changed by
-hand, and where another secret was put in the place of the one that everything was hashed with.
+hand, where the file is gone or an older one, and where another secret was put in the place of the
+one that everything was hashed with. No later entry, and no later close, covers what was noticed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from datetime import datetime
 from json.encoder import encode_basestring_ascii
 from pathlib import Path
@@ -23,6 +24,7 @@ from typing import Any
 
 from journal.erasure.secret import PRIVATE
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import RecordSession
 from journal.records.catalog_format import get_meta, put_meta
 from journal.records.erasure_rows import AuditRow, has_entry, last_audit
@@ -37,11 +39,41 @@ _FILE = "audit.head"
 _ROWS = {"holds": select(HOLDS), "suppressions": select(SUPPRESSIONS)}
 
 
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """The newest entry as the records have it, and the newest that a folder has noted (0: none)."""
+
+    seq: int
+    hash: str
+    noted: int = 0
+
+    def signed(self, secret: str) -> str:
+        """The same as the records keep it, with its keyed hash."""
+        said = f"{self.seq} {self.hash} {self.noted}" if self.noted else f"{self.seq} {self.hash}"
+        return f"{said} {_keyed(secret, said)}"
+
+
 def mark_entry(session: RecordSession, secret: str, row: AuditRow) -> None:
-    """Note the newest entry, in the transaction that adds it, and by what its secret is known."""
-    put_meta(session, _HEAD, f"{row.seq} {row.hash} {_keyed(secret, f'{row.seq} {row.hash}')}")
+    """Note the newest entry, in the transaction that adds it, and by what its secret is known.
+
+    The mark only moves on from the entry before: one that somebody altered or removed, or that
+    names another entry, stays as it is, for it shows what was done.
+    """
     if get_meta(session, _SECRET) is None:
         put_meta(session, _SECRET, _keyed(secret, _SECRET))
+        put_meta(session, _HEAD, _Head(row.seq, row.hash).signed(secret))
+    elif (head := _head_of(session, secret)) is not None and head.hash == row.previous:
+        put_meta(session, _HEAD, _Head(row.seq, row.hash, head.noted).signed(secret))
+
+
+def _head_of(session: RecordSession, secret: str) -> _Head | None:
+    """The mark in the records; None if it is gone or was altered."""
+    marked = get_meta(session, _HEAD)
+    said, _, keyed = ("" if marked is None else marked).rpartition(" ")
+    if not hmac.compare_digest(keyed, _keyed(secret, said)):
+        return None
+    seq, found, *noted = said.split()
+    return _Head(int(seq), found, int(noted[0]) if noted else 0)
 
 
 def has_marks(session: RecordSession) -> bool:
@@ -70,23 +102,34 @@ def head_problems(
     session: RecordSession, secret: str, rows: Sequence[AuditRow], folder: Path | None
 ) -> Iterator[str]:
     """Where the log does not end as was noted in the records, and in ``folder``."""
-    marked = get_meta(session, _HEAD)
-    if marked is not None:
-        seq, found, keyed = [*marked.split(), "", "", ""][:3]
-        if not hmac.compare_digest(keyed, _keyed(secret, f"{seq} {found}")):
-            yield "the record of the newest entry was altered"
-        elif found not in {row.hash for row in rows}:
-            yield f"the log lacks entry {seq}, the newest on record: its end was removed"
-        elif found != rows[-1].hash:
-            yield f"entries were added behind {seq}, which is on record as the newest"
+    head = _head_of(session, secret)
+    hashes = {row.hash for row in rows}
+    if head is not None:
+        if head.hash not in hashes:
+            yield f"the log lacks entry {head.seq}, the newest on record: its end was removed"
+        elif head.hash != rows[-1].hash:
+            yield f"entries were added behind {head.seq}, which is on record as the newest"
+    elif get_meta(session, _HEAD) is not None:
+        yield "the record of the newest entry was altered"
     elif rows and get_meta(session, _SECRET) is not None:
         yield "the record of the newest entry is gone"
-    noted = None if folder is None else read_note(folder)
-    if noted is not None and noted.partition(" ")[2] not in {row.hash for row in rows}:
+    if folder is not None:
+        yield from _note_problems(read_note(folder), hashes, 0 if head is None else head.noted)
+
+
+def _note_problems(note: Note | None, hashes: Set[str], noted: int) -> Iterator[str]:
+    """Where a folder's file is not what was written, at least up to the entry ``noted``."""
+    place = f"{PRIVATE}/{_FILE}"
+    if note is None:
+        if noted:
+            yield f"{place} is gone or damaged; it had noted entry {noted}"
+    elif note.hash not in hashes:
         yield (
-            f"the log lacks entry {noted.partition(' ')[0]}, which {PRIVATE}/{_FILE} has noted:"
+            f"the log lacks entry {note.seq}, which {place} has noted:"
             " entries at its end were removed, or the log is that of an older copy"
         )
+    elif note.seq < noted:
+        yield f"{place} is an older one: it notes entry {note.seq}, and had noted entry {noted}"
 
 
 def lists_now(session: RecordSession) -> dict[str, list[Any]]:
@@ -106,27 +149,60 @@ def lists_problems(rows: Sequence[AuditRow], now: dict[str, list[Any]]) -> Itera
             )
 
 
-def note_head(folder: Path, session: RecordSession) -> None:
-    """Note the newest entry in a file, unless the file tells of one that the log lacks."""
-    last, noted = last_audit(session), read_note(folder)
-    if last is None or noted == f"{last.seq} {last.hash}":
-        return
-    if noted is not None and not has_entry(session, noted.partition(" ")[2]):
-        return  # It is what shows that entries were removed.
+def is_note_due(folder: Path, session: RecordSession, secret: str) -> bool:
+    """True if a folder's file lacks the newest entry and nothing shows that somebody changed it."""
+    return _due_note(folder, session, secret) is not None
+
+
+def note_head(folder: Path, session: RecordSession, secret: str) -> None:
+    """Note the newest entry in a file, and in the session's transaction that the file has it.
+
+    What shows that somebody changed the log, its mark or the file stays as it is.
+    """
+    note = _due_note(folder, session, secret)
+    if note is not None:
+        # The file comes first: a crash in between leaves it ahead of the records: no damage.
+        _write_note(folder, note)
+        put_meta(session, _HEAD, _Head(note.seq, note.hash, note.seq).signed(secret))
+
+
+def _due_note(folder: Path, session: RecordSession, secret: str) -> Note | None:
+    last, note, head = last_audit(session), read_note(folder), _head_of(session, secret)
+    if last is None or head is None or head.hash != last.hash or head.noted == last.seq:
+        return None
+    if (0 if note is None else note.seq) < head.noted:
+        return None
+    if note is not None and not has_entry(session, note.hash):
+        return None
+    return Note(last.seq, last.hash)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """The entry that a warehouse's file notes."""
+
+    seq: int
+    hash: str
+
+
+def read_note(folder: Path) -> Note | None:
+    """What a warehouse's file notes; None if the file is not there or damaged."""
+    try:
+        seq, found = (folder / PRIVATE / _FILE).read_text().split()
+        return Note(int(seq), found)
+    except (OSError, ValueError):
+        return None
+
+
+def _write_note(folder: Path, note: Note) -> None:
     place = folder / PRIVATE / _FILE
     draft = place.with_suffix(".new")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "w") as handle:
-        handle.write(f"{last.seq} {last.hash}")
+        handle.write(f"{note.seq} {note.hash}")
+        handle.flush()
+        os.fsync(handle.fileno())
     draft.replace(place)
-
-
-def read_note(folder: Path) -> str | None:
-    """The number and the hash of the entry that a warehouse's file notes; None if it has none."""
-    try:
-        return (folder / PRIVATE / _FILE).read_text().strip() or None
-    except OSError:
-        return None
 
 
 def _digest(session: RecordSession, rows: RecordStatement) -> list[Any]:

@@ -21,6 +21,7 @@ from journal.model.version import Version
 from journal.records.schema import AUDIT, ERASURES, SUPPRESSIONS
 from journal.records.statements import (
     RecordStatement,
+    Where,
     add_rows,
     by,
     count,
@@ -48,7 +49,8 @@ _REQUESTS_OF_HASH = select(SUPPRESSIONS, ["request"], _BY_HASH, distinct=True)
 _HASHES = select(SUPPRESSIONS, ["hash"], by("request", "kind"))
 _DROP_KIND = delete(SUPPRESSIONS, by("request", "kind"))
 _DROP_TABLE_KIND = delete(SUPPRESSIONS, by("request", "kind", "table_id"))
-_DROP_EXPIRED = delete(SUPPRESSIONS, {"expires": exp.LTE})
+_BY_EXPIRED: Where = {"expires": exp.LTE}
+_OF_EXPIRED, _DROP_EXPIRED = count(SUPPRESSIONS, _BY_EXPIRED), delete(SUPPRESSIONS, _BY_EXPIRED)
 _ENTRY_BY_HASH = select(AUDIT, ["seq"], by("hash"))
 _AUDIT, _LAST_ENTRY = select(AUDIT, order=["seq"]), newest(AUDIT, "seq")
 
@@ -154,9 +156,12 @@ def drop_hashes(session: RecordSession, hashes: Iterable[str]) -> int:
     return dropped
 
 
-def drop_expired(session: RecordSession, now: Version) -> None:
-    """Forget entries whose time is over."""
-    execute(session, _DROP_EXPIRED, [now])
+def drop_expired(session: RecordSession, now: Version) -> int:
+    """Forget entries whose time is over; how many there were."""
+    (counted,) = execute(session, _OF_EXPIRED, [now])
+    if counted[0]:
+        execute(session, _DROP_EXPIRED, [now])
+    return int(counted[0])
 
 
 @dataclass(frozen=True, slots=True)

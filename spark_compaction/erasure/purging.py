@@ -149,10 +149,10 @@ def record_purged(backend: ErasureBackend, request: ErasureRequest, by: str) -> 
     journal = backend.journal
     with journal.fencing_session() as session:
         now = journal.clock.now()
-        rows_of.drop_expired(session, now)
+        dropped = rows_of.drop_expired(session, now)
         moved = request.in_state(State.PURGED, now)
         rows_of.put_erasure(session, moved.to_row())
-        audit.purged(journal, session, moved, by)
+        audit.purged(journal, session, moved, by, lists_changed=dropped > 0)
 
 
 def complete(backend: ErasureBackend, by: str, only: Collection[str] | None = None) -> None:

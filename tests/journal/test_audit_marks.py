@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -12,6 +12,7 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.procedures.requests import audit_check, audit_entries, change_scope
+from journal.erasure.audit_marks import LISTS
 
 _HOLD = "PLACE HOLD ON people WHERE id = 2 REASON 'matter 1'"
 _ERASE = "ERASE FROM people WHERE email = 'ada@example.org' SCOPE ALL REASON 'ticket 1'"
@@ -34,7 +35,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def root(told: Path, tmp_path: Path) -> Iterator[Path]:
+def root(told: Path, tmp_path: Path) -> Path:
     """A copy of it."""
     shutil.copytree(told, tmp_path / "w")
     return tmp_path / "w"
@@ -94,6 +95,65 @@ def test_changed_records_are_noticed(root: Path, statements: list[str], said: st
         # It is noticed still after the warehouse was opened and closed.
         with _opened(root) as con:
             assert any(said in problem for problem in _problems(con)), _problems(con)
+
+
+@pytest.mark.parametrize("entries", [False, True], ids=["alone", "entries"])
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "audit.head is gone or damaged; it had noted entry 4"),
+        ("", "audit.head is gone or damaged"),
+        ("4 ", "audit.head is gone or damaged"),
+        ("older", "audit.head is an older one: it notes entry 3, and had noted entry 4"),
+    ],
+)
+def test_a_changed_file_is_noticed(
+    root: Path, content: str | None, said: str, entries: bool
+) -> None:
+    head = root / "_palimpsest" / "audit.head"
+    if content == "older":
+        with _opened(root) as con:
+            content = f"3 {con.client_session.perform(audit_entries)[2].hash}"
+    if content is None:
+        head.unlink()
+    else:
+        head.write_text(content)
+    for attempt in range(2):
+        # Neither later entries nor closing the warehouse cover it.
+        with _opened(root) as con:
+            assert any(said in problem for problem in _problems(con)), _problems(con)
+            if entries:
+                con.execute(f"CREATE ROLE cyd{attempt}")
+
+
+def test_later_entries_cover_no_lost_mark(root: Path) -> None:
+    _change(root, "DELETE FROM _palimpsest.meta WHERE key = 'audit_head'")
+    (root / "_palimpsest" / "audit.head").unlink()
+    with _opened(root) as con:
+        con.execute("CREATE ROLE cyd")
+    with _opened(root) as con:
+        assert any("record of the newest" in problem for problem in _problems(con))
+
+
+def test_entries_since_the_last_close_are_no_damage(root: Path) -> None:
+    killed = root.with_name("killed")
+    with _opened(root) as con:
+        con.execute("CREATE ROLE cyd")
+        assert _problems(con) == ()
+        # What a program leaves that is killed now.
+        shutil.copytree(root, killed, ignore=shutil.ignore_patterns("*.sock"))
+    for place in (root, killed):
+        with _opened(place) as con:
+            assert _problems(con) == ()
+
+
+def test_a_batch_reads_the_lists_once(root: Path) -> None:
+    with _opened(root) as con:
+        con.execute("CALL system.purge('people')")
+        found = con.client_session.perform(audit_entries)
+        assert _problems(con) == ()
+    told = {e.action: LISTS in json.loads(e.detail) for e in found if e.action[:5] == "erase"}
+    assert told == {"erase.accept": True, "erase.purge": False, "erase.complete": False}
 
 
 def test_another_secret_is_refused_at_open(root: Path) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from journal.erasure.audit_marks import check_known_secret, note_head
+from journal.erasure.audit_marks import check_known_secret, has_marks, is_note_due, note_head
 from journal.erasure.guard import load_fence
 from journal.erasure.secret import has_secret, make_secret, read_secret
 from journal.files.filters.key_filters import KeyFilters
@@ -387,7 +387,16 @@ class Journal:
         """Close the store; open transactions are lost."""
         self.positions.close()
         self.counters.settle()
-        with suppress(PalimpsestError, OSError), self.reading_session() as session:
-            # What it says is out of date then, and that shows nothing wrong.
-            note_head(self.root, session)
+        with suppress(PalimpsestError, OSError):
+            # What the file says is out of date if this fails, and that shows nothing wrong.
+            self._note_audit_head()
         self.store.close()
+
+    def _note_audit_head(self) -> None:
+        """Note the newest entry of the audit log in the warehouse's file, if it has a new one."""
+        with self.reading_session() as session:
+            if not has_marks(session) or not is_note_due(self.root, session, self.read_secret()):
+                return
+        with self.exclusive_session() as session:
+            note_head(self.root, session, self.read_secret())
+            session.commit()
