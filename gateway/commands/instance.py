@@ -18,7 +18,9 @@ from gateway.commands.connecting import (
 from gateway.commands.instance_rendering import (
     attempt_object,
     planned_object,
+    preview_object,
     shown_minute,
+    write_preview,
     write_uses,
 )
 from gateway.commands.moments import MomentParam
@@ -26,6 +28,7 @@ from gateway.governance import instance_operations
 from gateway.governance.entity_operations import process_instances
 from gateway.governance.instance_operations import instance_objects
 from gateway.governance.instance_states import InstanceEvent, InstanceState
+from gateway.governance.run_previews import preview_runs
 from journal.records.instance_rows import ORDERS, InstanceFilter, InstanceRow
 
 _PROCESS = click.argument("process")
@@ -423,3 +426,26 @@ def params(
         click.echo(shown_minute(one.nominal))
         write_uses("reads", one.inputs)
         write_uses("fills", one.outputs)
+
+
+@command.command("preview")
+@_span_options
+def preview(
+    process: str, start: datetime, end: datetime | None, as_json: bool, access: Access
+) -> None:
+    """Show what the instances of PROCESS would run, and run nothing.
+
+    Statements have the values of their parameters in their place; palimpsest preview shows what
+    they do to the store. --start alone names one instance, with --end a span of time.
+
+    \b
+    Examples:
+      palimpsest instance preview daily-delays --start 2013-01-02T11:00Z
+      palimpsest instance preview daily-delays --start 2013-01-02 --end 2013-01-31 --json
+    """
+    found = perform(access, "instance", as_json, preview_runs, process, start, end)
+    if as_json:
+        click.echo(json.dumps([preview_object(one) for one in found]))
+        return
+    for one in found:
+        write_preview(one)

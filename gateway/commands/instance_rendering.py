@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import click
 
 from gateway.governance.planned_instances import DatasetUse, PlannedInstance
+from gateway.governance.run_previews import RunPreview
 from journal.records.instance_rows import AttemptRow
 
 
@@ -53,6 +55,37 @@ def planned_object(one: PlannedInstance) -> dict[str, Any]:
         "nominal": one.nominal.isoformat(),
         "inputs": _use_objects(one.inputs),
         "outputs": _use_objects(one.outputs),
+    }
+
+
+def write_preview(one: RunPreview) -> None:
+    """Write what an instance would run: SQL that can be run as it is, the rest as comments."""
+    click.echo(f"-- {one.id}, in the dialect {one.dialect}" if one.statements else f"-- {one.id}")
+    for missing in one.missing:
+        click.echo(f"-- waits for {missing}")
+    for statement in one.statements:
+        click.echo(f"{statement};")
+    if one.words:
+        click.echo(f"-- runs {shlex.join(one.words)}")
+    if one.job is not None:
+        click.echo(f"-- runs the job {one.job['kind']} of {', '.join(one.job['tables'])}")
+    for dataset, statements in one.handlers.items():
+        click.echo(f"-- for late data of {dataset}")
+        for statement in statements:
+            click.echo(f"{statement};")
+
+
+def preview_object(one: RunPreview) -> dict[str, Any]:
+    """What an instance would run, as JSON has it."""
+    return {
+        "id": one.id,
+        "nominal": one.nominal.isoformat(),
+        "dialect": one.dialect,
+        "statements": list(one.statements),
+        "late_data": {name: list(statements) for name, statements in one.handlers.items()},
+        "command": list(one.words),
+        "job": one.job,
+        "missing": list(one.missing),
     }
 
 

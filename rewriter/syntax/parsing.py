@@ -8,6 +8,7 @@ stay those of the client's text and literals are never touched. Unknown syntax i
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from sqlglot import exp
 from sqlglot.errors import ParseError
@@ -250,6 +251,25 @@ def _rename(tokens: list[Token], dialect: str) -> tuple[list[Token], tuple[int |
         result.append(_token(TokenType.VAR, shown, first))
         index += width
     return result, tuple(names)
+
+
+def with_values(text: str, dialect: str, values: Mapping[str, str]) -> str:
+    """A statement's text with SQL in the place of its named parameters; others stay.
+
+    >>> with_values("SELECT $day, '$day'", "duckdb", {"day": "DATE '2013-01-01'"})
+    "SELECT DATE '2013-01-01', '$day'"
+    """
+    tokens = tokenize(text, DIALECTS[dialect])
+    parts, at, index = [], 0, 0
+    while index < len(tokens):
+        token = tokens[index]
+        found = _parameter(tokens, index) if token.text in _PARAMETER_BEGINS else None
+        name, width = found or ("", 1)
+        if name in values:
+            parts += [text[at : token.start], values[name]]
+            at = tokens[index + width - 1].end + 1
+        index += width
+    return "".join([*parts, text[at:]])
 
 
 _SIGILS = {"duckdb": (TokenType.PARAMETER, "$")}
