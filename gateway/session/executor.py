@@ -18,6 +18,7 @@ from gateway.jobs import kind_names
 from gateway.session.advisory_locks import AdvisoryLocks
 from gateway.session.cached_rows import CachedForm, CachedRows
 from gateway.session.cancellation import Cancellation
+from gateway.session.column_names import with_client_names
 from gateway.session.describe_form import DescribeForm
 from gateway.session.diagnosis import with_position
 from gateway.session.explain import ExplainForm
@@ -203,7 +204,7 @@ class Executor:
                         self._note_read(plan, call.request)
                     if outcome is not None and isinstance(outcome.rows, StreamedRows):
                         stay.pop_all()
-                    return outcome
+                    return outcome and with_client_names(outcome, call.request)
         except PalimpsestError as error:
             if form.falls_through(error, plan):
                 return None

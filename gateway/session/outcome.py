@@ -14,7 +14,12 @@ Row = tuple[Any, ...]
 
 
 class ResultRows(Protocol):
-    """The rows of a result, each fetched once."""
+    """The rows of a result, each fetched once.
+
+    ``names`` are what the columns of Arrow tables are called, if not as in the store.
+    """
+
+    names: Sequence[str] | None
 
     def take(self, size: int) -> list[Row]:
         """The next rows, fewer at the end."""

@@ -6,7 +6,8 @@ closed. It knows nothing of SQL.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import TypeVar
 
 import pyarrow as pa
 
@@ -29,6 +30,7 @@ class StreamedRows:
         self._statement: OpenStatement | None = statement
         self._explain = explain
         self._batches: Iterator[pa.RecordBatch] | None = None
+        self.names: Sequence[str] | None = None
 
     @property
     def store(self) -> StoreSession | None:
@@ -56,7 +58,7 @@ class StreamedRows:
         if self._statement is None:
             raise _fetched_already()
         try:
-            return self._statement.session.rest_as_arrow()
+            return _named(self._statement.session.rest_as_arrow(), self.names)
         except PalimpsestError as error:
             raise self._explain(error) from error
         finally:
@@ -68,7 +70,8 @@ class StreamedRows:
             raise _fetched_already()
         found = self._batches = self._statement.session.rest_as_batches(size)
         try:
-            yield from found
+            for batch in found:
+                yield _named(batch, self.names)
         except PalimpsestError as error:
             raise self._explain(error) from error
         finally:
@@ -93,6 +96,7 @@ class BufferedRows:
         self._convert = convert
         self._rows: list[Row] | None = None
         self._next = 0
+        self.names: Sequence[str] | None = None
 
     def take(self, size: int) -> list[Row]:
         """The next rows, fewer at the end."""
@@ -104,7 +108,7 @@ class BufferedRows:
 
     def arrow(self) -> pa.Table:
         """All rows that are left, as an Arrow table."""
-        return self._table.slice(self._next)
+        return _named(self._table.slice(self._next), self.names)
 
     def batches(self, size: int) -> Iterator[pa.RecordBatch]:
         """All rows that are left, in Arrow batches of at most so many rows; at least one batch."""
@@ -115,6 +119,16 @@ class BufferedRows:
     def close(self) -> None:
         """Forget the rows."""
         self._next = self._table.num_rows
+
+
+_A = TypeVar("_A", pa.Table, pa.RecordBatch)
+
+
+def _named(rows: _A, names: Sequence[str] | None) -> _A:
+    """Rows in columns of these names; of their own without any."""
+    if names is None or rows.schema.names == list(names):
+        return rows
+    return rows.rename_columns(list(names))
 
 
 def _fetched_already() -> PalimpsestError:

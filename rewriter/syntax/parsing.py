@@ -31,6 +31,7 @@ from rewriter.syntax.entities import recognise_entity
 from rewriter.syntax.generated import spell_out_generated
 from rewriter.syntax.index import set_index, spell_out_index
 from rewriter.syntax.insert import set_marks, without_marks
+from rewriter.syntax.interval_units import spell_out_units
 from rewriter.syntax.merge import bracket_source, set_actions, spell_out_actions
 from rewriter.syntax.nesting import check_nesting, too_deep
 from rewriter.syntax.next_value import spell_next_value
@@ -184,6 +185,8 @@ def _parser(text: str, dialect: str, limits: Limits) -> Parse:
                 "one statement was expected",
                 advice="write one; several run one after another, each by itself",
             )
+        if any(token.token_type is TokenType.INTERVAL for token in part):
+            spell_out_units(found[0])
         return found[0]
 
     return parse_tokens

@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
-from gateway.servers.pgwire.column_names import postgres_names
 from gateway.servers.pgwire.cursors import CursorCommand
 from gateway.servers.pgwire.messages import TEXT, Field, protocol_error
 from gateway.servers.pgwire.scrolling import ScrolledRows
 from gateway.servers.pgwire.types import field_of
+from gateway.session.column_names import postgres_names
 from gateway.session.outcome import StatementOutcome
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass

@@ -1,0 +1,297 @@
+"""Names of result columns without an alias, as the client's dialect gives them on every store.
+
+PostgreSQL says ``count`` and ``?column?``; source: ``FigureColname`` of its parser. DuckDB writes
+the expression out, in its own spelling of the client's text. Other dialects' clients get the names
+that the store gives, but for the names under which the gateway sends parameters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from sqlglot import exp
+from sqlglot.errors import TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from gateway.session.outcome import StatementOutcome
+from gateway.session.request import StatementRequest
+from journal.local_engine.spelling import SPELLING
+from journal.model.plan import USER_PARAMETER
+from journal.model.result_column import ResultColumn
+from journal.sql import dialects
+from rewriter.dialect_semantics import DIALECTS
+from rewriter.statement import SqlStatement
+from rewriter.syntax.parsing import Parsed
+
+_UNNAMED = "?column?"
+_TYPES = {
+    "INT": "int4", "BIGINT": "int8", "SMALLINT": "int2", "DOUBLE": "float8", "FLOAT": "float4",
+    "BOOLEAN": "bool", "DECIMAL": "numeric", "TEXT": "text", "VARCHAR": "varchar", "CHAR": "bpchar",
+    "TIMESTAMP": "timestamp", "TIMESTAMPTZ": "timestamptz", "TIMETZ": "timetz",
+    "VARBINARY": "bytea",
+}  # fmt: skip
+_CALLS: dict[type[exp.Expr], str] = {
+    exp.CurrentTimestamp: "current_timestamp",
+    exp.DateTrunc: "date_trunc",
+    exp.Exists: "exists",
+    exp.GroupConcat: "string_agg",
+    exp.StrPosition: "position",
+    exp.TimestampTrunc: "date_trunc",
+}
+"""What PostgreSQL calls the column of a call whose node is called otherwise."""
+_OPERATORS = (
+    exp.ILike,
+    exp.Like,
+    exp.RegexpLike,
+    exp.RegexpILike,
+    exp.Between,
+    exp.In,
+    exp.Extract,
+)
+"""Nodes that are functions to sqlglot."""
+_AS_WRITTEN = (
+    *(
+        exp.Column,
+        exp.Literal,
+        exp.Boolean,
+        exp.Null,
+        exp.Count,
+        exp.Sum,
+        exp.Min,
+        exp.Max,
+        exp.Avg,
+    ),
+    *(exp.Star, exp.Identifier, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Paren, exp.EQ, exp.LT),
+    *(exp.GT, exp.LTE, exp.GTE, exp.And, exp.Or, exp.Coalesce, exp.Lower, exp.Upper, exp.Distinct),
+)
+"""Nodes that the gateway sends to DuckDB in the words in which clients write them."""
+_DISTINCT = re.compile(r"^DISTINCT (ON \(.*?\) )?(?!ON )")
+_PARAMETER = re.compile(rf"\${USER_PARAMETER}(?=\w)")
+
+
+def with_client_names(outcome: StatementOutcome, request: StatementRequest) -> StatementOutcome:
+    """An outcome, changed in place, whose columns have the names that the dialect gives them."""
+    if outcome.columns is not None:
+        outcome.columns = client_names(request.parsed, outcome.columns, request.dialect)
+        if outcome.rows is not None:
+            outcome.rows.names = [column.name for column in outcome.columns]
+    return outcome
+
+
+def client_names(
+    parsed: Parsed, columns: Sequence[ResultColumn], dialect: str
+) -> list[ResultColumn]:
+    """The columns of a statement under the names that a dialect gives them."""
+    language = DIALECTS.get(dialect)
+    if language == "postgres":
+        return postgres_names(parsed, columns)
+    found = list(columns)
+    nodes = _output(parsed)
+    if all(isinstance(node, exp.Alias | exp.Column | exp.Star) for node in nodes):
+        return found
+    written = _written_names(parsed, nodes) if language == "duckdb" else ()
+    if len(written) == len(found) == len(nodes):
+        return [
+            column if isinstance(node, exp.Alias | exp.Column) else replace(column, name=name)
+            for node, column, name in zip(nodes, found, written, strict=True)
+        ]
+    return [replace(column, name=_PARAMETER.sub("$", column.name)) for column in found]
+
+
+def postgres_names(parsed: Parsed | None, columns: Sequence[ResultColumn]) -> list[ResultColumn]:
+    """The columns of a statement under the names that PostgreSQL would give them."""
+    found = list(columns)
+    nodes = _output(parsed)
+    if len(nodes) != len(found) or any(_is_star(node) for node in nodes):
+        return found
+    if parsed is None or all(isinstance(node, exp.Alias | exp.Column) for node in nodes):
+        return found
+    words = _calls_in(parsed.text)
+    called = words if len(words) == len(nodes) else [None] * len(nodes)
+    return [
+        column
+        if isinstance(node, exp.Alias)
+        else replace(column, name=word or _name(node) or _UNNAMED)
+        for node, column, word in zip(nodes, found, called, strict=True)
+    ]
+
+
+def _output(parsed: Parsed | None) -> list[exp.Expr]:
+    """The expressions whose values a statement gives."""
+    if parsed is None or not isinstance(parsed.statement, SqlStatement):
+        return []
+    ast = parsed.statement.ast
+    while isinstance(ast, exp.SetOperation | exp.Subquery):
+        ast = ast.this
+    if isinstance(ast, exp.Select):
+        return list(ast.expressions)
+    returning = ast.args.get("returning")
+    return [] if returning is None else list(returning.expressions)
+
+
+def _is_star(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Star) or (
+        isinstance(node, exp.Column) and isinstance(node.this, exp.Star)
+    )
+
+
+def _name(node: exp.Expr) -> str | None:
+    match node:
+        case exp.Column() | exp.Dot():
+            return node.name
+        case exp.Paren() | exp.Window() | exp.Filter() | exp.Bracket() | exp.Collate():
+            return _name(node.this)
+        case exp.WithinGroup() | exp.IgnoreNulls():
+            return _name(node.this)
+        case exp.Cast():
+            return _strong_name(node.this) or _type_name(node)
+        case exp.Interval():
+            return "interval"
+        case exp.Case():
+            default = node.args.get("default")
+            return (default is not None and _strong_name(default)) or "case"
+        case exp.Array():
+            return "array"
+        case exp.Tuple():
+            return "row"
+        case exp.Subquery():
+            inner = node.this
+            first = inner.expressions[0] if isinstance(inner, exp.Select) else None
+            return None if first is None else first.alias or _name(first)
+        case exp.Anonymous():
+            return node.name.lower()
+        case exp.Trim():
+            side = str(node.args.get("position") or "BOTH").upper()
+            return {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(side, "btrim")
+        case exp.Extract():
+            return "extract"
+        case exp.Func() if type(node) in _CALLS:
+            return _CALLS[type(node)]
+        case exp.Binary() | exp.Unary() | exp.Predicate():
+            return None
+        case exp.Func():
+            return node.sql_name().lower()
+        case _:
+            return None
+
+
+def _strong_name(node: exp.Expr) -> str | None:
+    """A name that is better than that of a cast's type, or than ``case``."""
+    inner = node
+    while isinstance(inner, exp.Paren):
+        inner = inner.this
+    if isinstance(inner, exp.Case | exp.Interval):
+        found = _name(inner)
+        return None if found in ("case", "interval") else found
+    return _strong_name(inner.this) if isinstance(inner, exp.Cast) else _name(inner)
+
+
+def _type_name(node: exp.Cast) -> str:
+    kind = node.to
+    while kind.is_type(exp.DType.ARRAY) and kind.expressions:
+        kind = kind.expressions[0]
+    return (
+        _TYPES.get(kind.this.name, kind.this.name.lower())
+        if isinstance(kind.this, exp.DType)
+        else kind.sql().lower()
+    )
+
+
+def _written_names(parsed: Parsed, nodes: Sequence[exp.Expr]) -> Sequence[str]:
+    """The names that DuckDB gives the outputs of a text; none where it cannot read the text.
+
+    Only outputs that the gateway may have sent in other words are asked for: it costs DuckDB's
+    parser, once for a text.
+    """
+    if all(isinstance(part, _AS_WRITTEN) for node in nodes for part in node.walk()):
+        return ()
+    return _names_in(parsed.text)
+
+
+@lru_cache(maxsize=256)
+def _names_in(text: str) -> tuple[str, ...]:
+    said = SPELLING.respell(text)
+    if said is None:
+        return ()
+    found = [_name_of_item(said, item) for item in _items(said, "duckdb") if item]
+    first, *others = found or ("",)
+    return (_DISTINCT.sub("", first), *others)
+
+
+def _name_of_item(said: str, item: Sequence[Token]) -> str:
+    if len(item) > 2 and item[-2].token_type is TokenType.ALIAS:
+        return item[-1].text
+    return said[item[0].start : item[-1].end + 1]
+
+
+@lru_cache(maxsize=256)
+def _calls_in(text: str) -> tuple[str | None, ...]:
+    """For each output of a text in PostgreSQL's dialect: the function that it is a call of."""
+    return tuple(map(_called, _items(text, "postgres")))
+
+
+def _called(item: Sequence[Token]) -> str | None:
+    kinds = [token.token_type for token in item]
+    if TokenType.L_PAREN not in kinds[1:]:
+        return None
+    opens = kinds.index(TokenType.L_PAREN)
+    depth = closes = 0
+    for closes in range(opens, len(item)):
+        depth += (kinds[closes] in _OPENING) - (kinds[closes] in _CLOSING)
+        if depth == 0:
+            break
+    behind = item[closes + 1] if closes + 1 < len(item) else None
+    if behind and behind.token_type not in _BEHIND_CALL and behind.text.upper() != "WITHIN":
+        return None
+    qualified = opens == 3 and kinds[1] is TokenType.DOT
+    word = item[opens - 1].text.lower()
+    known = word not in _OWN_SYNTAX and (word.isidentifier() and (opens == 1 or qualified))
+    return word if known else None
+
+
+_OWN_SYNTAX = frozenset(
+    {"array", "any", "all", "case", "cast", "convert", "exists", "not", "row", "trim", "distinct"}
+)
+"""Words before a bracket that call no function, or one of another name."""
+_BEHIND_CALL = {
+    *(TokenType.DCOLON, TokenType.OVER, TokenType.FILTER, TokenType.COLLATE),
+}
+
+
+def _items(text: str, dialect: str) -> list[list[Token]]:
+    """The tokens between the commas of a query's first SELECT, which brackets may stand around."""
+    try:
+        tokens = dialects.tokens(text, dialect)
+    except TokenError:
+        return []
+    kinds = [token.token_type for token in tokens]
+    home = next((i for i, kind in enumerate(kinds) if kind is not TokenType.L_PAREN), 0)
+    depth = 0
+    found: list[list[Token]] = []
+    for kind, token in zip(kinds, tokens, strict=True):
+        if depth == home and kind in _CHANGES:
+            return []
+        if found and depth == home and kind in _ENDING:
+            break
+        if depth == home and found and kind is TokenType.COMMA:
+            found.append([])
+        elif found:
+            found[-1].append(token)
+        elif depth == home and kind is TokenType.SELECT:
+            found.append([])
+        depth += (kind in _OPENING) - (kind in _CLOSING)
+    return found
+
+
+_CHANGES = {TokenType.INSERT, TokenType.UPDATE, TokenType.DELETE, TokenType.MERGE}
+"""What a text begins with whose outputs stand behind RETURNING."""
+_OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE}
+_CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
+_ENDING = {
+    *(TokenType.FROM, TokenType.WHERE, TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT),
+    *(TokenType.ORDER_BY, TokenType.LIMIT, TokenType.GROUP_BY, TokenType.HAVING, TokenType.WINDOW),
+    *(TokenType.QUALIFY, TokenType.OFFSET, TokenType.R_PAREN, TokenType.SEMICOLON),
+}
