@@ -34,7 +34,6 @@ from rewriter.reading.postgres_dialect import in_words_of_the_store
 from rewriter.reading.user_words import read_user_words
 from rewriter.rules import (
     alter,
-    alter_domain,
     comment,
     copy,
     create_table,
@@ -52,15 +51,10 @@ from rewriter.rules import (
     store_upkeep,
     table_policy,
     tag,
-    user_type,
     view,
 )
 from rewriter.statement import (
-    AlterDomain,
-    AlterType,
     CheckReferences,
-    CreateType,
-    DropTypes,
     Explain,
     RefreshView,
     Restore,
@@ -178,14 +172,6 @@ def _plan_of(statement: Statement, context: RewriteContext) -> StatementPlan:
             plan = scoped_policy.rewrite_scoped_policy(statement, context)
         case OwnStatement():
             plan = statement.rewrite(context)
-        case CreateType():
-            plan = user_type.rewrite_create_type(statement, context)
-        case AlterType():
-            plan = user_type.rewrite_alter_type(statement, context)
-        case AlterDomain():
-            plan = alter_domain.rewrite_alter_domain(statement, context)
-        case DropTypes():
-            plan = user_type.rewrite_drop_types(statement, context)
         case CheckReferences():
             plan = rewrite_check_references(statement, context)
         case _ if isinstance(statement, OfAccess):

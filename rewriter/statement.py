@@ -203,119 +203,6 @@ class Erase:
 
 
 @dataclass(frozen=True, slots=True)
-class CreateType:
-    """CREATE [OR REPLACE] [TEMP] TYPE [IF NOT EXISTS] name AS .., and CREATE DOMAIN.
-
-    ``labels`` are those of an enum, or ``query`` gives them; else ``type`` is what it stands for.
-    """
-
-    name: exp.Table
-    kind: str
-    labels: tuple[str, ...] = ()
-    query: exp.Query | None = None
-    type: exp.DataType | None = None
-    not_null: bool = False
-    default: exp.Expr | None = None
-    checks: tuple[tuple[str | None, exp.Expr], ...] = ()
-    temporary: bool = False
-    exists: bool = False
-    replace: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class AlterType:
-    """ALTER TYPE or DOMAIN: one of a label that is added, one that is renamed, and other names.
-
-    ``beside`` is the label that the one to ``add`` stands before or behind; None: the last one.
-    """
-
-    name: exp.Table
-    is_domain: bool = False
-    add: str | None = None
-    exists: bool = False
-    beside: str | None = None
-    before: bool = False
-    rename_label: tuple[str, str] | None = None
-    new_name: exp.Table | None = None
-    new_schema: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class AddDomainCheck:
-    """ADD [CONSTRAINT name] CHECK (condition) [NOT VALID]."""
-
-    name: str | None
-    condition: exp.Expr
-    checks_rows: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class DropDomainCheck:
-    """DROP CONSTRAINT [IF EXISTS] name."""
-
-    name: str
-    exists: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ValidateDomainCheck:
-    """VALIDATE CONSTRAINT name."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class RenameDomainCheck:
-    """RENAME CONSTRAINT old TO new."""
-
-    old: str
-    new: str
-
-
-@dataclass(frozen=True, slots=True)
-class SetDomainNotNull:
-    """SET NOT NULL, DROP NOT NULL."""
-
-    required: bool
-
-
-@dataclass(frozen=True, slots=True)
-class SetDomainDefault:
-    """SET DEFAULT value, DROP DEFAULT."""
-
-    value: exp.Expr | None
-
-
-DomainAction = (
-    AddDomainCheck
-    | DropDomainCheck
-    | ValidateDomainCheck
-    | RenameDomainCheck
-    | SetDomainNotNull
-    | SetDomainDefault
-)
-
-
-@dataclass(frozen=True, slots=True)
-class AlterDomain:
-    """ALTER DOMAIN name, and what becomes of its constraints or its default."""
-
-    name: exp.Table
-    action: DomainAction
-
-
-@dataclass(frozen=True, slots=True)
-class DropTypes:
-    """DROP TYPE or DOMAIN [IF EXISTS] name, .. [CASCADE | RESTRICT]."""
-
-    names: tuple[exp.Table, ...]
-    is_domain: bool = False
-    exists: bool = False
-    cascade: bool = False
-    restrict: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class Show:
     """SHOW of tables, schemas, columns, definitions; ``what`` says which."""
 
@@ -350,7 +237,5 @@ OfSession = SelectedCalls | Discard | LockTables
 Prepared = Prepare | Execute | Deallocate
 Boundary = Begin | Commit | Rollback | Savepoint | Release
 SessionStatement = Boundary | Setting | OfSession | Prepared | Call | Erase | EntityStatement
-OfType = CreateType | AlterType | AlterDomain | DropTypes
-OfDefinition = OfType | OfAccess
 OfStore = Restore | RefreshView | Show | Explain | StoreUpkeep | SetScopedPolicy | OwnStatement
-Statement = SqlStatement | SessionStatement | OfStore | OfDefinition
+Statement = SqlStatement | SessionStatement | OfStore | OfAccess

@@ -17,9 +17,6 @@ from journal.model.plan import KeyLookup, StatementPlan
 from journal.model.schema import CatalogSnapshot
 from rewriter.context import ScanInfos, SettingValues, TableScanInfo, Times, no_settings
 from rewriter.statement import (
-    AlterDomain,
-    AlterType,
-    DropTypes,
     RefreshView,
     SqlStatement,
 )
@@ -150,5 +147,4 @@ def may_create_ids(parsed: Parsed) -> bool:
         return statement.ast.key in {"create", "alter", "truncatetable"}
     if isinstance(statement, OwnStatement):
         return statement.makes_ids
-    makers = AlterType | AlterDomain | DropTypes | CreateRole | RefreshView
-    return isinstance(statement, makers)
+    return isinstance(statement, CreateRole | RefreshView)

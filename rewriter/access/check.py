@@ -23,15 +23,9 @@ from rewriter.access.writing import WriteCheck
 from rewriter.context import RewriteContext
 from rewriter.definitions.macros import expand_macros
 from rewriter.statement import (
-    AddDomainCheck,
-    AlterDomain,
-    AlterType,
-    CreateType,
-    DropTypes,
     Explain,
     RefreshView,
     Restore,
-    SetDomainDefault,
     Show,
     SqlStatement,
     Statement,
@@ -129,14 +123,6 @@ class StatementAccess:
         expand_macros(condition, self.context)
         self.reads.check_policy_queries(condition)
 
-    def _alter_type(self, statement: AlterType | AlterDomain) -> None:
-        self.owners.owned_schema(statement.name)
-        action = statement.action if isinstance(statement, AlterDomain) else None
-        if isinstance(action, AddDomainCheck):
-            self.reads.check(action.condition)
-        elif isinstance(action, SetDomainDefault) and action.value is not None:
-            self.reads.check(action.value)
-
     def statement(self, statement: Statement) -> None:
         match statement:
             case SqlStatement(ast):
@@ -169,21 +155,6 @@ class StatementAccess:
                     self._check_condition(statement.expression)
             case OwnStatement():
                 statement.check(self)
-            case CreateType():
-                self.owners.may_create(statement.name, is_temporary=statement.temporary)
-                if statement.replace and not statement.temporary:
-                    self.owners.owned_schema(statement.name)
-                conditions = [condition for _, condition in statement.checks]
-                for node in (statement.default, statement.query, *conditions):
-                    if node is not None:
-                        self.reads.check(node)
-            case AlterType() | AlterDomain():
-                self._alter_type(statement)
-            case DropTypes():
-                for name in statement.names:
-                    self.owners.owned_schema(name)
-                if statement.cascade:
-                    self.owners.refuse("to drop a type with the columns of it", statement.names[0])
             case _ if not isinstance(statement, _CHECK_THEMSELVES):
                 self.owners.refuse("for this kind of statement", None)
 

@@ -286,3 +286,19 @@ def _named_in(declared: str) -> Iterator[tuple[str, str]]:
         parts = _parts(node) if node.this is exp.DType.USERDEFINED else []
         if len(parts) > 1:
             yield fold(parts[-2]), fold(parts[-1])
+
+
+def type_to_change(node: exp.Table, is_domain: bool, context: RewriteContext) -> UserType:
+    """A type, or a domain, of this name; raises what says that there is none, or the other."""
+    found = named_type(node, context)
+    if found is None:
+        raise unknown_type(node, context)
+    if (found.kind == DOMAIN) != is_domain:
+        word = "domain" if found.kind == DOMAIN else "type"
+        raise PalimpsestError(
+            Code.WRONG_OBJECT,
+            f"{found.name} is a {word}",
+            advice=f"use the statement for a {word.upper()}",
+            position=position_of(node),
+        )
+    return found

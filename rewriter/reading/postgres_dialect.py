@@ -33,7 +33,7 @@ from rewriter.reading.postgres_sources import (
     spell_source,
 )
 from rewriter.reading.value_types import ValueTypes
-from rewriter.statement import CreateType, Explain, SqlStatement, Statement
+from rewriter.statement import Explain, SqlStatement, Statement
 from rewriter.statements.own_statement import OwnStatement
 
 _CALLS = {**postgres_calls.CALLS, **postgres_json.CALLS}
@@ -67,7 +67,7 @@ def in_words_of_the_store(statement: Statement, context: RewriteContext) -> Stat
     """
     if DIALECTS.get(context.dialect) != "postgres":
         return statement
-    if not isinstance(statement, SqlStatement | Explain | CreateType | OwnStatement):
+    if not isinstance(statement, SqlStatement | Explain | OwnStatement):
         return statement
     return _changed(statement, context)
 

@@ -58,6 +58,25 @@ OWN: dict[str, OwnEntry] = {
     "UNDROP": OwnEntry(
         "rewriter.own.undrop", "UNDROP TABLE t    (rows and history come back with it)"
     ),
+    "CREATE TYPE": OwnEntry(
+        "rewriter.own.create_type",
+        """CREATE TYPE e AS ENUM ('a', 'b') | CREATE TYPE s AS STRUCT(a INTEGER, ..)
+CREATE DOMAIN d AS type [DEFAULT ..] [NOT NULL] [CHECK (VALUE ..)]""",
+    ),
+    "ALTER DOMAIN": OwnEntry(
+        "rewriter.own.alter_domain",
+        """ALTER DOMAIN d ADD CONSTRAINT c CHECK (VALUE ..) [NOT VALID] | VALIDATE CONSTRAINT c
+  | RENAME CONSTRAINT c TO e | DROP CONSTRAINT c | SET DEFAULT .. | DROP DEFAULT
+  | SET NOT NULL | DROP NOT NULL | RENAME TO f | SET SCHEMA x""",
+    ),
+    "ALTER TYPE": OwnEntry(
+        "rewriter.own.alter_type",
+        """ALTER TYPE e ADD VALUE 'c' [BEFORE | AFTER 'b'] | RENAME VALUE 'a' TO 'x' | RENAME TO f
+  | SET SCHEMA x""",
+    ),
+    "DROP TYPE": OwnEntry(
+        "rewriter.own.drop_type", "DROP TYPE | DOMAIN [IF EXISTS] t, .. [CASCADE | RESTRICT]"
+    ),
     "CREATE SEQUENCE": OwnEntry(
         "rewriter.own.create_sequence",
         """CREATE [OR REPLACE] [TEMP] SEQUENCE [IF NOT EXISTS] s [START n] [INCREMENT n]

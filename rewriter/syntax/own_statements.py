@@ -43,7 +43,6 @@ from rewriter.syntax.scoped_policies import recognise_scoped_policy
 from rewriter.syntax.session_calls import discard, lock_tables
 from rewriter.syntax.table_policies import recognise_table_policy
 from rewriter.syntax.tags import recognise_tags
-from rewriter.syntax.user_types import recognise_type
 
 
 class ParseTokens(Protocol):
@@ -327,7 +326,7 @@ def _definition(tokens: list[Token], parse: ParseTokens) -> Statement | None:
         extension = recognise_extension(tokens, parse)
         if extension is not None:
             return extension
-    return recognise_type(tokens, parse) or recognise_materialized(tokens, parse)
+    return recognise_materialized(tokens, parse)
 
 
 def _restore(tokens: list[Token], parse: ParseTokens) -> Statement | None:

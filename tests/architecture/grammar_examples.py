@@ -18,6 +18,7 @@ TABLES = (
     "CREATE SEQUENCE ids",
     "CREATE INDEX by_a ON t (a)",
     "CREATE DOMAIN part AS INTEGER",
+    "CREATE TYPE pair AS STRUCT(x INTEGER, y INTEGER)",
 )
 
 
@@ -97,9 +98,16 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "CREATE TYPE": _each(
         "CREATE TYPE mood AS ENUM ('sad', 'ok')",
         "CREATE DOMAIN charge AS INTEGER CHECK (VALUE BETWEEN 0 AND 100)",
-        "ALTER DOMAIN part ADD CONSTRAINT most CHECK (VALUE < 100) NOT VALID",
         "CREATE TYPE place AS STRUCT(x INTEGER, y INTEGER)",
         "CREATE TYPE either AS UNION(a INTEGER, b VARCHAR)",
+    ),
+    "ALTER DOMAIN": _each(
+        "ALTER DOMAIN part ADD CONSTRAINT most CHECK (VALUE < 100) NOT VALID",
+        "ALTER DOMAIN part SET DEFAULT 1",
+    ),
+    "ALTER TYPE": _each("ALTER TYPE pair RENAME TO couple"),
+    "DROP TYPE": _each(
+        "DROP DOMAIN IF EXISTS part RESTRICT", "DROP TYPE pair", "DROP TYPE nowhere"
     ),
     "CREATE MACRO": _each(
         "CREATE MACRO net(price, rate := 0.19) AS price / (1 + rate)",

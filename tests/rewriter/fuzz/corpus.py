@@ -25,7 +25,7 @@ from rewriter.context import RewriteContext
 from rewriter.limits import DEFAULT_LIMITS
 from rewriter.preview.synthetic_catalog import plain_scan_info, query_columns
 from rewriter.rewriter import rewrite_statement
-from rewriter.statement import CreateType, SqlStatement
+from rewriter.statement import SqlStatement
 from rewriter.statements.own_statement import OwnStatement
 from rewriter.syntax.parsing import parse
 from tests.rewriter.golden.case import all_cases
@@ -160,7 +160,7 @@ def _grown(catalog: CatalogSnapshot, text: str, dialect: str, number: int) -> Ca
     )
     try:
         for parsed in parse(text, dialect, DEFAULT_LIMITS):
-            if isinstance(parsed.statement, SqlStatement | OwnStatement | CreateType):
+            if isinstance(parsed.statement, SqlStatement | OwnStatement):
                 for step in rewrite_statement(parsed.statement, context).steps:
                     if isinstance(step, Change):
                         catalog = apply(catalog, step.change)

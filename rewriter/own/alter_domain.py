@@ -7,17 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import ClassVar
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import Token
 
 from journal.identity.descriptor import with_descriptors
 from journal.model.distribution import with_distribution
 from journal.model.errors import Code, PalimpsestError
+from journal.model.lazy_dataclass import dataclass
 from journal.model.named_definitions import DOMAIN, PutDefinition, UserType
 from journal.model.partitioning import with_partitioning
 from journal.model.plan import Change, StatementKind, StatementPlan, Step
 from journal.model.schema import Table, fold
 from journal.sql import dialects
+from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
 from rewriter.definitions.alteration import Alteration
 from rewriter.definitions.definition import canonical_text, default_text
@@ -35,22 +39,62 @@ from rewriter.definitions.user_types import (
 )
 from rewriter.name_resolution import position_of
 from rewriter.reading.read_rewriter import Reads
-from rewriter.statement import (
+from rewriter.statements.own_statement import OwnStatement
+from rewriter.syntax.domain_actions import (
     AddDomainCheck,
-    AlterDomain,
+    DomainAction,
     DropDomainCheck,
     RenameDomainCheck,
     SetDomainDefault,
     SetDomainNotNull,
     ValidateDomainCheck,
+    read_domain_action,
 )
+from rewriter.syntax.token_reader import Parse, TokenReader
 from rewriter.writing.altered_rows import STAGE, altering_steps
 
 ColumnChange = Callable[[Alteration, TypeUse], None]
 """What an action does to a column that was declared with the domain."""
 
 
-def rewrite_alter_domain(ast: AlterDomain, context: RewriteContext) -> StatementPlan:
+@dataclass(frozen=True, slots=True)
+class AlterDomain(OwnStatement):
+    """ALTER DOMAIN name, and what becomes of its constraints or its default."""
+
+    makes_ids: ClassVar[bool] = True
+    name: exp.Table
+    action: DomainAction
+
+    @classmethod
+    def read(cls, tokens: list[Token], parse: Parse) -> AlterDomain | None:
+        """The statement, or None where something else is altered, or a domain's name."""
+        reader = TokenReader(tokens, parse, 1)
+        if not reader.takes("DOMAIN"):
+            return None
+        name = reader.name()
+        action = read_domain_action(reader)
+        if action is None:
+            return None
+        reader.ends("nothing else stands here")
+        return cls(name, action)
+
+    def check(self, access: StatementAccess) -> None:
+        """Whoever owns the domain's schema may alter it."""
+        access.owners.owned_schema(self.name)
+        if isinstance(self.action, AddDomainCheck):
+            access.reads.check(self.action.condition)
+        elif isinstance(self.action, SetDomainDefault) and self.action.value is not None:
+            access.reads.check(self.action.value)
+
+    def rewrite(self, context: RewriteContext) -> StatementPlan:
+        """Change the catalog, and the tables that use the domain."""
+        return _plan(self, context)
+
+
+STATEMENT = AlterDomain
+
+
+def _plan(ast: AlterDomain, context: RewriteContext) -> StatementPlan:
     """The plan of an ALTER DOMAIN but for names and schemas."""
     found = _domain(ast.name, context)
     made, change = _changed(ast, found, context)

@@ -1,4 +1,4 @@
-"""What ALTER DOMAIN does to constraints and the default of a domain, recognised by its tokens.
+"""What ALTER DOMAIN does to constraints and the default of a domain, read from its tokens.
 
 ADD [CONSTRAINT name] CHECK (condition) [NOT VALID] | ADD [CONSTRAINT name] NOT NULL
 DROP CONSTRAINT [IF EXISTS] name [CASCADE | RESTRICT] | VALIDATE CONSTRAINT name
@@ -7,16 +7,66 @@ RENAME CONSTRAINT name TO name | SET DEFAULT value | DROP DEFAULT | SET | DROP N
 
 from __future__ import annotations
 
-from rewriter.statement import (
-    AddDomainCheck,
-    DomainAction,
-    DropDomainCheck,
-    RenameDomainCheck,
-    SetDomainDefault,
-    SetDomainNotNull,
-    ValidateDomainCheck,
-)
+from sqlglot import exp
+
+from journal.model.lazy_dataclass import dataclass
 from rewriter.syntax.token_reader import TokenReader
+
+
+@dataclass(frozen=True, slots=True)
+class AddDomainCheck:
+    """ADD [CONSTRAINT name] CHECK (condition) [NOT VALID]."""
+
+    name: str | None
+    condition: exp.Expr
+    checks_rows: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class DropDomainCheck:
+    """DROP CONSTRAINT [IF EXISTS] name."""
+
+    name: str
+    exists: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ValidateDomainCheck:
+    """VALIDATE CONSTRAINT name."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RenameDomainCheck:
+    """RENAME CONSTRAINT old TO new."""
+
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class SetDomainNotNull:
+    """SET NOT NULL, DROP NOT NULL."""
+
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SetDomainDefault:
+    """SET DEFAULT value, DROP DEFAULT."""
+
+    value: exp.Expr | None
+
+
+DomainAction = (
+    AddDomainCheck
+    | DropDomainCheck
+    | ValidateDomainCheck
+    | RenameDomainCheck
+    | SetDomainNotNull
+    | SetDomainDefault
+)
 
 
 def read_domain_action(reader: TokenReader) -> DomainAction | None:
