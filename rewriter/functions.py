@@ -42,6 +42,9 @@ TABLE_FUNCTIONS = (
     "test_all_types",
     "test_vector_types",
 )
+HISTOGRAMS = frozenset({"histogram", "histogram_values"})
+"""Those that look a table up by its name; they get a CTE of it, which is named ``COUNTED``."""
+COUNTED = "_palimpsest_counted"
 FILE_FUNCTIONS = frozenset(
     name.replace("_", "") for name in TABLE_FUNCTIONS if name.startswith(("read_", "parquet_"))
 ) | {"glob", "sniffcsv"}
@@ -248,3 +251,18 @@ def check_table_function(node: exp.Expr) -> None:
             advice="supported are " + ", ".join(TABLE_FUNCTIONS),
             position=position_of(node),
         )
+    if not reads_cte(node):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{name} takes the name of a table, and a column",
+            advice=f"write {name}(t, c)",
+            position=position_of(node),
+        )
+
+
+def reads_cte(call: exp.Expr) -> bool:
+    """False for a call that names a table to the store itself, past the catalog."""
+    if not isinstance(call, exp.Anonymous) or call.name.lower() not in HISTOGRAMS:
+        return True
+    first = call.expressions[0] if call.expressions else None
+    return isinstance(first, exp.Column) and first.name == COUNTED and not first.table

@@ -32,6 +32,14 @@ def acting_user(session: RoleSession) -> str | None:
     return session.user if found is None else found.name
 
 
+def setting_text(settings: Settings, name: str, catalog: CatalogSnapshot) -> str | None:
+    """The value of a setting as SHOW gives it, that of ``role`` by name; raises UNKNOWN_SETTING."""
+    if name.lower() != "role":
+        return settings.text_of(name)
+    found = None if settings.role is None else catalog.access.roles.get(settings.role)
+    return "none" if found is None or settings.role == settings.login_role else found.name
+
+
 def with_role(settings: Settings, value: exp.Expr | None, catalog: CatalogSnapshot) -> Settings:
     """Settings after SET ROLE; NONE and RESET ROLE go back to who has logged in.
 

@@ -16,6 +16,7 @@ from sqlglot import exp
 from gateway.session.advisory_locks import Held, LockKey
 from gateway.session.cancellation import Cancellation
 from gateway.session.outcome import StatementOutcome
+from gateway.session.roles import setting_text
 from gateway.session.savepoints import in_progress, transaction_of
 from gateway.session.setting_statements import LocalSettings, SettingSession
 from journal.model.errors import Code, PalimpsestError
@@ -110,7 +111,7 @@ def _set_config(session: CallingSession, values: list[Any]) -> str | None:
     if is_local and session.transaction is None:
         # It lasts for this statement alone.
         return None if value is None else str(value)
-    return session.settings.text_of(name)
+    return setting_text(session.settings, name, session.catalog)
 
 
 def _is_true(value: Any) -> bool:

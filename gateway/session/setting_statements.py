@@ -12,7 +12,7 @@ from sqlglot import exp
 from gateway.config import Settings
 from gateway.session.executor import Executor
 from gateway.session.outcome import StatementOutcome
-from gateway.session.roles import with_role
+from gateway.session.roles import setting_text, with_role
 from gateway.session.set_values import after_set
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot
@@ -140,7 +140,8 @@ def show_setting(session: SettingSession, name: str) -> StatementOutcome:
     """SHOW of one setting, or SHOW ALL; raises UNKNOWN_SETTING."""
     settings = session.settings
     if name.lower() != _ALL:
-        return session.executor.table_outcome("SHOW", pa.table({name: [settings.text_of(name)]}))
+        text = setting_text(settings, name, session.catalog)
+        return session.executor.table_outcome("SHOW", pa.table({name: [text]}))
     columns = zip(*settings.rows(), strict=True)
     names = ("name", "setting", "description")
     found = {n: pa.array(values, pa.string()) for n, values in zip(names, columns, strict=True)}

@@ -85,7 +85,7 @@ replace replace_type reservoir_quantile reverse right right_grapheme round round
 roundbankers row row_to_json rpad rtrim second sem set_bit setval sha1 sha256 sign signbit sin
 sinh skewness sleep_ms split split_part sqrt st_asbinary st_asgeojson st_astext st_aswkb
 st_aswkt st_crs st_geomfromgeojson st_geomfromwkb st_intersects_extent st_setcrs starts_with
-stats stddev stddev_pop stddev_samp str_split str_split_regex strftime string_agg string_split
+stddev stddev_pop stddev_samp str_split str_split_regex strftime string_agg string_split
 string_split_regex string_to_array strip_accents strlen strpos strptime struct_concat
 struct_contains struct_extract struct_extract_at struct_has struct_indexof struct_insert
 struct_keys struct_pack struct_position struct_update struct_values substr substring

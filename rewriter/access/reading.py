@@ -115,7 +115,7 @@ class ReadCheck:
                 continue
             if is_named(node):
                 self._check_source(node)
-            else:
+            elif not node.args.get("rows_from"):  # Its calls are sources of their own.
                 self._check_call(node)
 
     def _check_source(self, node: exp.Table) -> None:

@@ -41,7 +41,7 @@ def used_columns(
         return None
     wanted, found = fold(alias), set[str]()
     for node in _nodes(holder, written):
-        if isinstance(node, _WHOLE):
+        if isinstance(node, _WHOLE) or _renames(node, wanted):
             return None
         if isinstance(node, exp.Join):
             if str(node.args.get("method") or "").upper() == "NATURAL":
@@ -60,6 +60,11 @@ def used_columns(
 
 def _nodes(holder: exp.Expr, written: Collection[int]) -> Iterator[exp.Expr]:
     return (n for n in holder.walk(prune=lambda n: id(n) in written) if id(n) not in written)
+
+
+def _renames(node: exp.Expr, alias: str) -> bool:
+    """True for ``AS p(x, y)``: a name may be that of any column."""
+    return isinstance(node, exp.TableAlias) and bool(node.columns) and fold(node.name) == alias
 
 
 def _is_star_of(star: exp.Star, holder: exp.Expr, alias: str) -> bool:

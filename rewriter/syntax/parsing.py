@@ -38,7 +38,7 @@ from rewriter.syntax.next_value import spell_next_value
 from rewriter.syntax.pivots import bracket_pivot
 from rewriter.syntax.postgres_words import with_words_spelled_out
 from rewriter.syntax.prepared import head_of_prepare
-from rewriter.syntax.query_table import name_tables
+from rewriter.syntax.query_table import TABLE_NAMING_CALLS, name_tables
 from rewriter.syntax.recursive_view import spell_out_recursive_view
 from rewriter.syntax.select_into import into_as_table
 from rewriter.syntax.session_calls import session_calls
@@ -153,7 +153,7 @@ def _statement(
             ast = with_words_spelled_out(into_as_table(ast))
         if DIALECTS[dialect] == "postgres" and "\\" in own_text:
             ast = bytea.mark(ast)
-        if "query_table" in own_text.lower():
+        if any(call in own_text.lower() for call in TABLE_NAMING_CALLS):
             name_tables(ast)
     except PalimpsestError as error:
         raise refusal(tokens, None) or error from error

@@ -73,6 +73,11 @@ def _as(con: Connection, role: str, sql: str) -> str:
         "SELECT main.t.pay FROM main.t",
         "SELECT t FROM t",
         "SELECT x FROM t AS x",
+        "SELECT x.c FROM t AS x(a, b, c, d)",
+        "SELECT a FROM t x(a, b, c) WHERE c > 0",
+        "SELECT * FROM histogram(t, pay)",
+        "SELECT * FROM histogram_values('t', pay)",
+        "SELECT stats(k) FROM t",
         "SELECT * EXCLUDE (v) FROM t",
         "SELECT COLUMNS('p.*') FROM t",
         "SELECT k FROM t WHERE pay = 10",
@@ -163,6 +168,8 @@ def test_it_is_refused(ann: Connection, sql: str) -> None:
         "RESTORE TABLE hidden TO TIMESTAMP AS OF now()",
         "SELECT nextval('ids')",
         "SELECT * FROM pragma_table_info('hidden')",
+        "SELECT * FROM histogram(hidden, k)",
+        "SELECT * FROM histogram_values('hidden', k)",
     ],
 )
 def test_it_is_not_there(ann: Connection, sql: str) -> None:
@@ -289,6 +296,10 @@ def test_memberships(con: Connection) -> None:
     con.execute("GRANT SELECT ON hidden TO staff")
     con.execute("GRANT staff TO ann WITH ADMIN OPTION")
     assert _as(con, "ann", "SELECT * FROM hidden") == ""
+    assert con.execute("SHOW role").fetchone() == ("none",)
+    con.execute("SET ROLE ann")
+    assert con.execute("SHOW role").fetchone() == ("ann",)
+    con.execute("RESET ROLE")
     assert _as(con, "guest", "SELECT * FROM hidden") == "42P01"
     assert _as(con, "ann", "GRANT staff TO bob") == ""
     assert _as(con, "bob", "GRANT staff TO guest") == "42501"

@@ -127,6 +127,8 @@ def test_what_goes_elsewhere_is_what_is_seen(con: Connection) -> None:
     assert "80" not in str(shown)
     pivoted = con.execute("PIVOT t ON g USING sum(pay) GROUP BY mail").fetchall()
     assert pivoted == [("m", -4)]
+    assert _rows(con, "SELECT bin, count FROM histogram(t, mail)") == [("m", 4)]
+    assert _rows(con, "SELECT count FROM histogram_values('t', pay) AS h") == [(4,)]
     assert "policies" in str(con.execute("EXPLAIN SELECT * FROM t").fetchall())
 
 

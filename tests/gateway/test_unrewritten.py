@@ -37,6 +37,7 @@ REACHING = [
     "SELECT * FROM query('SELECT 1')",
     "SELECT * FROM query_table('t.csv')",
     "SELECT * FROM query_table(lower('T'))",
+    "SELECT * FROM histogram(lower('T'), k)",
     "SELECT * FROM duckdb_secrets()",
     "SELECT * FROM duckdb_logs()",
     "SELECT * FROM pragma_storage_info('t')",
