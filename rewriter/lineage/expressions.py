@@ -28,6 +28,7 @@ _MASKS = frozenset(
     | {"xxhash64", "murmur_hash", "mask", "mask_hash", "mask_first_n", "mask_last_n"}
     | {"mask_show_first_n", "mask_show_last_n", "hmac", "digest", "farm_fingerprint"}
 )
+_KEYWORDS = frozenset({"default", "grouping__id"})
 _SAME = (exp.Alias, exp.Paren, exp.PivotAlias)
 _OF_DIFFERENT = (exp.Max, exp.Min, exp.LogicalAnd, exp.LogicalOr)
 """Aggregates that equal rows do not change."""
@@ -87,12 +88,19 @@ class ExpressionReader:
         return passed(self._parts(node), TRANSFORMATION, masking=_name_of(node) in _MASKS)
 
     def _column(self, node: exp.Column) -> Sources:
-        if isinstance(node.this, exp.Star):
+        if isinstance(node.this, exp.Star) or self._is_keyword(node):
             return NONE
         cell, fields = self.scope.cell(node)
         if cell.unknown is not None:
             raise Untraceable(cell.unknown)
         return passed(cell.sources, TRANSFORMATION) if fields else cell.sources
+
+    def _is_keyword(self, node: exp.Column) -> bool:
+        """DEFAULT for a value, and GROUPING__ID, which says of what group a row is."""
+        name = fold(node)
+        if node.table or node.this.args.get("quoted") or name not in _KEYWORDS:
+            return False
+        return all(name not in found.by_name for found in self.scope.relations.values())
 
     def _parts(self, node: exp.Expr) -> Sources:
         found: set[object] = set()

@@ -19,6 +19,7 @@ from rewriter.lineage.blocks import (
 )
 from rewriter.lineage.sources import Untraceable
 from rewriter.lineage.statements import lineage_of
+from rewriter.lineage.storage_clauses import end_of_group, simpler_forms, without_condition
 from rewriter.lineage.table_changes import change_by_tokens
 from rewriter.lineage.tables import KnownTables
 from rewriter.lineage.targets import ColumnTarget
@@ -30,7 +31,7 @@ _AFTER_SCRIPT = frozenset(
     | {"INSERT", "SELECT", "UNION", "ROW", "RECORDREADER", ")"}
 )
 _CHANGES = frozenset({"ALTER", "RENAME", "EXCHANGE", "EXEC", "EXECUTE", "SP_RENAME"})
-_TRANSFERS = frozenset({"ALTER", "EXPORT", "IMPORT", "UNLOAD", "LOAD"})
+_TRANSFERS = frozenset({"ALTER", "EXPORT", "IMPORT", "UNLOAD", "LOAD", "REFRESH"})
 _CALLS = frozenset({"CALL", "EXEC", "EXECUTE"})
 _WRITES = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE", "FROM", "WITH", "REPLACE", "COPY"}) | {
     *("UPSERT", "UNLOAD", "EXPORT", "IMPORT", "DO", "CALL", "EXEC", "EXECUTE", "PUT", "GET"),
@@ -149,68 +150,24 @@ def _words(dialect: Dialect, part: list[Token]) -> list[Token]:
 
 def _parsed(dialect: Dialect, part: list[Token], text: str) -> exp.Expr | None:
     """The tree of a statement, without clauses of storage that the parser does not take."""
-    part = with_plain_scripts(_without_condition(part))
-    try:
-        node = _tree(dialect, part, text)
-    except SqlglotError:
-        plain = without_storage(part)
-        if plain is None:
-            raise
-        return _tree(dialect, plain, text)
-    if isinstance(node, exp.Command):
-        plain = without_storage(part)
-        if plain is not None:
-            return _tree(dialect, plain, text)
+    part = with_plain_scripts(without_condition(part))
+    failed: SqlglotError | None = None
+    node: exp.Expr | None = None
+    for form in (part, *simpler_forms(part)):
+        try:
+            node = _tree(dialect, form, text)
+        except SqlglotError as error:
+            failed = failed or error
+            continue
+        if not isinstance(node, exp.Command):
+            return node
+    if failed is not None:
+        raise failed
     return node
 
 
 def _tree(dialect: Dialect, part: list[Token], text: str) -> exp.Expr | None:
     return next(iter(parsed_by(dialect.parser(), part, text)), None)
-
-
-def without_storage(part: list[Token]) -> list[Token] | None:
-    """A CREATE TABLE with its columns, partitions and query alone; None for other statements.
-
-    What is left out, SKEWED BY and the like, says how the table lies on disk, not what is in it.
-    """
-    words = [token.text.upper() for token in part]
-    if words[0] != "CREATE" or "TABLE" not in words[:4]:
-        return None
-    place = words.index("TABLE") + 1
-    if words[place : place + 3] == ["IF", "NOT", "EXISTS"]:
-        place += 3
-    place += 1
-    while place < len(part) and part[place].token_type is TokenType.DOT:
-        place += 2
-    kept, after_name = part[:place], place
-    while place < len(part):
-        if words[place] == "AS" and _starts_query(part, place + 1):
-            return [*kept, *part[place:]]
-        if words[place] == "AS" and words[place - 1] != "STORED":
-            return None
-        end = _end_of_group(part, place)
-        if words[place] == "(" and place == after_name:
-            kept += part[place:end]
-        elif words[place] == "PARTITIONED":
-            end = _end_of_group(part, place + 2)
-            kept += part[place:end]
-        elif words[place] == "LIKE":
-            return [*kept, *part[place : place + 4]]
-        place = end
-    return kept
-
-
-def _without_condition(part: list[Token]) -> list[Token]:
-    """INSERT .. PARTITION (..) without the IF NOT EXISTS that Hive may have after it."""
-    words = [token.text.upper() for token in part]
-    if "PARTITION" not in words or "INSERT" not in words:
-        return part
-    for place in range(len(part)):
-        if words[place : place + 2] == ["PARTITION", "("]:
-            end = _end_of_group(part, place + 1)
-            if words[end : end + 3] == ["IF", "NOT", "EXISTS"]:
-                return [*part[:end], *_without_condition(part[end + 3 :])]
-    return part
 
 
 def with_plain_scripts(part: list[Token]) -> list[Token]:
@@ -236,7 +193,7 @@ def with_plain_scripts(part: list[Token]) -> list[Token]:
         if names + 1 < len(part) and words[names] == "AS" and words[names + 1] != "(":
             end = names + 1
             while end < len(part) and words[end] not in _AFTER_SCRIPT:
-                end = _end_of_group(part, end)
+                end = end_of_group(part, end)
             before[names + 1] = [(TokenType.L_PAREN, "(")]
             before.setdefault(end, []).append((TokenType.R_PAREN, ")"))
     found: list[Token] = []
@@ -272,24 +229,6 @@ def _start_of_inputs(part: list[Token], using: int) -> int | None:
 
 def _token_at(place: Token, kind: TokenType, text: str) -> Token:
     return Token(kind, text, place.line, place.col, place.start, place.end)
-
-
-def _end_of_group(part: list[Token], place: int) -> int:
-    """The place after a token, or after the parenthesis that it opens."""
-    depth = 0
-    while place < len(part):
-        kind = part[place].token_type
-        depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
-        place += 1
-        if depth <= 0:
-            break
-    return place
-
-
-def _starts_query(part: list[Token], place: int) -> bool:
-    while place < len(part) and part[place].token_type is TokenType.L_PAREN:
-        place += 1
-    return place < len(part) and part[place].text.upper() in {"SELECT", "WITH", "FROM", "VALUES"}
 
 
 def _may_write(part: list[Token]) -> bool:

@@ -28,6 +28,13 @@ def is_column(node: exp.Expr) -> bool:
     return isinstance(node, (exp.ColumnDef, exp.Identifier, exp.Column))
 
 
+def partition_parts(node: exp.Expr) -> list[exp.Expr]:
+    """The parts of PARTITION (..) after the table that a statement, or its target, names."""
+    table = table_of(node if isinstance(node, exp.Table) else node.this)
+    partition = (table.args.get("partition") if table else None) or node.args.get("partition")
+    return partition.expressions if isinstance(partition, exp.Partition) else []
+
+
 def partition_columns(node: exp.Create) -> list[str]:
     """The columns of PARTITIONED BY, in lower case."""
     found = node.find(exp.PartitionedByProperty)

@@ -26,6 +26,7 @@ from rewriter.lineage.statement_parts import (
     changes_in_with,
     is_column,
     partition_columns,
+    partition_parts,
     table_copied,
     table_of,
 )
@@ -74,7 +75,9 @@ class _StatementReader:
         """INSERT .. SELECT or VALUES, with its partition and ON CONFLICT."""
         table, columns = self._write_target(node.this, node)
         found = self._inserted(node)
-        rows = rows_into(table, columns, found, by_name=bool(node.args.get("by_name")))
+        rows = list(rows_into(table, columns, found, by_name=bool(node.args.get("by_name"))))
+        if self._tables.dialect == "hive":
+            rows += self._left_out(table, node, rows, found)
         conflict = node.args.get("conflict")
         if conflict is None or not conflict.expressions:
             yield from rows
@@ -89,6 +92,21 @@ class _StatementReader:
         reader = self._expressions(scope)
         decided = found.influences | reader.deciding([where.this] if where else [], FILTER)
         yield from merged([*rows, *self._assigned(table, conflict.expressions, reader, decided)])
+
+    def _left_out(
+        self, table: str, node: exp.Insert, rows: Sequence[ColumnTarget], found: Relation
+    ) -> Iterator[ColumnTarget]:
+        """The columns that a row has without a value of the query: constants of its partition, and
+        those that the INSERT does not name. Hive tells of them, too."""
+        written = {target.column for target in rows}
+        if WHOLE in written:
+            return
+        names = [fold(p.this) for p in partition_parts(node) if isinstance(p, exp.EQ)]
+        if isinstance(node.this, exp.Schema):
+            names = [*self._tables.columns.get(table, ()), *names]
+        for name in dict.fromkeys(names):
+            if name not in written:
+                yield target_of(table, name, Cell(found.influences))
 
     def _inserted(self, node: exp.Insert) -> Relation:
         """The rows of an INSERT; DEFAULT VALUES come from nothing, those of TABLE s from s."""
@@ -163,8 +181,12 @@ class _StatementReader:
                 self._tables.declare(name, columns)
             found = self._tables.relation(like)
             yield from rows_into(name, None, found)
-        elif given or partitions:
+        elif given:
             self._tables.declare(name, given, partitions)
+        elif partitions:
+            # Its other columns are those of its files, as with Avro.
+            self._tables.forget(name)
+            self._tables.partitions[name] = tuple(partitions)
 
     def update(self, node: exp.Update) -> Iterator[ColumnTarget]:
         """UPDATE: the columns of SET; joins and WHERE decide."""
@@ -356,8 +378,7 @@ class _StatementReader:
         if table is None:
             return node.sql().lower(), None
         name = self._tables.name(table)
-        partition = table.args.get("partition") or statement.args.get("partition")
-        parts = partition.expressions if isinstance(partition, exp.Partition) else []
+        parts = partition_parts(statement) or partition_parts(node)
         fixed = [fold(p.this) for p in parts if isinstance(p, exp.EQ)]
         dynamic = [fold(p) for p in parts if not isinstance(p, exp.EQ)]
         if isinstance(node, exp.Schema) and node.expressions:

@@ -10,7 +10,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.sql.dialects import parsed_by
 from rewriter.lineage.scope import Scope
-from rewriter.lineage.sources import Relation, of_table
+from rewriter.lineage.sources import Cell, Relation, of_table
 from rewriter.lineage.tables import KnownTables
 from rewriter.lineage.targets import ColumnTarget, rows_into
 from rewriter.lineage.words import Words
@@ -23,9 +23,21 @@ def transfer_by_tokens(
 
     ``EXPORT TABLE t TO 'f'``, ``IMPORT TABLE t FROM 'f'``, ``UNLOAD ('query') TO 'f'``,
     ``LOAD DATA .. INFILE 'f' .. INTO TABLE t``, ``ALTER TABLE t EXCHANGE PARTITION (..) WITH
-    TABLE s``, ``ALTER TABLE t APPEND FROM s``.
+    TABLE s``, ``ALTER TABLE t APPEND FROM s``, ``ALTER MATERIALIZED VIEW v REBUILD``,
+    ``REFRESH MATERIALIZED VIEW v``.
     """
     words = Words(list(part))
+    if words.takes("ALTER", "MATERIALIZED", "VIEW"):
+        view = words.table(tables)
+        return _filled_again(view, tables) if words.takes("REBUILD") else None
+    if words.takes("REFRESH"):
+        if len(words.rest) == 1:
+            # The tokenizer leaves what follows the word as one.
+            words = Words(Dialect.get_or_raise(tables.dialect or None).tokenize(words.rest[0].text))
+        if not words.takes("MATERIALIZED", "VIEW"):
+            return None
+        words.takes("CONCURRENTLY")
+        return _filled_again(words.table(tables), tables)
     if words.takes("ALTER", "TABLE"):
         return _rows_of_other_table(words, tables)
     if words.takes("EXPORT", "TABLE"):
@@ -50,6 +62,14 @@ def transfer_by_tokens(
         target = words.table(tables)
         return tuple(rows_into(target, tables.columns.get(target), Relation(open=(file,))))
     return None
+
+
+def _filled_again(view: str, tables: KnownTables) -> tuple[ColumnTarget, ...]:
+    """The rows of a materialised view, which come from its query once more."""
+    found = tables.views.get(view)
+    if found is None:
+        found = Relation(other=Cell(unknown="the query of the materialised view is not known"))
+    return tuple(rows_into(view, tables.columns.get(view), found))
 
 
 def _rows_of_other_table(words: Words, tables: KnownTables) -> tuple[ColumnTarget, ...] | None:

@@ -184,7 +184,7 @@ CASES = {
     "a list of columns before a partition that the last value names": (
         "hive",
         "INSERT INTO part PARTITION (ds = '1', hr) (value, key) SELECT value, key, a FROM src, j",
-        ["part.value <- src.value", "part.key <- src.key", "part.hr <- j.a"],
+        ["part.value <- src.value", "part.key <- src.key", "part.hr <- j.a", "part.ds <-"],
     ),
     "entries of an array and where they stand": (
         "bigquery",

@@ -157,7 +157,63 @@ CASES = {
             "INSERT OVERWRITE TABLE part PARTITION (ds = 'x', hr = '1') IF NOT EXISTS"
             " SELECT * FROM src"
         ),
-        ["part.key <- src.key", "part.value <- src.value"],
+        ["part.key <- src.key", "part.value <- src.value", "part.ds <-", "part.hr <-"],
+    ),
+    "a table that is written if it is not there": (
+        "hive",
+        "INSERT OVERWRITE TABLE dest IF NOT EXISTS SELECT * FROM src",
+        ["dest.k <- src.key", "dest.v <- src.value"],
+    ),
+    "columns that INSERT leaves out": (
+        "hive",
+        "INSERT INTO dest (v) SELECT value FROM src",
+        ["dest.v <- src.value", "dest.k <-"],
+    ),
+    "constraints of columns": (
+        "hive",
+        (
+            "CREATE TRANSACTIONAL TABLE c (a INT NOT NULL ENABLE NOVALIDATE RELY, b"
+            " STRUCT<x: INT, y: ARRAY<INT>> DEFAULT 'x', PRIMARY KEY (a) DISABLE NOVALIDATE)"
+            " STORED AS ORC; INSERT INTO c SELECT * FROM src"
+        ),
+        ["c.a <- src.key", "c.b <- src.value"],
+    ),
+    "a table whose columns are those of its files": (
+        "hive",
+        (
+            "CREATE TABLE c PARTITIONED BY (d INT) ROW FORMAT SERDE 'x' STORED AS AVRO;"
+            " INSERT INTO c PARTITION (d) SELECT value, key AS d FROM src"
+        ),
+        ["c.value <- src.value", "c.d <- src.key"],
+    ),
+    "a materialised view and its rows once more": (
+        "hive",
+        (
+            "CREATE MATERIALIZED VIEW m DISABLE REWRITE PARTITIONED ON (value) COMMENT 'all'"
+            " STORED AS ORC AS SELECT key, value FROM src; ALTER MATERIALIZED VIEW m REBUILD"
+        ),
+        ["m.key <- src.key", "m.value <- src.value"] * 2,
+    ),
+    "a partitioned view": (
+        "hive",
+        "CREATE VIEW m (k COMMENT 'c', v) PARTITIONED ON (v) AS SELECT key, value FROM src",
+        ["m.k <- src.key", "m.v <- src.value"],
+    ),
+    "a materialised view that is refreshed": (
+        "postgres",
+        (
+            "CREATE MATERIALIZED VIEW m AS SELECT key FROM src;"
+            " REFRESH MATERIALIZED VIEW CONCURRENTLY m"
+        ),
+        ["m.key <- src.key"] * 2,
+    ),
+    "DEFAULT and the number of a group": (
+        "hive",
+        (
+            "UPDATE dest SET k = DEFAULT;"
+            " CREATE TABLE c AS SELECT key, grouping__id AS g FROM src GROUP BY key WITH CUBE"
+        ),
+        ["dest.k <-", "c.key <- group:src.key src.key", "c.g <- group:src.key"],
     ),
     "a schema that is dropped": (
         "hive",
@@ -244,6 +300,7 @@ CASES = {
             "part.key <- src.key",
             "part.value <- src.value",
             "part.hr <- src.value",
+            "part.ds <-",
         ],
     ),
     "script": (
@@ -316,7 +373,10 @@ CASES = {
             "INSERT INTO dest (k) SELECT key FROM (SELECT key, value FROM src UNION"
             " SELECT DISTINCT a, 'x' FROM j) u"
         ),
-        ["dest.k <- group:j.a group:src.key group:src.value j.a src.key"],
+        [
+            "dest.k <- group:j.a group:src.key group:src.value j.a src.key",
+            "dest.v <- group:j.a group:src.key group:src.value",
+        ],
     ),
     "recursion": (
         "duckdb",
