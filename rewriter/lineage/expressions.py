@@ -15,6 +15,7 @@ from rewriter.lineage.sources import (
     TRANSFORMATION,
     WINDOW,
     Cell,
+    ColumnSource,
     Relation,
     Sources,
     Untraceable,
@@ -29,6 +30,7 @@ _MASKS = frozenset(
     | {"mask_show_first_n", "mask_show_last_n", "hmac", "digest", "farm_fingerprint"}
 )
 _KEYWORDS = frozenset({"default", "grouping__id"})
+_WINDOWS_MAX = 16
 _SAME = (exp.Alias, exp.Paren, exp.PivotAlias)
 _OF_DIFFERENT = (exp.Max, exp.Min, exp.LogicalAnd, exp.LogicalOr)
 """Aggregates that equal rows do not change."""
@@ -72,6 +74,8 @@ class ExpressionReader:
             return NONE
         if isinstance(node, exp.Column):
             return self._column(node)
+        if isinstance(node, exp.Parameter) and node.this.is_int:
+            return self._column_by_place(int(node.name))
         if isinstance(node, _SAME):
             return self.sources(node.this)
         reader = _READERS.get(type(node))
@@ -94,6 +98,13 @@ class ExpressionReader:
         if cell.unknown is not None:
             raise Untraceable(cell.unknown)
         return passed(cell.sources, TRANSFORMATION) if fields else cell.sources
+
+    def _column_by_place(self, place: int) -> Sources:
+        """``$1`` of a stage of Snowflake; elsewhere it is a parameter."""
+        for relation in self.scope.relations.values():
+            if len(relation.open) == 1 and relation.open[0].startswith("@"):
+                return frozenset([ColumnSource(relation.open[0], f"${place}")])
+        return NONE
 
     def _is_keyword(self, node: exp.Column) -> bool:
         """DEFAULT for a value, and GROUPING__ID, which says of what group a row is."""
@@ -152,9 +163,17 @@ class ExpressionReader:
         before = self.aggregates
         found: set[object] = set(passed(self.sources(node.this), TRANSFORMATION))
         self.aggregates, self.counts = before, True
-        order = node.args.get("order")
-        for part in (*node.args.get("partition_by", []), *(order.expressions if order else [])):
-            found |= deciding(self.sources(part), WINDOW)
+        window: exp.Expr | None = node
+        for _ in range(_WINDOWS_MAX):
+            if window is None:
+                break
+            order = window.args.get("order")
+            parts = window.args.get("partition_by") or []
+            for part in (*parts, *(order.expressions if order else [])):
+                found |= deciding(self.sources(part), WINDOW)
+            # OVER w, or OVER (w ORDER BY ..), of WINDOW w AS (..).
+            name = window.args.get("alias")
+            window = None if name is None else self.scope.windows.get(fold(name))
         return frozenset(found)  # type: ignore[arg-type]
 
     def _filtered(self, node: exp.Expr) -> Sources:

@@ -24,6 +24,20 @@ from rewriter.lineage.sources import (
     united,
 )
 
+_OF_ROWS = (exp.Func, exp.Bracket, exp.Dot, exp.Column, exp.Unnest, exp.Alias, exp.Tuple, exp.Array)
+_COLUMNS_MADE: dict[type[exp.Expr], tuple[str, ...]] = {
+    exp.Explode: ("col",),
+    exp.ExplodeOuter: ("col",),
+    exp.Posexplode: ("pos", "col"),
+    exp.PosexplodeOuter: ("pos", "col"),
+    exp.GenerateSeries: ("generate_series",),
+}
+_GENERATORS = frozenset(
+    {"range", "generate_series", "generate_subscripts", "generator", "sequence", "numbers", "zeros"}
+    | {"unnest", "explode", "posexplode", "inline", "stack", "json_tuple", "json_each", "json_tree"}
+    | {"json_table", "openjson", "string_split", "split_to_table", "flatten", "repeat_row", "glob"}
+)
+
 
 class RelationSource(Protocol):
     """What gives the relations of queries and tables."""
@@ -108,7 +122,7 @@ class FromReader:
             relation = self.scope.relation_named(parts)
             if relation is None:
                 return Relation(["*"], [self._fields_of(parts)])
-            found = relation
+            found = _made_known(relation)
         else:
             found = self._all(list(self.scope.relations), without, {})
         kept = [
@@ -116,7 +130,9 @@ class FromReader:
             for name, cell in zip(found.names, found.cells, strict=True)
             if name not in without
         ]
-        return Relation([n for n, _ in kept], [c for _, c in kept], open=found.open)
+        return Relation(
+            [n for n, _ in kept], [c for _, c in kept], open=found.open, other=found.other
+        )
 
     def _fields_of(self, parts: Sequence[str]) -> Cell:
         """``s.*`` of a struct: its fields, however many."""
@@ -130,15 +146,17 @@ class FromReader:
         names: list[str] = list(merged)
         cells: list[Cell] = list(merged.values())
         opens: tuple[str, ...] = ()
+        others: list[Cell] = []
         for alias in aliases:
-            relation = self.scope.relations[alias]
+            relation = _made_known(self.scope.relations[alias])
             opens += relation.open
+            others += [relation.other] if relation.other is not None else []
             for name, cell in zip(relation.names, relation.cells, strict=True):
                 if (alias, name) in self._hidden or name in without:
                     continue
                 names.append(name)
                 cells.append(self.scope.merged.get(name, cell))
-        return Relation(names, cells, open=opens)
+        return Relation(names, cells, open=opens, other=united(others) if others else None)
 
     def _parenthesized(self, node: exp.Subquery) -> Sources:
         """``(a JOIN b ON ..) AS x``: seen as they are, or as one under the alias."""
@@ -179,6 +197,11 @@ class FromReader:
                 if not node.db and name in self._around:
                     return self._around[name]
                 return self._queries.table(node)
+            case exp.Table(this=exp.Parameter() | exp.Var()):
+                # A variable of T-SQL, a stage of Snowflake.
+                return self._queries.table(node)
+            case exp.Final() | exp.Stream() | exp.TableFromRows():
+                return self._relation(node.this)
             case exp.Table(this=exp.Func() as function):
                 return self._function(function)
             case exp.Values():
@@ -208,7 +231,16 @@ class FromReader:
             if not isinstance(a, (exp.TableAlias, exp.Identifier))
         ]
         made = united(cells)
-        return Relation(other=Cell(passed(made.sources, TRANSFORMATION), made.unknown))
+        why = made.unknown
+        if isinstance(node, exp.Anonymous) and not made.sources and not _generates(node):
+            why = why or f"what the function {node.name.lower()} reads is not known"
+        elif not isinstance(node, _OF_ROWS):
+            why = why or f"{node.key.upper()} in FROM cannot be followed"
+        cell = Cell(passed(made.sources, TRANSFORMATION), why)
+        names = _COLUMNS_MADE.get(type(node), ())
+        if isinstance(node, exp.Unnest) and len(node.expressions) == 1:
+            names = (fold(node.alias) or "unnest",)
+        return Relation(names, [cell] * len(names), other=cell)
 
     def join(self, join: exp.Join) -> Sources:
         """See what a JOIN adds; what it decides with."""
@@ -317,6 +349,22 @@ class FromReader:
             found.open,
             repeats=found.repeats,
         )
+
+
+def _made_known(found: Relation) -> Relation:
+    """A relation as a star shows it: what a function makes has columns that nobody has named."""
+    if found.other is None:
+        return found
+    if found.cells:
+        return Relation(found.names, found.cells, found.influences, found.open)
+    other = found.other
+    why = other.unknown or ("its columns are those of a function" if other.sources else None)
+    return Relation(influences=found.influences, open=found.open, other=Cell(other.sources, why))
+
+
+def _generates(node: exp.Anonymous) -> bool:
+    """Whether a function makes rows of its arguments alone."""
+    return node.name.lower() in _GENERATORS
 
 
 def _reads_file(node: exp.Expr) -> bool:

@@ -158,6 +158,10 @@ class QueryReader:
         influences = left.influences | right.influences
         if left.open or right.open:
             return Relation(influences=influences, open=(*left.open, *right.open))
+        others = [side.other for side in (left, right) if side.other is not None]
+        if others:
+            cell = united([*others, *left.cells, *right.cells])
+            return Relation(influences=influences, other=cell)
         repeats = NONE
         if query.args.get("distinct"):
             influences = left.presence() | right.presence() | _compared(query, left, right)
@@ -187,9 +191,11 @@ class QueryReader:
         if query.args.get("match") is not None:
             raise Untraceable("MATCH_RECOGNIZE cannot be followed")
         reader = self._expressions(scope, around)
+        scope.windows = {fold(w.this): w for w in query.args.get("windows") or []}
         names: list[str] = []
         cells: list[Cell] = []
         opens: tuple[str, ...] = ()
+        others: list[Cell] = []
         counting: list[int] = []
         aliases = scope.aliases if self._chained else {}
         for place, node in enumerate(query.expressions):
@@ -202,6 +208,7 @@ class QueryReader:
             if star is not None:
                 found = from_reader.star(node, star, reader)
                 opens += found.open
+                others += [found.other] if found.other is not None else []
                 names += found.names
                 cells += found.cells
                 continue
@@ -233,7 +240,8 @@ class QueryReader:
             for place in counting:
                 cells[place] = Cell(cells[place].sources | repeats, cells[place].unknown)
             presence, repeats = _decided_by_repeats(query, presence, repeats)
-        return Relation(names, cells, presence | repeats, opens, repeats=repeats - presence)
+        other = united(others) if others else None
+        return Relation(names, cells, presence | repeats, opens, other, repeats=repeats - presence)
 
     def _decided(
         self, query: exp.Select, reader: ExpressionReader, cells: Sequence[Cell]

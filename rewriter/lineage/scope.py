@@ -32,6 +32,8 @@ class Scope:
     """Outputs so far: some dialects let a later expression name an earlier one."""
     bound: set[str] = field(default_factory=set)
     """Parameters of lambdas."""
+    windows: dict[str, exp.Window] = field(default_factory=dict)
+    """The windows that the query names in its WINDOW clause."""
     guessed: set[str] = field(default_factory=set)
     """Names that were taken for columns of a relation whose columns are not known."""
 

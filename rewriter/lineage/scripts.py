@@ -17,6 +17,7 @@ from rewriter.lineage.blocks import (
     procedure_made,
     statements_without_semicolons,
 )
+from rewriter.lineage.bodies import body_of, has_body, words_after
 from rewriter.lineage.sources import Untraceable
 from rewriter.lineage.statements import lineage_of
 from rewriter.lineage.storage_clauses import end_of_group, simpler_forms, without_condition
@@ -36,7 +37,9 @@ _CALLS = frozenset({"CALL", "EXEC", "EXECUTE"})
 _WRITES = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE", "FROM", "WITH", "REPLACE", "COPY"}) | {
     *("UPSERT", "UNLOAD", "EXPORT", "IMPORT", "DO", "CALL", "EXEC", "EXECUTE", "PUT", "GET"),
 }
-_MADE = frozenset({"TABLE", "VIEW", "PROCEDURE", "PROC", "TRIGGER", "TASK", "PIPE", "STREAM"})
+_MADE = frozenset(
+    {"TABLE", "VIEW", "PROCEDURE", "PROC", "TRIGGER", "TASK", "PIPE", "STREAM", "RULE"}
+)
 """What CREATE may fill: with functions, roles and the like nothing is written."""
 
 
@@ -71,14 +74,30 @@ def trace_script(text: str, tables: KnownTables) -> Iterator[TracedStatement]:
         yield TracedStatement(1, 1, unknown=_first_line(error))
         return
     called: set[str] = set()
-    number = 0
-    for part in _parts(tokens):
-        made = procedure_made(part)
-        if made is not None:
+    for number, one in enumerate(_all_traced(dialect, tokens, text, tables, called), start=1):
+        yield replace(one, number=number)
+
+
+def _all_traced(
+    dialect: Dialect, tokens: list[Token], text: str, tables: KnownTables, called: set[str]
+) -> Iterator[TracedStatement]:
+    for whole in _parts(tokens):
+        part = words_after(whole, dialect, text)
+        made, body = procedure_made(part), body_of(part)
+        if made is not None and (body is not None or not has_body(part)):
             called.add(made)
-        for one in _statements(dialect, first_of_block(part), text):
-            number += 1
-            yield replace(_traced(dialect, one, text, tables, called), number=number)
+        if body is None:
+            for one in _statements(dialect, first_of_block(part), text):
+                yield _traced(dialect, one, text, tables, called)
+            continue
+        within, lines = body
+        try:
+            inner = dialect.tokenize(within)
+        except SqlglotError as error:
+            yield TracedStatement(1, part[0].line, unknown=_first_line(error))
+            continue
+        for traced in _all_traced(dialect, inner, within, tables, called):
+            yield replace(traced, line=traced.line + lines)
 
 
 def _statements(dialect: Dialect, part: list[Token], text: str) -> list[list[Token]]:
@@ -240,6 +259,9 @@ def _may_write(part: list[Token]) -> bool:
             return "INTO" in words
         case "LOAD":
             return words[1:2] == ["DATA"]
+        case "EXPLAIN":
+            # It runs the statement.
+            return words[1:2] == ["ANALYZE"] and not _WRITES.isdisjoint(words[2:])
         case "ALTER":
             # Of ClickHouse, rows are changed by ALTER TABLE t UPDATE and DELETE.
             return words[1:2] == ["TABLE"] and bool({"UPDATE", "DELETE"} & set(words[3:6]))

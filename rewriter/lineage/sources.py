@@ -132,8 +132,9 @@ class Relation:
             why = f"the columns of {', '.join(self.open)} are not known"
             cells = [Cell(whole, why)] * len(names)
             return Relation(names, cells, self.influences, self.open, repeats=self.repeats)
-        if self.other is not None and not self.names:
-            return Relation(names, [self.other] * len(names), self.influences, repeats=self.repeats)
+        if self.other is not None:
+            made = united([self.other, *self.cells])
+            return Relation(names, [made] * len(names), self.influences, repeats=self.repeats)
         kept = [*names[: len(self.cells)], *self.names[len(names) :]]
         return Relation(kept, self.cells, self.influences, repeats=self.repeats)
 

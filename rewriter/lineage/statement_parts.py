@@ -9,7 +9,7 @@ from sqlglot import exp
 from rewriter.lineage.scope import fold
 
 
-def table_of(node: exp.Expr) -> exp.Table | None:
+def table_of(node: object) -> exp.Table | None:
     """The table that a statement names, with its columns or without."""
     found = node.this if isinstance(node, exp.Schema) else node
     return found if isinstance(found, exp.Table) else None

@@ -49,7 +49,7 @@ def lineage_of(node: exp.Expr, tables: KnownTables) -> list[ColumnTarget]:
     if reader is None:
         return []
     statement = _StatementReader(tables)
-    found = list(reader(statement, node))
+    found = [*reader(statement, node), *statement.output(node)]
     return list(merged([*statement.within, *found])) if statement.within else found
 
 
@@ -70,6 +70,31 @@ class _StatementReader:
             return Relation()
         query = exp.select(*[e.copy() for e in returning.expressions]).from_(target.copy())
         return self._relation(query)
+
+    def output(self, node: exp.Expr) -> Iterator[ColumnTarget]:
+        """OUTPUT .. INTO of T-SQL: rows of the table that a statement has changed."""
+        returning, target = node.args.get("returning"), table_of(node.this)
+        if returning is None or target is None:
+            return
+        into = returning.args.get("into")
+        if into is None:
+            return
+        scope = Scope()
+        for name in ("inserted", "deleted", fold(target.alias_or_name)):
+            scope.add(name, self._tables.relation(target))
+        reader = self._expressions(scope)
+        cells = [reader.cell(part) for part in returning.expressions]
+        names = [self._tables.name_of(e, place) for place, e in enumerate(returning.expressions)]
+        table, columns = self._output_table(into)
+        yield from rows_into(table, columns, Relation(names, cells))
+
+    def _output_table(self, into: exp.Expr) -> tuple[str, Sequence[str] | None]:
+        if isinstance(into, exp.Anonymous):
+            name = self._tables.whole_name([into.name.lower()])
+            return name, [fold(column) for column in into.expressions]
+        table = table_of(into)
+        name = self._tables.whole_name([fold(into)]) if table is None else self._tables.name(table)
+        return name, self._tables.columns.get(name)
 
     def insert(self, node: exp.Insert) -> Iterator[ColumnTarget]:
         """INSERT .. SELECT or VALUES, with its partition and ON CONFLICT."""
@@ -165,7 +190,7 @@ class _StatementReader:
             found = self._relation(self._with_clause_of(node))
             if kind == "VIEW":
                 self._tables.declare_view(name, _named(found, given))
-            elif not found.open:
+            elif not found.open and found.other is None:
                 names = _named(found, given).names
                 self._tables.declare(name, names, [p for p in partitions if p in names])
             yield from rows_into(name, given or None, found)
@@ -174,13 +199,16 @@ class _StatementReader:
                 filled = self._tables.name(into.this)
                 yield from rows_into(filled, None, _named(found, given), by_name=True)
             return
-        like = table_copied(node)
+        copied = node.expression if isinstance(node.expression, exp.Table) else None
+        like = copied or table_copied(node)
         if like is not None:
             columns = self._tables.columns.get(self._tables.name(like))
             if columns is not None:
                 self._tables.declare(name, columns)
             found = self._tables.relation(like)
             yield from rows_into(name, None, found)
+        elif node.expression is not None:
+            raise Untraceable(f"{node.expression.key.upper()} is no query that can be followed")
         elif given:
             self._tables.declare(name, given, partitions)
         elif partitions:
@@ -191,7 +219,7 @@ class _StatementReader:
     def update(self, node: exp.Update) -> Iterator[ColumnTarget]:
         """UPDATE: the columns of SET; joins and WHERE decide."""
         if table_of(node.this) is None:
-            return
+            raise Untraceable("UPDATE names no table")
         reader = self._reader_of(node)
         clause = node.args.get("from_")
         given, joins = None, node.args.get("joins") or []
@@ -214,16 +242,16 @@ class _StatementReader:
 
     def delete(self, node: exp.Delete) -> Iterator[ColumnTarget]:
         """DELETE: whole rows, which WHERE and USING decide about."""
-        target = table_of(node.this)
+        target = table_of(node.this or next(iter(node.args.get("tables") or []), None))
         if target is None:
-            return
+            raise Untraceable("DELETE names no table")
         reader = self._reader_of(node)
-        influences = reader.add(node.this)
+        influences = reader.add(target)
         sources = node.args.get("using") or []
         for source in sources:
             influences |= reader.add(source)
         influences |= _where(node, reader) | reader.repeats
-        named = tables_named([node.this, *sources])
+        named = tables_named([target, *sources])
         for deleted in node.args.get("tables") or [target]:
             if not isinstance(deleted, exp.Table):
                 raise Untraceable("DELETE names no table")
@@ -234,7 +262,7 @@ class _StatementReader:
         """MERGE: what each WHEN sets or inserts; ON and its conditions decide."""
         target = table_of(node.this)
         if target is None:
-            return
+            raise Untraceable("MERGE names no table")
         name = self._tables.name(target)
         reader = self._reader_of(node)
         reader.add(node.this)
@@ -343,7 +371,7 @@ class _StatementReader:
             return
         found = self._relation(node)
         name = self._tables.name(into.this)
-        if not found.open:
+        if not found.open and found.other is None:
             self._tables.declare(name, found.names)
         yield from rows_into(name, None, found)
 

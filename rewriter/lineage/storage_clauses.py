@@ -88,7 +88,7 @@ def without_condition(part: list[Token]) -> list[Token]:
         after_table = "INSERT" in words[max(0, place - 6) : place] and (
             words[place + 3 : place + 4] != ["("]
         )
-        if after_table or words[place - 1] == ")" and _closes_partition(words, place - 1):
+        if after_table or (words[place - 1] == ")" and _closes_partition(words, place - 1)):
             return [*part[:place], *without_condition(part[place + 3 :])]
     return part
 

@@ -117,7 +117,7 @@ class KnownTables:
     def declare_view(self, name: str, found: Relation) -> None:
         """Know a view by what its query gives."""
         self.columns.pop(name, None)
-        if not found.open:
+        if not found.open and found.other is None:
             self.columns[name] = tuple(found.names)
         self.views[name] = found
 

@@ -32,7 +32,7 @@ def rows_into(
     table: str, columns: Sequence[str] | None, found: Relation, *, by_name: bool = False
 ) -> Iterator[ColumnTarget]:
     """Targets of rows that fill columns by place, or by name."""
-    if found.open or (found.other is not None and not found.cells):
+    if found.open or found.other is not None:
         yield from _unknown_rows(table, columns, found)
         return
     if columns is not None and not by_name and len(columns) < len(found.cells):
@@ -49,8 +49,11 @@ def _unknown_rows(
 ) -> Iterator[ColumnTarget]:
     """A star over a table whose columns nobody has declared: the whole row from the whole row."""
     why = found.other.unknown if found.other is not None else None
-    why = why or f"the columns of {', '.join(found.open)} are not known"
+    if why is None and (found.open or found.cells):
+        why = f"the columns of {', '.join(found.open) or 'a function'} are not known"
     whole = frozenset(ColumnSource(name, WHOLE) for name in found.open)
+    if found.other is not None:
+        whole |= found.other.sources
     sources = whole | found.influences | frozenset(s for c in found.cells for s in c.sources)
     for name in columns or [WHOLE]:
         yield target_of(table, name, Cell(sources, why))

@@ -160,3 +160,24 @@ def test_whoever_commits_with_the_end_of_a_membership_has_lost(con: Connection) 
         ],
     )
     assert waiting.go() == ["ok", "40001", "ok"]
+
+
+def test_what_a_policy_reads_decides_in_the_lineage_of_whoever_is_under_it(con: Connection) -> None:
+    cursor = con.cursor()
+    cursor.execute("CREATE TABLE copies (id INTEGER)")
+    cursor.execute("GRANT SELECT, INSERT ON copies TO ann")
+    cursor.execute(f"{SET}(owner IN (SELECT org FROM members WHERE usr = current_user))")
+    filled = "INSERT INTO copies SELECT id FROM docs"
+    read = (
+        "SELECT source_table, subtype FROM system.column_lineage WHERE target_table = 'copies'"
+        " ORDER BY ALL"
+    )
+    cursor.execute(filled)
+    cursor.execute(read)
+    before = cursor.fetchall()
+    cursor.execute("SET ROLE ann")
+    cursor.execute(filled)
+    cursor.execute("RESET ROLE")
+    cursor.execute(read)
+    assert before == [("docs", "IDENTITY")]
+    assert sorted(set(cursor.fetchall())) == [("docs", "IDENTITY"), ("members", "FILTER")]

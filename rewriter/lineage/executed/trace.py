@@ -22,6 +22,7 @@ from journal.model.lineage import (
     StatementLineage,
     file_node,
     node_of,
+    table_node,
     unknown_edge,
     view_node,
 )
@@ -56,7 +57,7 @@ class StatementTrace:
     """
 
     __slots__ = (
-        *("_ast", "_changes", "_made", "_reads", "_writes"),
+        *("_ast", "_changes", "_context_names", "_made", "_reads", "_relied_on", "_writes"),
         *("catalog", "known", "names", "targets"),
     )
 
@@ -65,8 +66,10 @@ class StatementTrace:
         self.targets: tuple[tuple[ColumnTarget, ...], Mapping[str, Relation]] | None = None
         self._ast = ast
         self.catalog = context.catalog
-        self.names = (context.default_schema, context.path, context.session_schema)
+        self._context_names = (context.default_schema, context.path, context.session_schema)
+        self.names: tuple[object, ...] = (self._context_names, frozenset())
         self._reads: frozenset[TableName] = frozenset()
+        self._relied_on: frozenset[int] = frozenset()
         self._writes: frozenset[TableName] = frozenset()
         self._made: Mapping[str, Relation] = {}
         self._changes: tuple[PutRelation | DropRelation, ...] = ()
@@ -74,6 +77,8 @@ class StatementTrace:
     def planned(self, plan: StatementPlan) -> StatementTrace:
         """Keep of a plan what its tree does not say: what it reads and what it defines."""
         self._reads, self._writes = plan.reads, plan.writes
+        self._relied_on = plan.relied_on
+        self.names = (self._context_names, plan.relied_on)
         changes = [step.change for step in plan.steps if isinstance(step, Change)]
         if changes:
             self._made = relations_made(plan)
@@ -95,7 +100,7 @@ class StatementTrace:
             return StatementLineage(edges, writes=frozenset(map(ColumnNode, nodes)))
 
     def _read(self) -> StatementLineage:
-        schema, path, outer = self.names
+        schema, path, outer = self._context_names
         context = RewriteContext(
             self.catalog, no_scan_info, default_schema=schema, path=path, session_schema=outer
         )
@@ -121,6 +126,7 @@ class StatementTrace:
             targets = [ColumnTarget(t.table, t.column, whole) for t in targets]
         edges = [edge for target in targets for edge in nodes.edges_of(target)]
         edges += nodes.whole_edges(edges, targets)
+        edges += nodes.policy_edges(edges, targets, self._relied_on)
         sources = {s for target in targets for s in target.sources} | set(reads)
         own = {self.catalog.get(name) for name in self._reads}
         return StatementLineage(
@@ -181,6 +187,16 @@ class _Nodes:
             source = node_of(found)
             if source not in told and source not in written:
                 for target in sorted(written):
+                    yield NodeEdge(target, WHOLE, source, WHOLE, INDIRECT, FILTER)
+
+    def policy_edges(
+        self, edges: Sequence[NodeEdge], targets: Iterable[ColumnTarget], relied_on: Iterable[int]
+    ) -> Iterator[NodeEdge]:
+        """From tables that row policies have read: they decide which rows the statement saw."""
+        told = {(edge.target, edge.source) for edge in edges}
+        for target in sorted({self.column(target.table, WHOLE).node for target in targets}):
+            for source in map(table_node, sorted(relied_on)):
+                if source != target and (target, source) not in told:
                     yield NodeEdge(target, WHOLE, source, WHOLE, INDIRECT, FILTER)
 
     def targets_of(self, targets: Iterable[ColumnTarget]) -> Iterator[ColumnNode]:

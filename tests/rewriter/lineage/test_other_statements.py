@@ -216,11 +216,99 @@ CASES = {
         "INSERT INTO dest SELECT COLUMNS(*) FROM src",
         ["dest.k <- src.key", "dest.v <- src.value"],
     ),
+    "functions, and blocks in a string": (
+        "postgres",
+        (
+            "CREATE FUNCTION f() RETURNS void AS $$ BEGIN INSERT INTO dest SELECT key, value FROM"
+            " src; END $$ LANGUAGE plpgsql; DO $x$ BEGIN DELETE FROM dest; END $x$"
+        ),
+        ["dest.k <- src.key", "dest.v <- src.value", "dest.* <-"],
+    ),
+    "a procedure in a string, which is called": (
+        "snowflake",
+        (
+            "CREATE PROCEDURE p() RETURNS INT LANGUAGE SQL AS $$ BEGIN INSERT INTO dest (k) SELECT"
+            " key FROM src; RETURN 1; END $$; CALL p()"
+        ),
+        ["dest.k <- src.key"],
+    ),
+    "a procedure that no SQL says": (
+        "snowflake",
+        "CREATE PROCEDURE q() LANGUAGE PYTHON AS $$ x $$; CALL q()",
+        ["unknown: what the procedure writes is not known"],
+    ),
+    "the first statement of a block": (
+        "bigquery",
+        "BEGIN INSERT INTO dest SELECT key, value FROM src; END",
+        ["dest.k <- src.key", "dest.v <- src.value"],
+    ),
+    "windows by name": (
+        "duckdb",
+        (
+            "INSERT INTO dest SELECT row_number() OVER w, sum(key) OVER (w ORDER BY value)"
+            " FROM src WINDOW w AS (PARTITION BY key)"
+        ),
+        ["dest.k <- window:src.key", "dest.v <- +src.key window:src.key window:src.value"],
+    ),
+    "columns of a stage by their place": (
+        "snowflake",
+        "CREATE TABLE c AS SELECT $1 AS a, $2:x AS b FROM @stage/f.csv",
+        ["c.a <- @stage/f.csv.$1", "c.b <- !@stage/f.csv.$2"],
+    ),
+    "a table of values that OUTPUT fills": (
+        "tsql",
+        "INSERT INTO dest OUTPUT inserted.k INTO seen (a) SELECT key, value FROM src",
+        ["dest.k <- src.key", "dest.v <- src.value", "seen.a <- dest.k"],
+    ),
+    "a variable that is a table": (
+        "tsql",
+        "INSERT INTO dest (k) SELECT z FROM @rows",
+        ["dest.k <- rows.z"],
+    ),
+    "REPLACE INTO": (
+        "mysql",
+        "REPLACE INTO dest SELECT `key`, value FROM src",
+        ["dest.k <- src.key", "dest.v <- src.value"],
+    ),
+    "FINAL": (
+        "clickhouse",
+        "INSERT INTO dest SELECT key, value FROM src FINAL",
+        ["dest.k <- src.key", "dest.v <- src.value"],
+    ),
+    "a stream": (
+        "databricks",
+        "CREATE STREAMING TABLE c AS SELECT * FROM STREAM(src)",
+        ["c.key <- src.key", "c.value <- src.value"],
+    ),
+    "the column of a function without a name": (
+        "hive",
+        "CREATE TABLE c AS SELECT * FROM src LATERAL VIEW explode(split(value, ',')) e",
+        ["c.key <- src.key", "c.value <- src.value", "c.col <- !src.value"],
+    ),
+    "all rows": ("teradata", "DELETE dest ALL", ["dest.* <-"]),
+    "functions whose columns or sources nobody knows": (
+        "postgres",
+        (
+            "CREATE TABLE c AS SELECT * FROM my_rows(1);"
+            " INSERT INTO dest SELECT * FROM src, my_lines(value)"
+        ),
+        [
+            "c.* <- ?what the function my_rows reads is not known",
+            "dest.k <- !src.value src.key src.value ?its columns are those of a function",
+            "dest.v <- !src.value src.key src.value ?its columns are those of a function",
+        ],
+    ),
+    "what a query gave before": (
+        "snowflake",
+        "CREATE TABLE c AS SELECT * FROM TABLE(RESULT_SCAN(LAST_QUERY_ID()))",
+        ["c.* <- ?what the function result_scan reads is not known"],
+    ),
 }
 UNKNOWN = {
     "CREATE TABLE t AS PIVOT s ON a USING sum(b)": "duckdb",
     "CALL other_procedure()": "snowflake",
-    "DO $$ BEGIN INSERT INTO t SELECT 1; END $$": "postgres",
+    "CREATE RULE r AS ON INSERT TO s DO ALSO INSERT INTO t VALUES (1)": "postgres",
+    "EXPLAIN ANALYZE INSERT INTO t SELECT a FROM s": "postgres",
     "SELECT key INTO OUTFILE '/out' FROM src": "mysql",
     "ALTER TABLE t UPDATE a = 1 WHERE b = 2": "clickhouse",
     "CREATE TASK t WAREHOUSE = w AS INSERT INTO a SELECT * FROM b": "snowflake",
