@@ -1,8 +1,9 @@
-"""PostgreSQL's aggregates of a row that is only supposed, as counts of the rows before it. Pure.
+"""PostgreSQL's aggregates of a row that is only supposed, and sums of intervals. Pure.
 
     rank(3) WITHIN GROUP (ORDER BY x)      1 + COUNT(*) FILTER (WHERE x < 3)
 
 The same of ``dense_rank``, ``percent_rank`` and ``cume_dist``, of several values, and in any order.
+The sum of intervals is that of their months, days and microseconds, each by itself.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.sql.builders import call
+from journal.sql.builders import call, fill
 from rewriter.name_resolution import position_of
 
 _RANKS = (exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist)
@@ -42,6 +43,29 @@ def spell_supposed_rank(node: exp.WithinGroup) -> None:
         whole, condition = node.parent, node.parent.expression.this
     before = _is_before(orders, values)
     whole.replace(exp.Paren(this=_counts(node.this, orders, values, before, condition)))
+
+
+_PARTS = {
+    "to_months": "year(i) * 12 + month(i)",
+    "to_days": "day(i)",
+    "to_microseconds": "hour(i) * 3600000000 + minute(i) * 60000000 + microsecond(i)",
+}
+"""Functions that make intervals, and the parts of one that they take."""
+
+
+def spell_sum_of_intervals(node: exp.Sum) -> None:
+    """Put sums of parts in the place of such a sum, with its FILTER and its OVER."""
+    whole: exp.Expr = node
+    while isinstance(whole.parent, exp.Filter | exp.Window) and whole.arg_key == "this":
+        whole = whole.parent
+    value = node.this
+    made: list[exp.Expr] = []
+    for make, part in _PARTS.items():
+        node.set("this", fill(part, i=value))
+        made.append(call(make, exp.cast(whole.copy(), "BIGINT", dialect="duckdb")))
+    months, days, rest = made
+    first = exp.Add(this=months, expression=days)
+    whole.replace(exp.Paren(this=exp.Add(this=first, expression=rest)))
 
 
 def _counts(

@@ -20,10 +20,15 @@ from rewriter.reading import (
     postgres_calls,
     postgres_formats,
     postgres_json,
+    postgres_jsonb,
     postgres_numbers,
     postgres_operators,
 )
-from rewriter.reading.postgres_aggregates import is_supposed_rank, spell_supposed_rank
+from rewriter.reading.postgres_aggregates import (
+    is_supposed_rank,
+    spell_sum_of_intervals,
+    spell_supposed_rank,
+)
 from rewriter.reading.postgres_calls import arguments_of
 from rewriter.reading.postgres_grouping import add_determined_columns, determined_columns
 from rewriter.reading.postgres_lengths import concerns_lengths, keep_lengths
@@ -45,7 +50,8 @@ _BY_KIND = {
 _KINDS: tuple[type[exp.Expr], ...] = (
     *postgres_numbers.KINDS,
     *postgres_operators.KINDS,
-    *(exp.Anonymous, exp.WithinGroup),
+    *postgres_jsonb.KINDS,
+    *(exp.Anonymous, exp.WithinGroup, exp.Sum),
     *_BY_KIND,
 )
 _EVERYWHERE: tuple[type[exp.Expr], ...] = (
@@ -109,11 +115,16 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
     if is_postgres_source(node) or concerns_lengths(node):
         return True
     if isinstance(node, exp.Anonymous):
-        return function_name(node) in _CALLS
+        name = function_name(node)
+        is_native = context.capabilities.postgres_functions and name.startswith("jsonb_")
+        return is_native or name in _CALLS
     if isinstance(node, exp.ArrayContainsAll | exp.ArrayContainedBy | exp.Sub):
-        return context.capabilities.postgres_functions
+        is_native = context.capabilities.postgres_functions
+        return is_native or postgres_jsonb.concerns_jsonb(node, ValueTypes(context))
     if isinstance(node, exp.WithinGroup):
         return is_supposed_rank(node)
+    if isinstance(node, exp.Sum):
+        return ValueTypes(context).of(node.this).kind == "INTERVAL"
     if type(node) in _BY_KIND:
         return True
     if isinstance(node, postgres_numbers.KINDS):
@@ -141,10 +152,14 @@ def _spell(holder: exp.Paren, context: RewriteContext) -> None:
             continue
         if isinstance(node, exp.WithinGroup):
             spell_supposed_rank(node)
+        elif isinstance(node, exp.Sum):
+            spell_sum_of_intervals(node)
         elif isinstance(node, exp.Anonymous) or type(node) in _BY_KIND:
             _spell_call(node)
         elif isinstance(node, postgres_numbers.KINDS):
             postgres_numbers.spell_number(node, types)
+        elif isinstance(node, postgres_jsonb.KINDS) and postgres_jsonb.concerns_jsonb(node, types):
+            postgres_jsonb.spell_jsonb(node, types)
         else:
             postgres_operators.spell_operator(node, types)
 

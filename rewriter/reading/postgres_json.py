@@ -32,6 +32,7 @@ _RENAMED = {
     "array_length": "json_array_length",
     "build_array": "json_array",
     "build_object": "json_object",
+    "pretty": "json_pretty",
 }
 
 

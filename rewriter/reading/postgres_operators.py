@@ -10,10 +10,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.model.errors import Code, PalimpsestError
 from journal.sql.array_text import array_of_text
 from journal.sql.builders import call, fill
-from rewriter.name_resolution import position_of
 from rewriter.reading.value_types import UNTOLD, ValueTypes
 
 KINDS = (exp.DPipe, exp.Cast, exp.Round)
@@ -34,10 +32,7 @@ def concerns_operators(node: exp.Expr) -> bool:
 
 
 def spell_operator(node: exp.Expr, types: ValueTypes) -> None:
-    """Put what means the same in the place of such an operator.
-
-    Raises NOT_SUPPORTED for ``||`` of JSON, which would join texts.
-    """
+    """Put what means the same in the place of such an operator."""
     if isinstance(node, exp.Cast):
         truth = _truth(node)
         if truth is not None:
@@ -81,13 +76,6 @@ def _cut(cast: exp.Cast) -> None:
 def _join(node: exp.Expr, types: ValueTypes) -> None:
     left, right = node.this, node.expression
     kinds = [types.of(side).kind for side in (left, right)]
-    if "JSON" in kinds and (kinds[0] == kinds[1] or left.is_string or right.is_string):
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            "|| of JSON is not supported on this store",
-            advice="use jsonb_set(..), or json_merge_patch(..) of the duckdb dialect",
-            position=position_of(node),
-        )
     depths = [(kind or "").count("[") for kind in kinds]
     if not any(depths):
         return

@@ -98,6 +98,10 @@ class ValueTypes:
             return "BIGINT"
         if isinstance(node, exp.Sum):
             return sum_kind(self.of(node.this, depth).kind)
+        if isinstance(node, exp.Sub):
+            kinds = [self.of(side, depth).kind or "" for side in (node.this, node.expression)]
+            if all(kind.startswith("TIMESTAMP") for kind in kinds):
+                return "INTERVAL"
         if isinstance(node, _ARITHMETIC):
             return widest(self.of(side, depth).kind for side in (node.this, node.expression))
         if isinstance(node, _OF_ARRAYS):

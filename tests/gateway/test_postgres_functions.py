@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -97,6 +98,16 @@ def test_calls_give_what_they_give_in_postgresql(
         ("""jsonb_extract_path('{"a":{"b":"x"}}', 'a', 'b')""", "x"),
         ("""jsonb_set('{"a":1}', '{b}', '[2]')""", {"a": 1, "b": [2]}),
         ("""jsonb_set('{"a":1}', '{b,c}', '2')""", {"a": 1}),
+        ("""'{"a":1,"b":{"x":1}}'::jsonb || '{"b":{"y":2}}'""", {"a": 1, "b": {"y": 2}}),
+        ("""'[1]'::jsonb || 'null'::jsonb || '{"a":1}'""", [1, None, {"a": 1}]),
+        ("""'{"a":1,"b":2}'::jsonb - 'a'""", {"b": 2}),
+        ("""'{"a":1,"b":2}'::jsonb - ARRAY['a','b']""", {}),
+        ("""'["a",null,1]'::jsonb - 'a' - -1""", [None]),
+        ("""to_json('{"a":{"b":[1,{"c":null}]}}'::jsonb @> '{"a":{"b":[{"c":null}]}}')""", True),
+        ("""to_json('{"a":{"b":1}}'::jsonb @> '{"b":1}')""", False),
+        ("""to_json('{"a":1}'::jsonb @> '{"b":null}')""", False),
+        ("""to_json('{"b":1.0}'::jsonb <@ '{"a":1}')""", False),
+        ("""to_json('["a",2]'::jsonb @> '"a"' AND '[1]' <@ '[2,1.0]'::jsonb)""", True),
     ],
 )
 def test_json_is_made_and_read(cursor: Cursor, expression: str, value: object) -> None:
@@ -140,6 +151,16 @@ def test_types_of_json_have_names(cursor: Cursor) -> None:
     calls = ", ".join(f"jsonb_typeof('{text}')" for text in texts)
     rows = cursor.execute(f"SELECT {calls}").fetchall()
     assert rows == [("array", "object", "null", "string", "number", "boolean")]
+
+
+def test_intervals_are_summed_by_their_parts(cursor: Cursor) -> None:
+    cursor.execute("SELECT sum(d) FILTER (WHERE x > 9) FROM nums")
+    assert cursor.fetchall() == [(None,)]
+    between = "TIMESTAMP '2020-01-02' - '2020-01-01'::timestamp"
+    cursor.execute(f"SELECT sum(d)::text, sum({between}) FROM nums")
+    assert cursor.fetchall() == [("3 days", timedelta(days=5))]
+    cursor.execute("SELECT x, sum(d) OVER (ORDER BY x)::text FROM nums WHERE x < 3 ORDER BY x")
+    assert cursor.fetchall() == [(1, "1 day"), (2, "3 days")]
 
 
 def test_arrays_of_tables_are_joined_by_their_types(cursor: Cursor) -> None:
@@ -228,7 +249,7 @@ def test_numbers_of_more_digits_than_are_kept_are_refused(cursor: Cursor, statem
 @pytest.mark.parametrize(
     "expression",
     [
-        """'{"a":1}'::jsonb || '{"b":1}'""",
+        "more::jsonb @> more FROM goods",
         "format(b::text, 1) FROM nums",
         "format('%5s', 1)",
         "regexp_match(b::text, b::text) FROM nums",
