@@ -127,7 +127,8 @@ def _variable_text(session: SettingSession, value: exp.Expr) -> str:
     ((_, text),) = rows
     literal = exp.null() if text is None else exp.Literal.string(text)
     kind = outcome.columns[0].type
-    return exp.cast(literal, "INTEGER" if "NULL" in kind else kind).sql(dialect="duckdb")
+    of = "INTEGER" if "NULL" in kind else kind
+    return exp.cast(literal, of, dialect="duckdb").sql(dialect="duckdb")
 
 
 def _with_changes(kept: Settings, before: Settings, after: Settings) -> Settings:

@@ -79,7 +79,8 @@ class DuckDBStore:
         self._inode: int | None = None
         self._idle: list[DuckDBSession] = []
         self._sessions: weakref.WeakSet[DuckDBSession] = weakref.WeakSet()
-        self._lock = threading.Lock()
+        # Its holder may be who the garbage collector makes close a reader that was forgotten.
+        self._lock = threading.RLock()
         self.broke_down = False
         """Whether a commit has found out that the file must be opened again."""
         self._root = self._connect()

@@ -23,7 +23,11 @@ JOURNAL_OPTIONS = (
     "subsequent_version_column",
 )
 PARTITIONED, BUCKETED = "partitioned_by", "bucketed_by"
-_HINTS = (exp.EngineProperty, exp.FileFormatProperty, exp.CharacterSetProperty)
+_HINTS = (
+    *(exp.EngineProperty, exp.FileFormatProperty, exp.CharacterSetProperty),
+    exp.UnloggedProperty,
+)
+"""What changes no answer; a table that may be lost in a crash keeps its rows all the same."""
 
 
 @dataclass(frozen=True, slots=True)

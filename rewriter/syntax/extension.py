@@ -1,6 +1,7 @@
-"""CREATE EXTENSION and COMMENT ON EXTENSION: those that change nothing, told from others. Pure.
+"""CREATE, DROP and COMMENT ON EXTENSION: those that change nothing, told from others. Pure.
 
 CREATE EXTENSION [IF NOT EXISTS] name [WITH] [SCHEMA s] [VERSION v] [CASCADE]
+DROP EXTENSION IF EXISTS name [CASCADE | RESTRICT]
 COMMENT ON EXTENSION name IS '..'
 """
 
@@ -30,6 +31,8 @@ def recognise_extension(tokens: list[Token], parse: Parse) -> StoreUpkeep | None
     is_comment = tokens[0].text.upper() == "COMMENT" and reader.takes("ON")
     if not reader.takes("EXTENSION"):
         return None
+    if tokens[0].text.upper() == "DROP":
+        return _drop(reader)
     if not is_comment:
         reader.takes("IF", "NOT", "EXISTS")
     at = tokens[min(reader.place, len(tokens) - 1)]
@@ -53,3 +56,18 @@ def recognise_extension(tokens: list[Token], parse: Parse) -> StoreUpkeep | None
             reader.word()
     reader.ends("SCHEMA, VERSION or CASCADE was expected")
     return StoreUpkeep("CREATE EXTENSION")
+
+
+def _drop(reader: TokenReader) -> StoreUpkeep:
+    """DROP EXTENSION of what is not here, as programs send it that undo what they have made."""
+    exists = reader.takes("IF", "EXISTS")
+    name = reader.word()
+    if not exists or name.lower() in _WITHOUT_EFFECT:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"the extension {name} cannot be dropped",
+            advice="leave it out: only DROP EXTENSION IF EXISTS of one that is not here is taken",
+        )
+    _ = reader.takes("CASCADE") or reader.takes("RESTRICT")
+    reader.ends("nothing else stands behind the name")
+    return StoreUpkeep("DROP EXTENSION")

@@ -322,7 +322,7 @@ def _definition(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     of_role = recognise_role(tokens, parse)
     if of_role is not None:
         return of_role
-    if tokens[0].text.upper() == "CREATE":
+    if tokens[0].text.upper() in {"CREATE", "DROP"}:
         extension = recognise_extension(tokens, parse)
         if extension is not None:
             return extension

@@ -44,6 +44,7 @@ def con(tmp_path: Path) -> Iterator[Connection]:
         "ALTER TABLE t ENABLE TRIGGER ALL",
         "ALTER TABLE t SET (fillfactor = 70)",
         "CREATE EXTENSION IF NOT EXISTS plpgsql WITH SCHEMA pg_catalog",
+        "DROP EXTENSION IF EXISTS citext CASCADE",
         "COMMENT ON EXTENSION plpgsql IS 'PL/pgSQL procedural language'",
         "ALTER TYPE mood OWNER TO boss",
         "ALTER TABLE s OWNER TO boss",

@@ -3,6 +3,9 @@
 One thread for a warehouse takes tables one after another. When writers fill a head faster than the
 thread can seal it, they wait, so that heads do not grow without bound. A failure is logged and
 leaves the heads as they were; the next commit asks again.
+
+Sealing takes the table's sealing lock, then the commit lock. A writer that has the commit lock, as
+one that lost to others and takes its turn, must not wait for the other: it asks and goes on.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ class Sealer:
         if not is_full(self._journal, table_id, rows_max):
             return
         held = self._journal.state.tables[table_id].head_counts.total
-        if held > rows_max * _BEHIND:
+        if held > rows_max * _BEHIND and not self._journal.has_turn:
             self._seal(table_id)
             return
         with self._changed:
