@@ -141,13 +141,13 @@ def _contains(
         ]
         return exp.and_(fill("t = 'OBJECT'", t=kind), *each, copy=False)
     if isinstance(part, list):
-        items = [fill("COALESCE(found, FALSE)", found=_among(whole, item)) for item in part]
+        items = [fill("COALESCE(found, FALSE)", found=_contains_item(whole, item)) for item in part]
         return exp.and_(fill("t = 'ARRAY'", t=kind), *items, copy=False)
     null_type = "COALESCE(json_type(j), 'NULL')" if is_item else "json_type(j)"
     same = fill(f"{null_type} = 'NULL'", j=whole) if part is None else _equals(whole, part)
     if not is_top:
         return same
-    among = fill("COALESCE(found, FALSE)", found=_among(whole, part))
+    among = fill("COALESCE(found, FALSE)", found=_contains_item(whole, part))
     return fill("CASE WHEN t = 'ARRAY' THEN among ELSE same END", t=kind, among=among, same=same)
 
 
@@ -156,7 +156,7 @@ def _at(whole: exp.Expr, key: str) -> exp.Expr:
     return fill("json_extract(j, p)", j=whole, p=path)
 
 
-def _among(whole: exp.Expr, item: Constant) -> exp.Expr:
+def _contains_item(whole: exp.Expr, item: Constant) -> exp.Expr:
     name = exp.column("e")
     found = _contains(name, item, is_item=True)
     return fill(f"len(list_filter({_ITEMS}, LAMBDA e: found)) > 0", j=whole, found=found)

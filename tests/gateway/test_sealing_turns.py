@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import gateway
 from journal.transactions.group_commit import UNWATCHED
@@ -14,7 +15,8 @@ def test_a_writer_that_has_its_turn_does_not_wait_for_sealing() -> None:
     with gateway.connect("palimpsest://", autocommit=True) as con:
         con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
         con.execute("INSERT INTO t SELECT * FROM range(100)")
-        journal, upkeep = con.session.journal, con.session.executor.upkeep
+        journal: Any = con.session.journal
+        upkeep = con.session.executor.upkeep
         table = next(iter(journal.state.tables))
         done = threading.Event()
 
@@ -34,12 +36,13 @@ def test_a_batch_reader_that_is_forgotten_inside_the_store_gives_its_session_bac
     with gateway.connect("palimpsest://", autocommit=True) as con:
         rows = con.session.execute("SELECT * FROM range(100)").rows
         assert rows is not None
+        journal: Any = con.session.journal
         batches = [rows.batches(10)]
         next(batches[0])
         done = threading.Event()
 
         def collect() -> None:
-            with con.session.journal.store._lock:
+            with journal.store._lock:
                 batches.clear()
             done.set()
 

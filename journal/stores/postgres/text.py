@@ -162,6 +162,13 @@ def _name_epoch(node: exp.Table, epoch_of: EpochOf, epochs: dict[int, int]) -> N
         node.set("this", exp.to_identifier(f"t{table}{layout}e{epoch}_{tier}"))
 
 
+def _type_constants(group: exp.Group) -> None:
+    """Give a text a type by which rows are grouped; the server takes bare ones for no places."""
+    for value in group.expressions:
+        if value.is_string or isinstance(value, exp.Null):
+            value.replace(exp.Cast(this=value.copy(), to=exp.DataType(this=exp.DType.TEXT)))
+
+
 def _settle(node: exp.Expr, parameters: list[str]) -> None:
     if isinstance(node, exp.Identifier):
         _fold(node)
@@ -173,6 +180,8 @@ def _settle(node: exp.Expr, parameters: list[str]) -> None:
         node.replace(exp.Parameter(this=number))
     elif isinstance(node, exp.DataType):
         TYPES.change(node)
+    elif isinstance(node, exp.Group):
+        _type_constants(node)
 
 
 def _names_collation(node: exp.Identifier) -> bool:
