@@ -25,19 +25,17 @@ def numeric_column(column: pa.Array) -> pa.Array:
     numbers = _unscaled(column)
     groups = _groups(numbers, scale, column.type.precision - scale)
     width = groups.shape[1]
-    is_set = groups != 0
-    is_zero = ~is_set.any(axis=1)
-    first = is_set.argmax(axis=1)
-    last = width - 1 - is_set[:, ::-1].argmax(axis=1)
-    count = np.where(is_zero, 0, last - first + 1)
+    first, last = _ends(groups)
+    count = last - first + 1
     part_groups = -(-scale // 4)
-    weight = np.where(is_zero, 0, width - part_groups - 1 - first)
+    weight = np.where(count > 0, width - part_groups - 1 - first, 0)
     cells = np.empty((len(numbers), 4 + width), ">u2")
     cells[:, 0], cells[:, 1] = count, weight.astype(np.int16).view(np.uint16)
     cells[:, 2], cells[:, 3] = np.where(numbers < 0, _NEGATIVE, 0), scale
-    places = np.minimum(first[:, None] + np.arange(width), width - 1)
-    cells[:, 4:] = np.take_along_axis(groups, places, axis=1)
-    kept = np.arange(4 + width) < (4 + count)[:, None]
+    cells[:, 4:] = groups
+    kept = np.ones(cells.shape, np.bool_)
+    for place in range(width):
+        kept[:, 4 + place] = (first <= place) & (place <= last)
     offsets = np.zeros(len(numbers) + 1, np.int32)
     np.cumsum(_HEAD_BYTES + 2 * count, out=offsets[1:])
     data = np.ascontiguousarray(cells[kept])
@@ -47,6 +45,18 @@ def numeric_column(column: pa.Array) -> pa.Array:
     if column.null_count:
         return pa.compute.if_else(column.is_valid(), found, pa.scalar(None, pa.binary()))
     return found
+
+
+def _ends(groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where the first and the last group that is not 0 are; 0 and -1 where there is none."""
+    count, width = groups.shape
+    first, last = np.zeros(count, np.int64), np.full(count, -1, np.int64)
+    for place in range(width):
+        is_set = groups[:, place] != 0
+        last[is_set] = place
+        backwards = width - 1 - place
+        first[groups[:, backwards] != 0] = backwards
+    return first, last
 
 
 def _unscaled(column: pa.Array) -> np.ndarray:

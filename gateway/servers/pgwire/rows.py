@@ -1,13 +1,14 @@
 """Rows of an Arrow batch as DataRow messages, all of them in one buffer.
 
 Each column becomes values with their lengths before them; Arrow joins them row by row, and the data
-of the joined column are the bytes to send.
+of the joined column are the bytes to send. What has one size in all rows is put together before.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from itertools import groupby
 
 import numpy as np
 import pyarrow as pa
@@ -45,16 +46,16 @@ def data_rows(
         return memoryview(b"")
     if batch.num_rows <= _FEW_ROWS:
         return _few_rows(batch, names, formats, zone, kind)
-    parts: list[pa.Array] = []
+    parts: list[pa.Array | np.ndarray] = []
     sizes = np.full(batch.num_rows, _HEAD.itemsize - 1, np.int64)
     for column, name, form in zip(batch.columns, names, formats, strict=True):
         values = _values(column, name, form, zone).cast(pa.binary())
         lengths = pc.binary_length(values).fill_null(-1).to_numpy(zero_copy_only=False)
         sizes += np.maximum(lengths, 0) + _LENGTH
-        parts += [_fixed(lengths.astype(">i4")), values.fill_null(_NOTHING)]
+        parts += [_cells(lengths.astype(">i4")), _of_one_size(values, lengths)]
     heads = np.empty(batch.num_rows, _HEAD)
     heads["kind"], heads["size"], heads["columns"] = kind, sizes, batch.num_columns
-    return _joined([_fixed(heads), *parts], int(sizes.sum()) + batch.num_rows)
+    return _joined([_cells(heads), *parts], int(sizes.sum()) + batch.num_rows)
 
 
 def _few_rows(
@@ -103,16 +104,36 @@ def _number(value: bytes | None, name: str) -> int | None:
     return None if value is None else int.from_bytes(value, "little", signed=_SIGNED[name])
 
 
-def _fixed(values: np.ndarray) -> pa.Array:
-    """Values of one size as bytes."""
-    size = values.dtype.itemsize
-    offsets = np.arange(0, (len(values) + 1) * size, size, dtype=np.int32)
-    data = np.ascontiguousarray(values)
+def _cells(values: np.ndarray) -> np.ndarray:
+    """Values of one size as a row of bytes each."""
+    return values.view(np.uint8).reshape(len(values), values.dtype.itemsize)
+
+
+def _of_one_size(values: pa.Array, lengths: np.ndarray) -> pa.Array | np.ndarray:
+    """A column of bytes, as a row of bytes each where all values are there and of one size."""
+    size = int(lengths[0])
+    if size < 1 or (lengths != size).any():
+        return values.fill_null(_NOTHING)
+    _, offsets, data = values.buffers()
+    first = int(np.frombuffer(offsets, np.int32)[values.offset])
+    found = np.frombuffer(data, np.uint8)[first : first + len(values) * size]
+    return found.reshape(len(values), size)
+
+
+def _binary(cells: np.ndarray) -> pa.Array:
+    """Rows of bytes as a column."""
+    count, size = cells.shape
+    offsets = np.arange(0, (count + 1) * size, size, dtype=np.int32)
     return pa.Array.from_buffers(
-        pa.binary(), len(values), [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+        pa.binary(), count, [None, pa.py_buffer(offsets), pa.py_buffer(cells)]
     )
 
 
-def _joined(parts: list[pa.Array], size: int) -> memoryview:
-    joined = pc.binary_join_element_wise(*parts, _NOTHING)
+def _joined(parts: Sequence[pa.Array | np.ndarray], size: int) -> memoryview:
+    """All parts of each row one after another; ``size`` is that of all rows."""
+    columns: list[pa.Array] = []
+    for is_fixed, group in groupby(parts, lambda part: isinstance(part, np.ndarray)):
+        some = list(group)
+        columns += [_binary(np.concatenate(some, axis=1))] if is_fixed else some
+    joined = pc.binary_join_element_wise(*columns, _NOTHING)
     return memoryview(joined.buffers()[2])[:size]
