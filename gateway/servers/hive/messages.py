@@ -51,37 +51,42 @@ class Incoming(TTransportBase, CReadableTransport):  # type: ignore[misc]
         self._more = more
         self._limit = limit
         self._buffer = io.BytesIO()
+        self._whole = b""
+        """What has arrived while the buffer was empty: many calls are answered by their bytes."""
         self._taken = 0
 
     @property
     def cstringio_buf(self) -> io.BytesIO:
         """What has arrived."""
+        if self._whole:
+            self._buffer, self._whole = io.BytesIO(self._whole), b""
         return self._buffer
 
     def wait(self) -> None:
         """Return when something of the next message has arrived."""
-        if self._buffer.tell() == len(self._buffer.getbuffer()):
-            self._buffer = io.BytesIO(self._more())
-        self._taken = len(self._buffer.getbuffer()) - self._buffer.tell()
+        left = self._buffer.getbuffer().nbytes - self._buffer.tell()
+        if not left:
+            self._whole = self._more()
+        self._taken = left or len(self._whole)
 
     def put(self, data: bytes) -> None:
         """Take all bytes of a message at once."""
-        self._buffer = io.BytesIO(data)
+        self._buffer, self._whole = io.BytesIO(data), b""
 
     def arrived(self) -> bytes:
         """All that has arrived and is not read yet; it stays."""
-        place = self._buffer.tell()
-        return self._buffer.getvalue()[place:] if place else self._buffer.getvalue()
+        return self._whole or self._buffer.getvalue()[self._buffer.tell() :]
 
     def skip_arrived(self) -> None:
         """Leave out all that has arrived."""
+        self._whole = b""
         self._buffer.seek(0, io.SEEK_END)
 
     def cstringio_refill(self, partialread: bytes, reqlen: int) -> io.BytesIO:
         """Wait until ``reqlen`` bytes are there, which begin with those given."""
         if reqlen > self._limit:
             raise _violation(f"a message has more than the {self._limit:,} bytes that are allowed")
-        parts = [partialread, self._buffer.read()]
+        parts = [partialread, self.cstringio_buf.read()]
         size = sum(map(len, parts))
         while size < reqlen:
             part = self._more()
@@ -99,7 +104,7 @@ class Incoming(TTransportBase, CReadableTransport):  # type: ignore[misc]
 
     def read(self, sz: int) -> bytes:
         """Some bytes."""
-        found = self._buffer.read(sz)
+        found = self.cstringio_buf.read(sz)
         if len(found) < sz:
             found = self.cstringio_refill(found, sz).read(sz)
         return found

@@ -36,6 +36,7 @@ _FIRST_POLL_S, _POLL_S = 0.05, 0.5
 _T = ttypes.TOperationType
 _BOOL, _STRUCT = b"\2", b"\x0c"
 _FIELD = struct.Struct("!Bh")
+_STATUS_CALL = b"\x80\x01\0\1\0\0\0\x12GetOperationStatus"
 _LOG_FETCH = 1
 _NEXT, _FIRST = ttypes.TFetchOrientation.FETCH_NEXT, ttypes.TFetchOrientation.FETCH_FIRST
 _TABLE_NOT_FOUND = 10001
@@ -87,8 +88,9 @@ class HiveService:
     def __init__(self, sessions: Sessions, limit: int) -> None:
         self._sessions = sessions
         self._limit = limit
-        self._statuses: dict[bytes, bytes] = {}
-        """The answers to GetOperationStatus of finished operations by the bytes of the calls."""
+        self._statuses: dict[bytes, tuple[bytes, bytes]] = {}
+        """The answers to GetOperationStatus of finished operations, before and behind the number of
+        the call, by the bytes of the calls."""
 
     def serve_call(self, incoming: Incoming) -> bytes:
         """Read a call and answer it; raises PROTOCOL for what is none."""
@@ -128,22 +130,20 @@ class HiveService:
     # What a client asks once for each row is answered by the bytes that it sends.
 
     def _known_status(self, arrived: bytes) -> bytes | None:
-        if not self._statuses or arrived[8:26] != b"GetOperationStatus":
+        if not arrived.startswith(_STATUS_CALL):
             return None
         found = self._statuses.get(arrived[30:])
-        if found is None:
-            return None
-        return found[:26] + arrived[26:30] + found[30:]
+        return None if found is None else b"%b%b%b" % (found[0], arrived[26:30], found[1])
 
     def _remember_status(self, arrived: bytes, request: Any, found: bytes) -> None:
         try:
             _, operation = self._operation(request.operationHandle)
         except PalimpsestError:
             return
-        if operation.state == FINISHED and arrived[8:26] == b"GetOperationStatus":
+        if operation.state == FINISHED and arrived.startswith(_STATUS_CALL):
             if len(self._statuses) >= 64:
                 self._statuses.clear()
-            self._statuses[arrived[30:]] = found
+            self._statuses[arrived[30:]] = (found[:26], found[30:])
 
     # Sessions.
 
