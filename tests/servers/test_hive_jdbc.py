@@ -44,7 +44,7 @@ _LINES = [
     "catalogs",
     "type info 16",
     "error 42S02 10001",
-    "error 0A000 110",
+    "error 42601 101",
     "cancelled true",
     "timed out",
 ]
