@@ -86,3 +86,29 @@ def test_lengths_of_texts_are_those_of_the_types(server: Server) -> None:
     finally:
         metadata.drop_all(engine)
         engine.dispose()
+
+
+def test_indexes_on_expressions_are_reflected(server: Server) -> None:
+    """PostgreSQL counts the columns of an index from 0, and says what an expression is."""
+    engine = sa.create_engine(f"postgresql+psycopg://me@127.0.0.1:{server.port}/palimpsest")
+    metadata = sa.MetaData()
+    table = sa.Table(
+        "r_indexed",
+        metadata,
+        sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+        sa.Column("name", sa.Text),
+    )
+    sa.Index("r_both", table.c.id, sa.func.lower(table.c.name))
+    metadata.create_all(engine)
+    try:
+        (index,) = sa.inspect(engine).get_indexes("r_indexed")
+        assert index["column_names"] == ["id", None]
+        assert "lower" in index["expressions"][1].lower()
+        assert sa.inspect(engine).get_pk_constraint("r_indexed")["constrained_columns"] == ["id"]
+        with engine.connect() as connection:
+            context = MigrationContext.configure(connection)
+            changed = compare_metadata(context, metadata)
+            assert not [c for c in changed if c[0] != "remove_table"]
+    finally:
+        metadata.drop_all(engine)
+        engine.dispose()

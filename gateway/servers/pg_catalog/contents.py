@@ -161,6 +161,9 @@ class CatalogContents:
                 table.name, found.name, shown, unique=found.unique, predicate=found.predicate
             )
             self._add("index_definitions", oid=index, place=0, definition=text)
+            for place, term in enumerate(found.terms, 1):
+                if not term.is_column:
+                    self._add("index_definitions", oid=index, place=place, definition=term.text)
             self._describe(index, "pg_class", 0, found.comment)
         for check in checks:
             part = numbering.part_oid(table, next(next_part))

@@ -120,10 +120,11 @@ MACROS: dict[str, tuple[str, ...]] = {
     "pg_get_function_result": ("(o) AS NULL::VARCHAR",),
     "pg_get_functiondef": ("(o) AS NULL::VARCHAR",),
     "pg_get_indexdef": (
-        "(o) AS (SELECT any_value(definition) FROM pgc.index_definitions WHERE oid = o)",
-        ("(o, n, p) AS CASE WHEN n = 0 THEN (SELECT any_value(definition) FROM"
-        " pgc.index_definitions WHERE oid = o) ELSE (SELECT any_value(attname) FROM"
-        " pgc.pg_attribute WHERE attrelid = o AND attnum = n) END"),
+        ("(o) AS (SELECT any_value(definition) FROM pgc.index_definitions"
+        " WHERE oid = o AND place = 0)"),
+        ("(o, n, p) AS COALESCE((SELECT any_value(definition) FROM pgc.index_definitions"
+        " WHERE oid = o AND place = n), (SELECT any_value(attname) FROM"
+        " pgc.pg_attribute WHERE attrelid = o AND attnum = n))"),
     ),
     "pg_get_partition_constraintdef": ("(o) AS NULL::VARCHAR",),
     "pg_get_partkeydef": ("(o) AS NULL::VARCHAR",),

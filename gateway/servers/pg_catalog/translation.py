@@ -219,7 +219,19 @@ def _call(name: str, node: exp.Anonymous) -> exp.Expr:
         node.set("this", f"pgc_{name}")
     elif name in {"json_build_object", "jsonb_build_object"}:
         node.set("this", "json_object")
+    elif name == "generate_subscripts" and node.expressions[0].name.lower() in _FROM_ZERO:
+        # The number of the dimension is 1, and the client's parameters are all to be read.
+        vector, dimension = (_changed(part.copy()) for part in node.expressions)
+        size = exp.Anonymous(this="len", expressions=[vector])
+        last = exp.Sub(this=size, expression=exp.Paren(this=dimension))
+        ends = [exp.Literal.number(0), last]
+        numbers = exp.Anonymous(this="generate_series", expressions=ends)
+        return exp.Anonymous(this="unnest", expressions=[numbers])
     return node
+
+
+_FROM_ZERO = frozenset({"indkey", "indclass", "indcollation", "indoption"})
+"""Columns of the type of vectors that PostgreSQL counts from 0, unlike arrays."""
 
 
 def _operator(node: exp.Operator) -> exp.Expr:
