@@ -57,7 +57,7 @@ class CachedRows:
         )
         if self.cache.is_complete:
             # Which segments a transaction reads is known once a statement of it has begun.
-            return bool(keyed) or _is_one_row(request)
+            return bool(keyed) or _is_one_row(request) or _may_look_up(request)
         return bool(keyed) and self.cache.rows(transaction, keyed, request.parameters) is not None
 
     def plan(self, statement: OpenStatement, call: StatementCall) -> Planned | None:
@@ -213,6 +213,20 @@ def _is_one_row(request: StatementRequest) -> bool:
         return False
     rows = statement.ast.expression
     return isinstance(rows, exp.Values) and len(rows.expressions) == 1
+
+
+def _may_look_up(request: StatementRequest) -> bool:
+    """True for a statement that was not planned yet and may name one row by its key."""
+    statement = request.parsed.statement
+    if not isinstance(statement, SqlStatement):
+        return False
+    if not isinstance(statement.ast, exp.Select | exp.Update | exp.Delete):
+        return False
+    where = statement.ast.args.get("where")
+    if where is None or statement.ast.args.get("joins"):
+        return False
+    parts = where.this.flatten() if isinstance(where.this, exp.And) else [where.this]
+    return any(isinstance(part, exp.EQ) for part in parts)
 
 
 def _record_rows(
