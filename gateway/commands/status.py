@@ -22,7 +22,7 @@ from journal.model.lazy_dataclass import dataclass
 
 _TABLES = (
     'SELECT schema || \'.\' || "table" AS "table", head_rows, delta_rows, base_rows, history_rows,'
-    " segments, bytes FROM system.journals ORDER BY 1"
+    " segments, bytes, lag_ms FROM system.journals ORDER BY 1"
 )
 _SESSIONS = (
     'SELECT id, s."user", application, front_end, client, state FROM system.sessions AS s'
@@ -126,6 +126,8 @@ def _write(report: StatusReport) -> None:
         click.echo(
             f"{table['table']}: rows {', '.join(tiers)}; {segments}, {table['bytes'] or 0:,} bytes"
         )
+        if table["lag_ms"] is not None:
+            click.echo(f"    readers past the gateway lag by at most {table['lag_ms'] / 1000:g} s")
     for state in report.erasures:
         click.echo(f"erasures: {counted(state['requests'], 'request')} {state['state']}")
     for job in report.jobs:

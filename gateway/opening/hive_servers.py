@@ -23,7 +23,8 @@ AUTHS = ("NOSASL", "NONE", "LDAP", "CUSTOM", "KERBEROS")
 _PORT = 10000
 _OPTIONS = frozenset(
     "auth catalog prefix kerberos_service ssl ca_file connect_timeout statement_timeout lease"
-    " held_rows views presence silence_timeout answer_timeout".split()
+    " held_rows views presence silence_timeout answer_timeout"
+    " inline_commits inline_rows inline_age".split()
 )
 _FORM = "palimpsest+hive://user@host:10000/database?auth=NONE&catalog=sqlite:///catalog.db"
 _LEASE_S = 15.0
@@ -37,6 +38,7 @@ def open_hive(url: str) -> OpenedStore:
     options = options_of(url)
     try:
         from journal.stores.hive.catalog_db.engine import CatalogDatabase
+        from journal.stores.hive.inlining import AGE_S, ROWS_MAX, InlineOptions
         from journal.stores.hive.journal import HiveJournal
         from journal.stores.hive.layout import Names
         from journal.stores.hive.partition_check import EVERY_S
@@ -49,6 +51,11 @@ def open_hive(url: str) -> OpenedStore:
             advice="pip install 'palimpsest-gateway[hive]'",
         ) from error
     server = server_of(url)
+    inline_options = InlineOptions(
+        _switch_option(options, "inline_commits"),
+        int(_number_option(options, "inline_rows", ROWS_MAX)),
+        _number_option(options, "inline_age", AGE_S),
+    )
     catalog = CatalogDatabase(options.get("catalog", f"sqlite:///{server.database}.palimpsest.db"))
     store = HiveStore(server)
     try:
@@ -64,6 +71,7 @@ def open_hive(url: str) -> OpenedStore:
             ),
             has_views=options.get("views", "on") != "off",
             presence_s=_number_option(options, "presence", EVERY_S),
+            inline_options=inline_options,
         )
     except BaseException:
         store.close()
@@ -129,6 +137,13 @@ def _number_option(options: dict[str, str], name: str, default: float) -> float:
         return float(options.get(name, default))
     except ValueError as error:
         raise _url_error(f"{name} needs a number") from error
+
+
+def _switch_option(options: dict[str, str], name: str) -> bool:
+    said = options.get(name, "off").lower()
+    if said not in {"on", "off"}:
+        raise _url_error(f"{name} is on or off")
+    return said == "on"
 
 
 def _url_error(why: str) -> PalimpsestError:

@@ -80,7 +80,7 @@ def supply_system_rows(
     reader = ActivityReader(rights.is_admin, settings.login_role)
     seen = SystemViewSource(
         *(shown, statement.committed, settings, columns, supplied.activity, reader, rights),
-        supplied.lineage.journal.reading_session,
+        *(supplied.lineage.journal.reading_session, supplied.lineage.journal.capabilities.lag_ms),
     )
     if plan.system & LINEAGE_RELATIONS.keys():
         supplied.lineage.record()

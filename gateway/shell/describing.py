@@ -192,6 +192,11 @@ def facts_of(connection: Connection, relation: Relation) -> list[str]:
             f"{counted(size.head_rows, 'row')} in the head, "
             f"{size.sealed_rows:,} in {counted(size.segments, 'segment')} ({size.bytes:,} bytes)"
         )
+        if size.lag_ms is not None:
+            lines.append(
+                "Small commits are inlined: readers past the gateway lag by at most"
+                f" {size.lag_ms / 1000:g} s"
+            )
     return lines
 
 
@@ -210,6 +215,7 @@ class JournalSize:
     sealed_rows: int
     segments: int
     bytes: int
+    lag_ms: int | None
 
 
 @operation
@@ -218,12 +224,13 @@ def journal_size(session: Session, _advance: Advance, table_id: int) -> JournalS
     state = session.journal.state.tables.get(table_id)
     if state is None:
         return None
-    segments = state.manifest.segments
+    segments, table = state.manifest.segments, session.journal.state.catalog.by_id(table_id)
     return JournalSize(
         state.head_counts.total,
         sum(s.counts.total for s in segments),
         len(segments),
         sum(s.bytes for s in segments),
+        None if table is None else session.journal.capabilities.lag_ms(table),
     )
 
 

@@ -31,6 +31,8 @@ class SystemViewSource:
     rights: Rights
     records: Callable[[], AbstractContextManager[RecordSession]]
     """Opens where the store keeps its records."""
+    lag_ms: Callable[[Table], int | None]
+    """By how much readers past the gateway may lag; None: by nothing."""
 
 
 def relations_of(seen: SystemViewSource) -> list[Table | View]:

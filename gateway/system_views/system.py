@@ -92,7 +92,7 @@ def _journals(seen: SystemViewSource) -> Iterator[Row]:
             *(form.version_column, form.subsequent_column, form.version_type.value),
             *(manifest.generation, len(manifest.segments), state.head_counts.total),
             *(rows[Tier.DELTA], rows[Tier.BASE], rows[Tier.HISTORY]),
-            *(sum(s.bytes for s in manifest.segments), state.last_version),
+            *(sum(s.bytes for s in manifest.segments), state.last_version, seen.lag_ms(table)),
         )
 
 
@@ -296,9 +296,9 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
     "sys_journals": (
         _arrow_schema(
             "schema table journal version_column subsequent_column version_type generation"
-            " segments head_rows delta_rows base_rows history_rows bytes last_version",
+            " segments head_rows delta_rows base_rows history_rows bytes last_version lag_ms",
             *"generation segments head_rows delta_rows base_rows history_rows".split(),
-            *("bytes", "last_version"),
+            *("bytes", "last_version", "lag_ms"),
         ),
         _journals,
     ),

@@ -6,6 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from journal.model.lazy_dataclass import dataclass
+from journal.model.schema import Table
+
+
+def _no_lag(_table: Table) -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +25,8 @@ class Capabilities:
     - ``collations``: texts compare and sort by other orders than that of their bytes.
     - ``equates_texts``: a collation may call texts equal whose bytes differ.
     - ``enums``: columns and casts of a type with values in an order.
+    - ``inline_commits``: small commits may stay in its catalog until a flush, as a table asks for.
+      Readers past the gateway then lag by at most ``lag_ms`` milliseconds; None: by none.
     - ``access_control``: changes of roles and grants enter an audit log in their commit.
     - ``fences_by_offset``: a query with OFFSET 0 is what the optimizer moves no condition into;
       else it moves none below one that calls a random number.
@@ -41,6 +48,8 @@ class Capabilities:
     collations: bool = False
     equates_texts: bool = False
     enums: bool = False
+    inline_commits: bool = False
+    lag_ms: Callable[[Table], int | None] = _no_lag
     accesses_files: bool = False
     access_control: bool = False
     fences_by_offset: bool = False

@@ -18,7 +18,7 @@ from journal.records.governance_tables import (
 )
 from journal.records.record_types import RecordTable, columns
 
-FORMAT = 15
+FORMAT = 16
 """The format this version reads and writes. Databases had 1 to 7, the other stores 1, before it."""
 _ERASURES = 3
 """The format that brought jobs which replace pieces, and erasures."""
@@ -190,6 +190,13 @@ LEASES = RecordTable(
 """Who may write a table of a Hive store now, under which fencing token, until when."""
 SHOWN = RecordTable("shown", columns("name text, stands_for text required"), ("name",))
 """What the views in the metastore of a Hive store stand for."""
+INLINED_ROWS = RecordTable(
+    "inlined_rows",
+    columns("table_id bigint, version bigint, rows text"),
+    ("table_id", "version"),
+    since=16,
+)
+"""Rows of small commits to a Hive store, by the version of the commit, until a flush."""
 LINEAGE_STATEMENTS = RecordTable(
     "lineage_statements",
     columns(
@@ -393,4 +400,4 @@ _EVERYWHERE = (
 )
 OF_WAREHOUSE = (*_EVERYWHERE, MANIFESTS)
 OF_DATABASE = (*_EVERYWHERE, STATE, JOURNALS, EPOCHS)
-OF_HIVE_CATALOG = (*_EVERYWHERE, STATE, JOURNALS, CLAIMS, LEASES, SHOWN)
+OF_HIVE_CATALOG = (*_EVERYWHERE, STATE, JOURNALS, CLAIMS, LEASES, SHOWN, INLINED_ROWS)

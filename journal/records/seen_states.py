@@ -19,11 +19,18 @@ from journal.model.plan import PutRelation
 from journal.model.schema import DATABASE, DEFAULT_SCHEMA, OWN_SCHEMA, CatalogSnapshot, Table
 from journal.model.store_session import RecordSession
 from journal.records.catalog import STATE_NOW, load_changes, load_journals, state_row
-from journal.records.catalog_format import StateRow
+from journal.records.catalog_format import JournalRow, StateRow
 from journal.records.statements import execute
+from journal.transactions.inlined_rows import NOTHING_INLINED, InlinedRows
 from journal.transactions.state import JournalState, TableState
 
 _KEPT = 64
+LoadInlined = Callable[[RecordSession, JournalRow, TableState | None], InlinedRows]
+"""Gives the rows of a journal that the catalog holds, given what was seen of it before."""
+
+
+def _nothing_inlined(_session: RecordSession, _row: JournalRow, _old: object) -> InlinedRows:
+    return NOTHING_INLINED
 
 
 @contextmanager
@@ -52,7 +59,9 @@ class SeenStates:
         catalog: str,
         home: str = DEFAULT_SCHEMA,
         database: str = DATABASE,
+        load_inlined: LoadInlined = _nothing_inlined,
     ) -> None:
+        self._load_inlined = load_inlined
         self._load_fence = load_fence
         self._catalog = catalog
         nothing = JournalState(
@@ -129,8 +138,9 @@ class SeenStates:
                 raise _damaged("it holds rows that are newer than the last commit")
             old = tables.get(found.table_id)
             layouts = () if old is None else old.layouts
+            inlined = self._load_inlined(session, found, old)
             tables[found.table_id] = TableState(
-                found.manifest, found.last_version, found.counts, layouts
+                found.manifest, found.last_version, found.counts, layouts, inlined
             )
         for table_id, definitions in known.items():
             for table in definitions:

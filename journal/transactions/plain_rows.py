@@ -28,6 +28,8 @@ JournalRow = tuple[tuple[Any, ...], Version, Version | None]
 """Stored values, version and subsequent version."""
 
 
+KEYED_ROWS_MAX = 1000
+"""The rows of larger commits and statements are not kept by key."""
 _ENDS = (date.min, date.max)
 """Within these days lies what the store gives for infinity; who is meant cannot be told."""
 
@@ -197,3 +199,24 @@ def later(before: Row | None, row: Row) -> Row:
     if before is None or before.version < row.version:
         return row
     return row if before.version == row.version and before.values is None else before
+
+
+def keyed_rows(table: Table, rows: MemoryRows) -> Mapping[Key, Row] | None:
+    """The newest state of each key in a set of journal rows, which keeps it for the next who asks.
+
+    None where that is not known: for many rows, and for values that Python does not have.
+    """
+    if rows.rows.num_rows > KEYED_ROWS_MAX:
+        return None
+    kept = rows.kept.get(id(table))
+    if kept is None or kept[0] is not table:
+        kept = rows.kept[id(table)] = (table, _read(table, rows))
+    found: Mapping[Key, Row] | None = kept[1]
+    return found
+
+
+def _read(table: Table, rows: MemoryRows) -> dict[Key, Row] | None:
+    if rows.fields not in {(), fields_of(table)} or not is_plain(table):
+        return None
+    values = of_arrow(table, rows.rows)
+    return None if values is None else newest(table, values)

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from sys import getsizeof
 from typing import Any
 
-from journal.local_engine.layout import fields_of
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import KeyLookup
 from journal.model.schema import CatalogSnapshot, Table
@@ -23,14 +22,12 @@ from journal.model.segment import Manifest
 from journal.model.store_session import MemoryRows, RowSet
 from journal.model.version import Version
 from journal.transactions.lookup import constant
-from journal.transactions.plain_rows import Key, Row, is_plain, later, newest, of_arrow, plain_type
+from journal.transactions.plain_rows import Key, Row, is_plain, keyed_rows, later, plain_type
 from journal.transactions.transaction import Transaction
 
 _BYTES_MAX = 64 << 20
 _ROW_BYTES = 500
 """What a row takes besides its values."""
-_ROWS_MAX = 1000
-"""Commits and statements of more rows are not taken in."""
 _VERSIONS_MAX = 4
 
 
@@ -206,20 +203,9 @@ def newest_rows(table: Table, sets: Sequence[RowSet]) -> dict[Key, Row] | None:
     """The newest state of each key in sets of journal rows; None where that is not known."""
     found: dict[Key, Row] = {}
     for rows in sets:
-        if not isinstance(rows, MemoryRows) or rows.rows.num_rows > _ROWS_MAX:
+        keyed = keyed_rows(table, rows) if isinstance(rows, MemoryRows) else None
+        if keyed is None:
             return None
-        kept = rows.kept.get(id(table))
-        if kept is None or kept[0] is not table:
-            kept = rows.kept[id(table)] = (table, _read(table, rows))
-        if kept[1] is None:
-            return None
-        for key, row in kept[1].items():
+        for key, row in keyed.items():
             found[key] = later(found.get(key), row)
     return found
-
-
-def _read(table: Table, rows: MemoryRows) -> dict[Key, Row] | None:
-    if rows.fields not in {(), fields_of(table)} or not is_plain(table):
-        return None
-    values = of_arrow(table, rows.rows)
-    return None if values is None else newest(table, values)

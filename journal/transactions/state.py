@@ -16,6 +16,7 @@ from journal.model.segment import Fields, Manifest, RowCounts, Tier
 from journal.model.store_session import RowSet
 from journal.model.version import Version, VersionType
 from journal.sql.relations_flat import is_flat
+from journal.transactions.inlined_rows import NOTHING_INLINED, InlinedRows
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +24,14 @@ class TableState:
     """One journal: its manifest, when it was last written, and what its heads hold.
 
     ``layouts`` holds the newest definition of each layout the table ever had, oldest first.
+    ``inlined`` are rows that the catalog itself holds, which ``head_counts`` counts.
     """
 
     manifest: Manifest
     last_version: Version
     head_counts: RowCounts
     layouts: tuple[Table, ...] = ()
+    inlined: InlinedRows = NOTHING_INLINED
 
     @property
     def rows(self) -> int:
@@ -59,6 +62,11 @@ class TableState:
         """The journal after a commit has appended these rows to its newest head."""
         counts = sum((rows.counts for rows in sets), self.head_counts)
         return replace(self, last_version=version, head_counts=counts)
+
+    def with_inlined(self, rows: InlinedRows, last_version: Version | None = None) -> TableState:
+        """The journal once its catalog holds these rows and no others."""
+        last = self.last_version if last_version is None else last_version
+        return replace(self, last_version=last, head_counts=rows.counts, inlined=rows)
 
     def seen_by(self, shape: Table) -> Manifest:
         """What those who read under one of the layouts need of the manifest.

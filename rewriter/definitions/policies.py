@@ -18,6 +18,7 @@ from journal.model.effective_policy import (
     effective_policy,
 )
 from journal.model.errors import Code, PalimpsestError
+from journal.model.inlining import inline_commits
 from journal.model.limits import Slo
 from journal.model.plan import STORE_SCHEMA, Guard, Query
 from journal.model.policy import is_policy, policy_of, read_policy, with_physical_column
@@ -60,6 +61,7 @@ def check_properties(new: Table, old: Table | None, context: RewriteContext) -> 
     Slo.of(new)
     dependents_of(new)
     _check_stale_writes(new)
+    check_inlining(new, context)
     before = () if old is None else old.properties
     check_schedules(policy_of(new).schedules, before, context)
     check_targets(policy_of(new).replication, before, context)
@@ -121,6 +123,17 @@ def check_targets(
                 f"{clause.target} is no embedded warehouse, where replicas are kept",
                 advice="name one as 'palimpsest:////folder', or a profile",
             )
+
+
+def check_inlining(table: Table, context: RewriteContext) -> None:
+    """Raise NOT_SUPPORTED for small commits in a catalog that takes none, SETTING_VALUE for words
+    that say nothing."""
+    if inline_commits(table) and not context.capabilities.inline_commits:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "this kind of store appends a small commit as fast as its catalog would",
+            advice="leave out inline_commits; it is for Spark and Hive",
+        )
 
 
 def _check_stale_writes(table: Table) -> None:

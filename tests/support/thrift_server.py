@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -31,6 +32,8 @@ from tests.support.spark import why_no_spark
 
 RUNNING = "PALIMPSEST_THRIFT_SERVER"
 REQUIRED = "PALIMPSEST_REQUIRE_HIVE"
+OPTIONS = "PALIMPSEST_HIVE_OPTIONS"
+"""Options of the URL, as ``inline_commits=on``, with which whole suites run once more."""
 _START_S, _STOP_S = 600.0, 60.0
 _CLASS = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
 _CONF = {
@@ -185,7 +188,8 @@ class ThriftServer:
         Whether partitions are there is asked once, as nobody takes them away but tests of that.
         """
         name = f"p{uuid.uuid4().hex[:8]}_"
-        told = {"views": "off", "presence": "3600", **options}
+        suite = dict(parse_qsl(os.environ.get(OPTIONS, "")))
+        told = {"views": "off", "presence": "3600", **suite, **options}
         return self.url(name, folder / f"{name}catalog.db", **told)
 
 

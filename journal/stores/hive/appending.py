@@ -8,7 +8,7 @@ The caller lists the segments, or has ``undo`` remove the partitions.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -17,12 +17,13 @@ from journal.local_engine.rows import combine_rows
 from journal.model.schema import Table
 from journal.model.segment import Fields, RowCounts, Segment
 from journal.model.store_session import MemoryRows, RowSet, StagedRows
+from journal.model.version import Version
 from journal.sql.row_layout import fields_of
 from journal.stores.hive import layout
 from journal.stores.hive import plain as hive_plain
 from journal.stores.hive.missing_tables import append
 from journal.stores.hive.statement import HiveStatement, write_held
-from journal.transactions.commit_plan import CommitPlan
+from journal.transactions.inlined_rows import NOTHING_INLINED, InlinedRows
 from journal.transactions.restamp import restamp_query, restamp_rows
 
 if TYPE_CHECKING:
@@ -35,17 +36,27 @@ class Appending:
     ``rows`` are what was appended from the gateway, by path.
     """
 
-    def __init__(self, journal: HiveJournal, statement: HiveStatement, plan: CommitPlan) -> None:
+    def __init__(
+        self,
+        journal: HiveJournal,
+        statement: HiveStatement,
+        overtaken: Mapping[Version, Version],
+        versions: tuple[Version, Version],
+    ) -> None:
         self._journal = journal
         self._statement = statement
-        self._mapping = plan.overtaken
-        self._first = plan.first_version
-        self._last = plan.version
+        self._mapping = overtaken
+        self._first, self._last = versions
         self._made: list[str] = []
         self.rows: dict[str, pa.Table] = {}
 
-    def append(self, table: Table, sets: Sequence[RowSet]) -> list[Segment]:
-        """Write row sets of one table, in one statement where they are few; the new segments."""
+    def append(
+        self, table: Table, sets: Sequence[RowSet], inlined: InlinedRows = NOTHING_INLINED
+    ) -> list[Segment]:
+        """Write row sets of one table, in one statement where they are few; the new segments.
+
+        Rows that were committed as ``inlined`` go along as they are.
+        """
         alike: dict[Fields, list[MemoryRows]] = {}
         found: list[Segment] = []
         for rows in sets:
@@ -53,17 +64,33 @@ class Appending:
                 alike.setdefault(rows.fields or fields_of(table), []).append(rows)
             else:
                 found.append(self._segment_of_staged(table, rows))
+        of_inlined = inlined.pieces[0].fields if inlined else None
+        if of_inlined is not None:
+            alike.setdefault(of_inlined, [])
         for fields, group in alike.items():
-            rows_of_all = combine_rows(group)
-            if self._mapping:
-                rows_of_all = restamp_rows(rows_of_all, table, self._mapping)
-            path = self._new_path(table, fields)
-            session = self._statement.session
-            write_held(session, self._journal.names, rows_of_all, path)
-            self.rows[path] = rows_of_all
-            counts = sum((r.counts for r in group), RowCounts())
-            found.append(self._segment(path, fields, counts))
+            before = inlined if fields == of_inlined else NOTHING_INLINED
+            found.append(self._append_alike(table, fields, group, before))
         return found
+
+    def _append_alike(
+        self,
+        table: Table,
+        fields: Fields,
+        group: Sequence[MemoryRows],
+        before: InlinedRows,
+    ) -> Segment:
+        """Write rows of the same columns to one partition, behind those committed ``before``."""
+        own = list(group)
+        if self._mapping and own:
+            restamped = restamp_rows(combine_rows(own), table, self._mapping)
+            own = [MemoryRows(restamped, sum((r.counts for r in own), RowCounts()), fields)]
+        together = [*before.pieces, *own]
+        rows = combine_rows(together)
+        path = self._new_path(table, fields)
+        write_held(self._statement.session, self._journal.names, rows, path)
+        self.rows[path] = rows
+        counts = sum((r.counts for r in together), RowCounts())
+        return self._segment(path, fields, counts, before.first or self._first)
 
     def _segment_of_staged(self, table: Table, rows: StagedRows) -> Segment:
         """Rows that are in Spark already, under newer versions where these were overtaken."""
@@ -79,16 +106,16 @@ class Appending:
             insert = layout.insert_rows(self._journal.names, new, query)
             append(self._statement.session.connection, self._journal.names, new, insert)
             path = new
-        return self._segment(path, rows.fields, rows.counts)
+        return self._segment(path, rows.fields, rows.counts, self._first)
 
     def _new_path(self, table: Table, fields: Fields) -> str:
         path = self._journal.new_segment(table, self._statement.session.connection, fields)
         self._made.append(path)
         return path
 
-    def _segment(self, path: str, fields: Fields, counts: RowCounts) -> Segment:
+    def _segment(self, path: str, fields: Fields, counts: RowCounts, first: Version) -> Segment:
         file = layout.segment_file(path, counts.total)
-        versions = (self._first, self._last)
+        versions = (first, self._last)
         return Segment.of_changes(path.partition("/")[2], (file,), fields, counts, versions)
 
     def undo(self) -> None:

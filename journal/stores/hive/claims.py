@@ -13,12 +13,14 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from sqlglot import exp
+
 from journal.local_engine.rows import show_rows
 from journal.model.schema import Table
 from journal.model.segment import Tier
 from journal.model.store_session import MemoryRows, RowSet, StagedRows
 from journal.model.version import Version
-from journal.sql.relations import column
+from journal.sql.relations import column, union_all
 from journal.sql.row_layout import journal_fields
 from journal.stores.hive import layout
 from journal.stores.hive.catalog_db import catalog as rows_of
@@ -30,6 +32,7 @@ from journal.transactions.transaction import Transaction
 if TYPE_CHECKING:
     from journal.stores.hive.journal import HiveJournal
 
+_INLINED = "conflict_inlined"
 CLAIMS_KEPT_US = 3600 * 1_000_000
 """How long it is known which keys a commit has written; later that is looked up in Spark."""
 
@@ -87,8 +90,14 @@ class Claims:
             for s in manifest.segments
             if s.max_version > snapshot and s.tier is not Tier.HISTORY
         ]
-        rows = layout.staged_rows(self._journal.names, table, later)
-        theirs = conflicts.written_after(table, rows, snapshot)
+        parts = [layout.staged_rows(self._journal.names, table, later)] if later else []
+        inlined = self._committed.tables[table.id].inlined
+        if inlined:
+            self._statement.show_rows(table, _INLINED, inlined.pieces)
+            parts.append(exp.select(*map(column, table.journal_columns)).from_(_INLINED))
+        if not parts:
+            return
+        theirs = conflicts.written_after(table, union_all(parts), snapshot)
         session.put_remote(conflicts.THEIRS.name, theirs.this)
         conflicts.check_rows(session, table, mine, conflicts.THEIRS)
 

@@ -23,6 +23,7 @@ from journal.stores.hive.adoption import commit, show
 from journal.stores.hive.apache_nested import as_shown
 from journal.stores.hive.catalog_db.engine import CatalogConnection
 from journal.stores.hive.connection import HiveConnection
+from journal.stores.hive.inlining import flush
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.layout import PARTITIONED
 from journal.stores.hive.plain import EJECTED, HISTORY, TAKEN
@@ -47,6 +48,10 @@ def eject(journal: HiveJournal, name: TableName, author: Author, *, run: bool) -
                 f"table {name} does not exist",
                 advice="SHOW TABLES lists the tables",
             )
+        if flush(journal, found.id):
+            _, state = journal.read_committed()
+        if state.tables[found.id].inlined:
+            raise conflicts.conflict(found)
         if _is_as_adopted(journal, found, state.tables[found.id]):
             if run:
                 _give_back(journal, connection, found, state, author)

@@ -1,6 +1,6 @@
 """What rows of a key are there, told from memory: a transaction's own, and segments held here.
 
-    own rows in buffers -> segments of the snapshot's manifest, all of them held -> none
+    own rows in buffers -> rows in the catalog -> segments of the snapshot, all held here -> none
 
 Held segments never change and a manifest names all there are, so a key that is not found is not
 taken. Where a segment is not held nothing is known, and nothing is read here. Thread-safe.
@@ -8,29 +8,35 @@ taken. Where a segment is not held nothing is known, and nothing is read here. T
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from journal.model.plan import KeyLookup
 from journal.model.schema import Table
+from journal.model.segment import Segment
 from journal.transactions.plain_rows import Key, Row
+from journal.transactions.protocol import OpenStatement
 from journal.transactions.row_cache import find_rows, newest_rows
 from journal.transactions.transaction import Transaction
-
-if TYPE_CHECKING:
-    from journal.stores.hive.journal import HiveJournal
-    from journal.stores.hive.statement import HiveStatement
 
 _NONE = Row(0, None)
 
 
 class RowsByKey:
-    """Rows by key, as one transaction or another sees them, without asking the server."""
+    """Rows by key, as one transaction or another sees them, without asking the server.
+
+    ``newest`` tells what a key shows in segments, if these are held; ``statement`` starts one.
+    """
 
     is_complete = True
 
-    def __init__(self, journal: HiveJournal) -> None:
-        self._journal = journal
+    def __init__(
+        self,
+        newest: Callable[[Table, Key, Sequence[Segment]], Row | None],
+        statement: Callable[[Transaction], OpenStatement],
+    ) -> None:
+        self._newest = newest
+        self._statement = statement
 
     def rows(
         self, transaction: Transaction, keyed: Iterable[KeyLookup], parameters: Mapping[str, Any]
@@ -47,15 +53,23 @@ class RowsByKey:
         if found is not None:
             return found
         state = transaction.snapshot.tables.get(table.id)
-        if state is None or not state.manifest.segments:
+        if state is None or not (state.manifest.segments or state.inlined):
             return _NONE
         if state.manifest.masks:
             return None
-        return self._journal.held.newest(table, key, state.manifest.segments)
+        if state.inlined:
+            # They are newer than whatever the segments have.
+            try:
+                newest = state.inlined.newest(table, key)
+            except KeyError:
+                return None
+            if newest is not None:
+                return newest
+        return self._newest(table, key, state.manifest.segments)
 
     def check_latest(self, transaction: Transaction, table: Table, row: Row) -> None:
         """Nothing is known of what others have written since; the commit finds out."""
 
-    def detached_statement(self, transaction: Transaction) -> HiveStatement:
+    def detached_statement(self, transaction: Transaction) -> OpenStatement:
         """A statement that reads nothing that is committed; close what is returned."""
-        return self._journal.statement(transaction)
+        return self._statement(transaction)

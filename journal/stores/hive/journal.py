@@ -9,6 +9,7 @@ once the catalog lists it. A client's transaction holds no connection.
 
 from __future__ import annotations
 
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -35,14 +36,17 @@ from journal.records.seen_states import SeenStates
 from journal.records.statements import text_of
 from journal.sql.public_views import create_schema
 from journal.sql.row_layout import fields_of
-from journal.stores.hive import layout, plain, section, shown_catalog
+from journal.stores.hive import inlining, layout, plain, section, shown_catalog
 from journal.stores.hive.buffers import Buffers
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db.engine import CatalogConnection, CatalogDatabase
+from journal.stores.hive.catalog_db.inlined import load_rows
 from journal.stores.hive.catalog_db.opening import open_catalog
 from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.held_rows import RowsByKey
 from journal.stores.hive.held_segments import HeldSegments
+from journal.stores.hive.inline_flusher import Flusher
+from journal.stores.hive.inlining import NO_INLINING, InlineOptions
 from journal.stores.hive.leases import Leases
 from journal.stores.hive.object_names import column_name, segment_id, staging_name
 from journal.stores.hive.partition_check import EVERY_S, Presence
@@ -76,6 +80,7 @@ class HiveJournal:
         held_rows: int = 0,
         has_views: bool = True,
         presence_s: float = EVERY_S,
+        inline_options: InlineOptions = NO_INLINING,
     ) -> None:
         self.store = store
         self.capabilities = Capabilities(
@@ -84,14 +89,17 @@ class HiveJournal:
             foreign_keys=False,
             expands_lists=False,
             enums=store.engine is HiveEngine.SPARK,
+            inline_commits=True,
+            lag_ms=inline_options.lag_ms,
             column_name=partial(column_name, engine=store.engine),
         )
         self.catalog = catalog
         self.held = HeldSegments()
-        self._held_rows = RowsByKey(self)
         self.presence = Presence(self, presence_s)
         self.buffers = Buffers()
         self.held_rows = held_rows
+        self.inline_options = inline_options
+        self.inline_turn = threading.Lock()
         self.now = wall_us
         self._new_id = new_id
         self._ready: set[str] = set()
@@ -99,7 +107,7 @@ class HiveJournal:
         self._scratch = Scratch()
         self.local = DuckDBStore(IN_MEMORY, {"temp_directory": str(self._scratch.path)})
         shown_catalog.make(self.local)
-        self._seen: SeenStates = SeenStates(load_fence, _CATALOG)
+        self._seen: SeenStates = SeenStates(load_fence, _CATALOG, load_inlined=load_rows)
         with catalog.writing() as connection:
             store_id = open_catalog(connection, new_id(), self.local)
             self._secret = records.read_secret(connection)
@@ -108,7 +116,10 @@ class HiveJournal:
         self.clock = HybridClock(wall_us, max(state.version, row.settled))
         self.counters = DatabaseNumbers.of(partial(catalog.writing, COUNTERS))
         self.leases = Leases(catalog, wall_us, lease_s)
+        self._held_rows = RowsByKey(self.held.newest, self.statement)
         self.views = PublicViews(store, catalog, self.names, self.leases) if has_views else None
+        self.flusher = Flusher(self._flush, inline_options.age_s, wall_us)
+        self.flusher.note(state)
 
     @property
     def inline(self) -> None:
@@ -142,14 +153,24 @@ class HiveJournal:
             if state is not None:
                 return row, state
         with self.catalog.reading() as connection:
-            return self.look_in(connection)
+            row, state = self.look_in(connection)
+        self.flusher.note(self.state)
+        return row, state
 
-    def keep(self, row: StateRow, state: JournalState) -> None:
-        """Remember what this process has committed itself."""
+    def keep(self, row: StateRow, state: JournalState, *, is_shown: bool = True) -> None:
+        """Remember what this process has committed itself; ``is_shown``: others may see it."""
         self.clock.settle(state.version)
         self._seen.keep(row, state)
-        if self.views is not None:
+        self.flusher.note(self.state)
+        if self.views is not None and is_shown:
             self.views.request(state)
+
+    def _flush(self, table_id: int) -> bool:
+        """Flush the inlined rows of a table, unless another gateway is at it."""
+        with self.leases.trying(f"flush:{table_id}") as is_ours:
+            if is_ours:
+                inlining.flush(self, table_id)
+            return is_ours
 
     def begin(
         self, *, read_only: bool = False, explicit: bool = False, message: str | None = None
@@ -338,6 +359,7 @@ class HiveJournal:
 
     def close(self) -> None:
         """Let go of the connections; open transactions are lost."""
+        self.flusher.finish()
         self.presence.finish()
         if self.views is not None:
             self.views.finish()

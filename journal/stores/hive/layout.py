@@ -34,7 +34,7 @@ PARTITION = "palimpsest_segment"
 """The column by which journals are partitioned."""
 PARTITIONED, BUCKETED = "partitioned_by", "bucketed_by"
 """Properties of a table: ``city,year``, and ``id:16``, by physical names."""
-_SHAPED = "_s"
+_SHAPED, _OF_FLUSHES = "_s", "_f"
 _NO_PARTS = frozenset(
     {
         *(exp.DType.VARBINARY, exp.DType.BINARY, exp.DType.BLOB, exp.DType.TIMESTAMPTZ),
@@ -59,6 +59,12 @@ class PartitionLayout:
 
 FLAT = PartitionLayout()
 """How commits lie: one partition each."""
+FLUSHED = PartitionLayout(buckets=-1)
+"""How flushes lie: as commits, in a table of their own.
+
+Spark lets two statements that write to one table at once lose each other's files, and a flush runs
+beside commits and jobs.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,9 +180,10 @@ def check_shape(table: Table, engine: HiveEngine) -> None:
 def journal_table(names: Names, table: Table, fields: Fields, shape: PartitionLayout = FLAT) -> str:
     """The name of the store's table for rows with these columns; the same for the same columns."""
     text = repr(journal_fields(table, fields))
-    if shape != FLAT:
+    is_shape = shape not in {FLAT, FLUSHED}
+    if is_shape:
         text += repr(shape)
-    ending = "" if shape == FLAT else _SHAPED
+    ending = _SHAPED if is_shape else _OF_FLUSHES if shape == FLUSHED else ""
     return f"{names.journals}t{table.id}_{zlib.crc32(text.encode()):08x}{ending}"
 
 

@@ -1,6 +1,7 @@
 """Where the relations of a statement's queries are: in Spark, in the gateway, or in the catalog.
 
     tier of a journal                    -> its segments' partitions, in Spark
+    rows that a catalog holds            -> the same as those in the gateway
     rows that are in the gateway         -> a literal where Spark runs the query
     the catalog's own relations          -> filled in the gateway when first read, then the same
 
@@ -13,6 +14,7 @@ from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
+from journal.local_engine.rows import show_rows
 from journal.local_engine.session import DuckDBSession
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import STORE_SCHEMA, Query
@@ -20,17 +22,18 @@ from journal.model.schema import Table, fold
 from journal.model.segment import Manifest
 from journal.model.store_session import Parameters, RecordSession
 from journal.sql.substitution import put_in_place
-from journal.stores.hive import shown_catalog
+from journal.stores.hive import layout, shown_catalog
 from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.enums import has_enum, is_enum
 from journal.stores.hive.json import note_json
 from journal.stores.hive.known_types import KnownTypes, has_nested
 from journal.stores.hive.nested import note_types
 from journal.stores.hive.partition_pruning import Needed, needed
-from journal.stores.hive.queries import CATALOG, is_cte
+from journal.stores.hive.queries import CATALOG, HELD, is_cte
 from journal.stores.hive.rows import HeldRelation, held_relation
 from journal.stores.hive.text import Template, rendered
 from journal.stores.hive.tiers import SeenTiers
+from journal.transactions.inlined_rows import InlinedRows
 
 
 class RelationRouter:
@@ -50,6 +53,7 @@ class RelationRouter:
         self._supplied: set[str] = set()
         self._remote: dict[str, exp.Query] = {}
         self._held: dict[str, HeldRelation] = {}
+        self._inlined: dict[str, exp.Query] = {}
         self._names: set[str] = set()
 
     def is_remote(self, query: Query) -> bool:
@@ -114,7 +118,7 @@ class RelationRouter:
         self._note_types(holder)
         for table in list(holder.find_all(exp.Table)):
             place = self._place(table)
-            rows = self._local_rows(table) if place is None else self._inlined(place.copy())
+            rows = self._local_rows(table) if place is None else self._with_own_rows(place.copy())
             if rows is not None:
                 put_in_place(table, rows)
         found = holder.this
@@ -152,12 +156,27 @@ class RelationRouter:
     def _place(self, table: exp.Table) -> exp.Query | None:
         """What Spark reads for a relation; None for one that is local, or is the client's own."""
         if fold(table.db) == STORE_SCHEMA:
-            return None if table.name in CATALOG else self.tiers.in_spark(table.name)
+            return None if table.name in CATALOG else self._tier(table.name)
         if table.db or is_cte(table):
             return None
         return self._remote.get(fold(table.name))
 
-    def _inlined(self, rows: exp.Query) -> exp.Query:
+    def _tier(self, name: str) -> exp.Query | None:
+        """What Spark reads for a tier: partitions, or a literal of rows that the catalog holds."""
+        found = self.tiers.inlined(name)
+        if found is None:
+            return self.tiers.in_spark(name)
+        made = self._inlined.get(name)
+        if made is None:
+            table, inlined = found
+            shown = show_inlined(self._local(), table, name, inlined)
+            made = held_relation(self._local(), shown, self._engine).query()
+            if masks := self.tiers.masks_of(name):
+                made = layout.unmasked(self.tiers.names, table, made, masks)
+            self._inlined[name] = made
+        return made
+
+    def _with_own_rows(self, rows: exp.Query) -> exp.Query:
         """Rows in Spark, of which some may be in the gateway."""
         for table in list(rows.find_all(exp.Table)):
             held = self._local_rows(table)
@@ -192,6 +211,15 @@ class RelationRouter:
             self._supplied.update(fresh)
 
 
+def show_inlined(local: DuckDBSession, table: Table, name: str, inlined: InlinedRows) -> str:
+    """Let the gateway's own session read rows that the catalog holds; the relation's name."""
+    shown = f"{HELD}{name}"
+    # DuckDB takes no relation while a result waits to be read on.
+    local.text("SELECT 1")
+    show_rows(local, table, shown, inlined.pieces)
+    return shown
+
+
 def _names_enum(tree: exp.Expr) -> bool:
     return any(is_enum(kind) for kind in tree.find_all(exp.DataType))
 
@@ -201,20 +229,20 @@ _PLACE = "text"
 
 @dataclass(frozen=True, slots=True)
 class KeptText:
-    """A text, what it was made for (by table's id and layout the manifest and the table), and the
+    """A text, what it was made for (by tier the table, and its manifest or inlined rows), and the
     partitions that it needs.
     """
 
     template: Template
     needed: Needed
-    made_for: tuple[tuple[str, Table, Manifest], ...]
+    made_for: tuple[tuple[str, Table, Manifest | InlinedRows], ...]
 
     @staticmethod
     def keep(
         query: Query, tiers: SeenTiers, names: Sequence[str], template: Template, needed: Needed
     ) -> KeptText:
         """Keep a text that reads just these tiers on its query."""
-        made_for = tuple((name, *tiers.table_of_tier(name)) for name in names)
+        made_for = tuple((name, *tiers.source_of(name)) for name in names)
         kept = query.memo[_PLACE] = KeptText(template, needed, made_for)
         return kept
 
@@ -224,8 +252,8 @@ def kept_text(query: Query, tiers: SeenTiers) -> KeptText | None:
     kept: KeptText | None = query.memo.get(_PLACE)
     if kept is None:
         return None
-    for name, table, manifest in kept.made_for:
-        now = tiers.table_of_tier(name)
-        if now[0] is not table or now[1] is not manifest:
+    for name, table, source in kept.made_for:
+        now = tiers.source_of(name)
+        if now[0] is not table or now[1] is not source:
             return None
     return kept

@@ -1,6 +1,7 @@
 """The commit of a Hive store: where rows in Spark become part of a journal, or do not.
 
     leases -> what is committed -> checks -> versions -> one append per table -> catalog's commit
+              what is committed -> checks -> versions -> few rows, inlined ----^
 
 The rows lie in partitions that no manifest lists until the catalog's transaction commits, which
 checks first that the leases still hold: whoever is killed before it leaves only partitions to be
@@ -10,7 +11,8 @@ once more, and then nobody else may go first.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,20 +23,22 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import DropRelation, PutRelation
 from journal.model.schema import Table
 from journal.model.segment import Segment
-from journal.model.version import Version
+from journal.model.store_session import MemoryRows, RowSet
 from journal.records import catalog as records
 from journal.records.catalog_format import StateRow
-from journal.records.schema import STATE
+from journal.records.schema import LEASES, STATE
 from journal.sql.row_layout import fields_of
-from journal.stores.hive import layout
+from journal.stores.hive import inlining, layout
 from journal.stores.hive.appending import Appending
 from journal.stores.hive.catalog_db import catalog as rows_of
+from journal.stores.hive.catalog_db import inlined
 from journal.stores.hive.catalog_db.engine import CatalogConnection
 from journal.stores.hive.claims import CLAIMS_KEPT_US, Claims
 from journal.stores.hive.leases import HeldLeases
 from journal.stores.hive.statement import HiveStatement
 from journal.transactions.commit_plan import commit_plan, plan_above, with_definition
 from journal.transactions.conflicts import check_catalog
+from journal.transactions.inlined_rows import NOTHING_INLINED
 from journal.transactions.state import JournalState, TableState
 from journal.transactions.transaction import Transaction
 from journal.transactions.transaction_rows import Author
@@ -44,7 +48,7 @@ if TYPE_CHECKING:
 
 ORDER = "order"
 """The lease of whoever must be the next to commit."""
-_ROUNDS = 20
+_ROUNDS, _INLINE_TRIES = 20, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +89,17 @@ def write(
     alongside: Alongside | None = None,
 ) -> CatalogWritten:
     """Check, append and commit a transaction's writes; ``statement`` is a stay to work in."""
+    if inlining.may_inline(journal, transaction):
+        with journal.inline_turn:
+            for _ in range(_INLINE_TRIES):
+                attempt = _Attempt(journal, transaction, author, statement, alongside)
+                if not attempt.is_inlined:
+                    break
+                with suppress(Overtaken):
+                    attempt.append()
+                    return attempt.commit(None)
     with journal.leases.holding(lease_names(transaction)) as held:
+        inlining.flush_changed(journal, transaction, held)
         for turn in range(_ROUNDS):
             if turn == 1:
                 held.take(ORDER)
@@ -124,6 +138,7 @@ class _Attempt:
         self._statement = statement
         self._alongside = alongside
         self._segments: dict[int, list[Segment]] = {}
+        self._inlined: dict[int, MemoryRows] = {}
         self._row, self._committed = journal.read_committed()
         journal.clock.settle(max(self._committed.version, self._row.settled))
         check_catalog(transaction, self._committed)
@@ -136,7 +151,17 @@ class _Attempt:
             journal, statement.session, transaction, self._committed, statement.comparable_rows
         )
         self._plan = plan_above(self._committed, transaction.writes, journal.clock)
-        self._appending = Appending(journal, statement, self._plan)
+        versions = self._plan.first_version, self._plan.version
+        self._appending = Appending(journal, statement, self._plan.overtaken, versions)
+
+    @property
+    def is_inlined(self) -> bool:
+        """True if the catalog takes all its rows."""
+        return all(self._takes(table_id, sets) for table_id, sets in self._plan.rows.items())
+
+    def _takes(self, table_id: int, sets: Sequence[RowSet]) -> bool:
+        table, state = self._plan.definitions[table_id], self._committed.tables.get(table_id)
+        return inlining.is_inlined(self._journal.inline_options, table, state, sets)
 
     def check_changes(self) -> None:
         """Raise for types that Spark lacks, and for names that the metastore has already."""
@@ -167,45 +192,66 @@ class _Attempt:
                     )
 
     def append(self) -> None:
-        """Write the rows to partitions of their own, one statement per table where they are few."""
-        for table_id, sets in self._plan.rows.items():
-            table = self._plan.definitions[table_id]
-            self._segments[table_id] = self._appending.append(table, sets)
+        """Write the rows to partitions of their own, one statement per table where they are few.
 
-    def commit(self, held: HeldLeases) -> CatalogWritten:
-        """Make it all true in one transaction of the catalog; raises Overtaken."""
+        Those of tables that inline them wait for the catalog's transaction; others take along what
+        is inlined.
+        """
+        for table_id, sets in self._plan.rows.items():
+            table, state = self._plan.definitions[table_id], self._committed.tables.get(table_id)
+            if not self._takes(table_id, sets):
+                before = NOTHING_INLINED if state is None else state.inlined
+                self._segments[table_id] = self._appending.append(table, sets, before)
+                continue
+            self._inlined[table_id] = inlining.as_one(table, sets, self._plan.overtaken)
+
+    def commit(self, held: HeldLeases | None) -> CatalogWritten:
+        """Make it all true in one transaction of the catalog; raises Overtaken.
+
+        Without leases, nobody may hold one of those in that transaction, nor have committed since.
+        """
         journal = self._journal
         try:
             # Who changes records locks the log of audits.
             more = () if self._transaction.alongside is None else (rows_of.RECORDS,)
-            with journal.catalog.writing(STATE, *more) as connection:
-                held.check(connection)
+            unheld = (LEASES,) if held is None else ()
+            with journal.catalog.writing(STATE, *more, *unheld) as connection:
+                if held is not None:
+                    held.check(connection)
+                elif rows_of.are_held(connection, lease_names(self._transaction)):
+                    raise Overtaken
                 written = self._write(connection, held)
         except PalimpsestError as error:
             if error.code is not Code.OUTCOME_UNKNOWN:
                 raise
             if not journal.was_committed(self._plan.version, error):
                 raise rolled_back() from error
-        journal.keep(written.row, written.state)
+        journal.flusher.note_own(self._inlined)
+        # Views show no inlined rows.
+        is_shown = bool(self._segments or self._plan.redefined or self._transaction.changes())
+        journal.keep(written.row, written.state, is_shown=is_shown)
         for path, rows in self._appending.rows.items():
             journal.held.put(path, rows)
         return written
 
-    def _write(self, connection: CatalogConnection, held: HeldLeases) -> CatalogWritten:
+    def _write(self, connection: CatalogConnection, held: HeldLeases | None) -> CatalogWritten:
         row, committed = self._journal.look_in(connection)
-        if row.fence != self._row.fence:
+        if row.fence != self._row.fence or (
+            held is None and row.generation != self._row.generation
+        ):
             raise Overtaken
         if row.generation != self._row.generation:
             check_catalog(self._transaction, committed)
         if self._plan.first_version <= max(committed.version, row.settled):
             raise Overtaken
-        if rows_of.is_held_by_another(connection, ORDER, held.id, self._journal.now()):
+        own = "" if held is None else held.id
+        if rows_of.is_held_by_another(connection, ORDER, own, self._journal.now()):
             raise Overtaken
         plan = commit_plan(committed, self._plan.writes)
         tables = plan.states(
             committed,
             lambda old, table: with_definition(old, table, plan.version),
-            lambda state, table, _: self._listed(state, table, plan.version),
+            lambda state, table, _: self._listed(connection, state, table),
         )
         if self._alongside is not None:
             self._alongside(connection, committed)
@@ -219,10 +265,20 @@ class _Attempt:
         )
         return CatalogWritten(following, plan.next_state(committed, tables))
 
-    def _listed(self, state: TableState, table: Table, version: Version) -> TableState:
-        """A journal with the segments that its rows were appended as."""
+    def _listed(self, connection: CatalogConnection, state: TableState, table: Table) -> TableState:
+        """A journal with the segments that its rows were appended as, or with inlined rows."""
+        first, last = self._plan.first_version, self._plan.version
+        known = self._committed.tables.get(table.id)
+        if known is not None and known.inlined.oldest != state.inlined.oldest:
+            raise Overtaken
+        kept = self._inlined.get(table.id)
+        if kept is not None:
+            inlined.add_rows(connection, table.id, kept, first, last)
+            return state.with_inlined(state.inlined.appended(kept, first, last), last)
+        if state.inlined:
+            inlined.remove_rows(connection, table.id, state.inlined.last)
         manifest = state.manifest.with_segments(self._segments[table.id])
-        return replace(state, manifest=manifest, last_version=version)
+        return replace(state.with_inlined(NOTHING_INLINED, last), manifest=manifest)
 
     def undo(self) -> None:
         """Remove the partitions that nobody will list."""

@@ -26,6 +26,7 @@ from journal.model.schema import fold
 from journal.model.segment import Fields
 from journal.model.session_defaults import arrow_of, count_of, nothing_tracked, row_of
 from journal.model.store_session import (
+    MemoryRows,
     Parameters,
     RecordDialect,
     RecordSession,
@@ -142,14 +143,19 @@ class HiveSession:
             return None
         if any(tier is not None and self._tiers.masks_of(name) for name, tier in found):
             return None
-        if sum(s.counts.total for s in segments) > limit:
+        inlined = {name: of[1].pieces for name, _ in found if (of := self._tiers.inlined(name))}
+        counted = [s.counts for s in segments]
+        counted += [p.counts for pieces in inlined.values() for p in pieces]
+        if sum(counts.total for counts in counted) > limit:
             return None
         if any(f"{HELD}{name}" not in self._shown for name, _ in found):
             # DuckDB takes no relation while a result waits to be read on.
             self.local.text("SELECT 1")
         for name, tier in found:
             if tier is not None and f"{HELD}{name}" not in self._shown:
-                rows = self._segments.rows(self, self._tiers.names, *tier)
+                rows: Sequence[MemoryRows] | None = inlined.get(name)
+                if rows is None:
+                    rows = self._segments.rows(self, self._tiers.names, *tier)
                 show_rows(self.local, tier[0], f"{HELD}{name}", rows)
                 self._shown.add(f"{HELD}{name}")
         return kept[0]

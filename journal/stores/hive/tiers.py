@@ -9,8 +9,9 @@ from sqlglot import exp
 
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
-from journal.model.segment import Manifest, Segment
+from journal.model.segment import Manifest, Segment, Tier
 from journal.stores.hive import layout
+from journal.transactions.inlined_rows import NOTHING_INLINED, InlinedRows
 from journal.transactions.state import JournalState
 from journal.transactions.tiers import tier_of
 from journal.transactions.transaction import Transaction
@@ -28,6 +29,19 @@ class SeenTiers:
         """The table, in the layout it is read under, and the segments; None for other relations."""
         found = tier_of(name, self.committed, self.transaction)
         return None if found is None else (found[0], found[1].in_tier(found[2]))
+
+    def inlined(self, name: str) -> tuple[Table, InlinedRows] | None:
+        """The table and the rows of a tier whose rows the catalog holds; None for other tiers."""
+        found = tier_of(name, self.committed, self.transaction)
+        if found is None or found[2] is not Tier.HEAD:
+            return None
+        state = self.committed.tables.get(found[0].id)
+        return found[0], NOTHING_INLINED if state is None else state.inlined
+
+    def source_of(self, name: str) -> tuple[Table, Manifest | InlinedRows]:
+        """The table that a tier is of, and the value that changes whenever its rows do."""
+        found = self.inlined(name)
+        return self.table_of_tier(name) if found is None else found
 
     def table_of_tier(self, name: str) -> tuple[Table, Manifest]:
         """The table that a tier is of, in the layout it is read under, and its manifest."""

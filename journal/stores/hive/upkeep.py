@@ -13,6 +13,7 @@ from journal.model.segment import RowCounts, Segment
 from journal.model.store_session import Progress
 from journal.model.verification import Verification
 from journal.stores.hive import backup_segments, layout, segment_check
+from journal.stores.hive.inlining import flush, flush_all
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.statement import HiveStatement
 from journal.transactions import verification
@@ -21,7 +22,7 @@ from journal.transactions.verification import Found, miscounted, miscounted_back
 
 
 class HiveUpkeep:
-    """Every commit is a segment of its own, so there is nothing to seal."""
+    """Every commit is a segment of its own, but for those whose rows the catalog holds."""
 
     def __init__(self, journal: HiveJournal) -> None:
         self._journal = journal
@@ -30,11 +31,12 @@ class HiveUpkeep:
         """Nothing: there are no heads."""
 
     def seal(self, table_id: int) -> tuple[Segment, ...]:
-        """Nothing is sealed, but the views say what is committed when this returns."""
+        """Flush inlined rows; the views say what is committed when this returns."""
+        made = flush(self._journal, table_id)
         if self._journal.views is not None:
             _, state = self._journal.read_committed()
             self._journal.views.refresh(state)
-        return ()
+        return tuple(made)
 
     def verify(
         self, progress: Progress | None = None, only: Collection[int] | None = None
@@ -51,7 +53,11 @@ def verify(
     progress: Progress | None = None,
     only: Collection[int] | None = None,
 ) -> Verification:
-    """Check every journal, or ``only`` those of the tables of these ids; nothing is repaired."""
+    """Check every journal, or ``only`` those of the tables of these ids; nothing is repaired.
+
+    Rows that the catalog holds are flushed before, so that they are counted as well.
+    """
+    flush_all(journal, only)
     return verification.verify(journal, partial(_pieces, journal), progress, only)
 
 

@@ -16,6 +16,7 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
 from journal.model.schema import DEFAULT_SCHEMA, CatalogSnapshot, TableName, View
+from journal.model.segment import Tier
 from journal.records.schema import SHOWN
 from journal.sql.public_views import (
     create_schema,
@@ -143,7 +144,8 @@ class PublicViews:
         for table in catalog.tables():
             if table.id not in state.tables:
                 continue
-            reader = Reader(table, state.tables[table.id].tiers)
+            # Rows in the catalog are newer than all segments; others see them after a flush.
+            reader = Reader(table, state.tables[table.id].tiers - {Tier.HEAD})
             current = reader.current(business_outputs(table.columns))
             for name, body in ((table.name, current), (table.journal_name, reader.journal())):
                 rows = in_terms_of(body, tiers.in_spark)

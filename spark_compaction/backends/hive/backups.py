@@ -17,6 +17,7 @@ from journal.records.backups import Backup, Naming
 from journal.records.retired import Reaped
 from journal.stores.hive import backup_segments
 from journal.stores.hive.catalog_db.catalog import RECORDS, STATE
+from journal.stores.hive.inlining import flush, flushed
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.segment_check import count_rows
 from spark_compaction.backends.hive import cleaning
@@ -39,8 +40,21 @@ class HiveBackups:
 
     def record(self, naming: Naming, *, is_whole: bool) -> Backup:
         """Record the partitions that the catalog lists; none of them is read."""
+        flush(self.journal, self.table.id)
+        backup = self._record(naming)
+        if backup is None:
+            # Somebody was quicker, which nobody is while the lease is held.
+            with flushed(self.journal, [self.table.id]):
+                backup = self._record(naming)
+        assert backup is not None
+        return backup
+
+    def _record(self, naming: Naming) -> Backup | None:
+        """The recorded backup; None if the catalog holds rows that no partition has."""
         with self.journal.catalog.writing(STATE, RECORDS) as connection:
             _, committed = self.journal.look_in(connection)
+            if committed.tables[self.table.id].inlined:
+                return None
             segments = committed.tables[self.table.id].manifest.segments
             backup = naming.backup(self.table, segments, committed.version)
             with self.journal.recording(connection) as session:
@@ -50,12 +64,14 @@ class HiveBackups:
 
     def planned(self, naming: Naming) -> tuple[Backup, bool]:
         """The partitions that the catalog lists."""
+        flush(self.journal, self.table.id)
         _, committed = self.journal.read_committed()
         segments = committed.tables[self.table.id].manifest.segments
         return naming.backup(self.table, segments, committed.version), True
 
     def pieces(self) -> PiecesHere:
         """Partitions, live and retired."""
+        flush(self.journal, self.table.id)
         _, committed = self.journal.read_committed()
         live = backup_segments.live_paths(committed.tables[self.table.id].manifest)
         with self.journal.catalog.reading() as catalog:

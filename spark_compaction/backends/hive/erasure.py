@@ -34,6 +34,7 @@ from journal.records.report import JobReport, Work
 from journal.sql.row_layout import rows_in_layout
 from journal.stores.hive import backup_segments, layout
 from journal.stores.hive.catalog_db import catalog as rows_of
+from journal.stores.hive.inlining import flushed
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.leases import HeldLeases
 from journal.stores.hive.session import HiveSession
@@ -196,7 +197,7 @@ class HiveErasure:
     ) -> T | None:
         journal = self.journal
         with (
-            journal.leases.holding([f"table:{table_id}" for table_id in sorted(tables)]) as turn,
+            flushed(journal, tables) as turn,
             staging(journal) as made,
             journal.statement(journal.begin(read_only=True)) as statement,
         ):
@@ -311,6 +312,8 @@ class HiveErasure:
         journal, found = self.journal, dict[str, str]()
         if not purged:
             return found
+        # Their rows may have been inlined once.
+        journal.catalog.scrub()
         if journal.views is not None:
             # They shall name nothing that goes now.
             journal.views.refresh(journal.read_committed()[1])

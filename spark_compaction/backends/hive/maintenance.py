@@ -1,8 +1,8 @@
 """A Hive store under maintenance: segments are partitions, and Spark works on them.
 
-Nothing is moved: queries in flight go on reading the partitions they began with. There are no
-heads: every commit is a segment. A run that is killed leaves partitions that no manifest lists;
-a later clean-up drops them.
+Nothing is moved: queries in flight go on reading the partitions they began with. Rows that the
+catalog holds are flushed before anything is read; there are no other heads. A run that is killed
+leaves partitions that no manifest lists; a later clean-up drops them.
 """
 
 from __future__ import annotations
@@ -28,10 +28,12 @@ from journal.sql.relations import column
 from journal.sql.row_layout import counted_kinds, present_keys, row_counts, written_rows
 from journal.stores.hive import backup_segments, layout, segment_writing
 from journal.stores.hive.catalog_db import catalog as rows_of
+from journal.stores.hive.inlining import flush, flushed
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.missing_tables import blaming
 from journal.stores.hive.segment_check import check_there, check_whole, count_rows, refresh
 from journal.stores.hive.session import HiveSession
+from journal.stores.hive.statement import HiveStatement
 from journal.transactions.state import JournalState
 from spark_compaction.backend import Alongside, JoinedRows, Piece, Replan, TableAt
 from spark_compaction.backends.hive import cleaning
@@ -84,11 +86,22 @@ class HiveBackend:
         return self._begin(table)
 
     def _begin(self, table: Table) -> TableAt:
-        """Read what is committed now, through one statement until the next begins."""
+        """Read what is committed now, through one statement until the next begins.
+
+        Rows that the catalog holds are flushed before, for a plan as well: they soon are anyway.
+        """
+        flush(self.journal, table.id)
+        statement = self._statement()
+        if statement.committed.tables[table.id].inlined:
+            # Somebody was quicker, which nobody is while the lease is held.
+            with flushed(self.journal, [table.id]):
+                statement = self._statement()
+        return self.read_in(statement.session, statement.committed, table)
+
+    def _statement(self) -> HiveStatement:
         self._stay.close()
         transaction = self.journal.begin(read_only=True)
-        statement = self._stay.enter_context(self.journal.statement(transaction))
-        return self.read_in(statement.session, statement.committed, table)
+        return self._stay.enter_context(self.journal.statement(transaction))
 
     def read_in(self, session: HiveSession, committed: JournalState, table: Table) -> TableAt:
         """What a table consists of, as the session of a statement reads it from now on."""
@@ -115,6 +128,7 @@ class HiveBackend:
         journal, table = self.journal, at.table
         removed = staged.replacement.removed
         with journal.leases.holding([f"table:{table.id}"]) as held:
+            flush(journal, table.id, held)
             if alongside is not None:
                 alongside.since(self._since(at))
             with journal.catalog.writing(rows_of.STATE, rows_of.RECORDS) as connection:

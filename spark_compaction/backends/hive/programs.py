@@ -9,6 +9,7 @@ from functools import partial
 from journal.model.schema import TableName
 from journal.stores.hive import adoption
 from journal.stores.hive.ejection import eject
+from journal.stores.hive.inlining import flush_all
 from journal.stores.hive.journal import HiveJournal
 from journal.transactions.transaction_rows import Author
 from spark_compaction import set_based
@@ -28,12 +29,21 @@ def maintenance(journal: HiveJournal) -> Maintenance:
         retain=partial(set_based.retain, backend),
         backups=partial(HiveBackups, journal),
         overdue=partial(overdue, journal),
-        erasure=partial(HiveErasure, journal),
+        erasure=partial(_erasure, journal),
         adopt=partial(_adopt, journal),
         eject=partial(_eject, journal),
         server_jobs=partial(_statements, journal),
         purge_engine=partial(_statements, journal),
     )
+
+
+def _erasure(journal: HiveJournal) -> HiveErasure:
+    """What searches and removes rows, which are in partitions from the beginning.
+
+    Whatever is decided is decided on tables that are flushed once more, under their leases.
+    """
+    flush_all(journal)
+    return HiveErasure(journal)
 
 
 @contextmanager

@@ -6,7 +6,7 @@ written is decided above.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
@@ -85,6 +85,15 @@ def is_held_by_another(connection: CatalogConnection, name: str, holder: str, no
     """True while somebody else holds a lease."""
     found = execute(connection, _LEASE, [name])
     return any(by not in {None, holder} and expires > now_us for _, by, _, expires in found)
+
+
+def are_held(connection: CatalogConnection, names: Iterable[str]) -> bool:
+    """True if one of some leases was not given back, also if its time is up.
+
+    Whoever overslept may not know yet that others could write.
+    """
+    found = [lease for name in names for lease in execute(connection, _LEASE, [name])]
+    return any(holder is not None for _, holder, _, _ in found)
 
 
 def renew_leases(

@@ -25,6 +25,7 @@ from journal.model.failures import failures
 from journal.model.store_session import RecordDialect
 from journal.records.catalog_format import OLDEST_SERVER
 from journal.records.record_types import RecordTable
+from journal.records.schema import INLINED_ROWS
 from journal.records.statements import BESIDE
 
 _BUSY_S = 30.0
@@ -163,10 +164,16 @@ class CatalogDatabase:
                 raise
 
     def scrub(self) -> None:
-        """Let nothing of what was dropped stay in files of SQLite; a server sees to it itself."""
-        if self._is_sqlite:
-            with _mapped(), self._engine.connect() as connection:
+        """Let nothing of what was dropped or deleted stay in the files of the catalog.
+
+        A server removes the files of dropped tables itself; those of inlined rows are written anew.
+        """
+        with _mapped(), self._engine.connect() as connection:
+            if self._is_sqlite:
                 connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
+            else:
+                alone = connection.execution_options(isolation_level="AUTOCOMMIT")
+                alone.exec_driver_sql(f"VACUUM FULL {BESIDE}{INLINED_ROWS.name}")
 
     def close(self) -> None:
         """Let go of the connections."""
