@@ -25,7 +25,8 @@ setup: $(READY) ## Make the virtual environment in .venv
 java:
 	@.ci/java
 
-postgres:
+# After java: Debian installs one thing at a time.
+postgres: java
 	@.ci/postgres
 
 demo: $(READY) java ## A year of real flights: load, change, look back

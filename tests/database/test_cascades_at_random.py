@@ -48,7 +48,7 @@ def _found(client: Callable[[str], Any], sql: str) -> Any:
         return error.sqlstate
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0])
 @pytest.mark.timeout(180)
 def test_as_plain_tables_do(
     plain: psycopg.Connection[Any], client: Callable[[str], Any], seed: int
@@ -57,7 +57,7 @@ def test_as_plain_tables_do(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 160))
+@pytest.mark.parametrize("seed", range(1, 60))
 @pytest.mark.timeout(300)
 def test_as_plain_tables_do_longer(
     plain: psycopg.Connection[Any], client: Callable[[str], Any], seed: int
