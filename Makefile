@@ -12,7 +12,7 @@ WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java postgres demo shell test test-stores test-all check lint types contracts tidy fmt bench docs docs-check thrift clean
+.PHONY: help setup java postgres servers demo shell test test-stores test-all check lint types contracts tidy fmt bench docs docs-check thrift clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ java:
 postgres: java
 	@.ci/postgres
 
+servers: postgres
+	@.ci/servers
+
 demo: $(READY) java ## A year of real flights: load, change, look back
 	@$(BIN)/palimpsest demo $(ARGS)
 
@@ -41,7 +44,7 @@ test: $(READY) java postgres ## The tests: the embedded store, one pass on each 
 test-stores: $(READY) java postgres ## The rest of the tests on PostgreSQL and Hive
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "stores and not slow" $(ARGS)
 
-test-all: $(READY) java postgres ## Every test, the slow ones too
+test-all: $(READY) java postgres servers ## Every test, the slow ones too
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal --timeout 3600 $(ARGS)
 
 protocols: ## The messages of Flight SQL anew, from their .proto files
