@@ -8,7 +8,8 @@ The caller lists the segments, or has ``undo`` remove the partitions.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -86,8 +87,8 @@ class Appending:
             own = [MemoryRows(restamped, sum((r.counts for r in own), RowCounts()), fields)]
         together = [*before.pieces, *own]
         rows = combine_rows(together)
-        path = self._new_path(table, fields)
-        write_held(self._statement.session, self._journal.names, rows, path)
+        with self._new_segment(table, fields) as path:
+            write_held(self._statement.session, self._journal.names, rows, path)
         self.rows[path] = rows
         counts = sum((r.counts for r in together), RowCounts())
         return self._segment(path, fields, counts, before.first or self._first)
@@ -100,18 +101,20 @@ class Appending:
                 self._statement.session.connection, self._journal.names, path, table, self._last
             )
         elif self._mapping:
-            new = self._new_path(table, rows.fields)
-            source = layout.rows_of(self._journal.names, [path])
-            query = restamp_query(source, table, self._mapping)
-            insert = layout.insert_rows(self._journal.names, new, query)
-            append(self._statement.session.connection, self._journal.names, new, insert)
+            with self._new_segment(table, rows.fields) as new:
+                source = layout.rows_of(self._journal.names, [path])
+                query = restamp_query(source, table, self._mapping)
+                insert = layout.insert_rows(self._journal.names, new, query)
+                append(self._statement.session.connection, self._journal.names, new, insert)
             path = new
         return self._segment(path, rows.fields, rows.counts, self._first)
 
-    def _new_path(self, table: Table, fields: Fields) -> str:
-        path = self._journal.new_segment(table, self._statement.session.connection, fields)
-        self._made.append(path)
-        return path
+    @contextmanager
+    def _new_segment(self, table: Table, fields: Fields) -> Iterator[str]:
+        connection = self._statement.session.connection
+        with self._journal.new_segment(table, connection, fields) as path:
+            self._made.append(path)
+            yield path
 
     def _segment(self, path: str, fields: Fields, counts: RowCounts, first: Version) -> Segment:
         file = layout.segment_file(path, counts.total)

@@ -175,14 +175,11 @@ def _flush_once(
     table, rows = state.layouts[-1], state.inlined
     whole, fields = combine_rows(rows.pieces), rows.pieces[0].fields
     with (
-        # Only one at a time may write to a table of Spark's.
-        journal.leases.holding([f"append:{table_id}"]),
         journal.statement(Transaction(journal.state)) as statement,
+        journal.new_segment(table, statement.session.connection, fields) as path,
     ):
-        session = statement.session
-        path = journal.new_segment(table, session.connection, fields, layout.FLUSHED)
         try:
-            write_held(session, journal.names, whole, path)
+            write_held(statement.session, journal.names, whole, path)
         except PalimpsestError:
             journal.drop_segments([path])
             raise

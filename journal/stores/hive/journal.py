@@ -9,6 +9,7 @@ once the catalog lists it. A client's transaction holds no connection.
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 import uuid
@@ -231,23 +232,34 @@ class HiveJournal:
         """A name for a table of staged rows, which tells when it was made."""
         return staging_name(self.names.staging, self.now(), self._new_id())
 
+    @contextmanager
     def new_segment(
         self,
         table: Table,
         connection: HiveConnection,
         fields: Fields | None = None,
         shape: layout.PartitionLayout = layout.FLAT,
-    ) -> str:
-        """The path of a new partition, whose table is there when this returns."""
+    ) -> Iterator[str]:
+        """A block that writes a new partition, of this path, to a table that nobody else writes to.
+
+        Two statements that write to one table of Spark's at once lose each other's files, because
+        the first to end removes the folder in which both have theirs.
+        """
         written = fields_of(table) if fields is None else fields
-        name = layout.journal_table(self.names, table, written, shape)
-        if name not in self._ready:
-            self.ensure_database(connection)
-            connection.execute(layout.create_journal(self.names, table, written, shape))
-            self._ready.add(name)
-        path = layout.segment_path(self.names, table, written, self.new_segment_id(), shape)
-        self.staged.add(path)
-        return path
+        for number in itertools.count():
+            name = layout.journal_table(self.names, table, written, shape, number)
+            with self.leases.trying(f"append:{name}") as is_ours:
+                if not is_ours:
+                    continue
+                if name not in self._ready:
+                    self.ensure_database(connection)
+                    made = layout.create_journal(self.names, table, written, shape, number)
+                    connection.execute(made)
+                    self._ready.add(name)
+                path = f"{name}/{self.new_segment_id()}"
+                self.staged.add(path)
+                yield path
+                return
 
     def new_segment_id(self) -> str:
         """A name for a partition, which tells when it was made."""

@@ -34,7 +34,7 @@ PARTITION = "palimpsest_segment"
 """The column by which journals are partitioned."""
 PARTITIONED, BUCKETED = "partitioned_by", "bucketed_by"
 """Properties of a table: ``city,year``, and ``id:16``, by physical names."""
-_SHAPED, _OF_FLUSHES = "_s", "_f"
+_SHAPED = "_s"
 _NO_PARTS = frozenset(
     {
         *(exp.DType.VARBINARY, exp.DType.BINARY, exp.DType.BLOB, exp.DType.TIMESTAMPTZ),
@@ -59,12 +59,6 @@ class PartitionLayout:
 
 FLAT = PartitionLayout()
 """How commits lie: one partition each."""
-FLUSHED = PartitionLayout(buckets=-1)
-"""How flushes lie: as commits, in a table of their own.
-
-Spark lets two statements that write to one table at once lose each other's files, and a flush runs
-beside commits and jobs.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,21 +171,19 @@ def check_shape(table: Table, engine: HiveEngine) -> None:
             )
 
 
-def journal_table(names: Names, table: Table, fields: Fields, shape: PartitionLayout = FLAT) -> str:
-    """The name of the store's table for rows with these columns; the same for the same columns."""
-    text = repr(journal_fields(table, fields))
-    is_shape = shape not in {FLAT, FLUSHED}
-    if is_shape:
-        text += repr(shape)
-    ending = _SHAPED if is_shape else _OF_FLUSHES if shape == FLUSHED else ""
-    return f"{names.journals}t{table.id}_{zlib.crc32(text.encode()):08x}{ending}"
-
-
-def segment_path(
-    names: Names, table: Table, fields: Fields, segment_id: str, shape: PartitionLayout = FLAT
+def journal_table(
+    names: Names, table: Table, fields: Fields, shape: PartitionLayout = FLAT, number: int = 0
 ) -> str:
-    """What stands for a segment's only file: the table and the partition it lies in."""
-    return f"{journal_table(names, table, fields, shape)}/{segment_id}"
+    """The name of the store's table for rows with these columns; the same for the same columns.
+
+    There is another by each ``number``, for those who write at once.
+    """
+    text = repr(journal_fields(table, fields))
+    ending = f"_{number}" if number else ""
+    if shape != FLAT:
+        text += repr(shape)
+        ending += _SHAPED
+    return f"{names.journals}t{table.id}_{zlib.crc32(text.encode()):08x}{ending}"
 
 
 def is_shaped(path: str) -> bool:
@@ -210,10 +202,10 @@ def is_adopted(names: Names, path: str) -> bool:
 
 
 def create_journal(
-    names: Names, table: Table, fields: Fields, shape: PartitionLayout = FLAT
+    names: Names, table: Table, fields: Fields, shape: PartitionLayout = FLAT, number: int = 0
 ) -> exp.Create:
     """Makes the table for rows with these columns, unless it is there."""
-    target = names.table(journal_table(names, table, fields, shape))
+    target = names.table(journal_table(names, table, fields, shape, number))
     made = _partitioned(target, dict(journal_fields(table, fields)), shape.by)
     if shape.into:
         buckets = exp.Literal.number(shape.buckets)

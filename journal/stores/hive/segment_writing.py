@@ -30,11 +30,11 @@ def write_segment(
     lost = layout.lost_in_folders(fields, shape, rows)
     if lost is not None and connection.run(lost):
         shape = layout.FLAT
-    path = journal.new_segment(table, connection, fields, shape)
-    made.append(path)
-    if shape == layout.FLAT:
-        insert = layout.insert_rows(journal.names, path, rows)
-    else:
-        insert = layout.insert_shaped(journal.names, path, table, fields, rows)
-    append(connection, journal.names, path, insert)
+    with journal.new_segment(table, connection, fields, shape) as path:
+        made.append(path)
+        if shape == layout.FLAT:
+            insert = layout.insert_rows(journal.names, path, rows)
+        else:
+            insert = layout.insert_shaped(journal.names, path, table, fields, rows)
+        append(connection, journal.names, path, insert)
     return path

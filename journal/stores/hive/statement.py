@@ -183,18 +183,18 @@ class HiveStatement(AbstractContextManager["HiveStatement", None]):
         if rows.num_rows <= rows_max:
             held = session.typed(rows, journal_fields(table, fields_of(table)))
             return memory_rows(held, table)
-        path = journal.new_segment(table, session.connection)
-        source = _in_its_types(table, session.in_spark(query.ast))
-        insert = layout.insert_rows(journal.names, path, source)
-        append(session.connection, journal.names, path, insert, parameters)
+        with journal.new_segment(table, session.connection) as path:
+            source = _in_its_types(table, session.in_spark(query.ast))
+            insert = layout.insert_rows(journal.names, path, source)
+            append(session.connection, journal.names, path, insert, parameters)
         counts = count_rows(self.names, session.connection, table, path)
         return StagedRows((layout.segment_file(path, counts.total),), fields_of(table), counts)
 
     def _upload(self, table: Table, rows: pa.Table, counts: RowCounts) -> StagedRows:
         """Write many rows of the gateway's to a partition that nobody reads yet."""
         journal, connection = self._journal, self.session.connection
-        path = journal.new_segment(table, connection)
-        write_held(self.session, journal.names, rows, path)
+        with journal.new_segment(table, connection) as path:
+            write_held(self.session, journal.names, rows, path)
         return StagedRows((layout.segment_file(path, counts.total),), fields_of(table), counts)
 
     def close(self) -> None:

@@ -107,11 +107,11 @@ class HiveTransport:
         self, connection: HiveConnection, backup: Backup, paths: Mapping[str, Path], made: list[str]
     ) -> Backup:
         def load(segment: Segment, file: SegmentFile) -> str:
-            path = self.journal.new_segment(self.table, connection, segment.fields)
-            made.append(path)
             columns = journal_fields(self.table, segment.fields)
-            for batch in backup_transport.read(paths[file.path]):
-                self._append(connection, columns, batch, path)
+            with self.journal.new_segment(self.table, connection, segment.fields) as path:
+                made.append(path)
+                for batch in backup_transport.read(paths[file.path]):
+                    self._append(connection, columns, batch, path)
             return path
 
         return backup_transport.loaded(backup, load)
