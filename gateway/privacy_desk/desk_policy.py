@@ -21,6 +21,8 @@ from journal.model.schema import fold
 ERASE = "erase"
 """The action that tables and columns have without being told: rows of people go."""
 KEEP = "keep"
+ROWS = "rows"
+"""The action of a table whose rows go, without the people: they may be written again."""
 
 
 class PrivacyAction(StrEnum):
@@ -62,8 +64,8 @@ class DeskPolicy:
     people once more) or ``receipts``. ``waived`` are tables and files that no request need cover,
     though values of people went into them. ``scheduled`` says whether schedulers run batches that
     are ``due``, or ``none``. ``actions`` say, by ``schema.table.column``, what becomes of a column
-    where the rows of people stay, and by ``schema.table`` why a table is kept as it is; see
-    ``table_actions``.
+    where the rows of people stay, and by ``schema.table`` why a table is kept as it is, or that its
+    rows go without their people; see ``table_actions``.
     """
 
     deadlines: Mapping[str, str] = field(default_factory=lambda: dict(DEADLINES))
@@ -245,10 +247,12 @@ def with_action(actions: Mapping[str, str], name: str, text: str) -> dict[str, s
     if word.lower() == ERASE and not rest:
         return {n: t for n, t in actions.items() if n != key}
     if len(parts) == 2:
+        if word.lower() == ROWS and not rest:
+            return {**actions, key: ROWS}
         if word.lower() != KEEP or not rest.strip():
             raise desk_policy_error(
                 f"actions.{name} cannot be {text or 'nothing'}",
-                "take erase, or keep with the reason: 'keep tax law, ten years'",
+                "take erase, rows, or keep with the reason: 'keep tax law, ten years'",
             )
         return {**actions, key: f"{KEEP} {rest.strip()}"}
     return {**actions, key: str(parse_change(parts[2], text))}

@@ -110,6 +110,8 @@ def receipts_of(request: ErasureRequest) -> dict[str, Any]:
         }
         if t.changes:
             told |= {"columns": columns_changed(t), "versions_changed": t.versions_changed}
+        if t.rows_only:
+            told["rows_only"] = True
         receipts.append(told)
     return {"tables": receipts}
 
@@ -122,7 +124,7 @@ def columns_changed(target: Target) -> dict[str, str]:
 def record_changed(
     journal: ErasureJournal, session: StoreSession, by: str, request: ErasureRequest, table: str
 ) -> None:
-    """Record that the rows of a table are seen again, with other values in their columns."""
+    """Record that the keys of a table's rows are free: they have other values, or are gone."""
     record(journal, session, by, "erase.change", request.id, {"table": table})
 
 

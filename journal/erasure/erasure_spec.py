@@ -50,7 +50,8 @@ class ErasureSpec:
     hides rows and removes none.
 
     ``changes`` are, by table, what becomes of columns where rows stay. ``kept`` are tables that are
-    not searched, by their id, and why.
+    not searched, by their id, and why. In those that are ``rows_only`` rows go and nothing is
+    suppressed: whoever is meant may be written again.
     """
 
     subjects: Subjects = field(default_factory=dict)
@@ -66,6 +67,7 @@ class ErasureSpec:
     restricts: bool = False
     changes: Mapping[int, tuple[ColumnChange, ...]] = field(default_factory=dict)
     kept: Mapping[int, str] = field(default_factory=dict)
+    rows_only: frozenset[int] = frozenset()
 
     @property
     def suppressed(self) -> Subjects:

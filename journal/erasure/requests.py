@@ -76,7 +76,7 @@ class Target:
     A table that was not searched ``holds_copies`` where rows or values of one that was are in it.
     ``mask`` is the list of the keys that nobody sees, ``spared`` of those under a legal hold.
     ``changes`` are what becomes of columns where rows stay: ``versions_changed`` counts them, and
-    no row is removed.
+    no row is removed. Where it is ``rows_only`` the rows go, and their keys may be written again.
     """
 
     table_id: int
@@ -113,6 +113,12 @@ class Target:
     holds_copies: bool = False
     changes: tuple[ColumnChange, ...] = ()
     versions_changed: int = 0
+    rows_only: bool = False
+
+    @property
+    def frees_keys(self) -> bool:
+        """True if the keys of the rows may be written again once they are purged."""
+        return self.rows_only or bool(self.changes)
 
     @property
     def is_deferred(self) -> bool:

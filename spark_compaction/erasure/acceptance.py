@@ -68,6 +68,7 @@ class _TableSearch:
     _cascaded: pa.Table | None = None
     changes: tuple[ColumnChange, ...] = ()
     """What becomes of its columns where its rows stay."""
+    rows_only: bool = False
     is_taken: bool = True
     """False for a materialised view as long as nothing goes that it may be made of."""
 
@@ -139,6 +140,7 @@ class _TableSearch:
             copies_bytes_skipped=copied.bytes_skipped,
             dangling=self.dangling,
             changes=self.changes,
+            rows_only=self.rows_only,
         )
 
 
@@ -167,6 +169,7 @@ class _Searching:
                     aim,
                     changes=() if aim.is_whole else tuple(wanted.changes.get(aim.table.id, ())),
                     is_taken=not aim.is_whole,
+                    rows_only=aim.table.id in wanted.rows_only and not aim.is_whole,
                 )
                 for aim in targets
             ]
@@ -376,8 +379,8 @@ def _decided(
                 split = legal_holds.split_keys(backend.journal, lists, table, keys)
             target = legal_holds.write_lists(lists, table, request_id, target, split)
             splits.append((table, split))
-        left = [replace(t, changes=one.changes) for t in receipts(table, one.search.left)]
-        targets += [target, *left]
+        done = {"changes": one.changes, "rows_only": one.rows_only}
+        targets += [target, *(replace(t, **done) for t in receipts(table, one.search.left))]
     targets += _reject_receipts(searching, lists.session)
     record = partial(_record, searching, by, request_id, targets, splits)
     is_deferred = any(t.is_deferred for t in targets)
@@ -421,6 +424,10 @@ def _record(
         if table.materialized is None:
             legal_holds.suppress(entries, table, split)
     searching.shared.enter(entries)
+    for one in searching.found:
+        if one.rows_only and one.is_searched:
+            # Nothing else keeps out whoever read the rows before, and copies them now.
+            rows_of.add_changed(session, one.table.id, request_id, now)
     request = ErasureRequest(
         *(request_id, State.RESTRICTED if wanted.restricts else State.ACCEPTED, now, now),
         *(by, wanted.reason, wanted.types),

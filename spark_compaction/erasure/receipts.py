@@ -94,11 +94,12 @@ class Conclusion:
     def record(self, session: StoreSession) -> None:
         """Write it into the receipts of the masks.
 
-        Where rows stay, their keys may be written again, and whoever read them before may not.
+        Where rows stay, or nothing is suppressed, their keys may be written again, and whoever read
+        them before may not.
         """
         changed = _change(session, self.masks, self._concluded)
         for request, target in changed if self.copies.error is None else ():
-            if target.changes:
+            if target.frees_keys:
                 rows_of.drop_table_keys(session, request.id, target.table_id)
                 since = self.journal.clock.next()
                 rows_of.add_changed(session, target.table_id, request.id, since)

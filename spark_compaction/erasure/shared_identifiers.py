@@ -2,6 +2,7 @@
 
     nobody else holds it   suppressed wherever it is described
     rows that stay do      suppressed in the other tables that describe it; there, if ALL is asked
+    a table is rows_only   suppressed in the other tables that describe it
 
 What counts are current rows: nobody writes the past again. The same in every store.
 """
@@ -16,7 +17,7 @@ from sqlglot import exp
 
 from journal.erasure.erasure_spec import ErasureSpec, Subjects, TargetTable
 from journal.erasure.matching import shown_keys
-from journal.erasure.requests import Target
+from journal.erasure.requests import Outcome, Target
 from journal.erasure.suppressing import Suppressor, forms_of
 from journal.identity.descriptor import DescriptorEntry, descriptor_of
 from journal.identity.identifiers import normal
@@ -68,7 +69,7 @@ class Shared:
     def enter(self, entries: Suppressor) -> None:
         """Write down what may not come back."""
         shared: dict[frozenset[int], dict[str, list[str]]] = {}
-        if not any(self._held.values()):
+        if not any(self._held.values()) and not self.wanted.rows_only:
             shared[frozenset()] = {n: list(v) for n, v in self.wanted.suppressed.items()}
         for name, value in _each(self.wanted.suppressed if not shared else {}):
             place = shared.setdefault(self._holders(name, value), {})
@@ -97,6 +98,8 @@ class Shared:
             return target
         named = target.table_id in self.wanted.rows
         told = [self._scope(target.table_id)] if named else []
+        if target.table_id in self.wanted.rows_only and target.outcome is not Outcome.NOT_SEARCHED:
+            told.append("only rows are erased: whoever had them may be written here again")
         tables = list(self._held) if named else [target.table_id]
         told += [text for i in tables if (text := self._holders_text(i))]
         why = "; ".join(part for part in (target.why, *told) if part)
@@ -133,7 +136,8 @@ class Shared:
     def _holders(self, name: str, value: str) -> frozenset[int]:
         """The tables with rows that stay and hold an identifier."""
         forms = {(kind, text) for kind, texts in forms_of({name: [value]}) for text in texts}
-        return frozenset(i for i, held in self._held.items() if not forms.isdisjoint(held))
+        held = {i for i, held in self._held.items() if not forms.isdisjoint(held)}
+        return frozenset(held | self.wanted.rows_only)
 
     def _describing(self, types: Iterable[str]) -> list[Table]:
         """The tables whose present definition says that they hold identifiers of these types."""
