@@ -248,8 +248,10 @@ def _specs(
         for group in _groups(desk, subjects, only) if split else [only]:
             found.append(ErasureSpec(subjects=subjects, tables=group))
     found += [s for s in composite.specs(session, named, only) if not s.rows.keys() & actions.kept]
-    done = {"changes": actions.changes, "kept": actions.kept, "rows_only": actions.rows_only}
-    found = [replace(s, **done) for s in found]
+    found = [
+        replace(s, changes=actions.changes, kept=actions.kept, rows_only=actions.rows_only)
+        for s in found
+    ]
     if not found:
         who = "the people of a dry run" if batch is None else f"the people of batch {batch.id}"
         raise PalimpsestError(

@@ -379,8 +379,9 @@ def _decided(
                 split = legal_holds.split_keys(backend.journal, lists, table, keys)
             target = legal_holds.write_lists(lists, table, request_id, target, split)
             splits.append((table, split))
-        done = {"changes": one.changes, "rows_only": one.rows_only}
-        targets += [target, *(replace(t, **done) for t in receipts(table, one.search.left))]
+        left = receipts(table, one.search.left)
+        targets.append(target)
+        targets += [replace(t, changes=one.changes, rows_only=one.rows_only) for t in left]
     targets += _reject_receipts(searching, lists.session)
     record = partial(_record, searching, by, request_id, targets, splits)
     is_deferred = any(t.is_deferred for t in targets)
