@@ -1,4 +1,4 @@
-"""Status callbacks of OpenDSR 2.0 (section 8.5): whoever asked for them is told each new status.
+"""Status callbacks of OpenDSR (section 8.5): whoever asked for them is told each new status.
 
 A request keeps, by URL, the status that was told last. Each look calls those whose request has
 another one now, and tries again what failed: after a minute, then twice as long each time, up to
@@ -28,6 +28,8 @@ from gateway.governance.events import EventName, EventStatus, record_event
 from gateway.privacy_desk.opendsr import (
     CANCELLED,
     COMPLETED,
+    LATEST,
+    VERSIONS,
     Processor,
     processor,
     signed_headers,
@@ -143,7 +145,8 @@ def _urls_due(request: PrivacyRequest, status: str, now: datetime) -> list[str]:
 
 def _call(own: Processor, url: str, request: PrivacyRequest, status: str) -> bool:
     """Send one callback; False if it was not taken."""
-    rows = request.detail.get("result", {}).get("rows")
+    version = VERSIONS[request.detail[CALLBACKS].get("version", LATEST)]
+    rows = request.detail.get("result", {}).get("rows") if version.has_counts else None
     body = {
         "controller_id": own.controller_id,
         "expected_completion_time": request.due_at.isoformat(),
@@ -153,7 +156,7 @@ def _call(own: Processor, url: str, request: PrivacyRequest, status: str) -> boo
         **({} if rows is None else {"results_count": rows}),
     }
     data = json.dumps(body).encode()
-    headers = {"Content-Type": "application/json", **signed_headers(own, data)}
+    headers = {"Content-Type": "application/json", **signed_headers(own, version, data)}
     try:
         check_callbacks([url])
         sent = urllib.request.Request(url, data, headers)  # noqa: S310 (its scheme was checked)

@@ -27,6 +27,35 @@ COMPLETED, CANCELLED = "completed", "cancelled"
 
 
 @dataclass(frozen=True, slots=True)
+class OpenDsrVersion:
+    """A version of the specification: how it calls headers and requests, and what it knows.
+
+    1.0 was called OpenGDPR: it knows one regulation, and no count of results.
+    """
+
+    number: str
+    headers: str
+    requests: str
+    only_regulation: str | None = None
+    has_counts: bool = True
+
+    @property
+    def major(self) -> str:
+        """How paths begin: ``v2``."""
+        return f"v{self.number.partition('.')[0]}"
+
+
+VERSIONS = {
+    version.number: version
+    for version in (
+        OpenDsrVersion("1.0", "X-OpenGDPR", "opengdpr_requests", "GDPR", has_counts=False),
+        OpenDsrVersion("2.0", "X-OpenDSR", "requests"),
+    )
+}
+LATEST = "2.0"
+
+
+@dataclass(frozen=True, slots=True)
 class Processor:
     """Who answers: ``sign`` makes a signature of RSA with SHA-256 over a body."""
 
@@ -80,9 +109,9 @@ def status_of_request(state: str) -> str:
     return COMPLETED if known is _S.COMPLETED else "in_progress"
 
 
-def signed_headers(own: Processor, data: bytes) -> dict[str, str]:
+def signed_headers(own: Processor, version: OpenDsrVersion, data: bytes) -> dict[str, str]:
     """The headers by which whoever gets a body tells that the processor wrote it."""
     return {
-        "X-OpenDSR-Processor-Domain": own.domain,
-        "X-OpenDSR-Signature": base64.b64encode(own.sign(data)).decode(),
+        f"{version.headers}-Processor-Domain": own.domain,
+        f"{version.headers}-Signature": base64.b64encode(own.sign(data)).decode(),
     }

@@ -16,6 +16,7 @@ from gateway.governance.events import EventName
 from gateway.privacy_desk import sealing
 from gateway.privacy_desk.desk import Desk
 from gateway.privacy_desk.desk_policy import DeskPolicy, PrivacyAction
+from gateway.privacy_desk.opendsr import LATEST
 from gateway.privacy_desk.states import (
     OPEN_STATES,
     PrivacyEvent,
@@ -66,7 +67,8 @@ class SubmissionTerms:
 
     ``received_at`` is when the people asked, from which the deadline counts; None: now.
     ``erases_past`` lets a rectification erase the wrong values from every earlier version.
-    ``callbacks`` are URLs to be told of each new status; see ``privacy_desk.callbacks``.
+    ``callbacks`` are URLs to be told of each new status, by a version of OpenDSR; see
+    ``privacy_desk.callbacks``.
     """
 
     action: PrivacyAction
@@ -77,6 +79,7 @@ class SubmissionTerms:
     tables: tuple[str, ...] = ()
     erases_past: bool = False
     callbacks: tuple[str, ...] = ()
+    callback_version: str = LATEST
 
 
 @single_operation
@@ -245,7 +248,8 @@ def _new_requests(
             types[kind] = types.get(kind, 0) + 1
         detail = {"types": types, "policy": version, **({"options": options} if options else {})}
         if terms.callbacks:
-            detail[CALLBACKS] = {"told": dict.fromkeys(terms.callbacks, "pending")}
+            told = dict.fromkeys(terms.callbacks, "pending")
+            detail[CALLBACKS] = {"told": told, "version": terms.callback_version}
         made.append(
             PrivacyRequest(
                 id=f"{submission}{number:05x}",

@@ -52,18 +52,19 @@ def public(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> rsa.RSAPublicKey:
     return make_opendsr_key(tmp_path, monkeypatch)
 
 
-def _submit(con: Connection, hook: WebHook, name: str) -> str:
+def _submit(con: Connection, hook: WebHook, name: str, version: str = "2.0") -> str:
     url = f"http://127.0.0.1:{hook.port}/opendsr/status"
-    terms = SubmissionTerms(PrivacyAction.ERASURE, callbacks=(url,))
+    terms = SubmissionTerms(PrivacyAction.ERASURE, callbacks=(url,), callback_version=version)
     submit(con.session, no_progress, terms, [NewRequest((("email", ADA),), name)])
     return url
 
 
+@pytest.mark.parametrize(("version", "header"), [("2.0", "x-opendsr"), ("1.0", "x-opengdpr")])
 def test_each_new_status_is_told_once_and_signed(
-    con: Connection, hook: WebHook, public: rsa.RSAPublicKey
+    con: Connection, hook: WebHook, public: rsa.RSAPublicKey, version: str, header: str
 ) -> None:
     name = str(uuid.uuid4())
-    url = _submit(con, hook, name)
+    url = _submit(con, hook, name, version)
     Scheduler(lambda: con.session).once()
     assert hook.sent == []
     running.run(con.session, no_progress)
@@ -71,11 +72,11 @@ def test_each_new_status_is_told_once_and_signed(
         Scheduler(lambda: con.session).once()
     ((headers, data),) = hook.sent
     headers = {name.lower(): value for name, value in headers.items()}
-    signature = base64.b64decode(headers["x-opendsr-signature"])
+    signature = base64.b64decode(headers[f"{header}-signature"])
     check_signature(public, signature, data)
     told = json.loads(data)
     assert (told["request_status"], told["subject_request_id"]) == ("completed", name)
-    assert (told["status_callback_url"], headers["x-opendsr-processor-domain"]) == (
+    assert (told["status_callback_url"], headers[f"{header}-processor-domain"]) == (
         url,
         "processor.example",
     )

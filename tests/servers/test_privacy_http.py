@@ -115,17 +115,28 @@ def public(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> rsa.RSAPublicKey:
     return make_opendsr_key(tmp_path, monkeypatch)
 
 
-def _raw(api: Api, path: str) -> tuple[bytes, str]:
+def _raw(api: Api, path: str, header: str) -> tuple[bytes, str]:
     pair = base64.b64encode(f"ops:{PASSWORD}".encode()).decode()
     headers = {"Authorization": f"Basic {pair}"}
     request = urllib.request.Request(api.url + path, headers=headers)  # noqa: S310
     with urllib.request.urlopen(request, timeout=30, context=api.context) as answer:  # noqa: S310
-        return answer.read(), answer.headers["X-OpenDSR-Signature"]
+        return answer.read(), answer.headers[f"{header}-Signature"]
 
 
-def test_opendsr(api: Api, public: rsa.RSAPublicKey, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = "/opendsr/v2"
+@pytest.mark.parametrize(
+    ("version", "root", "requests", "header"),
+    [
+        ("2.0", "/opendsr/v2", "requests", "X-OpenDSR"),
+        ("1.0", "/opendsr/v1", "opengdpr_requests", "X-OpenGDPR"),
+    ],
+)
+def test_opendsr(
+    api: Api, public: rsa.RSAPublicKey, monkeypatch: pytest.MonkeyPatch,
+    version: str, root: str, requests: str, header: str,
+) -> None:  # fmt: skip
     found = api.ask("GET", f"{root}/discovery")[1]
+    assert found["api_version"] == version
+    place = f"{root}/{requests}"
     assert {"identity_type": "email", "identity_format": "raw"} in found["supported_identities"]
     name = str(uuid.uuid4())
     body = {
@@ -136,34 +147,40 @@ def test_opendsr(api: Api, public: rsa.RSAPublicKey, monkeypatch: pytest.MonkeyP
         "subject_identities": [
             {"identity_type": "email", "identity_value": BOB, "identity_format": "raw"}
         ],
-        "api_version": "2.0",
+        "api_version": version,
     }
-    status, taken, headers = api.ask("POST", f"{root}/requests", body)
+    status, taken, headers = api.ask("POST", place, body)
     assert (status, taken["subject_request_id"]) == (201, name)
     assert taken["expected_completion_time"].startswith("2026-11-02T15:00:00")
     assert json.loads(base64.b64decode(taken["encoded_request"])) == body
     named = {n.lower(): v for n, v in headers.items()}
-    assert named["x-opendsr-processor-domain"] == "processor.example"
-    assert api.ask("POST", f"{root}/requests", body)[0] == 201
-    data, signature = _raw(api, f"{root}/requests/{name}")
+    assert named[f"{header}-processor-domain".lower()] == "processor.example"
+    assert api.ask("POST", place, body)[0] == 201
+    data, signature = _raw(api, f"{place}/{name}", header)
     check_signature(public, base64.b64decode(signature), data)
     assert json.loads(data)["request_status"] == "pending"
-    status, cancelled, _ = api.ask("DELETE", f"{root}/requests/{name}")
+    status, cancelled, _ = api.ask("DELETE", f"{place}/{name}")
     assert (status, cancelled["subject_request_id"]) == (202, name)
-    assert json.loads(_raw(api, f"{root}/requests/{name}")[0])["request_status"] == "cancelled"
+    assert (cancelled["api_version"], cancelled["encoded_request"]) == (version, "")
+    assert json.loads(_raw(api, f"{place}/{name}", header)[0])["request_status"] == "cancelled"
     for wrong in (
         {**body, "status_callback_urls": ["https://controller.example"]},
         {**body, "subject_identities": [{"identity_type": "email", "identity_value": BOB}]},
-        {**body, "regulation": "none", "subject_request_id": str(uuid.uuid4())},
+        {**body, "subject_request_type": "oblivion"},
+        *(
+            [{**body, "regulation": "none", "subject_request_id": str(uuid.uuid4())}]
+            if version == "2.0"
+            else []
+        ),
     ):
-        status, error, _ = api.ask("POST", f"{root}/requests", wrong)
+        status, error, _ = api.ask("POST", place, wrong)
         assert (status, error["error"]["code"]) == (400, 400)
         assert BOB not in json.dumps(error)
     monkeypatch.setenv("PALIMPSEST_OPENDSR_CALLBACKS", "https://controller.example")
     called = {**body, "subject_request_id": str(uuid.uuid4()),
               "status_callback_urls": ["https://controller.example/status"]}  # fmt: skip
-    assert api.ask("POST", f"{root}/requests", called)[0] == 201
-    assert api.ask("DELETE", f"{root}/requests/{called['subject_request_id']}")[0] == 202
+    assert api.ask("POST", place, called)[0] == 201
+    assert api.ask("DELETE", f"{place}/{called['subject_request_id']}")[0] == 202
 
 
 def test_opendsr_answers_nothing_unsigned(api: Api) -> None:

@@ -44,7 +44,7 @@ AREAS = (
     safe_mode.ROUTER,
     audit.ROUTER,
     privacy.ROUTER,
-    opendsr.ROUTER,
+    *opendsr.ROUTERS,
 )
 """The routers of all areas, in the order in which the description lists them."""
 BODY_BYTES_MAX = 16 << 20
