@@ -9,21 +9,24 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator
+from datetime import date
 from functools import partial
 from itertools import count
+from typing import Any
 
 from bench import lineitem
 from bench.contenders import TABLE, Gateway, loaded_gateway
 from bench.measure import OURS, Promise, Report
 from bench.options import Options, read_options
+from bench.rewrite import STATEMENTS, TABLES
 
 OFF = "without lineage"
 _CACHED, _COLD = 1.02, 1.05
 _BATCH = 10
-_ROUNDS = 40
+_ROUNDS, _QUICK_ROUNDS = 40, 12
 _ROWS_MAX = 1_000_000
 
-Statements = Iterator[tuple[str, tuple[int, ...]]]
+Statements = Iterator[tuple[str, tuple[Any, ...]]]
 """Texts with their parameters."""
 
 
@@ -33,12 +36,14 @@ def measure(options: Options) -> Report:
     report = Report("what lineage costs", rows)
     source = lineitem.lineitem_file(options.work, rows)
     with loaded_gateway(options.work / "lineage_cost", source) as ours:
-        ours.run("CREATE TABLE copied (k BIGINT, priced DECIMAL(15,2), told VARCHAR)")
-        for case, (most, statements) in _cases(rows).items():
+        for made in ("CREATE TABLE copied (k BIGINT, priced DECIMAL(15,2), told VARCHAR)", *TABLES):
+            ours.run(made)
+        rounds = options.repeats * (_QUICK_ROUNDS if options.quick else _ROUNDS)
+        for case, (most, statements) in (_cases(rows) | _rewritten()).items():
             run = partial(_timed, options, ours, statements)
             contenders = {OURS: partial(run, on=True), OFF: partial(run, on=False)}
             promises = () if most is None else (Promise(OFF, most),)
-            report.compare(case, contenders, options.repeats * _ROUNDS, promises, warm_ups=5)
+            report.compare(case, contenders, rounds, promises, warm_ups=5)
     report.notes.append(f"each run is the mean of {_BATCH} statements")
     return report
 
@@ -72,6 +77,26 @@ def _cases(rows: int) -> dict[str, tuple[float | None, Statements]]:
         "update, another text of its shape": (_COLD, unseen(update)),
         "insert from a query, another text of its shape": (_COLD, unseen(insert)),
         "insert from a query, a new shape": (None, of_new_shape(insert)),
+    }
+
+
+def _rewritten() -> dict[str, tuple[float | None, Statements]]:
+    """The statements of ``bench.rewrite``, run with their plans cached."""
+    ids = count(10)
+    values: dict[str, Callable[[], tuple[Any, ...]]] = {
+        "point read": lambda: (1,),
+        "join and group": lambda: (date(2024, 1, 1),),
+        "insert": lambda: (next(ids), 7, 9.99, 1),
+        "update by key": lambda: (1,),
+        "delete": lambda: (-1,),
+    }
+
+    def cached(text: str, chosen: Callable[[], tuple[Any, ...]]) -> Statements:
+        return ((text, chosen()) for _ in count())
+
+    return {
+        f"rewrite: {name}, cached": (_CACHED, cached(text, values[name]))
+        for name, text in STATEMENTS
     }
 
 

@@ -40,7 +40,7 @@ STATEMENTS = (
     ("update by key", "UPDATE b.item SET price = price * 2 WHERE id = ?"),
     ("delete", "DELETE FROM b.item WHERE order_id = ?"),
 )
-_TABLES = (
+TABLES = (
     "CREATE SCHEMA b",
     "CREATE TABLE b.orders (id BIGINT PRIMARY KEY, customer BIGINT, placed DATE)",
     (
@@ -56,7 +56,7 @@ def measure(options: Options) -> Report:
     """Rewrite each statement many times over a small warehouse."""
     report = Report("rewrite latency", 0)
     with fresh_gateway(options.work / "rewrite") as ours:
-        for statement in _TABLES:
+        for statement in TABLES:
             ours.run(statement)
         session = ours.connection.session
         transaction = session.journal.begin()

@@ -29,7 +29,6 @@ from journal.records.statements import (
     RecordStatement,
     by,
     count,
-    counts,
     delete,
     execute,
     insert,
@@ -45,7 +44,8 @@ _AT_ONCE = 64
 """Rows that are added by one statement at most; each statement costs more than its rows."""
 _ASKED = (1, 4, 16, 64, 256)
 """Nodes or ids that are asked for by one statement."""
-_ON_RECORD = counts(count(LINEAGE, by("statement", "until")), count(LINEAGE_STATEMENTS, by("id")))
+_KNOWN = count(LINEAGE_STATEMENTS, by("id"))
+_IN_FORCE = count(LINEAGE, by("statement", "until"))
 _END = update(LINEAGE, ["until"], by("target", "until"))
 _END_SOURCE = update(LINEAGE, ["until"], by("source", "until"))
 _EDGES = select(LINEAGE, order=["since", "target", "target_column", "source", "source_column"])
@@ -147,8 +147,9 @@ def add_lineage_of(
         execute(session, _END_SOURCE, [version, node, 0])
     if not lineage.edges:
         return
-    ((in_force, known),) = execute(session, _ON_RECORD, [found.id, 0, found.id])
-    if not in_force:
+    # Edges are there only while their statement is: of a new one, that is all there is to ask.
+    ((known,),) = execute(session, _KNOWN, [found.id])
+    if not known or execute(session, _IN_FORCE, [found.id, 0]) == [(0,)]:
         _insert(session, LINEAGE, [(found.id, *edge, version, 0) for edge in lineage.edges])
     if not known:
         told = (found.id, found.digest, found.tag, found.text, *by)

@@ -258,13 +258,6 @@ def count(table: RecordTable, where: Where) -> RecordStatement:
     return RecordStatement(query.where(*_conditions(where)), (RecordType.BIGINT,))
 
 
-def counts(*counted: RecordStatement) -> RecordStatement:
-    """Several counts in one row, whose values follow one another."""
-    parts = [one.ast for one in counted]
-    outputs = [exp.Subquery(this=part.copy()) for part in parts]
-    return RecordStatement(exp.select(*outputs, copy=False), (RecordType.BIGINT,) * len(parts))
-
-
 def newest(table: RecordTable, column: str) -> RecordStatement:
     """Reads the row with the highest value of a column."""
     query, highest = select(table), maximum(table, column).ast
