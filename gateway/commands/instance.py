@@ -9,12 +9,7 @@ from typing import Any
 
 import click
 
-from gateway.commands.connecting import (
-    JSON_OPTION,
-    Access,
-    perform,
-    upkeep_options,
-)
+from gateway.commands.connecting import JSON_OPTION, Access, perform, upkeep_options
 from gateway.commands.instance_rendering import (
     attempt_object,
     planned_object,

@@ -36,6 +36,7 @@ class RemoteRows:
         self._batch: pa.RecordBatch | None = None
         """Whose rows are ``_ahead``; None while these are the rows that came with the answer."""
         self._closed = False
+        self.names: Sequence[str] | None = None
 
     def take(self, size: int) -> list[Row]:
         """The next rows, fewer at the end."""

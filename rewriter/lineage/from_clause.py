@@ -12,6 +12,7 @@ from rewriter.lineage.scope import Environment, Scope, fold
 from rewriter.lineage.sources import (
     AGGREGATION,
     CONDITIONAL,
+    FILTER,
     JOIN,
     NONE,
     TRANSFORMATION,
@@ -71,6 +72,11 @@ class FromReader:
         """What decides only how often a row is there, besides what the methods return."""
         self._hidden: set[tuple[str, str]] = set()
         """Columns of a join's right side that a star does not show again."""
+
+    def where(self, node: exp.Expr) -> Sources:
+        """What the WHERE of a statement decides with."""
+        where = node.args.get("where")
+        return NONE if where is None else self.expressions.deciding([where.this], FILTER)
 
     def read(self, query: exp.Select) -> Sources:
         """Read all of it; what the joins and the queries in it decide its rows with.

@@ -53,3 +53,16 @@ def table_copied(node: exp.Create) -> exp.Table | None:
     if clone is not None and isinstance(clone.this, exp.Table):
         return clone.this
     return None
+
+
+def with_query(insert: exp.Insert, source: exp.Expr) -> exp.Insert:
+    """INSERT ALL INTO t VALUES (x) SELECT ..: the values are columns of the query."""
+    values = insert.expression
+    rows = exp.Subquery(this=source.copy(), alias=exp.TableAlias(this=exp.to_identifier("s")))
+    if isinstance(values, exp.Values) and values.expressions:
+        row = values.expressions[0]
+        chosen = [e.copy() for e in (row.expressions or [row])]
+        insert.set("expression", exp.select(*chosen).from_(rows))
+    else:
+        insert.set("expression", exp.select("*").from_(rows))
+    return insert

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
+from rewriter.lineage.assignments import assigned_columns
 from rewriter.lineage.expressions import ExpressionReader
 from rewriter.lineage.file_statements import transferred
 from rewriter.lineage.from_clause import FromReader
@@ -29,6 +30,7 @@ from rewriter.lineage.statement_parts import (
     partition_parts,
     table_copied,
     table_of,
+    with_query,
 )
 from rewriter.lineage.table_changes import alter_table
 from rewriter.lineage.tables import KnownTables
@@ -154,7 +156,7 @@ class _StatementReader:
             if isinstance(query, exp.Select) and query.args.get("from_") is None:
                 query.set("from_", exp.From(this=source.copy()))
             elif not isinstance(query, exp.Query):
-                whole = self._oracle(whole, source)
+                whole = with_query(whole, source)
                 query = whole.expression
             if node.args.get("with_") is not None and isinstance(query, exp.Query):
                 query.set("with_", node.args["with_"].copy())
@@ -162,18 +164,6 @@ class _StatementReader:
             if condition is not None and isinstance(query, exp.Select):
                 query = query.where(condition.copy(), copy=False)
             yield from self.insert(whole)
-
-    def _oracle(self, insert: exp.Insert, source: exp.Expr) -> exp.Insert:
-        """INSERT ALL INTO t VALUES (x) SELECT ..: the values are columns of the query."""
-        values = insert.expression
-        rows = exp.Subquery(this=source.copy(), alias=exp.TableAlias(this=exp.to_identifier("s")))
-        if isinstance(values, exp.Values) and values.expressions:
-            row = values.expressions[0]
-            chosen = [e.copy() for e in (row.expressions or [row])]
-            insert.set("expression", exp.select(*chosen).from_(rows))
-        else:
-            insert.set("expression", exp.select("*").from_(rows))
-        return insert
 
     def create(self, node: exp.Create) -> Iterator[ColumnTarget]:
         """CREATE TABLE AS, CREATE VIEW, CREATE TABLE LIKE; a plain one defines columns."""
@@ -233,7 +223,7 @@ class _StatementReader:
             influences |= reader.add(given)
         for join in joins:
             influences |= reader.join(join)
-        influences |= _where(node, reader) | reader.repeats
+        influences |= reader.where(node) | reader.repeats
         target = named.get(fold(node.this.alias_or_name), node.this)
         names = {alias: self._tables.name(table) for alias, table in named.items()}
         yield from self._assigned(
@@ -250,7 +240,7 @@ class _StatementReader:
         sources = node.args.get("using") or []
         for source in sources:
             influences |= reader.add(source)
-        influences |= _where(node, reader) | reader.repeats
+        influences |= reader.where(node) | reader.repeats
         named = tables_named([target, *sources])
         for deleted in node.args.get("tables") or [target]:
             if not isinstance(deleted, exp.Table):
@@ -426,48 +416,10 @@ class _StatementReader:
         influences: Sources,
         named: Mapping[str, str] = MappingProxyType({}),
     ) -> Iterator[ColumnTarget]:
-        """What SET writes; ``named`` has the tables of an UPDATE of several, by alias."""
-        for assignment in assignments:
-            if not isinstance(assignment, exp.EQ):
-                continue
-            left, right = assignment.this, assignment.expression
-            if isinstance(left, exp.Bracket):
-                left = left.this
-            if isinstance(left, exp.Tuple):
-                yield from self._tuple_assigned(table, left, right, reader, influences)
-                continue
-            cell = reader.cell(right)
-            to, column = table, fold(left)
-            if isinstance(left, exp.Column) and left.table:
-                first = fold(left.parts[0])
-                to = named.get(first, table)
-                if first not in named and first in self._tables.columns.get(table, ()):
-                    column = first  # a field of a struct
-            yield target_of(to, column, Cell(cell.sources | influences, cell.unknown))
-
-    def _tuple_assigned(
-        self,
-        table: str,
-        left: exp.Tuple,
-        right: exp.Expr,
-        reader: ExpressionReader,
-        influences: Sources,
-    ) -> Iterator[ColumnTarget]:
-        """``(a, b) = (x, y)`` and ``(a, b) = (SELECT ..)``."""
-        if isinstance(right, exp.Tuple):
-            cells = [reader.cell(value) for value in right.expressions]
-        else:
-            found = self._relation(right, reader.scope)
-            cells = list(found.cells)
-            influences |= found.influences
-        for name, cell in zip(left.expressions, cells, strict=False):
-            yield target_of(table, fold(name), Cell(cell.sources | influences, cell.unknown))
-
-
-def _where(node: exp.Expr, reader: FromReader) -> Sources:
-    """What the WHERE of a statement decides with."""
-    where = node.args.get("where")
-    return NONE if where is None else reader.expressions.deciding([where.this], FILTER)
+        columns = self._tables.columns.get(table, ())
+        return assigned_columns(
+            table, columns, assignments, reader, influences, self._relation, named
+        )
 
 
 def _named(found: Relation, names: Sequence[str]) -> Relation:

@@ -133,5 +133,5 @@ def _side_by_side(call: exp.Unnest) -> exp.Expr:
         name = offset.name if isinstance(offset, exp.Identifier) else "ordinality"
         columns.append(exp.alias_(exp.Explode(this=numbers), name, quoted=True))
     called = alias.name if isinstance(alias, exp.TableAlias) and alias.this else _UNNAMED
-    name = exp.TableAlias(this=exp.to_identifier(called, quoted=True))
-    return exp.select(*columns).subquery(alias=name)
+    source = exp.TableAlias(this=exp.to_identifier(called, quoted=True))
+    return exp.select(*columns).subquery(alias=source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from gateway.servers.pg_catalog import numbering
@@ -15,7 +15,7 @@ from gateway.servers.pg_catalog.definitions import (
 from gateway.servers.pg_catalog.relations import builtin_types
 from gateway.servers.pg_catalog.user_types import UserDefinitions
 from gateway.servers.pgwire.types import field_of, text_field
-from journal.model.foreign_key import Deferral, ReferenceAction
+from journal.model.foreign_key import Deferral, ForeignKey, ReferenceAction
 from journal.model.result_column import ResultColumn
 from journal.model.schema import CatalogSnapshot, Column, Materialized, Table, View, fold
 from journal.sql.text_lengths import TextLength, text_length, text_lengths
@@ -170,19 +170,23 @@ class CatalogContents:
             self._add_constraint(table, part, check.name, "c", check_definition(check.expression))
         for key in table.foreign_keys:
             parent = self._catalog.by_id(key.parent)
-            if not isinstance(parent, Table):
-                continue
-            part = numbering.part_oid(table, next(next_part))
-            theirs = {c.physical: n for n, c in enumerate(parent.columns, 1)}
-            self._add_constraint(
-                table, part, key.name, "f", foreign_key_definition(key, table, parent),
-                conkey=[places[c] for c in key.columns],
-                confrelid=numbering.relation_oid(parent),
-                confkey=[theirs[c] for c in key.parent_columns],
-                confupdtype=_ACTION_CODES[key.on_update], confdeltype=_ACTION_CODES[key.on_delete],
-                confmatchtype="f" if key.match_full else "s", condeferrable=key.is_deferrable,
-                condeferred=key.deferral is Deferral.INITIALLY,
-            )  # fmt: skip
+            if isinstance(parent, Table):
+                part = numbering.part_oid(table, next(next_part))
+                self._add_foreign_key(table, key, parent, part, places)
+
+    def _add_foreign_key(
+        self, table: Table, key: ForeignKey, parent: Table, part: int, places: Mapping[str, int]
+    ) -> None:
+        theirs = {c.physical: n for n, c in enumerate(parent.columns, 1)}
+        self._add_constraint(
+            table, part, key.name, "f", foreign_key_definition(key, table, parent),
+            conkey=[places[c] for c in key.columns],
+            confrelid=numbering.relation_oid(parent),
+            confkey=[theirs[c] for c in key.parent_columns],
+            confupdtype=_ACTION_CODES[key.on_update], confdeltype=_ACTION_CODES[key.on_delete],
+            confmatchtype="f" if key.match_full else "s", condeferrable=key.is_deferrable,
+            condeferred=key.deferral is Deferral.INITIALLY,
+        )  # fmt: skip
 
     def _add_column(
         self,

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Literal
 from uuid import UUID
@@ -76,13 +77,7 @@ def _router(version: OpenDsrVersion) -> APIRouter:
     def discovery(session: SessionOf) -> Response:
         """What the processor supports: the types of identifiers that tables describe."""
         own, types = processor(), session.perform(questions.described_types)
-        body = {
-            "api_version": version.number,
-            "supported_identities": [{"identity_type": t, "identity_format": "raw"} for t in types],
-            "supported_subject_request_types": ["access", "portability", "erasure"],
-            "processor_certificate": own.certificate_url,
-        }
-        return _signed(own, version, body, 200)
+        return _signed(own, version, _offered(own, version, types), 200)
 
     @router.post(f"/{version.requests}")
     async def take_request(request: Request, session: SessionOf) -> Response:
@@ -90,7 +85,7 @@ def _router(version: OpenDsrVersion) -> APIRouter:
         refuse_key(request)
         own, data = processor(), await request.body()
         try:
-            terms, new = _asked(version, data)
+            terms, new = _new_request(version, data)
             (made,) = await run_in_threadpool(session.perform, submit, terms, [new])
         except ValidationError as error:
             # What pydantic says quotes the values; the places of the fields do not.
@@ -136,7 +131,16 @@ def _router(version: OpenDsrVersion) -> APIRouter:
     return router
 
 
-def _asked(version: OpenDsrVersion, data: bytes) -> tuple[SubmissionTerms, NewRequest]:
+def _offered(own: Processor, version: OpenDsrVersion, types: Iterable[str]) -> dict[str, Any]:
+    return {
+        "api_version": version.number,
+        "supported_identities": [{"identity_type": t, "identity_format": "raw"} for t in types],
+        "supported_subject_request_types": ["access", "portability", "erasure"],
+        "processor_certificate": own.certificate_url,
+    }
+
+
+def _new_request(version: OpenDsrVersion, data: bytes) -> tuple[SubmissionTerms, NewRequest]:
     """What a body asks for; raises ValidationError, or PRIVACY_REQUEST for its callbacks."""
     asked = SubjectRequest.model_validate_json(data)
     pairs = tuple((i.identity_type, i.identity_value) for i in asked.subject_identities)
