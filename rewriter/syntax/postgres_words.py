@@ -16,6 +16,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.sql.array_text import array_of_text
+from rewriter.syntax.grouped_outputs import spell_grouped_outputs
 
 _FLOATS = frozenset({exp.DType.FLOAT, exp.DType.DOUBLE})
 _REAL_DIGITS = 24
@@ -42,6 +43,7 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
     for call in list(ast.find_all(exp.Unnest)):
         if len(call.expressions) > 1 and isinstance(call.parent, exp.From | exp.Join):
             call.replace(_side_by_side(call))
+    spell_grouped_outputs(ast)
     return ast
 
 

@@ -39,6 +39,10 @@ QUESTIONS = (
     ),
     "SELECT extversion FROM pg_extension WHERE extname = 'timescaledb'",
     (
+        "SELECT n.nspname AS n, count(*) FROM pg_class c JOIN pg_namespace n ON c.relnamespace ="
+        " n.oid WHERE c.relname LIKE 'dash_%' GROUP BY n ORDER BY n"
+    ),
+    (
         "SELECT schema_name AS name FROM information_schema.schemata WHERE schema_name NOT IN"
         " ('information_schema', 'pg_catalog', 'pg_toast', 'public', 'system') ORDER BY schema_name"
     ),
@@ -108,6 +112,10 @@ CHARTS = (
     "SELECT * FROM main.dash ORDER BY id LIMIT 101",
     'SELECT MIN(at) AS "MIN(at)", MAX(at) AS "MAX(at)" FROM main.dash',
     "SELECT COUNT(*) AS rows FROM (SELECT name AS name FROM main.dash GROUP BY name LIMIT 9) AS r",
+    # Outputs that are called as a table is, which dbt groups by.
+    "SELECT d.name AS d, count(*) FROM dash AS d GROUP BY d ORDER BY d",
+    "SELECT upper(d.name) AS d, sum(tick) FROM dash AS d GROUP BY d, d.id ORDER BY d, 2",
+    "SELECT d.id AS d, d.name AS id FROM dash AS d GROUP BY d, id ORDER BY id",
 )
 """Statements with what fills them in by ``format``."""
 MADE = (
