@@ -188,7 +188,8 @@ def test_rows_that_may_be_somebodys_keep_a_request_open(con: Connection) -> None
     con.execute("INSERT INTO t VALUES (1), (2)")
     table = next(journal.state.catalog.tables())
     with journal.store.connection() as connection:
-        left = journal.new_segment(table, connection)
+        with journal.new_segment(table, connection) as left:
+            pass
         name, _, segment = left.partition("/")
         connection.execute(
             f"INSERT INTO {journal.names.journal_database}.{name}"

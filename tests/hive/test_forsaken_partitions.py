@@ -27,7 +27,8 @@ def test_what_an_ended_gateway_left_is_removed(con: Connection) -> None:
     table = next(journal.state.catalog.tables())
     listed = {s.files[0].path for s in journal.state.tables[table.id].manifest.segments}
     with journal.store.connection() as connection:
-        left = journal.new_segment(table, connection)
+        with journal.new_segment(table, connection) as left:
+            pass
         name, _, segment = left.partition("/")
         own = journal.names.journal_database
         connection.execute(
