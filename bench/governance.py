@@ -37,7 +37,8 @@ from gateway.governance.process_scheduler import ProcessScheduler
 from gateway.session.operations import no_progress
 from journal.records import entity_rows, instance_rows, schedule_rows
 from journal.records.entity_rows import EntityRow
-from journal.records.instance_rows import DataUse, InstanceFilter, InstanceRow
+from journal.records.instance_data import DataUse
+from journal.records.instance_rows import InstanceFilter, InstanceRow
 from journal.records.schedule_rows import ScheduleRow
 
 START = datetime(2013, 1, 1, tzinfo=UTC)
