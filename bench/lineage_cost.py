@@ -82,12 +82,12 @@ def _cases(rows: int) -> dict[str, tuple[float | None, Statements]]:
 
 def _rewritten() -> dict[str, tuple[float | None, Statements]]:
     """The statements of ``bench.rewrite``, run with their plans cached."""
-    ids = count(10)
+    ids, changed = count(10), count(10)  # each row that was inserted is changed once
     values: dict[str, Callable[[], tuple[Any, ...]]] = {
         "point read": lambda: (1,),
         "join and group": lambda: (date(2024, 1, 1),),
         "insert": lambda: (next(ids), 7, 9.99, 1),
-        "update by key": lambda: (1,),
+        "update by key": lambda: (next(changed),),
         "delete": lambda: (-1,),
     }
 
