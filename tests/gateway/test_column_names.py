@@ -75,9 +75,9 @@ def test_postgres_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.stores
-def test_postgres_itself_names_them_so(postgres: Cluster) -> None:
+def test_postgres_itself_names_them_so(cluster: Cluster) -> None:
     """The expectations above are those of a server."""
-    with psycopg.connect(postgres.conninfo(postgres.database())) as plain:
+    with psycopg.connect(cluster.conninfo(cluster.database())) as plain:
         plain.execute(TABLE)
         for item, expected in (line.split(" | ") for line in POSTGRES):
             found = plain.execute(f"SELECT {item} FROM t".encode()).description or ()
