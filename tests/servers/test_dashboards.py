@@ -115,7 +115,7 @@ CHARTS = (
     # Outputs that are called as a table is, which dbt groups by.
     "SELECT d.name AS d, count(*) FROM dash AS d GROUP BY d ORDER BY d",
     "SELECT upper(d.name) AS d, sum(tick) FROM dash AS d GROUP BY d, d.id ORDER BY d, 2",
-    "SELECT d.id AS d, d.name AS id FROM dash AS d GROUP BY d, id ORDER BY id",
+    "SELECT d.id AS d, d.name AS id FROM dash AS d GROUP BY d, id ORDER BY id, d",
 )
 """Statements with what fills them in by ``format``."""
 MADE = (
