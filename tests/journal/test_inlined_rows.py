@@ -56,7 +56,7 @@ def _row(key: int, version: int, ended: int | None = None) -> MemoryRows:
 
 
 def test_every_type_comes_back_as_it_was(catalog: CatalogConnection) -> None:
-    rows = duckdb.sql(f"SELECT {TYPES}").to_arrow_table()
+    rows = duckdb.connect().sql(f"SELECT {TYPES}").to_arrow_table()
     fields = tuple((name, "VARCHAR") for name in rows.column_names)
     kept = MemoryRows(rows, RowCounts(open=1), fields)
     add_rows(catalog, 1, kept, 5, 7)

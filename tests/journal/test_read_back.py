@@ -66,7 +66,7 @@ def _identities(kind: str) -> tuple[DescriptorEntry, ...]:
 def _rows(path: Path) -> Callable[[Sequence[str]], pa.RecordBatchReader]:
     def rows(columns: Sequence[str]) -> pa.RecordBatchReader:
         names = ", ".join(f'"{c}"' for c in columns)
-        return duckdb.sql(f"SELECT {names} FROM '{path}'").to_arrow_reader(300)
+        return duckdb.connect().sql(f"SELECT {names} FROM '{path}'").to_arrow_reader(300)
 
     return rows
 

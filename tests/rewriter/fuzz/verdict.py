@@ -215,9 +215,8 @@ _FUNCTIONS = (
 
 def _read_by_duckdb(text: str) -> Iterator[tuple[str, str, str]]:
     """The tables and table functions of a text, as the engine itself reads it."""
-    row = duckdb.execute("SELECT json_serialize_sql($1)", [text]).fetchone()
-    assert row is not None
-    tree = json.loads(row[0])
+    ((answer,),) = duckdb.execute("SELECT json_serialize_sql($1)", [text]).fetchall()
+    tree = json.loads(answer)
     if tree.get("error"):
         # What the engine cannot read, reads nothing; PIVOT it reads, but does not show.
         if tree["error_type"] != "parser":
