@@ -25,7 +25,7 @@ EXCLUDED_MAX = 40
 _SLOW = [pytest.param(way, marks=pytest.mark.slow) for way in ("own", "shared", "server")]
 
 
-@pytest.fixture(scope="module", params=["quick", *_SLOW])
+@pytest.fixture(scope="module", params=[pytest.param("quick", marks=pytest.mark.stores), *_SLOW])
 def report(
     root: Path, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[ElementTree.Element]:

@@ -92,8 +92,8 @@ STATEMENTS = (
     "DELETE FROM members WHERE n = {k} AND n > 3",
     "UPDATE orgs SET open = NOT open WHERE org = '{o}'",
 )  # fmt: skip
-ROUNDS, STATEMENTS_A_ROUND = 3, 30
-SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 9))]
+ROUNDS, STATEMENTS_A_ROUND = 2, 30
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 13))]
 
 
 @pytest.fixture(scope="module")

@@ -62,8 +62,8 @@ def _afresh(connect: Callable[..., Client]) -> tuple[Client, Client]:
 
 
 def _in_tiers(*pairs: tuple[str, str]) -> list[Any]:
-    """Pairs of statements, in whatever order their steps come: two in each run, the others slow."""
-    few = 2
+    """Pairs of statements, in whatever order their steps come: one in each run, the others slow."""
+    few = 1
     return [
         pytest.param(*pair, marks=() if place < few else pytest.mark.slow)
         for place, pair in enumerate(pairs)

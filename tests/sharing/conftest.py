@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from tests.support import warm_commands
 from tests.support.urls import url_of_folder
 
 
@@ -28,3 +30,11 @@ def owner(root: Path) -> Iterator[Connection]:
     connection = gateway.connect(url_of_folder(root), autocommit=True)
     yield connection
     connection.close()
+
+
+@pytest.fixture(scope="module")
+def commands() -> Iterator[None]:
+    """Let ``palimpsest`` be a command each process of which is forked from one that is warm."""
+    with warm_commands.running(dict(os.environ)) as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(folder), prepend=os.pathsep)
+        yield

@@ -15,13 +15,14 @@ import pytest
 from gateway.dbapi.connection import Connection
 from tests.sharing.programs import Program
 
+pytestmark = pytest.mark.usefixtures("commands")
 _MAIN = "from gateway.cli import main; main()"
 
 
 def run(root: Path, *words: str, cwd: Path | None = None, text: str = "") -> tuple[int, str]:
     """Exit code and standard output of a command; a failure shows what it wrote to stderr."""
     done = subprocess.run(
-        [sys.executable, "-c", _MAIN, *words, "-w", str(root)],
+        ["palimpsest", *words, "-w", str(root)],
         capture_output=True,
         text=True,
         check=False,

@@ -12,6 +12,7 @@ from gateway.dbapi.connection import Connection
 from gateway.shell.files import import_file
 from tests.sharing.test_commands import run
 
+pytestmark = pytest.mark.usefixtures("commands")
 KINDS = """
     a INTEGER PRIMARY KEY, u UUID, d DECIMAL(38, 3), s VARCHAR, b BLOB, n DATE, m TIMESTAMP,
     z TIMESTAMP WITH TIME ZONE, i INTERVAL, j JSON, l INTEGER[], f DOUBLE, e ENUM('x', 'y')

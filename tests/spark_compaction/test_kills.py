@@ -26,6 +26,7 @@ from spark_compaction.programs.compaction import CompactJob
 from spark_compaction.runner import RunOptions, run_job
 from tests.spark_compaction.killed_owner import SPARK_STEPS, STEPS
 from tests.support.client import Client
+from tests.support.tiers import in_tiers
 
 NOW = RunOptions(grace_us=0)
 
@@ -66,9 +67,7 @@ def _compact(run: Client, engine: Any = None) -> str:
     return run_job(_journal(run), job, 1, engine or LocalEngine(), options=NOW).state
 
 
-@pytest.mark.parametrize(
-    "step", [*STEPS, *(pytest.param(s, marks=pytest.mark.slow) for s in SPARK_STEPS)]
-)
+@pytest.mark.parametrize("step", in_tiers([*STEPS, *SPARK_STEPS], {"in stage", "after swap"}))
 def test_the_owner_is_killed(
     connect: Callable[..., Client], root: Path, step: str, request: pytest.FixtureRequest
 ) -> None:

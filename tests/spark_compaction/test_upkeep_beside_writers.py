@@ -373,6 +373,7 @@ def _follow(steps: list[tuple[Any, ...]], seed: int) -> None:
         shutil.rmtree(folder)
 
 
+@pytest.mark.stores
 def test_every_job_beside_writers() -> None:
     _follow(
         [

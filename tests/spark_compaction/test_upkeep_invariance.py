@@ -179,6 +179,7 @@ def test_each_job_removes_what_it_says() -> None:
     _follow(_EACH)
 
 
+@pytest.mark.stores
 @settings(max_examples=4)
 @given(_steps)
 def test_no_other_row_is_touched_for_readers_by_position(steps: list[Step]) -> None:

@@ -20,7 +20,11 @@ CASES = [
 @pytest.mark.timeout(1800)
 @pytest.mark.needs(Capability.BACKUPS, Capability.ERASURE)
 @pytest.mark.parametrize(
-    "case", [0, *(pytest.param(n, marks=pytest.mark.also_on("hive")) for n in (1, 2))]
+    "case",
+    [
+        0,
+        *(pytest.param(n, marks=[pytest.mark.also_on("hive"), pytest.mark.stores]) for n in (1, 2)),
+    ],
 )
 def test_each_job_does_what_it_planned(store: Store, case: int) -> None:
     has_minor = Capability.MINOR_COMPACTION in store.capabilities
