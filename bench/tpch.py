@@ -47,11 +47,12 @@ _WORST = 2.0
 _FIRST = """
 import json, sys, time
 from bench.tpch import our_rows, peer_rows
-name, place, sql = json.loads(sys.argv[1])
+name, place, sql, clock = json.loads(sys.argv[1])
 run = {"ours": our_rows, "peer": peer_rows}[name](place)
-start = time.perf_counter()
+clock = getattr(time, clock)
+start = clock()
 run(sql)
-print(time.perf_counter() - start)
+print(clock() - start)
 """
 
 Run = Callable[[str], list[tuple[Any, ...]]]
@@ -78,7 +79,8 @@ def measure(options: Options) -> Report:
         for divisor, rest in steps[len(done) :]:
             _change(warehouse, files, divisor, rest)
         done = steps
-        _compare(report, percent, warehouse, files, options.repeats)
+        clock = time.process_time if options.cpu else time.perf_counter
+        _compare(report, percent, warehouse, files, options.repeats, clock)
     shutil.rmtree(folder)
     return report
 
@@ -128,19 +130,29 @@ def _change(warehouse: Path, files: Path, divisor: int, rest: int) -> None:
             Path(f"{file}.new").replace(file)
 
 
-def _compare(report: Report, percent: int, warehouse: Path, files: Path, repeats: int) -> None:
+def _compare(
+    report: Report,
+    percent: int,
+    warehouse: Path,
+    files: Path,
+    repeats: int,
+    clock: Callable[[], float],
+) -> None:
     ratios: dict[str, list[float]] = {"warm": [], "first": []}
     connection = gateway.connect(f"palimpsest:///{warehouse}", autocommit=True)
     theirs = peer_rows(str(files))
     for name, sql in queries().items():
         _check_same(name, _rows(connection, sql), theirs(sql))
-        runs = {_PLAIN: _discarding(theirs, sql), OURS: _discarding(_run(connection), sql)}
+        runs = {
+            _PLAIN: _discarding(theirs, sql, clock),
+            OURS: _discarding(_run(connection), sql, clock),
+        }
         ratios["warm"].append(_ratio(report, f"{percent} %, warm, {name}", runs, repeats))
     connection.close()
     for name, sql in queries().items():
         runs = {
-            _PLAIN: _in_new_process("peer", files, sql),
-            OURS: _in_new_process("ours", warehouse, sql),
+            _PLAIN: _in_new_process("peer", files, sql, clock),
+            OURS: _in_new_process("ours", warehouse, sql, clock),
         }
         case = f"{percent} %, first, {name}"
         ratios["first"].append(_ratio(report, case, runs, min(repeats, 3), warm_ups=0))
@@ -171,17 +183,20 @@ def _run(connection: Connection) -> Run:
     return lambda sql: _rows(connection, sql)
 
 
-def _discarding(run: Run, sql: str) -> Callable[[], float]:
+def _discarding(run: Run, sql: str, clock: Callable[[], float]) -> Callable[[], float]:
     def timed() -> float:
-        start = time.perf_counter()
+        start = clock()
         run(sql)
-        return time.perf_counter() - start
+        return clock() - start
 
     return timed
 
 
-def _in_new_process(name: str, place: Path, sql: str) -> Callable[[], float]:
-    command = [sys.executable, "-c", _FIRST, json.dumps([name, str(place), sql])]
+def _in_new_process(
+    name: str, place: Path, sql: str, clock: Callable[[], float]
+) -> Callable[[], float]:
+    asked = json.dumps([name, str(place), sql, clock.__name__])
+    command = [sys.executable, "-c", _FIRST, asked]
 
     def timed() -> float:
         run = subprocess.run(command, check=True, capture_output=True, text=True)
