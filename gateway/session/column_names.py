@@ -25,33 +25,9 @@ from journal.sql import dialects
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.statement import SqlStatement
 from rewriter.syntax.parsing import Parsed
+from rewriter.syntax.postgres_names import postgres_name
 
 _UNNAMED = "?column?"
-_TYPES = {
-    "INT": "int4", "BIGINT": "int8", "SMALLINT": "int2", "DOUBLE": "float8", "FLOAT": "float4",
-    "BOOLEAN": "bool", "DECIMAL": "numeric", "TEXT": "text", "VARCHAR": "varchar", "CHAR": "bpchar",
-    "TIMESTAMP": "timestamp", "TIMESTAMPTZ": "timestamptz", "TIMETZ": "timetz",
-    "VARBINARY": "bytea",
-}  # fmt: skip
-_CALLS: dict[type[exp.Expr], str] = {
-    exp.CurrentTimestamp: "current_timestamp",
-    exp.DateTrunc: "date_trunc",
-    exp.Exists: "exists",
-    exp.GroupConcat: "string_agg",
-    exp.StrPosition: "position",
-    exp.TimestampTrunc: "date_trunc",
-}
-"""What PostgreSQL calls the column of a call whose node is called otherwise."""
-_OPERATORS = (
-    exp.ILike,
-    exp.Like,
-    exp.RegexpLike,
-    exp.RegexpILike,
-    exp.Between,
-    exp.In,
-    exp.Extract,
-)
-"""Nodes that are functions to sqlglot."""
 _AS_WRITTEN = (
     *(
         exp.Column,
@@ -105,6 +81,8 @@ def postgres_names(parsed: Parsed | None, columns: Sequence[ResultColumn]) -> li
     """The columns of a statement under the names that PostgreSQL would give them."""
     found = list(columns)
     nodes = _output(parsed)
+    if parsed is not None and _is_list_of_values(parsed):
+        return [replace(column, name=f"column{n}") for n, column in enumerate(found, 1)]
     if len(nodes) != len(found) or any(_is_star(node) for node in nodes):
         return found
     if parsed is None or all(isinstance(node, exp.Alias | exp.Column) for node in nodes):
@@ -114,9 +92,16 @@ def postgres_names(parsed: Parsed | None, columns: Sequence[ResultColumn]) -> li
     return [
         column
         if isinstance(node, exp.Alias)
-        else replace(column, name=word or _name(node) or _UNNAMED)
+        else replace(column, name=word or postgres_name(node) or _UNNAMED)
         for node, column, word in zip(nodes, found, called, strict=True)
     ]
+
+
+def _is_list_of_values(parsed: Parsed) -> bool:
+    ast = parsed.statement.ast if isinstance(parsed.statement, SqlStatement) else None
+    while isinstance(ast, exp.SetOperation | exp.Subquery):
+        ast = ast.this
+    return isinstance(ast, exp.Values)
 
 
 def _output(parsed: Parsed | None) -> list[exp.Expr]:
@@ -135,68 +120,6 @@ def _output(parsed: Parsed | None) -> list[exp.Expr]:
 def _is_star(node: exp.Expr) -> bool:
     return isinstance(node, exp.Star) or (
         isinstance(node, exp.Column) and isinstance(node.this, exp.Star)
-    )
-
-
-def _name(node: exp.Expr) -> str | None:
-    match node:
-        case exp.Column() | exp.Dot():
-            return node.name
-        case exp.Paren() | exp.Window() | exp.Filter() | exp.Bracket() | exp.Collate():
-            return _name(node.this)
-        case exp.WithinGroup() | exp.IgnoreNulls():
-            return _name(node.this)
-        case exp.Cast():
-            return _strong_name(node.this) or _type_name(node)
-        case exp.Interval():
-            return "interval"
-        case exp.Case():
-            default = node.args.get("default")
-            return (default is not None and _strong_name(default)) or "case"
-        case exp.Array():
-            return "array"
-        case exp.Tuple():
-            return "row"
-        case exp.Subquery():
-            inner = node.this
-            first = inner.expressions[0] if isinstance(inner, exp.Select) else None
-            return None if first is None else first.alias or _name(first)
-        case exp.Anonymous():
-            return node.name.lower()
-        case exp.Trim():
-            side = str(node.args.get("position") or "BOTH").upper()
-            return {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(side, "btrim")
-        case exp.Extract():
-            return "extract"
-        case exp.Func() if type(node) in _CALLS:
-            return _CALLS[type(node)]
-        case exp.Binary() | exp.Unary() | exp.Predicate():
-            return None
-        case exp.Func():
-            return node.sql_name().lower()
-        case _:
-            return None
-
-
-def _strong_name(node: exp.Expr) -> str | None:
-    """A name that is better than that of a cast's type, or than ``case``."""
-    inner = node
-    while isinstance(inner, exp.Paren):
-        inner = inner.this
-    if isinstance(inner, exp.Case | exp.Interval):
-        found = _name(inner)
-        return None if found in ("case", "interval") else found
-    return _strong_name(inner.this) if isinstance(inner, exp.Cast) else _name(inner)
-
-
-def _type_name(node: exp.Cast) -> str:
-    kind = node.to
-    while kind.is_type(exp.DType.ARRAY) and kind.expressions:
-        kind = kind.expressions[0]
-    return (
-        _TYPES.get(kind.this.name, kind.this.name.lower())
-        if isinstance(kind.this, exp.DType)
-        else kind.sql().lower()
     )
 
 

@@ -17,6 +17,8 @@ from sqlglot import exp
 
 from journal.sql.array_text import array_of_text
 from rewriter.syntax.grouped_outputs import spell_grouped_outputs
+from rewriter.syntax.named_outputs import name_inner_outputs
+from rewriter.syntax.output_order import spell_ordered_outputs
 
 _FLOATS = frozenset({exp.DType.FLOAT, exp.DType.DOUBLE})
 _REAL_DIGITS = 24
@@ -44,6 +46,8 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
         if len(call.expressions) > 1 and isinstance(call.parent, exp.From | exp.Join):
             call.replace(_side_by_side(call))
     spell_grouped_outputs(ast)
+    name_inner_outputs(ast)
+    spell_ordered_outputs(ast)
     return ast
 
 

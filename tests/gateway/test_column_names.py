@@ -41,6 +41,35 @@ ARRAY[1, 2] | array
 coalesce(x, 1) AS c | c
 """.strip().splitlines()
 
+BY_NAMES = """
+SELECT x::text FROM t ORDER BY x
+SELECT x::text, s FROM t ORDER BY x DESC
+SELECT s, count(*) FROM t GROUP BY s ORDER BY count, s
+SELECT DISTINCT x::text FROM t ORDER BY x
+SELECT x::text FROM t UNION SELECT '5' ORDER BY x
+SELECT DISTINCT ON (s) upper(s) AS s, x FROM t ORDER BY s, x
+SELECT x FROM (SELECT x::text FROM t ORDER BY x LIMIT 2) q ORDER BY 1
+SELECT q.max FROM (SELECT max(x) FROM t) q
+WITH q AS (SELECT x::text, x + 1 FROM t) SELECT x, "?column?" FROM q ORDER BY x
+SELECT x.row_number FROM (SELECT row_number() OVER (ORDER BY x) FROM t) x ORDER BY 1
+SELECT q.current_date IS NULL FROM (SELECT current_date) q
+SELECT generate_series FROM (SELECT generate_series(1, 2)) q ORDER BY 1
+SELECT * FROM u ORDER BY x
+SELECT count FROM v ORDER BY count
+SELECT column1, q.column2 FROM (VALUES (1, 2), (3, 4)) q ORDER BY 1
+SELECT a, column2 FROM (VALUES (1, 2), (3, 4)) q(a) ORDER BY 1
+WITH q AS (VALUES (1, 2)) SELECT column2 FROM q
+SELECT column2, column1 FROM w ORDER BY 1
+VALUES (1, 2), (3, 4)
+""".strip().splitlines()
+"""Queries that name outputs which have no alias."""
+NAMING = (
+    "INSERT INTO t (x, s) VALUES (1, 'a'), (10, 'b'), (9, 'a')",
+    "CREATE TABLE u AS SELECT x::text, count(*), 'a' FROM t GROUP BY x",
+    "CREATE VIEW v AS SELECT s, count(*) FROM t GROUP BY s",
+    "CREATE TABLE w AS VALUES (1, 'x'), (2, 'y')",
+)
+
 
 def test_duckdb_names(tmp_path: Path) -> None:
     """DuckDB's own, of the words in which the client wrote them; in Arrow tables, too."""
@@ -92,3 +121,22 @@ def test_returning_is_not_named_by_the_select_before_it(tmp_path: Path) -> None:
         cursor = ours.execute("INSERT INTO t (s) SELECT lower('A') RETURNING upper(s)")
         assert [column[0] for column in cursor.description or ()] == ["upper"]
         assert cursor.fetchall() == [("A",)]
+
+
+def test_names_without_an_alias_are_found_as_postgres_finds_them(
+    tmp_path: Path, cluster: Cluster
+) -> None:
+    """In ORDER BY, and by the query around them, on a store that names them otherwise."""
+    url = f"palimpsest:///{tmp_path}/w"
+    with (
+        psycopg.connect(cluster.conninfo(cluster.database()), autocommit=True) as plain,
+        gateway.connect(url, dialect="postgres", autocommit=True) as ours,
+    ):
+        for sql in (TABLE, *NAMING):
+            plain.execute(sql.encode())
+            ours.execute(sql)
+        for sql in BY_NAMES:
+            expected, got = plain.execute(sql.encode()), ours.execute(sql)
+            names = [column.name for column in expected.description or ()]
+            assert [column[0] for column in got.description or ()] == names, sql
+            assert got.fetchall() == expected.fetchall(), sql

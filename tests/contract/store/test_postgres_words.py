@@ -249,3 +249,18 @@ def test_keys_of_json_are_looked_for(store: Store) -> None:
     assert keys("j ? 'a'") == keys("j ? %s", "a") == keys("jsonb_exists(j, 'a')") == [1, 2, 3]
     assert keys("j ?| ARRAY['b', 'x']") == keys("j ?& ARRAY['a', 'x']") == [2]
     assert keys("j ? 'a' AND jsonb_typeof(j) = ?", "object") == [1]
+
+
+@pytest.mark.also_on("hive")
+def test_outputs_without_an_alias_are_ordered_by_and_named(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, s TEXT)")
+    con.execute("INSERT INTO t VALUES (1, 'a'), (10, 'b'), (9, 'a')")
+    query = "SELECT k::text FROM t ORDER BY k"
+    assert con.execute(query).fetchall() == [("1",), ("10",), ("9",)]
+    query = "SELECT s, count(*) FROM t GROUP BY s ORDER BY count"
+    assert con.execute(query).fetchall() == [("b", 1), ("a", 2)]
+    query = "SELECT q.max FROM (SELECT max(k) FROM t) q"
+    assert con.execute(query).fetchall() == [(10,)]
+    query = "SELECT column2 FROM (VALUES (1, 'x'), (2, 'y')) AS q WHERE column1 = 2"
+    assert con.execute(query).fetchall() == [("y",)]
