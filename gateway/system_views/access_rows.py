@@ -23,7 +23,7 @@ def role_rows(seen: SystemViewSource) -> Iterator[Row]:
         yield (
             *(role.name, role.id, role.can_login, role.is_superuser, role.creates_roles),
             *(role.inherits, role.connection_limit, role.valid_until, member_of),
-            role.bypasses_policies,
+            *(role.bypasses_policies, role.comment),
         )
 
 

@@ -119,7 +119,7 @@ def _schemas(seen: SystemViewSource) -> Iterator[Row]:
 
 
 def _databases(seen: SystemViewSource) -> Iterator[Row]:
-    kind = (None, None, None, None, False, "palimpsest")
+    kind = (None, None, seen.catalog.comment, None, False, "palimpsest")
     yield (seen.catalog.database, *kind, False, False, None, None)
 
 

@@ -377,7 +377,7 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
     "sys_roles": (
         _arrow_schema(
             "name id can_login is_superuser creates_roles inherits connection_limit valid_until"
-            " member_of bypasses_policies",
+            " member_of bypasses_policies comment",
             *("id", "connection_limit"),
             flags=["can_login", "is_superuser", "creates_roles", "inherits", "bypasses_policies"],
             lists=["member_of"],

@@ -111,6 +111,7 @@ class Role:
     verifier: str | None = field(default=None, repr=False)
     valid_until: str | None = None
     memberships: tuple[Membership, ...] = ()
+    comment: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from journal.model.plan import (
     CatalogChange,
     DropRelation,
     DropSchema,
+    PutDatabaseComment,
     PutRelation,
     PutSchema,
 )
@@ -83,6 +84,8 @@ def apply(catalog: CatalogSnapshot, change: CatalogChange) -> CatalogSnapshot:
             return catalog.without_definition(definition_key(found))
         case PutScopedPolicy(policy):
             return catalog.with_policy(policy)
+        case PutDatabaseComment(comment):
+            return catalog.with_comment(comment)
         case PutRole() | DropRole() | PutAccess() | PutTags():
             return catalog.with_access(catalog.access.after(change))
 
@@ -119,6 +122,8 @@ def touched(change: CatalogChange) -> list[TableName]:
         case PutSchema(schema) | DropSchema(schema):
             return [TableName(schema, "")]
         case PutScopedPolicy() | PutRole() | DropRole() | PutAccess() | PutTags():
+            return []
+        case PutDatabaseComment():
             return []
 
 
@@ -158,8 +163,14 @@ def change_to_json(change: CatalogChange) -> dict[str, Any]:
             return {"action": "undefine", "definition": to_json(found)}
         case PutScopedPolicy(policy):
             return {"action": "put-policy", "policy": scoped_to_json(policy)}
+        case PutDatabaseComment(comment):
+            return {"action": "comment-database", "comment": comment}
         case PutRole(role):
-            return {"action": "put-role", "role": asdict(role)}
+            raw = asdict(role)
+            if role.comment is None:
+                # Earlier versions read roles that have none.
+                del raw["comment"]
+            return {"action": "put-role", "role": raw}
         case DropRole(role_id):
             return {"action": "drop-role", "role": role_id}
         case PutAccess(access):
@@ -197,6 +208,8 @@ def change_from_json(data: dict[str, Any]) -> CatalogChange:
             return DropDefinition(from_json(data["definition"]))
         case "put-policy":
             return PutScopedPolicy(scoped_from_json(data["policy"]))
+        case "comment-database":
+            return PutDatabaseComment(data["comment"])
         case "put-role":
             return PutRole(role_from_json(data["role"]))
         case "drop-role":

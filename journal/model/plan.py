@@ -281,8 +281,15 @@ class DropSchema:
     schema: str
 
 
+@dataclass(frozen=True, slots=True)
+class PutDatabaseComment:
+    """Catalog change: what is said of the database, None for nothing any more."""
+
+    comment: str | None
+
+
 _OfDefinition = PutSequence | DropSequence | PutDefinition | DropDefinition | AccessChange
-_OfSchema = PutSchema | DropSchema | PutScopedPolicy
+_OfSchema = PutSchema | DropSchema | PutScopedPolicy | PutDatabaseComment
 CatalogChange = PutRelation | DropRelation | _OfSchema | _OfDefinition
 
 

@@ -256,7 +256,8 @@ class CatalogSnapshot:
     ``own`` is the schema of the relations that one session alone sees; None in stores without.
     ``database`` is what all schemas together are called.
     ``definitions`` are types and macros, by kind, schema and name; ``access`` who may do what.
-    ``schema_comments`` are by folded name. ``policies`` are those of wider scopes than a table.
+    ``schema_comments`` are by folded name, ``comment`` is the database's. ``policies`` are those
+    of wider scopes than a table.
     """
 
     generation: int
@@ -274,6 +275,7 @@ class CatalogSnapshot:
     access: AccessControl = field(default_factory=AccessControl)
     schema_comments: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     policies: Mapping[ScopeKey, ScopedPolicy] = field(default_factory=lambda: MappingProxyType({}))
+    comment: str | None = None
     _references: list[References] = field(
         default_factory=list, init=False, repr=False, compare=False
     )
@@ -419,6 +421,10 @@ class CatalogSnapshot:
             policies[policy.key] = policy
         number = self.generation + 1
         return replace(self, generation=number, policies=MappingProxyType(policies))
+
+    def with_comment(self, comment: str | None) -> CatalogSnapshot:
+        """A copy with another comment on the database."""
+        return replace(self, generation=self.generation + 1, comment=comment)
 
     def with_schema(self, schema: str, comment: str | None = None) -> CatalogSnapshot:
         """A copy with one more schema, or another comment on one."""

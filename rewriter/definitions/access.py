@@ -21,13 +21,13 @@ from rewriter.name_resolution import (
     unknown_table,
 )
 
-_CURRENT = frozenset({"current_user", "current_role", "session_user"})
+CURRENT = frozenset({"current_user", "current_role", "session_user"})
 
 
 def find_role(name: str, context: RewriteContext) -> Role:
     """The role of a name, or of CURRENT_USER; raises UNKNOWN_ROLE."""
     access = context.catalog.access
-    if name in _CURRENT and context.role is not None and context.role in access.roles:
+    if name in CURRENT and context.role is not None and context.role in access.roles:
         return access.roles[context.role]
     found = access.by_name(name)
     if found is None:

@@ -6,13 +6,22 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from journal.model.access import PutRole
 from journal.model.errors import Code, PalimpsestError
 from journal.model.named_definitions import PutDefinition
-from journal.model.plan import CatalogChange, Change, PutRelation, PutSchema, StatementPlan
+from journal.model.plan import (
+    CatalogChange,
+    Change,
+    PutDatabaseComment,
+    PutRelation,
+    PutSchema,
+    StatementPlan,
+)
 from journal.model.schema import Relation, View, fold
 from journal.model.sequence_changes import PutSequence
 from journal.sql import dialects
 from rewriter.context import RewriteContext
+from rewriter.definitions.access import find_role
 from rewriter.definitions.index_names import find_index, unknown_index
 from rewriter.definitions.macros import named_macro
 from rewriter.definitions.new_relations import ddl_plan
@@ -22,6 +31,7 @@ from rewriter.name_resolution import (
     check_database,
     find_relation,
     find_table,
+    is_database,
     position_of,
     table_name,
     unknown_column,
@@ -60,6 +70,10 @@ def _change(
             return PutRelation(replace(table, indexes=kept))
         case "SCHEMA":
             return _of_schema(node, text, context)
+        case "DATABASE":
+            return _of_database(node, text, context)
+        case "ROLE":
+            return PutRole(replace(find_role(fold(node.name), context), comment=text))
         case "SEQUENCE":
             sequence = find_sequence(node, context)
             if sequence is None:
@@ -84,8 +98,8 @@ def _change(
     raise PalimpsestError(
         Code.NOT_SUPPORTED,
         f"COMMENT ON {kind} is not supported",
-        advice="comment on tables, views, columns, constraints, indexes, sequences, types, macros"
-        " and schemas",
+        advice="comment on tables, views, columns, constraints, indexes, sequences, types, macros,"
+        " schemas, roles and the database",
         position=position_of(node),
     )
 
@@ -155,3 +169,14 @@ def _of_schema(node: exp.Table, text: str | None, context: RewriteContext) -> Pu
             position=position_of(node),
         )
     return PutSchema(known, text)
+
+
+def _of_database(node: exp.Table, text: str | None, context: RewriteContext) -> PutDatabaseComment:
+    if not is_database(node.name, context.catalog):
+        raise PalimpsestError(
+            Code.UNKNOWN_SCHEMA,
+            f"there is no database {node.name}",
+            advice=f"this one is called {context.catalog.database}",
+            position=position_of(node),
+        )
+    return PutDatabaseComment(text)

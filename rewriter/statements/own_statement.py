@@ -77,6 +77,9 @@ CREATE DOMAIN d AS type [DEFAULT ..] [NOT NULL] [CHECK (VALUE ..)]""",
     "DROP TYPE": OwnEntry(
         "rewriter.own.drop_type", "DROP TYPE | DOMAIN [IF EXISTS] t, .. [CASCADE | RESTRICT]"
     ),
+    "CREATE SCHEMA": OwnEntry(
+        "rewriter.own.create_schema", "CREATE SCHEMA [IF NOT EXISTS] s [AUTHORIZATION role]"
+    ),
     "CREATE SEQUENCE": OwnEntry(
         "rewriter.own.create_sequence",
         """CREATE [OR REPLACE] [TEMP] SEQUENCE [IF NOT EXISTS] s [START n] [INCREMENT n]

@@ -1,7 +1,7 @@
 """COMMENT ON what sqlglot knows no comments of, recognised by its tokens.
 
-COMMENT ON SEQUENCE | TYPE | DOMAIN | SCHEMA | MACRO [TABLE] | FUNCTION | MATERIALIZED VIEW name
-  IS text | NULL
+COMMENT ON SEQUENCE | TYPE | DOMAIN | SCHEMA | DATABASE | ROLE | MACRO [TABLE] | FUNCTION
+  | MATERIALIZED VIEW name IS text | NULL
 COMMENT ON CONSTRAINT name ON table IS text | NULL
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
+from journal.model.errors import Code, PalimpsestError, Position
 from rewriter.statement import SqlStatement
 from rewriter.syntax.token_reader import Parse, TokenReader
 
@@ -18,6 +19,8 @@ _KINDS = {
     ("TYPE",): "TYPE",
     ("DOMAIN",): "TYPE",
     ("SCHEMA",): "SCHEMA",
+    ("DATABASE",): "DATABASE",
+    ("ROLE",): "ROLE",
     ("MACRO", "TABLE"): "MACRO",
     ("MACRO",): "MACRO",
     ("FUNCTION",): "MACRO",
@@ -38,6 +41,8 @@ def recognise_comment(tokens: list[Token], parse: Parse) -> SqlStatement | None:
     of = reader.word() if kind == "CONSTRAINT" else None
     if of is not None and not reader.takes("ON"):
         raise reader.error("ON and the table were expected")
+    if of is not None and reader.takes("DOMAIN"):
+        raise _of_domain(reader)
     name = reader.name()
     if kind == "MACRO" and reader.takes("("):
         # The types of the arguments, which tell PostgreSQL one function from another.
@@ -52,3 +57,13 @@ def recognise_comment(tokens: list[Token], parse: Parse) -> SqlStatement | None:
     found = exp.Comment(this=name, kind=kind, expression=said, exists=exists)
     found.set("constraint", of)
     return SqlStatement(found)
+
+
+def _of_domain(reader: TokenReader) -> PalimpsestError:
+    at = reader.tokens[reader.place - 1]
+    return PalimpsestError(
+        Code.NOT_SUPPORTED,
+        "COMMENT ON CONSTRAINT of a domain is not supported",
+        advice="comment on the domain",
+        position=Position(at.line, max(1, at.col - len(at.text) + 1)),
+    )

@@ -9,6 +9,8 @@ and would order by the column that is called so.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from journal.model.schema import fold
@@ -43,7 +45,7 @@ def _outputs(query: exp.Expr) -> list[exp.Expr]:
     return list(first.expressions) if isinstance(first, exp.Select) else []
 
 
-def _spell(terms: list[exp.Expr], outputs: list[exp.Expr]) -> None:
+def _spell(terms: Sequence[exp.Expr], outputs: list[exp.Expr]) -> None:
     has_star = any(output.is_star for output in outputs)
     taken = {fold(o.alias_or_name) for o in outputs if isinstance(o, exp.Alias | exp.Column)}
     places: dict[str, int] = {}
@@ -52,8 +54,8 @@ def _spell(terms: list[exp.Expr], outputs: list[exp.Expr]) -> None:
         if name is not None:
             places.setdefault(fold(name), place)
     for term in terms:
-        place = places.get(fold(term.name))
-        if place is None or fold(term.name) in taken:
+        found = places.get(fold(term.name))
+        if found is None or fold(term.name) in taken:
             continue
-        number = exp.Literal.number(place + 1)
-        term.replace(outputs[place].copy() if has_star else number)
+        number = exp.Literal.number(found + 1)
+        term.replace(outputs[found].copy() if has_star else number)

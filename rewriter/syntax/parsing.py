@@ -38,6 +38,7 @@ from rewriter.syntax.next_value import spell_next_value
 from rewriter.syntax.pivots import bracket_pivot
 from rewriter.syntax.postgres_words import with_words_spelled_out
 from rewriter.syntax.prepared import head_of_prepare
+from rewriter.syntax.qualified_calls import without_catalog_schema
 from rewriter.syntax.query_table import TABLE_NAMING_CALLS, name_tables
 from rewriter.syntax.recursive_view import spell_out_recursive_view
 from rewriter.syntax.select_into import into_as_table
@@ -126,6 +127,8 @@ def _statement(
         return Parsed(of_entity, own_text, ())
     if tokens[0].text.upper() == "EXPLAIN":
         return _explain(text, tokens, dialect, limits, placeholders)
+    if DIALECTS[dialect] == "postgres":
+        tokens = without_catalog_schema(tokens)
     renamed, parameters = _rename(tokens, dialect) if placeholders else (tokens, ())
     parse_tokens = _parser(text, dialect, limits)
     renamed = without_not_deferrable(renamed)

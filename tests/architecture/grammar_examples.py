@@ -136,6 +136,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "CREATE SCHEMA IF NOT EXISTS hr",
         "CREATE OR REPLACE SCHEMA hr",
         "CREATE SCHEMA hr.inner_one",
+        "CREATE SCHEMA own AUTHORIZATION CURRENT_USER",
     ),
     "ALTER TABLE": _each(
         "ALTER TABLE t ADD COLUMN c INTEGER DEFAULT 1",

@@ -45,3 +45,22 @@ def test_what_the_rewriter_fails_on_has_a_code(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr("rewriter.rewriter.check_allowed", lambda *_: 1 / 0)
     with pytest.raises(gateway.InternalError, match="PAL-112"):
         con.execute("SELECT 1 + 1")
+
+
+def test_pg_catalog_before_functions_types_and_operators(con: Connection) -> None:
+    con.execute("CREATE INDEX low ON t (pg_catalog.lower(b))")
+    con.execute("CREATE TABLE u (a INTEGER, b TEXT DEFAULT pg_catalog.upper('q'::pg_catalog.text))")
+    con.execute("INSERT INTO u (a) VALUES (1)")
+    query = """SELECT pg_catalog.upper(t.b), "pg_catalog"."max"(CAST(t.a AS pg_catalog.int8)), u.b
+        FROM public.t JOIN u ON pg_catalog.lower(u.b) = 'q'
+        WHERE t.b OPERATOR(pg_catalog.~) '^x$' GROUP BY 1, 3"""
+    cursor = con.execute(query)
+    assert [column[0] for column in cursor.description or ()] == ["upper", "max", "b"]
+    assert cursor.fetchall() == [("X", 1, "Q")]
+    query = "SELECT count(*) FROM pg_catalog.generate_series(1, 3)"
+    assert con.execute(query).fetchall() == [(3,)]
+    with pytest.raises(gateway.Error, match="PAL-208"):
+        con.execute("SELECT pg_catalog.nope(1)")
+    for sql in ("CREATE TABLE pg_catalog.t (a INTEGER)", "INSERT INTO pg_catalog.t (a) VALUES (1)"):
+        with pytest.raises(gateway.Error):
+            con.execute(sql)

@@ -69,6 +69,11 @@ class AccessContents:
             for r in self._access.roles.values()
             for m in r.memberships
         ]  # fmt: skip
+        rows.setdefault("pg_shdescription", []).extend(
+            {"objoid": role_oid(r.id), "classoid": 1260, "description": r.comment}
+            for r in self._access.roles.values()
+            if r.comment is not None
+        )
         rows["admins"] = [{"oid": numbering.OWNER}]
         rows["admins"] += [
             {"oid": role_oid(i)} for i in self._access.roles if self._catalog.rights_of(i).is_admin

@@ -47,6 +47,11 @@ class CatalogContents:
         self._definitions = UserDefinitions(catalog)
         self._add_fixed(user)
         self._definitions.add(self.rows)
+        if catalog.comment is not None:
+            self._add(
+                "pg_shdescription", objoid=numbering.DATABASE, classoid=1262,
+                description=catalog.comment,
+            )  # fmt: skip
         for name in dict.fromkeys((*catalog.schemas.values(), catalog.home)):
             oid = numbering.schema_oid(name, catalog)
             self._add("pg_namespace", oid=oid, nspname=name, nspowner=numbering.OWNER)

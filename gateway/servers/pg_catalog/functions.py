@@ -183,7 +183,10 @@ MACROS: dict[str, tuple[str, ...]] = {
     ),
     "row_security_active": ("(o) AS false",),
     "session_user": ("() AS getvariable('pgc_login')",),
-    "shobj_description": ("(o, c) AS NULL::VARCHAR",),
+    "shobj_description": (
+        ("(o, c) AS (SELECT any_value(description) FROM pgc.pg_shdescription WHERE objoid = o"
+        " AND classoid = CASE c WHEN 'pg_database' THEN 1262 WHEN 'pg_authid' THEN 1260 END)"),
+    ),
     "to_regtype": (
         ("(n) AS (SELECT any_value(t.oid) FROM pgc.pg_type t JOIN pgc.shown_types s USING (oid)"
         " WHERE t.typname = replace(lower(n), 'pg_catalog.', '') OR s.shown = lower(n))"),

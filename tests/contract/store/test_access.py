@@ -180,3 +180,20 @@ def test_default_privileges_and_drop_owned(con: Connection) -> None:
     assert _state(con, "SELECT * FROM hers.x") in {"42P01", "3F000"}
     actions = [e.object for e in con.client_session.perform(audit_entries)]
     assert "new tables made by ann" in actions
+
+
+def test_a_schema_is_made_for_its_owner(con: Connection) -> None:
+    con.execute("CREATE SCHEMA hers AUTHORIZATION ann")
+    con.execute("CREATE SCHEMA AUTHORIZATION bob")
+    con.execute("CREATE SCHEMA IF NOT EXISTS hers AUTHORIZATION bob")
+    assert _state(con, "CREATE SCHEMA nobodys AUTHORIZATION nobody") == "42704"
+    con.execute("GRANT CREATE ON SYSTEM TO bob")
+    con.execute("SET ROLE ann")
+    con.execute("CREATE TABLE hers.t (k INTEGER PRIMARY KEY)")
+    assert _state(con, "CREATE TABLE bob.t (k INTEGER PRIMARY KEY)") == "42501"
+    assert _state(con, "CREATE SCHEMA mine AUTHORIZATION ann") == "42501"
+    con.execute("SET ROLE bob")
+    con.execute("CREATE TABLE bob.t (k INTEGER PRIMARY KEY)")
+    con.execute("CREATE SCHEMA his AUTHORIZATION CURRENT_USER")
+    con.execute("CREATE TABLE his.t (k INTEGER PRIMARY KEY)")
+    assert _state(con, "CREATE SCHEMA hers_too AUTHORIZATION ann") == "42501"

@@ -6,7 +6,7 @@ import pytest
 
 import gateway
 from tests.support.kept import rows
-from tests.support.stores.store import Store
+from tests.support.stores.store import Capability, Store
 
 pytestmark = pytest.mark.timeout(600)
 MADE = (
@@ -55,8 +55,32 @@ def test_what_is_not_there_has_no_comment(store: Store) -> None:
     con.execute("CREATE VIEW v AS SELECT 1 AS a")
     for what, state in (
         *(("SCHEMA nope", "3F000"), ("SEQUENCE nope", "42P01"), ("TYPE nope", "42704")),
-        *(("MACRO nope", "42883"), ("COLUMN v.nope", "42703"), ("DATABASE nope", "0A000")),
+        *(("MACRO nope", "42883"), ("COLUMN v.nope", "42703"), ("DATABASE nope", "3F000")),
     ):
         with pytest.raises(gateway.Error) as raised:
             con.execute(f"COMMENT ON {what} IS 'x'")
         assert raised.value.sqlstate == state, what
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.needs(Capability.ACCESS_CONTROL)
+def test_roles_and_the_database_have_comments(store: Store) -> None:
+    con = store.connect()
+    con.execute("CREATE ROLE ann")
+    of_role = "SELECT comment FROM system.roles WHERE name = 'ann'"
+    of_all = "SELECT comment FROM duckdb_databases() WHERE type = 'palimpsest'"
+    database = con.execute(of_all.replace("comment", "database_name")).fetchall()[0][0]
+    con.execute("COMMENT ON ROLE ann IS 'she'")
+    con.execute(f"COMMENT ON DATABASE {database} IS 'ours'")
+    con.execute("ALTER ROLE ann LOGIN")
+    con.close()
+    again = store.connect()
+    assert (rows(again, of_role), rows(again, of_all)) == ([("she",)], [("ours",)])
+    again.execute("COMMENT ON ROLE ann IS NULL")
+    again.execute(f"COMMENT ON DATABASE {database} IS NULL")
+    assert (rows(again, of_role), rows(again, of_all)) == ([(None,)], [(None,)])
+    again.execute("SET ROLE ann")
+    for what in ("ROLE ann", f"DATABASE {database}"):
+        with pytest.raises(gateway.Error) as raised:
+            again.execute(f"COMMENT ON {what} IS 'x'")
+        assert raised.value.sqlstate == "42501", what
