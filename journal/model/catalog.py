@@ -140,7 +140,7 @@ def change_to_json(change: CatalogChange) -> dict[str, Any]:
                     # Earlier versions read tables that have none.
                     del raw[later]
             for column in raw["columns"] if kind == "table" else ():
-                for later in ("declared", "collation"):
+                for later in ("declared", "collation", "spelled"):
                     if column[later] is None:
                         del column[later]
             return {"action": f"put-{kind}", "relation": raw, "instead_of": old}

@@ -71,6 +71,7 @@ class Column:
     ``earlier_types`` are the types it had before, oldest first; no type comes twice.
     ``declared`` is its type as it was declared, where that names a type of the user's.
     ``collation`` (SQL text) is how its texts are compared and ordered, if not by their bytes.
+    ``spelled`` is what PostgreSQL calls its type, where other types are kept as the same one.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Column:
     earlier_types: tuple[str, ...] = ()
     declared: str | None = None
     collation: str | None = None
+    spelled: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ from rewriter.definitions.struct_fields import FieldChange
 from rewriter.definitions.user_types import DECLARED, OF_DOMAIN, domain_checks
 from rewriter.functions import check_functions
 from rewriter.name_resolution import position_of, unknown_column
+from rewriter.syntax.spelled_types import SPELLED
 from rewriter.users import stored_expression
 
 _PLAIN = (
@@ -182,7 +183,7 @@ class Alteration:
         index = self.column_index(name, node)
         stored = self.draft.columns[index]
         wanted = type_text(kind)
-        self._replace(index, declared=kind.meta.get(DECLARED))
+        self._replace(index, declared=kind.meta.get(DECLARED), spelled=kind.meta.get(SPELLED))
         stored = self.draft.columns[index]
         for condition, shown in _checks_of(kind, self.table, name):
             self.draft.add_check(condition, shown)

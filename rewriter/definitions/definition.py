@@ -40,6 +40,7 @@ from rewriter.definitions.row_columns import over_physical, renamed_columns
 from rewriter.definitions.user_types import DECLARED, OF_DOMAIN, domain_checks
 from rewriter.functions import check_functions
 from rewriter.name_resolution import VERSION, position_of
+from rewriter.syntax.spelled_types import SPELLED
 
 _ADVICE = "supported: PRIMARY KEY, UNIQUE, NOT NULL, CHECK, DEFAULT, REFERENCES, COMMENT, identity"
 _GENERATED = "write GENERATED ALWAYS AS (expression) or AS IDENTITY"
@@ -173,7 +174,9 @@ class TableDraft:
         written = node.args.get("kind")
         kind = type_text(written) if written is not None else ""
         declared = None if written is None else written.meta.get(DECLARED)
-        column = Column(node.name, self.new_physical(node.name), kind, declared=declared)
+        spelled = None if written is None else written.meta.get(SPELLED)
+        physical = self.new_physical(node.name)
+        column = Column(node.name, physical, kind, declared=declared, spelled=spelled)
         if kind.upper() in SERIAL:
             column = replace(column, type=SERIAL[kind.upper()], identity=Identity(), not_null=True)
         domain = None if written is None else written.meta.get(OF_DOMAIN)

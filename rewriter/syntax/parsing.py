@@ -44,6 +44,7 @@ from rewriter.syntax.recursive_view import spell_out_recursive_view
 from rewriter.syntax.select_into import into_as_table
 from rewriter.syntax.session_calls import session_calls
 from rewriter.syntax.show import explained
+from rewriter.syntax.spelled_types import mark_spelled_types
 from rewriter.syntax.temporary import set_on_commit, without_on_commit
 from rewriter.syntax.token_reader import Parse, TokenReader
 from rewriter.syntax.tokens import check_commas, tokenize
@@ -134,6 +135,8 @@ def _statement(
     renamed = without_not_deferrable(renamed)
     recognised = own_statements.recognise(renamed, parse_tokens)
     if recognised is not None:
+        if DIALECTS[dialect] == "postgres" and isinstance(recognised, SqlStatement):
+            mark_spelled_types(recognised.ast)
         return Parsed(recognised, own_text, parameters)
     normal, marks = without_marks(
         spell_next_value(spell_out_recursive_view(own_statements.normalise(renamed)))

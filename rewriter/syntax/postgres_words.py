@@ -19,6 +19,7 @@ from journal.sql.array_text import array_of_text
 from rewriter.syntax.grouped_outputs import spell_grouped_outputs
 from rewriter.syntax.named_outputs import name_inner_outputs
 from rewriter.syntax.output_order import spell_ordered_outputs
+from rewriter.syntax.spelled_types import mark_spelled_types
 
 _FLOATS = frozenset({exp.DType.FLOAT, exp.DType.DOUBLE})
 _REAL_DIGITS = 24
@@ -45,6 +46,7 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
     for call in list(ast.find_all(exp.Unnest)):
         if len(call.expressions) > 1 and isinstance(call.parent, exp.From | exp.Join):
             call.replace(_side_by_side(call))
+    mark_spelled_types(ast)
     spell_grouped_outputs(ast)
     name_inner_outputs(ast)
     spell_ordered_outputs(ast)

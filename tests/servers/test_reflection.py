@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.operations import Operations
+from sqlalchemy.dialects import postgresql
 
 from tests.servers.conftest import Server
 
@@ -86,6 +90,52 @@ def test_lengths_of_texts_are_those_of_the_types(server: Server) -> None:
     finally:
         metadata.drop_all(engine)
         engine.dispose()
+
+
+def test_types_that_are_kept_as_one_are_told_apart(server: Server) -> None:
+    """TEXT and VARCHAR, JSON and JSONB: a model differs from the database where it says another."""
+    engine = sa.create_engine(f"postgresql+psycopg://me@127.0.0.1:{server.port}/palimpsest")
+
+    def model(*names: str) -> sa.MetaData:
+        metadata = sa.MetaData()
+        key = sa.Column("id", sa.Integer, primary_key=True, autoincrement=False)
+        columns = (sa.Column(f"c{n}", _TYPES[name]) for n, name in enumerate(names))
+        sa.Table("r_spelled", metadata, key, *columns)
+        return metadata
+
+    def differences(wanted: sa.MetaData) -> list[str]:
+        with engine.connect() as connection:
+            context = MigrationContext.configure(connection, opts={"compare_type": True})
+            found = compare_metadata(context, wanted)
+        return sorted(str(d[0][3]) for d in found if "r_spelled" in str(d) and isinstance(d, list))
+
+    made = model("text", "varchar", "json", "jsonb", "texts", "varchar(9)")
+    made.create_all(engine)
+    try:
+        assert differences(made) == []
+        other = model("varchar", "text", "jsonb", "json", "texts", "varchar")
+        assert differences(other) == ["c0", "c1", "c2", "c3"]
+        with engine.begin() as connection:
+            change = Operations(MigrationContext.configure(connection))
+            for column in other.tables["r_spelled"].columns:
+                if column.name.startswith("c"):
+                    change.alter_column("r_spelled", column.name, type_=column.type)
+            change.add_column("r_spelled", sa.Column("c6", sa.JSON))
+        now = model("varchar", "text", "jsonb", "json", "texts", "varchar", "json")
+        assert differences(now) == []
+    finally:
+        made.drop_all(engine)
+        engine.dispose()
+
+
+_TYPES: dict[str, sa.types.TypeEngine[Any]] = {
+    "text": sa.Text(),
+    "varchar": sa.String(),
+    "varchar(9)": sa.String(9),
+    "json": postgresql.JSON(),
+    "jsonb": postgresql.JSONB(),
+    "texts": postgresql.ARRAY(sa.String()),
+}
 
 
 def test_indexes_on_expressions_are_reflected(server: Server) -> None:

@@ -23,6 +23,8 @@ from journal.sql.text_lengths import TextLength, text_length, text_lengths
 Row = dict[str, Any]
 ViewColumns = Callable[[View], Sequence[ResultColumn]]
 _ALIVE = {"relpersistence": "p", "relowner": numbering.OWNER, "relreplident": "d"}
+_SPELLED = {"varchar": 1043, "varchar[]": 1015, "json": 114, "json[]": 199}
+"""The numbers of types that are kept as text and jsonb."""
 _CLASSES = {"pg_class": 1259, "pg_constraint": 2606, "pg_namespace": 2615, "pg_type": 1247}
 """The numbers of the catalogs that comments are about."""
 _ACTION_CODES = {
@@ -209,6 +211,7 @@ class CatalogContents:
         has_default = bool(column and (column.default or column.generated))
         type_oid = field.oid
         if column is not None:
+            type_oid = _SPELLED.get(column.spelled or "", type_oid) if length is None else type_oid
             own = self._definitions.number_of(column.declared)
             if own is not None:
                 type_oid = numbering.array_oid(own[0]) if own[1] else own[0]

@@ -1,0 +1,29 @@
+"""Types of columns that PostgreSQL tells from others which stores keep as the same. Pure.
+
+CREATE TABLE t (a varchar, b json)      kept as text and jsonb, shown by pg_catalog as written
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+SPELLED = "spelled"
+"""What holds the name of such a type, among the meta data of its node."""
+_NAMES = {exp.DType.VARCHAR: "varchar", exp.DType.JSON: "json"}
+
+
+def mark_spelled_types(ast: exp.Expr) -> None:
+    """Note for the columns of a definition what PostgreSQL calls their types, in place."""
+    for node in ast.find_all(exp.ColumnDef, exp.AlterColumn):
+        kind = node.args.get("kind" if isinstance(node, exp.ColumnDef) else "dtype")
+        name = _name(kind) if isinstance(kind, exp.DataType) else None
+        if name is not None:
+            kind.meta[SPELLED] = name
+
+
+def _name(kind: exp.DataType) -> str | None:
+    lists = ""
+    while kind.is_type(exp.DType.ARRAY) and kind.expressions:
+        kind, lists = kind.expressions[0], "[]"
+    found = _NAMES.get(kind.this) if isinstance(kind.this, exp.DType) else None
+    return None if found is None else found + lists
