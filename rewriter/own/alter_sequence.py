@@ -11,9 +11,10 @@ from sqlglot.tokenizer_core import Token
 from journal.model.access import Privilege
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
-from journal.model.plan import Change, PutRelation, StatementPlan, Step
-from journal.model.schema import Column, Table, TableName
+from journal.model.plan import Change, Guard, PutRelation, Query, StatementPlan, Step
+from journal.model.schema import Column, Sequence, Table, TableName
 from journal.model.sequence_changes import PutSequence
+from journal.sql.relations import ident
 from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
 from rewriter.definitions.identity_changes import restarted_identity
@@ -23,6 +24,7 @@ from rewriter.definitions.sequences import (
     find_sequence,
     identity_named,
     renamed_default,
+    sequence_relation,
     unknown_sequence,
     users_of,
 )
@@ -30,6 +32,7 @@ from rewriter.name_resolution import position_of
 from rewriter.statements.own_statement import OwnStatement
 from rewriter.syntax.sequence_options import SequenceOptions, SequenceReader
 from rewriter.syntax.token_reader import Parse
+from rewriter.writing.sequence_numbers import with_numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +109,35 @@ def _plan(ast: AlterSequence, context: RewriteContext) -> StatementPlan:
             position=position_of(ast.name),
         )
     made = defined_sequence(replace(found, name=name), ast.options, context, ast.name)
-    steps: list[Step] = [Change(PutSequence(made, found.name))]
+    steps: list[Step] = [*_within_bounds(found, made, ast, context)]
+    steps.append(Change(PutSequence(made, found.name)))
     for table, _, _ in users_of([found.name], context) if name != found.name else []:
         columns = tuple(renamed_default(c, found.name, name) for c in table.columns)
         steps.append(Change(PutRelation(replace(table, columns=columns), table.name)))
-    return ddl_plan(steps, "ALTER SEQUENCE")
+    return with_numbers(ddl_plan(steps, "ALTER SEQUENCE"), context)
+
+
+def _within_bounds(
+    found: Sequence, made: Sequence, ast: AlterSequence, context: RewriteContext
+) -> list[Step]:
+    """Guards that the number last given lies within bounds that are new, as in PostgreSQL."""
+    steps: list[Step] = []
+    value = exp.Column(this=ident("last_value"))
+    for word, bound, before, beyond in (
+        ("MAXVALUE", made.maximum, found.maximum, exp.GT),
+        ("MINVALUE", made.minimum, found.minimum, exp.LT),
+    ):
+        relation = sequence_relation(ast.name, context)
+        if relation is None or bound == before or "restart" in ast.options.said:
+            continue
+        limit = exp.convert(bound)
+        rows = exp.select(value.copy()).from_(relation.subquery("sequence"))
+        rows = rows.where(beyond(this=value.copy(), expression=limit), copy=False)
+        side = "greater" if beyond is exp.GT else "less"
+        message = f"RESTART value ({{0}}) cannot be {side} than {word} ({bound})"
+        advice = f"add RESTART, or another {word}"
+        steps.append(Guard(Query.of(rows), Code.SETTING_VALUE, message, advice))
+    return steps
 
 
 def _restart(numbered: tuple[Table, Column], ast: AlterSequence, context: RewriteContext) -> Step:

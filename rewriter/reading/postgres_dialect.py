@@ -20,6 +20,7 @@ from rewriter.reading import (
     postgres_calls,
     postgres_formats,
     postgres_json,
+    postgres_json_paths,
     postgres_jsonb,
     postgres_numbers,
     postgres_operators,
@@ -41,10 +42,16 @@ from rewriter.reading.value_types import ValueTypes
 from rewriter.statement import Explain, SqlStatement, Statement
 from rewriter.statements.own_statement import OwnStatement
 
-_CALLS = {**postgres_calls.CALLS, **postgres_json.CALLS}
+_CALLS = {
+    **postgres_calls.CALLS,
+    **postgres_json.CALLS,
+    "jsonb_set": postgres_json_paths.spell_set,
+    "jsonb_insert": postgres_json_paths.spell_insert,
+}
 _BY_KIND = {
     **postgres_calls.KINDS,
     **postgres_json.KINDS,
+    exp.JSONBDeleteAtPath: postgres_json_paths.spell_delete,
     exp.TimeToStr: postgres_formats.spell_template,
 }
 _KINDS: tuple[type[exp.Expr], ...] = (
@@ -188,6 +195,7 @@ _NAMES: dict[type[exp.Expr], str] = {
     exp.JSONArrayAgg: "json_agg",
     exp.JSONBExtract: "?column?",
     exp.JSONBExtractScalar: "?column?",
+    exp.JSONBDeleteAtPath: "?column?",
     exp.JSONBExists: "jsonb_exists",
     exp.JSONBContainsTopKey: "?column?",
     exp.JSONBContainsAnyTopKeys: "?column?",

@@ -71,7 +71,7 @@ def _at_path(is_text: bool) -> Spell:
 
     def spell(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
         if len(arguments) == 2 and arguments[1].is_string and arguments[1].name[:1] == "{":
-            steps = _steps(arguments[1].name)
+            steps = path_steps(arguments[1].name)
         elif all(argument.is_string for argument in arguments[1:]):
             steps = [argument.name for argument in arguments[1:]]
         else:
@@ -80,7 +80,7 @@ def _at_path(is_text: bool) -> Spell:
             return None
         found = fill("CAST(j AS JSON)", j=arguments[0])
         for step in steps:
-            found = _step(found, step)
+            found = step_into(found, step)
         return fill("json_extract_string(j, '$')", j=found) if is_text else found
 
     return spell
@@ -95,7 +95,8 @@ def _at_key(arguments: Sequence[exp.Expr], is_text: bool) -> exp.Expr | None:
     return fill(f"{read}(CAST(j AS JSON), {quoted})", j=arguments[0], k=arguments[1])
 
 
-def _step(value: exp.Expr, step: str) -> exp.Expr:
+def step_into(value: exp.Expr, step: str) -> exp.Expr:
+    """What lies in a value under a key, or at a place; NULL for nothing."""
     place = exp.Literal.string('$."' + step.replace('"', '\\"') + '"')
     by_key = fill("json_extract(j, p)", j=value, p=place)
     if not step.lstrip("-").isdigit():
@@ -105,7 +106,8 @@ def _step(value: exp.Expr, step: str) -> exp.Expr:
     return exp.Coalesce(this=by_place, expressions=[by_key])
 
 
-def _steps(path: str) -> list[str] | None:
+def path_steps(path: str) -> list[str] | None:
+    """The steps of a path such as ``{a,0}``; None for a text that is none."""
     try:
         found = parse_array(path, str)
     except (ValueError, PalimpsestError):
@@ -142,22 +144,10 @@ def _has_keys(kind: type[exp.Connector]) -> Spell:
     return spell
 
 
-def _set(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
-    """``jsonb_set(j, '{a,b}', value)``: what the last key belongs to must be there."""
-    steps = _steps(arguments[1].name) if len(arguments) == 3 and arguments[1].is_string else None
-    if not steps or any(step.lstrip("-").isdigit() for step in steps):
-        return None
-    keys = ['."' + step.replace('"', '\\"') + '"' for step in steps]
-    value, path = fill("CAST(j AS JSON)", j=arguments[0]), "$" + "".join(keys)
-    made = fill("json_set(j, p, CAST(v AS JSON))", j=value, p=path, v=arguments[2])
-    holder = "$" + "".join(keys[:-1])
-    sql = "CASE WHEN json_type(j, h) = 'OBJECT' THEN made ELSE j END"
-    return fill(sql, j=value, h=holder, made=made)
-
-
 JSONB_OPERATORS = (
     *(exp.JSONBContainsTopKey, exp.JSONBContainsAnyTopKeys, exp.JSONBContainsAllTopKeys),
     *(exp.JSONBExists, exp.ArrayContainsAll, exp.ArrayContainedBy, exp.DPipe, exp.Sub),
+    exp.JSONBDeleteAtPath,
 )
 """Operators that PostgreSQL has for jsonb alone, or for other types as well."""
 
@@ -192,7 +182,6 @@ _BY_VERB: Mapping[str, Spell] = {
 CALLS: Mapping[str, Spell] = {
     **{f"{kind}_{verb}": spell for verb, spell in _BY_VERB.items() for kind in ("json", "jsonb")},
     "to_jsonb": _renamed("to_json"),
-    "jsonb_set": _set,
     "jsonb_exists_any": _has_keys(exp.Or),
     "jsonb_exists_all": _has_keys(exp.And),
 }

@@ -17,7 +17,7 @@ def mark_spelled_types(ast: exp.Expr) -> None:
     for node in ast.find_all(exp.ColumnDef, exp.AlterColumn):
         kind = node.args.get("kind" if isinstance(node, exp.ColumnDef) else "dtype")
         name = _name(kind) if isinstance(kind, exp.DataType) else None
-        if name is not None:
+        if isinstance(kind, exp.DataType) and name is not None:
             kind.meta[SPELLED] = name
 
 

@@ -98,6 +98,17 @@ def test_calls_give_what_they_give_in_postgresql(
         ("""jsonb_extract_path('{"a":{"b":"x"}}', 'a', 'b')""", "x"),
         ("""jsonb_set('{"a":1}', '{b}', '[2]')""", {"a": 1, "b": [2]}),
         ("""jsonb_set('{"a":1}', '{b,c}', '2')""", {"a": 1}),
+        ("""jsonb_set('{"a":[1,2]}', '{a,-1}', '{"x":null}')""", {"a": [1, {"x": None}]}),
+        ("""jsonb_set('[1,2]', '{7}', '3')""", [1, 2, 3]),
+        ("""jsonb_set('[1,2]', '{7}', '3', false)""", [1, 2]),
+        (
+            """jsonb_set('{"a":[{"b":1}]}', ARRAY['a','0','b'], to_json(2))""",
+            {"a": [{"b": 2}]},
+        ),
+        ("""jsonb_insert('[1,2]', '{1}', '9')""", [1, 9, 2]),
+        ("""jsonb_insert('{"a":[1,2]}', '{a,-1}', '9', true)""", {"a": [1, 2, 9]}),
+        ("""'{"a":{"b":[1,2,3]},"c":1}'::jsonb #- '{a,b,1}'""", {"a": {"b": [1, 3]}, "c": 1}),
+        ("""'{"a":1,"1":2}'::jsonb #- '{1}' #- '{x,y}'""", {"a": 1}),
         ("""'{"a":1,"b":{"x":1}}'::jsonb || '{"b":{"y":2}}'""", {"a": 1, "b": {"y": 2}}),
         ("""'[1]'::jsonb || 'null'::jsonb || '{"a":1}'""", [1, None, {"a": 1}]),
         ("""'{"a":1,"b":2}'::jsonb - 'a'""", {"b": 2}),
@@ -113,6 +124,19 @@ def test_calls_give_what_they_give_in_postgresql(
 def test_json_is_made_and_read(cursor: Cursor, expression: str, value: object) -> None:
     (found,) = cursor.execute(f"SELECT {expression}").fetchone() or (None,)
     assert json.loads(found) == value
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        """jsonb_set('[1]', '{a}', '1')""",
+        """'{"a":[1]}'::jsonb #- '{a,b,c}'""",
+        """jsonb_insert('{"a":1}', '{a}', '1')""",
+    ],
+)
+def test_paths_that_lead_nowhere_are_refused(cursor: Cursor, expression: str) -> None:
+    with pytest.raises(gateway.DataError):
+        cursor.execute(f"SELECT {expression}").fetchall()
 
 
 @pytest.mark.parametrize(
