@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import psycopg
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
@@ -12,6 +13,7 @@ from alembic.operations import Operations
 from sqlalchemy.dialects import postgresql
 
 from tests.servers.conftest import Server
+from tests.support.postgres import Cluster
 
 
 def test_tables_are_reflected(server: Server) -> None:
@@ -136,6 +138,35 @@ _TYPES: dict[str, sa.types.TypeEngine[Any]] = {
     "jsonb": postgresql.JSONB(),
     "texts": postgresql.ARRAY(sa.String()),
 }
+
+
+_COLUMNS = """SELECT column_name, is_nullable, data_type, character_maximum_length,
+    character_octet_length, numeric_precision, numeric_precision_radix, numeric_scale,
+    datetime_precision, udt_name, is_identity, identity_generation, is_generated, is_updatable,
+    ordinal_position
+    FROM information_schema.columns WHERE table_name = 'r_standard' ORDER BY ordinal_position"""
+
+
+def test_columns_have_what_postgresql_says_of_them(server: Server, cluster: Cluster) -> None:
+    """Tools that ask for ``udt_name`` and its like get PostgreSQL's own view of columns."""
+    made = (
+        "CREATE TYPE r_mood AS ENUM ('a')",
+        """CREATE TABLE r_standard (a int PRIMARY KEY GENERATED ALWAYS AS IDENTITY, b text,
+            c varchar(7) NOT NULL, d numeric(5,2), e json, f timestamp, g r_mood, h text[],
+            i int DEFAULT 5, j int GENERATED ALWAYS AS (i * 2) STORED, k timestamptz,
+            l double precision, m interval, n char(3), o jsonb, p varchar, q date)""",
+    )
+    there = psycopg.connect(cluster.conninfo(cluster.database()), autocommit=True)
+    here = psycopg.connect(server.dsn, autocommit=True)
+    with there, here:
+        for sql in made:
+            there.execute(sql)
+            here.execute(sql)
+        try:
+            assert here.execute(_COLUMNS).fetchall() == there.execute(_COLUMNS).fetchall()
+        finally:
+            here.execute("DROP TABLE r_standard")
+            here.execute("DROP TYPE r_mood")
 
 
 def test_indexes_on_expressions_are_reflected(server: Server) -> None:

@@ -17,6 +17,7 @@ from rewriter.syntax.session_calls import session_calls
 
 _HINT = re.compile(
     r"\bpg_|\bversion\s*\(|current_setting|set_config|current_schema|\bto_reg|has_\w+_privilege"
+    r"|\budt_|\bcharacter_octet_length|\bdatetime_precision|\bnumeric_precision_radix|\bis_updatable"
     r"|current_database|current_catalog|session_user|_description\s*\(|format_type|quote_ident",
     re.IGNORECASE,
 )
@@ -29,6 +30,13 @@ _ALONE = frozenset(MACROS) - {"quote_ident", "user", "current_user", "session_us
 """Functions that make a statement without tables one on the catalog."""
 _ONLY_HERE = frozenset({"array_lower", "array_upper", "parse_ident", "quote_ident"})
 """Functions with which tools ask ``information_schema`` for tables, and which no session has."""
+_COLUMNS_ONLY_HERE = frozenset(
+    {
+        *("udt_catalog", "udt_schema", "udt_name", "character_octet_length", "datetime_precision"),
+        *("numeric_precision_radix", "interval_type", "is_updatable", "is_self_referencing"),
+    }
+)
+"""Columns of ``information_schema.columns`` that no session has."""
 _STANDARD = {name: f"standard_{name}" for name in ("columns", "schemata", "tables")}
 """Relations of ``information_schema`` that are here as well, for such questions."""
 _SPOKEN = {"current_version": "version", "current_schema": "current_schema"}
@@ -88,7 +96,9 @@ def _is_on_catalog(ast: exp.Expr) -> bool:
     tables = [t for t in ast.find_all(exp.Table) if isinstance(t.this, exp.Identifier)]
     named = [t for t in tables if t.db or t.name not in ctes]
     if named:
-        asks_here = not _ONLY_HERE.isdisjoint(_function_names(ast))
+        asks_here = not _ONLY_HERE.isdisjoint(_function_names(ast)) or any(
+            column.name.lower() in _COLUMNS_ONLY_HERE for column in ast.find_all(exp.Column)
+        )
         return all(_is_relation(t) or (asks_here and _is_standard(t)) for t in named)
     return any(name in _ALONE for name in _function_names(ast))
 
