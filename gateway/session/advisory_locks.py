@@ -1,7 +1,9 @@
 """PostgreSQL's advisory locks: numbers that sessions of a store hold, of which nothing else knows.
 
-They live in the process that has the store open, which is one for a folder. A lock that belongs to
-a transaction goes with it, one of a session when that ends, at the latest. Never touches a table.
+They live in the process that has the store open. Where several processes may have it open, that one
+holds each number, while any session of its own does, by a block of the store that only one process
+is inside of: so even those that sessions share keep other processes out. A lock that belongs to a
+transaction goes with it, one of a session when that ends, at the latest. Never touches a table.
 """
 
 from __future__ import annotations
@@ -9,11 +11,14 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable
+from contextlib import AbstractContextManager, ExitStack
 
 from journal.model.lazy_dataclass import dataclass
 
 LockKey = tuple[int, ...]
 """One number, or two."""
+Exclusive = Callable[[str], AbstractContextManager[bool]]
+"""A block of a name that is given True if nobody else is inside one, in any process."""
 _WAIT_S = 0.05
 
 
@@ -26,9 +31,15 @@ class Held:
 
 
 class AdvisoryLocks:
-    """The locks of one store; used by the threads of all its sessions."""
+    """The locks of one store; used by the threads of all its sessions.
 
-    def __init__(self) -> None:
+    ``exclusive`` gives the blocks, by name, that keep other processes out; None where there are
+    none that could have the store open.
+    """
+
+    def __init__(self, exclusive: Exclusive | None = None) -> None:
+        self._exclusive = exclusive
+        self._blocks: dict[LockKey, ExitStack] = {}
         self._held: dict[LockKey, dict[object, Counter[Held]]] = {}
         self._changed = threading.Condition()
 
@@ -68,7 +79,20 @@ class AdvisoryLocks:
         for other, held in owners.items():
             if other is not owner and not (how.shared and all(h.shared for h in held)):
                 return False
+        if not owners and not self._enter(key):
+            return False
         self._held.setdefault(key, {}).setdefault(owner, Counter())[how] += 1
+        return True
+
+    def _enter(self, key: LockKey) -> bool:
+        """Keep other processes out; False if one of them is in the way."""
+        if self._exclusive is None:
+            return True
+        with ExitStack() as block:
+            name = "advisory " + " ".join(map(str, key))
+            if not block.enter_context(self._exclusive(name)):
+                return False
+            self._blocks[key] = block.pop_all()
         return True
 
     def _tidy(self, owner: object, key: LockKey) -> None:
@@ -78,4 +102,5 @@ class AdvisoryLocks:
             del owners[owner]
         if not owners:
             del self._held[key]
+            self._blocks.pop(key, ExitStack()).close()
         self._changed.notify_all()

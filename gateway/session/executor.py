@@ -65,7 +65,8 @@ class Executor:
         self._maintained = maintained
         self.run_immediate = run_immediate
         self.activity = Activity()
-        self.advisory_locks = AdvisoryLocks()
+        is_shared = journal.capabilities.folder is None
+        self.advisory_locks = AdvisoryLocks(journal.exclusive if is_shared else None)
         self.planner = Planner(journal, kind_names.kind_names, self.activity)
         self.lineage = self.planner.lineage
         able, rows = journal.capabilities, journal.in_memory

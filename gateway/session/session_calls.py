@@ -120,13 +120,6 @@ def _is_true(value: Any) -> bool:
 
 def _lock(session: CallingSession, function: str, values: list[Any]) -> bool | None:
     """Run a function on advisory locks; None for one that gives no value."""
-    if session.journal.capabilities.folder is None:
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            f"{function} is not supported on this store: several servers may share it, and a lock"
-            " of one of them would not keep the others out",
-            advice="claim a row of a table of locks: SELECT .. FOR UPDATE, or INSERT its key",
-        )
     locks = session.executor.advisory_locks
     if function == "pg_advisory_unlock_all" and not values:
         locks.end(session, of_transaction=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -58,3 +60,49 @@ def test_another_session_is_cancelled(store: Store) -> None:
             done.set()
             thread.join()
         assert caught.value.sqlstate == "57014"
+
+
+_HOLDER = """
+import sys, gateway
+with gateway.connect(sys.argv[1], dialect="postgres", autocommit=True) as con:
+    for line in sys.stdin:
+        print(con.execute(line).fetchall()[0][0], flush=True)
+"""
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="its warehouses are not opened by their URL")
+@pytest.mark.timeout(120)
+def test_advisory_locks_keep_other_processes_out(store: Store) -> None:
+    con = store.connect(dialect="postgres", autocommit=True)
+    command = [sys.executable, "-c", _HOLDER, store.url]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+
+        def there(call: str) -> str:
+            assert other.stdin is not None
+            assert other.stdout is not None
+            other.stdin.write(f"SELECT {call}\n")
+            other.stdin.flush()
+            return other.stdout.readline().strip()
+
+        def here(call: str) -> object:
+            return con.execute(f"SELECT {call}").fetchall()[0][0]
+
+        assert there("pg_try_advisory_lock(1)") == "True"
+        assert here("pg_try_advisory_lock(1)") is False
+        assert here("pg_try_advisory_lock(1, 1)") is True
+        assert there("pg_try_advisory_lock(1, 1)") == "False"
+        assert here("pg_try_advisory_xact_lock(2)") is True
+        assert there("pg_try_advisory_lock(2)") == "True"
+        assert there("pg_advisory_unlock(1)") == "True"
+        assert here("pg_advisory_lock(1)") == ""
+        assert there("pg_try_advisory_lock(1)") == "False"
+        assert here("pg_advisory_unlock(1)") is True
+        assert there("pg_advisory_lock(1)") == ""
+        assert other.stdin is not None
+        other.stdin.close()
+        assert other.wait(60) == 0
+    assert here("pg_try_advisory_lock(1)") is True
+    con.close()
