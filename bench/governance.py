@@ -35,7 +35,7 @@ from gateway.governance.instance_operations import (
 from gateway.governance.process_inputs import instance_id
 from gateway.governance.process_scheduler import ProcessScheduler
 from gateway.session.operations import no_progress
-from journal.records import entity_rows, instance_rows, schedule_rows
+from journal.records import entity_rows, instance_data, instance_rows, schedule_rows
 from journal.records.entity_rows import EntityRow
 from journal.records.instance_data import DataUse
 from journal.records.instance_rows import InstanceFilter, InstanceRow
@@ -90,7 +90,7 @@ def fill(session: Any, processes: int, instances: int) -> datetime:
                     use = ("input" if number % 2 else "output", f"data-{number - number % 2}")
                     uses.append(DataUse(key[0], *use, nominal, nominal))
             instance_rows.add_instances(records, rows)
-            instance_rows.add_data(records, uses)
+            instance_data.add_uses(records, uses)
             records.commit()
     return coming
 

@@ -13,7 +13,6 @@ from gateway.commands.connecting import JSON_OPTION, Access, perform, upkeep_opt
 from gateway.commands.instance_rendering import (
     attempt_object,
     planned_object,
-    preview_object,
     shown_minute,
     write_preview,
     write_uses,
@@ -23,7 +22,7 @@ from gateway.governance import instance_operations
 from gateway.governance.entity_operations import process_instances
 from gateway.governance.instance_operations import instance_objects
 from gateway.governance.instance_states import InstanceEvent, InstanceState
-from gateway.governance.run_previews import preview_runs
+from gateway.governance.run_previews import preview_object, preview_runs
 from journal.records.instance_rows import ORDERS, InstanceFilter, InstanceRow
 
 _PROCESS = click.argument("process")

@@ -75,20 +75,6 @@ def write_preview(one: RunPreview) -> None:
             click.echo(f"{statement};")
 
 
-def preview_object(one: RunPreview) -> dict[str, Any]:
-    """What an instance would run, as JSON has it."""
-    return {
-        "id": one.id,
-        "nominal": one.nominal.isoformat(),
-        "dialect": one.dialect,
-        "statements": list(one.statements),
-        "late_data": {name: list(statements) for name, statements in one.handlers.items()},
-        "command": list(one.words),
-        "job": one.job,
-        "missing": list(one.missing),
-    }
-
-
 def _use_objects(uses: Iterable[DatasetUse]) -> list[dict[str, Any]]:
     return [
         {

@@ -54,6 +54,20 @@ class RunPreview:
     missing: tuple[str, ...]
 
 
+def preview_object(one: RunPreview) -> dict[str, Any]:
+    """What an instance would run, as JSON has it."""
+    return {
+        "id": one.id,
+        "nominal": one.nominal.isoformat(),
+        "dialect": one.dialect,
+        "statements": list(one.statements),
+        "late_data": {name: list(statements) for name, statements in one.handlers.items()},
+        "command": list(one.words),
+        "job": one.job,
+        "missing": list(one.missing),
+    }
+
+
 @operation
 def preview_runs(
     session: Session, _advance: Advance, name: str, start: datetime, end: datetime | None

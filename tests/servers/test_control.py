@@ -429,3 +429,17 @@ def test_f21_f23_instances_over_http(api: Api) -> None:
     assert api.ask("POST", "/instances/daily/kill", span, user="carl")[0] == 403
     assert api.ask("POST", "/instances/daily/explode", span)[0] == 422
     assert api.ask("GET", "/instances/daily/triage?nominal=2013-01-02")[0] == 404
+
+
+def test_f66_what_instances_would_run_over_http(api: Api) -> None:
+    asked = {**PROCESS, "name": "asked", "sql": "SELECT $nominal AS t"}
+    api.ask("POST", "/entities", asked)
+    days = "start=2013-01-02&end=2013-01-03"
+    status, found, _ = api.ask("GET", f"/instances/asked/preview?{days}")
+    assert (status, [one["nominal"][:10] for one in found]) == (200, ["2013-01-02", "2013-01-03"])
+    assert "2013-01-02" in found[0]["statements"][0]
+    assert api.ask("GET", f"/instances?process=asked&{days}")[1] == []
+    assert api.ask("GET", f"/instances/asked/preview?{days}", user="carl")[0] == 403
+    assert api.ask("GET", f"/instances/nowhere/preview?{days}")[0] == 404
+    assert api.ask("GET", "/instances/asked/preview")[0] == 422
+    assert api.ask("GET", "/instances/asked/preview?start=yesterday")[0] == 422

@@ -20,6 +20,7 @@ from gateway.governance.instance_operations import (
     triage_instance,
 )
 from gateway.governance.instance_states import InstanceEvent, InstanceState
+from gateway.governance.run_previews import preview_object, preview_runs
 from gateway.servers.control.governed_route import GovernedRoute, SessionOf
 from journal.records.instance_rows import InstanceFilter
 
@@ -83,6 +84,15 @@ def get_status(
     """Where the instances of a process stand, also those that are not made yet."""
     found = session.perform(instance_status, process, _moment(start), _utc(end))
     return [asdict(one) for one in found]
+
+
+@ROUTER.get("/{process}/preview")
+def get_preview(
+    session: SessionOf, process: str, start: datetime, end: datetime | None = None
+) -> Found:
+    """What the instances of a process would run: statements, a job or a command. Nothing runs."""
+    found = session.perform(preview_runs, process, _moment(start), _utc(end))
+    return [preview_object(one) for one in found]
 
 
 @ROUTER.get("/{process}/attempts")
