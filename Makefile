@@ -12,7 +12,7 @@ WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java postgres servers demo shell test test-stores test-all check lint types contracts tidy fmt bench docs docs-check thrift clean
+.PHONY: help setup java postgres servers demo shell collect test test-stores test-all check lint types contracts tidy fmt bench docs docs-check thrift clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,10 @@ demo: $(READY) java ## A year of real flights: load, change, look back
 
 shell: $(READY) ## A SQL shell on the warehouse in ./warehouse
 	@$(BIN)/palimpsest shell palimpsest:///warehouse
+
+# Each process of `make test` would rewrite the assertions of every file that has no bytecode yet.
+collect: $(READY)
+	@found=$$($(BIN)/python -m pytest -qq --collect-only) || { echo "$$found"; exit 1; }
 
 test: $(READY) java postgres ## The tests: the embedded store, one pass on each other store, the docs
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not stores" $(ARGS)
