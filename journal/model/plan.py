@@ -27,6 +27,9 @@ from journal.model.point_rows import PointChange, PointRead
 from journal.model.policy_scope import PutScopedPolicy
 from journal.model.refusal import Refusal
 from journal.model.schema import Relation, Table, TableName
+from journal.model.schema_changes import DropSchema as DropSchema
+from journal.model.schema_changes import PutDatabaseComment as PutDatabaseComment
+from journal.model.schema_changes import PutSchema as PutSchema
 from journal.model.segment import RowCounts, Tier
 from journal.model.sequence_changes import DropSequence, PutSequence
 from journal.model.trees import Nodes
@@ -264,28 +267,6 @@ class DropRelation:
     """Catalog change: a table or view disappears (a table's journal stays, see UNDROP)."""
 
     name: TableName
-
-
-@dataclass(frozen=True, slots=True)
-class PutSchema:
-    """Catalog change: a new schema, or what is said of one."""
-
-    schema: str
-    comment: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DropSchema:
-    """Catalog change: a schema disappears."""
-
-    schema: str
-
-
-@dataclass(frozen=True, slots=True)
-class PutDatabaseComment:
-    """Catalog change: what is said of the database, None for nothing any more."""
-
-    comment: str | None
 
 
 _OfDefinition = PutSequence | DropSequence | PutDefinition | DropDefinition | AccessChange

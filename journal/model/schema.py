@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from journal.model.access import AccessControl, ObjectKey, ObjectKind, Rights
 from journal.model.foreign_key import ForeignKey
+from journal.model.identity import Identity as Identity
 from journal.model.lazy_dataclass import dataclass
 from journal.model.materialized import Materialized as Materialized
 from journal.model.named_definitions import Definition, UserType, definition_key
@@ -32,34 +33,6 @@ ON_COMMIT = "on_commit"
 DROP, DELETE_ROWS = "drop", "delete rows"
 ROW_ID = "_row_id"
 """Physical name of the hidden key of tables that declare none."""
-
-
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """A generated number: ``always`` refuses explicit values.
-
-    RESTART gives it another ``counter``, so that a ROLLBACK goes back to the old one; ``begin`` is
-    what the counter begins with, where that is not ``start``.
-    """
-
-    always: bool = False
-    start: int = 1
-    increment: int = 1
-    counter: int = 0
-    begin: int | None = None
-
-    @property
-    def first(self) -> int:
-        """The first number of its counter."""
-        return self.start if self.begin is None else self.begin
-
-    def counted_as(self, physical: str) -> str:
-        """What the counter of a column is called."""
-        return f"{physical} {self.counter}" if self.counter else physical
-
-    def restarted(self, counter: int, begin: int | None = None) -> Identity:
-        """The same with a new counter, which begins with ``start`` if nothing else is given."""
-        return replace(self, counter=counter, begin=begin)
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,7 +181,6 @@ class Alteration:
         Rows keep the values they were written with unless the cast depends on more than these.
         """
         index = self.column_index(name, node)
-        stored = self.draft.columns[index]
         wanted = type_text(kind)
         self._replace(index, declared=kind.meta.get(DECLARED), spelled=kind.meta.get(SPELLED))
         stored = self.draft.columns[index]

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from sqlglot import exp
 
 from journal.model.trees import copy_tree
+from journal.sql.builders import call
 from journal.sql.relations import ident
 from rewriter.context import RewriteContext
 from rewriter.dialect_semantics import DIALECTS
@@ -53,6 +54,7 @@ _BY_KIND = {
     **postgres_json.KINDS,
     exp.JSONBDeleteAtPath: postgres_json_paths.spell_delete,
     exp.TimeToStr: postgres_formats.spell_template,
+    exp.ToNumber: postgres_formats.spell_to_number,
 }
 _KINDS: tuple[type[exp.Expr], ...] = (
     *postgres_numbers.KINDS,
@@ -64,7 +66,7 @@ _KINDS: tuple[type[exp.Expr], ...] = (
 _EVERYWHERE: tuple[type[exp.Expr], ...] = (
     *(exp.Table, exp.Lateral, exp.Group),
     *(exp.ColumnDef, exp.AlterColumn),
-    *(exp.TimeToStr, exp.Cast, exp.Round, exp.Anonymous),
+    *(exp.TimeToStr, exp.ToNumber, exp.Cast, exp.Round, exp.Anonymous),
     *postgres_json.JSONB_OPERATORS,
 )
 """What is spelled otherwise on PostgreSQL as well, which reads journals in the place of tables."""
@@ -145,6 +147,8 @@ def _keep_native(holder: exp.Paren, context: RewriteContext) -> None:
     for node in reversed(list(holder.find_all(*_EVERYWHERE))):
         if isinstance(node, exp.TimeToStr):
             _put(node, "to_char", postgres_formats.native_call(node))
+        elif isinstance(node, exp.ToNumber):
+            _put(node, "to_number", call("to_number", node.this, node.args.get("format")))
         elif isinstance(node, (*postgres_json.JSONB_OPERATORS, exp.Anonymous)):
             postgres_json.cast_to_jsonb(node, types)
         elif postgres_operators.concerns_operators(node):
@@ -191,6 +195,7 @@ _NAMES: dict[type[exp.Expr], str] = {
     exp.ArraySize: "array_length",
     exp.StringToArray: "string_to_array",
     exp.TimeToStr: "to_char",
+    exp.ToNumber: "to_number",
     exp.WidthBucket: "width_bucket",
     exp.JSONArrayAgg: "json_agg",
     exp.JSONBExtract: "?column?",

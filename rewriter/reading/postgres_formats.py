@@ -1,7 +1,8 @@
-"""``to_char`` of moments and numbers by PostgreSQL's templates, in DuckDB's SQL. Pure.
+"""``to_char`` and ``to_number`` by PostgreSQL's templates, in DuckDB's SQL. Pure.
 
     to_char(t, 'FMDay, DD Mon YYYY')    strftime(t, '%A, %d %b %Y')
     to_char(n, 'FM999,990.00')          its digits, grouped and filled up
+    to_number('-1,234.5', '9,999.99')   the digits of the text, if they are as the template says
 
 A template that is no constant, or has a pattern that is not known here, is refused. A PostgreSQL
 store has the function itself.
@@ -166,6 +167,53 @@ def _number(node: exp.TimeToStr, template: str) -> exp.Expr:
     return exp.Paren(this=text if found["plain"] else _filled(text, len(over) + 1))
 
 
+_OF_TEXT = re.compile(
+    r"(?:FM)?(?P<front>S|SG|MI|L|\$)?(?P<whole>[90,G]*)(?:[.D](?P<rest>[90]*))?"
+    r"(?P<back>S|SG|MI|PR|TH)?",
+    re.I,
+)
+_DIGITS_MAX = 38
+_READ = (
+    "CASE WHEN t IS NULL THEN NULL WHEN regexp_matches(trim(t), accepted) THEN"
+    " (CASE WHEN regexp_matches(t, '[-<]') THEN '-' ELSE '' END)"
+    " || regexp_extract(regexp_replace(t, '[^0-9.]', '', 'g'), kept, 0)"
+    " ELSE error('the text ' || t || said) END"
+)
+
+
+def spell_to_number(node: exp.Expr, _: Sequence[exp.Expr]) -> exp.Expr | None:
+    """What stands for ``to_number(t, 'template')``; raises NOT_SUPPORTED for other templates.
+
+    Digits behind the point that the template has no place for are cut off, as in PostgreSQL; a
+    text that has more before it, or anything else, is an error.
+    """
+    format_ = node.args.get("format")
+    if not isinstance(format_, exp.Literal) or not format_.is_string:
+        raise _refused(node, "a template that is no constant", "to_number")
+    found = _OF_TEXT.fullmatch(format_.name.replace(" ", ""))
+    whole, rest = ("", "") if found is None else (found["whole"].upper(), found["rest"] or "")
+    digits = whole.replace(",", "").replace("G", "")
+    if found is None or not digits + rest or len(digits + rest) > _DIGITS_MAX:
+        raise _refused(node, f"the template '{format_.name}'", "to_number")
+    front, back = (found["front"] or "").upper(), (found["back"] or "").upper()
+    number = rf"{'(?:[0-9],?)' if whole != digits else '[0-9]'}{{0,{len(digits)}}}(?:\.[0-9]*)?"
+    number = rf"[^0-9.,+-]*{number}" if front in {"L", "$"} else number
+    accepted = rf"[-+]?\s*{number}"
+    if back == "PR":
+        accepted = rf"<{number}>|{number}"
+    elif back == "TH":
+        accepted += "(?i:st|nd|rd|th)?"
+    elif back:
+        accepted = rf"{number}\s*[-+]?"
+    accepted = f"^(?:{accepted})$"
+    kept = rf"^[0-9]*(?:\.[0-9]{{0,{len(rest)}}})?"
+    said = f" is no number by the template {format_.name}"
+    text = exp.Paren(this=exp.Cast(this=node.this.copy(), to=exp.DataType.build("VARCHAR")))
+    read = fill(_READ, t=text, accepted=accepted, kept=kept, said=said)
+    kind = exp.DataType.build(f"DECIMAL({_DIGITS_MAX}, {len(rest)})", dialect="duckdb")
+    return exp.Cast(this=exp.Paren(this=read), to=kind)
+
+
 def _filled(text: exp.Expr, width: int) -> exp.Expr:
     return fill("lpad(t, n, ' ')", t=text, n=width)
 
@@ -175,10 +223,11 @@ def _with_commas(digits: str) -> str:
     return re.sub(r"(?<=.)(?=(?:.{3})+$)", ",", digits)
 
 
-def _refused(node: exp.Expr, what: str) -> PalimpsestError:
+def _refused(node: exp.Expr, what: str, function: str = "to_char") -> PalimpsestError:
+    moments = "YYYY, MM, DD, HH24, MI, SS, Mon, Day and their like, or "
     return PalimpsestError(
         Code.NOT_SUPPORTED,
-        f"to_char() with {what} is not supported on this store",
-        advice="use YYYY, MM, DD, HH24, MI, SS, Mon, Day and their like, or 9 and 0 for numbers",
+        f"{function}() with {what} is not supported on this store",
+        advice=f"use {moments if function == 'to_char' else ''}9 and 0 for numbers",
         position=position_of(node),
     )

@@ -45,7 +45,7 @@ def spell_set(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     if given is None:
         return None
     value, creates = fill("CAST(v AS JSON)", v=arguments[2]), given[1] is not False
-    return _whole(arguments, _changed(given[0], lambda j, s: _set(j, s, value, creates)))
+    return _first_changed(arguments, _changed(given[0], lambda j, s: _set(j, s, value, creates)))
 
 
 def spell_insert(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
@@ -54,13 +54,15 @@ def spell_insert(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     if given is None:
         return None
     value, is_after = fill("CAST(v AS JSON)", v=arguments[2]), given[1] is True
-    return _whole(arguments, _changed(given[0], lambda j, s: _insert(j, s, value, is_after)))
+    return _first_changed(
+        arguments, _changed(given[0], lambda j, s: _insert(j, s, value, is_after))
+    )
 
 
 def spell_delete(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     """``j #- path``; None where the path is no constant."""
     steps = _steps(arguments[1]) if len(arguments) == 2 else None
-    return None if not steps else _whole(arguments[:1], _changed(steps, _delete))
+    return None if not steps else _first_changed(arguments[:1], _changed(steps, _delete))
 
 
 def _given(arguments: Sequence[exp.Expr]) -> tuple[list[str], bool | None] | None:
@@ -82,7 +84,9 @@ def _steps(path: exp.Expr) -> list[str] | None:
     return path_steps(path.name) if path.is_string else None
 
 
-def _whole(arguments: Sequence[exp.Expr], change: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+def _first_changed(
+    arguments: Sequence[exp.Expr], change: Callable[[exp.Expr], exp.Expr]
+) -> exp.Expr:
     """A change of a value, and NULL where an argument is."""
     value = fill("CAST(j AS JSON)", j=arguments[0])
     made = exp.Paren(this=change(value))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import timedelta
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -168,6 +169,36 @@ def test_moments_are_written_by_templates(cursor: Cursor, template: str, text: s
 )
 def test_numbers_are_written_by_templates(cursor: Cursor, call: str, text: str) -> None:
     assert cursor.execute(f"SELECT {call}").fetchall() == [(text,)]
+
+
+@pytest.mark.parametrize(
+    ("text", "template", "number"),
+    [
+        ("-34,338,492", "99G999G999", "-34338492"),
+        ("1234.5", "9,999.99", "1234.5"),
+        ("12.345", "99.9", "12.3"),
+        ("<56.5>", "99.9PR", "-56.5"),
+        ("5.01-", "FM9.99MI", "-5.01"),
+        ("$1,234.56", "L99,999.99", "1234.56"),
+        ("42nd", "99th", "42"),
+        (" 12 ", "99", "12"),
+        ("+12", "S99", "12"),
+        (".01", "FM9.99", "0.01"),
+    ],
+)
+def test_texts_are_read_by_templates(cursor: Cursor, text: str, template: str, number: str) -> None:
+    sql = f"SELECT to_number('{text}', '{template}')"
+    assert cursor.execute(sql).fetchall() == [(Decimal(number),)]
+    assert cursor.description is not None
+    assert cursor.description[0][0] == "to_number"
+
+
+def test_texts_that_a_template_does_not_fit_are_refused(cursor: Cursor) -> None:
+    for text, template in (("1,000", "9999"), ("12345", "999"), ("abc", "999")):
+        with pytest.raises(gateway.DataError):
+            cursor.execute(f"SELECT to_number('{text}', '{template}')").fetchall()
+    with pytest.raises(gateway.NotSupportedError, match="PAL-110"):
+        cursor.execute("SELECT to_number('1e5', '9EEEE')")
 
 
 def test_types_of_json_have_names(cursor: Cursor) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
 import gateway
@@ -264,3 +266,14 @@ def test_outputs_without_an_alias_are_ordered_by_and_named(store: Store) -> None
     assert con.execute(query).fetchall() == [(10,)]
     query = "SELECT column2 FROM (VALUES (1, 'x'), (2, 'y')) AS q WHERE column1 = 2"
     assert con.execute(query).fetchall() == [("y",)]
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has other functions")
+def test_numbers_are_read_by_templates(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, s TEXT)")
+    con.execute("INSERT INTO t VALUES (1, '1,000.5'), (2, '-22'), (3, NULL)")
+    con.execute("CREATE VIEW v AS SELECT k, to_number(s, '9,999.9') AS n FROM t")
+    rows = con.execute("SELECT n FROM v ORDER BY k").fetchall()
+    assert rows == [(Decimal("1000.5"),), (Decimal(-22),), (None,)]
