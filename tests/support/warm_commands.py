@@ -30,12 +30,25 @@ _SOCKET = "socket"
 _CLIENT = Path(__file__).with_name("warm_command.py")
 _MODULES = (
     "gateway.cli",
+    "gateway.commands.connecting",
+    "gateway.commands.failure",
+    "gateway.commands.progress",
+    "gateway.commands.query",
     "gateway.dbapi.connection",
     "gateway.dbapi.cursor",
+    "gateway.jobs.runs",
     "gateway.opening.folders",
     "gateway.opening.open_warehouse",
+    "gateway.procedures.erasing",
+    "gateway.procedures.procedures",
+    "gateway.shell.result",
+    "pandas",
+    "pytz",
+    "spark_compaction.backends.embedded.programs",
+    "spark_compaction.erasure.program",
+    "ssl",
 )
-"""What nearly every command loads; what only some load, they load themselves."""
+"""What a third of the commands loads; what fewer load, they load themselves."""
 
 
 @contextlib.contextmanager
