@@ -77,7 +77,9 @@ def _length(kind: exp.Expr | None) -> int | None:
     """How many characters a type takes; None for any number, and for other types."""
     if not isinstance(kind, exp.DataType) or kind.this not in _VARYING | _FIXED:
         return None
-    size = kind.expressions[0].name if kind.expressions else ""
+    # CHAR alone is CHAR(1), unlike the name that PostgreSQL has for CHAR(n) of any length.
+    alone = "1" if kind.this in _FIXED - {exp.DType.BPCHAR} else ""
+    size = kind.expressions[0].name if kind.expressions else alone
     return int(size) if size.isdigit() else None
 
 

@@ -20,6 +20,8 @@ _TRUTHS = (
     *((False, word) for word in ("false", "no", "off", "0")),
 )
 _TEXTS = frozenset({exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.NVARCHAR, exp.DType.NCHAR})
+_ALONE = {exp.DType.CHAR: "1", exp.DType.NCHAR: "1"}
+"""How long a text is whose type says nothing of it."""
 
 
 def concerns_operators(node: exp.Expr) -> bool:
@@ -50,9 +52,9 @@ def spell_operator(node: exp.Expr, types: ValueTypes) -> None:
 def _length(cast: exp.Cast) -> int | None:
     """How many characters a cast leaves of a text; None for other casts."""
     kind = cast.to
-    if kind.this not in _TEXTS or not kind.expressions or isinstance(cast.this, exp.Left):
+    if kind.this not in _TEXTS or isinstance(cast.this, exp.Left):
         return None
-    size = kind.expressions[0].name
+    size = kind.expressions[0].name if kind.expressions else _ALONE.get(kind.this, "")
     if not size.isdigit() or (cast.this.is_string and len(cast.this.name) <= int(size)):
         return None
     return int(size)

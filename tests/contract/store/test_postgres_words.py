@@ -277,3 +277,15 @@ def test_numbers_are_read_by_templates(store: Store) -> None:
     con.execute("CREATE VIEW v AS SELECT k, to_number(s, '9,999.9') AS n FROM t")
     rows = con.execute("SELECT n FROM v ORDER BY k").fetchall()
     assert rows == [(Decimal("1000.5"),), (Decimal(-22),), (None,)]
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="its CAST is another")
+def test_char_alone_is_one_character(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, a CHAR, b CHARACTER DEFAULT 'y', c BPCHAR)")
+    con.execute("INSERT INTO t (k, a, c) VALUES (1, 'x', 'long')")
+    with pytest.raises(gateway.DataError, match="PAL-315"):
+        con.execute("INSERT INTO t (k, a) VALUES (2, 'xy')")
+    query = "SELECT a, b, c, 'abc'::char AS d, c::character AS e, c::varchar AS f FROM t"
+    assert con.execute(query).fetchall() == [("x", "y", "long", "a", "l", "long")]
