@@ -256,14 +256,12 @@ def unknown_table(
     name: TableName, catalog: CatalogSnapshot, node: exp.Expr | None
 ) -> PalimpsestError:
     """The error for a table that does not exist, with the closest names there are."""
-    # By name alone: with the schema before them, all names of a schema look alike.
-    shown: dict[str, list[str]] = {}
-    for relation in catalog.relations.values():
-        shown.setdefault(fold(relation.name.name), []).append(str(relation.name))
-    close = get_close_matches(fold(name.name), list(shown), n=3)
+    close = _names_near(name, catalog)
     advice = "create it, or check the spelling; SHOW TABLES lists the tables"
     if close:
-        advice = "did you mean " + " or ".join(sorted(s for c in close for s in shown[c])) + "?"
+        advice = "did you mean " + " or ".join(close) + "?"
+        if name.schema and fold(name.schema) not in catalog.schemas:
+            advice = f"there is no schema {name.schema}; {advice}"
     elif fold(name.schema) == "pg_catalog" or fold(name.name).startswith("pg_"):
         advice = "read information_schema or system; ask the server itself for its own catalog"
     return PalimpsestError(
@@ -272,6 +270,19 @@ def unknown_table(
         advice=advice,
         position=position_of(node),
     )
+
+
+def _names_near(name: TableName, catalog: CatalogSnapshot) -> list[str]:
+    """Relations of the schema that is named with names like it, else of others."""
+    # By name alone: with the schema before them, all names of a schema look alike.
+    shown: dict[str, list[TableName]] = {}
+    for relation in catalog.relations.values():
+        shown.setdefault(fold(relation.name.name), []).append(relation.name)
+    close = get_close_matches(fold(name.name), list(shown), n=3)
+    found = [other for spelling in close for other in shown[spelling]]
+    beside = [other for other in found if fold(other.schema) == fold(name.schema)]
+    alike = [other for other in found if fold(other.name) == fold(name.name)]
+    return sorted(str(other) for other in alike or beside or found)
 
 
 def unknown_column(name: str, table: Table | View, node: exp.Expr | None) -> PalimpsestError:

@@ -33,6 +33,7 @@ _FOUND = frozenset(
         Code.AMBIGUOUS_COLUMN,
         Code.UNKNOWN_FUNCTION,
         Code.UNKNOWN_TABLE,
+        Code.UNKNOWN_TYPE,
         Code.TYPE_MISMATCH,
         Code.GROUPING,
         Code.INVALID_DEFINITION,
@@ -59,6 +60,9 @@ _SHOWN_MAX = 20
 _INTERNAL = re.compile(r"_palimpsest|^[ocehlivp]\.|version_number|\btx?\d+_", re.I)
 _OF_SOURCE = re.compile(r" when casting from source column \S+$")
 """The column of a rewritten statement, whose name the client may never have written."""
+_OBJECT_TYPE = re.compile(
+    r"reg(?:class|type|namespace|role|proc(?:edure)?|oper(?:ator)?)|oid", re.I
+)
 _REFERENCE = re.compile(r'"?_palimpsest"?\."?\w+"?|\btx\d+_buffer\b')
 
 
@@ -122,6 +126,10 @@ def _in_clients_terms(error: PalimpsestError) -> tuple[str, str]:
         # The line itself may hold what nobody else may read; the reason names the value.
         why = next((line for line in rest if not line.startswith("Original Line: ")), "")
         first = f"line {first.removeprefix('CSV Error on Line: ')} of the file: {why}"
+    named = re.match(r"(Type|Collation) with name (\S+) does not exist", first)
+    if named is not None:
+        near = _advice_on_type(named[2], rest) if named[1] == "Type" else advice
+        return f"{named[1].lower()} {named[2]} does not exist", near
     for line in rest:
         match = _CANDIDATES.match(line)
         if match is None:
@@ -142,6 +150,15 @@ def _in_clients_terms(error: PalimpsestError) -> tuple[str, str]:
     if named is not None:
         first = f'"{named[1]}" names no table of this query'
     return _REFERENCE.sub("a table", first).rstrip("!"), advice
+
+
+def _advice_on_type(name: str, rest: Sequence[str]) -> str:
+    if _OBJECT_TYPE.fullmatch(name):
+        return "numbers of objects are known to statements that read pg_catalog alone"
+    near = [m[1].strip(' "?') for line in rest if (m := _CANDIDATES.match(line))]
+    shown = {fold(one.removeprefix("main.")): one.removeprefix("main.") for one in near}
+    close = get_close_matches(fold(name), list(shown))
+    return f"did you mean {shown[close[0]]}?" if close else "check the spelling; see system.types"
 
 
 def _missing_name(message: str) -> str:

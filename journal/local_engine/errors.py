@@ -46,7 +46,7 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Code], ...] = (
         re.compile(r"No function matches|Function with name|does not exist.*function", re.I),
         Code.UNKNOWN_FUNCTION,
     ),
-    (re.compile(r"Collation with name", re.I), Code.UNKNOWN_TYPE),
+    (re.compile(r"(?:Collation|Type) with name", re.I), Code.UNKNOWN_TYPE),
     (re.compile(r"Table (Function )?with name|table .* does not exist", re.I), Code.UNKNOWN_TABLE),
     (re.compile(r"Schema with name", re.I), Code.UNKNOWN_SCHEMA),
     (

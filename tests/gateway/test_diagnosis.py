@@ -141,6 +141,13 @@ def test_advice_of_a_wide_table_is_bounded(con: Connection) -> None:
         ("CREATE TABLE made (x_ INTGER PRIMARY KEY)", 23, "did you mean INTEGER?"),
         ("ALTER TABLE t ADD COLUMN z VARCHR", 28, "did you mean VARCHAR?"),
         ("CALL system.compct('t')", None, "did you mean system.compact?"),
+        ("SELECT a, CAST(b AS INTGER) FROM t", 21, "did you mean INTEGER?"),
+        (
+            "SELECT CAST(b AS REGCLASS) FROM t",
+            18,
+            "numbers of objects are known to statements that read pg_catalog alone",
+        ),
+        ("SELECT * FROM nowhere.t", 23, "there is no schema nowhere; did you mean main.t?"),
     ],
 )
 def test_types_and_procedures_that_are_misspelt(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -162,3 +163,56 @@ def test_a_role_asks_for_itself(pair: tuple[Server, str]) -> None:
         assert con.execute(tables).fetchall() == [("t",), ("u",), ("w",)]
         con.execute("RESET ROLE")
         assert con.execute(query).fetchall() == [(True, True)]
+
+
+def test_row_policies_are_listed_to_whoever_sees_the_table(pair: tuple[Server, str]) -> None:
+    """The columns that PostgreSQL fills; the condition is its owner's, as it may name others'."""
+    listed = "SELECT * FROM pg_policies WHERE tablename LIKE 'guarded%' ORDER BY tablename"
+    guarded = "SELECT relname FROM pg_class WHERE relrowsecurity AND relname LIKE 'guarded%'"
+    server, place = pair
+    with psycopg.connect(place) as theirs:
+        theirs.execute("CREATE TABLE guarded (a INTEGER)")
+        theirs.execute("ALTER TABLE guarded ENABLE ROW LEVEL SECURITY")
+        theirs.execute("CREATE POLICY row_policy ON guarded USING (a > 1)")
+        wanted = theirs.execute(listed).fetchall()
+        theirs.rollback()
+    assert wanted[0][2:] == ("row_policy", "PERMISSIVE", ["public"], "ALL", "(a > 1)", None)
+    with psycopg.connect(server.dsn, autocommit=True) as ours:
+        for name in ("guarded", "guarded_too"):
+            ours.execute(f"CREATE TABLE {name} (a INTEGER)")
+            ours.execute(f"ALTER TABLE {name} SET ROW POLICY (a > 1)")
+        ours.execute("GRANT SELECT ON guarded TO ann")
+        if shutil.which("psql") is not None:
+            for command in (r"\d guarded", r"\dp guarded"):
+                shown = subprocess.run(
+                    ["psql", "-X", server.dsn, "-c", command], capture_output=True, text=True
+                )
+                assert "row_policy" in shown.stdout
+                assert "a > 1" in shown.stdout
+        found = ours.execute(listed).fetchall()
+        assert [row[1] for row in found] == ["guarded", "guarded_too"]
+        assert (*found[0][2:6], f"({found[0][6]})", found[0][7]) == wanted[0][2:]
+        ours.execute("SET ROLE ann")
+        found = ours.execute(listed).fetchall()
+        assert [(row[1], row[6]) for row in found] == [("guarded", None)]
+        assert ours.execute(guarded).fetchall() == [("guarded",)]
+        ours.execute("RESET ROLE")
+        ours.execute("DROP TABLE guarded, guarded_too")
+
+
+@pytest.mark.parametrize("name", ["t", "hr", "nope", "hr.nope"])
+def test_names_are_cast_to_relations_as_by_postgresql(pair: tuple[Server, str], name: str) -> None:
+    """One that is not there is an error, also one that a role does not see."""
+    answers = []
+    for where in pair[0].dsn, pair[1]:
+        with psycopg.connect(where, autocommit=True) as con:
+            try:
+                row = con.execute(f"SELECT '{name}'::regclass::text")
+                answers.append(str(row.fetchall()))
+            except psycopg.errors.UndefinedTable as error:
+                answers.append(str(error.diag.message_primary))
+    assert answers[0].removesuffix(" (PAL-201)") == answers[1]
+    with psycopg.connect(pair[0].dsn, autocommit=True) as con:
+        con.execute("SET ROLE lazy")
+        with pytest.raises(psycopg.errors.UndefinedTable):
+            con.execute("SELECT 't'::regclass")

@@ -31,6 +31,12 @@ JOIN pgc.pg_class AS c ON c.oid = s.seqrelid
 JOIN pgc.pg_namespace AS n ON n.oid = c.relnamespace
 LEFT JOIN pgc.pg_roles AS r ON r.oid = c.relowner
 LEFT JOIN pgc.shown_types AS k ON k.oid = s.seqtypid;
+INSERT INTO pgc.pg_policies
+    (schemaname, tablename, policyname, permissive, roles, cmd, qual)
+SELECT n.nspname, c.relname, p.polname, 'PERMISSIVE', ['public'], 'ALL', p.polqual
+FROM pgc.pg_policy AS p
+JOIN pgc.pg_class AS c ON c.oid = p.polrelid
+JOIN pgc.pg_namespace AS n ON n.oid = c.relnamespace;
 CREATE VIEW pgc.standard_schemata AS
 SELECT getvariable('pgc_database') AS catalog_name, nspname AS schema_name FROM pgc.pg_namespace;
 CREATE VIEW pgc.standard_tables AS

@@ -15,6 +15,11 @@ MACROS: dict[str, tuple[str, ...]] = {
         " replace(n, '\"', '') AND (s.oid = 11 OR list_contains(getvariable('pgc_path'),"
         " s.nspname)) END)"),
     ),
+    # What a cast of a name gives, which has to be there.
+    "regclass": (
+        ("(o) AS CASE WHEN o IS NULL THEN NULL ELSE coalesce(TRY_CAST(o AS UINTEGER),"
+        " pgc_to_regclass(o), error('relation \"' || o || '\" does not exist')::UINTEGER) END"),
+    ),
     # What those about privileges share: numbers of roles, objects and columns by name or number.
     "role_of": (
         ("(u) AS (SELECT any_value(oid) FROM pgc.pg_roles WHERE rolname = u::VARCHAR"

@@ -6,6 +6,7 @@ when that has changed. Nothing here touches the store.
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from gateway.servers.pg_catalog.access import EXTRA, AccessContents
 from gateway.servers.pg_catalog.activity import STATE_RELATION, activity_contents
 from gateway.servers.pg_catalog.contents import CatalogContents
 from gateway.servers.pg_catalog.functions import macro_statements
+from gateway.servers.pg_catalog.policies import add_policies
 from gateway.servers.pg_catalog.relations import derived_statements, relation_columns
 from gateway.servers.pg_catalog.signals import send_signals, signal_columns
 from gateway.servers.pg_catalog.translation import translated
@@ -123,6 +125,7 @@ class CatalogReader:
         settings = [{"name": n, "setting": v, "short_desc": d} for n, v, d in self._settings()]
         rows = {**contents.rows, "pg_settings": settings}
         AccessContents(catalog, "palimpsest" if session.settings.login_role else login).add(rows)
+        add_policies(rows, session.catalog, session.catalog.rights_of(session.settings.role))
         for name, columns in {**relation_columns(), **_EXTRA, **EXTRA}.items():
             engine.run(
                 f"CREATE TABLE pgc.{name} ("
@@ -201,6 +204,10 @@ def _no_rows(_table: pa.Table) -> list[Any]:
 
 
 def _failure(error: PalimpsestError) -> PalimpsestError:
+    missing = re.search(r'relation ".*" does not exist', error.message)
+    if missing is not None:
+        advice = "check the spelling and the schema; SHOW TABLES lists the tables"
+        return PalimpsestError(Code.UNKNOWN_TABLE, missing[0], advice=advice)
     return PalimpsestError(
         Code.NOT_SUPPORTED,
         f"the catalog cannot answer this: {error.message}",

@@ -18,7 +18,8 @@ from rewriter.syntax.session_calls import session_calls
 _HINT = re.compile(
     r"\bpg_|\bversion\s*\(|current_setting|set_config|current_schema|\bto_reg|has_\w+_privilege"
     r"|\budt_|\bcharacter_octet_length|\bdatetime_precision|\bnumeric_precision_radix|\bis_updatable"
-    r"|current_database|current_catalog|session_user|_description\s*\(|format_type|quote_ident",
+    r"|current_database|current_catalog|session_user|_description\s*\(|format_type|quote_ident"
+    r"|\breg(?:class|type|namespace|role|proc(?:edure)?)\b",
     re.IGNORECASE,
 )
 _OIDS = "pgc_oid_list"
@@ -100,7 +101,16 @@ def _is_on_catalog(ast: exp.Expr) -> bool:
             column.name.lower() in _COLUMNS_ONLY_HERE for column in ast.find_all(exp.Column)
         )
         return all(_is_relation(t) or (asks_here and _is_standard(t)) for t in named)
-    return any(name in _ALONE for name in _function_names(ast))
+    called = _function_names(ast)
+    return any(name in _ALONE for name in called) or (
+        # Beside functions of the session, such as nextval, the number of an object is its own.
+        any(_is_object_type(node.to) for node in ast.find_all(exp.Cast))
+        and all(name in MACROS or name == "cast" for name in called)
+    )
+
+
+def _is_object_type(kind: exp.DataType) -> bool:
+    return kind.sql(dialect="postgres").lower().removeprefix("pg_catalog.") in _OBJECT_TYPES
 
 
 def _is_relation(table: exp.Table) -> bool:
@@ -117,6 +127,7 @@ def _function_names(ast: exp.Expr) -> list[str]:
     return found + [_SPOKEN.get(name, name) for name in named]
 
 
+_NUMBERS = re.compile(r"\{\d+(?:,\d+)*\}")
 _FUNCTION_COLUMNS = frozenset({"typinput", "typoutput", "typreceive", "typsend"})
 
 
@@ -175,6 +186,9 @@ def _changed(node: exp.Expr) -> exp.Expr:
             if isinstance(node.expression, exp.Literal) and node.expression.name == "0":
                 # No function is 0 as a number, and this as a name.
                 node.set("expression", exp.Literal.string("-"))
+        case exp.EQ() | exp.NEQ() if _is_list(node.expression):
+            text = node.expression.name
+            node.set("expression", exp.Literal.string(f"[{text[1:-1]}]"))
         case exp.Cast():
             return _cast(node)
         case exp.Func() if node.sql_name().lower() in MACROS:
@@ -186,6 +200,11 @@ def _changed(node: exp.Expr) -> exp.Expr:
 def _is_function_column(node: exp.Expr) -> bool:
     """True for a column of ``pg_type`` that names a function of the type."""
     return isinstance(node, exp.Column) and node.name.lower() in _FUNCTION_COLUMNS
+
+
+def _is_list(node: exp.Expr) -> bool:
+    """True for a text that spells a list of numbers, as what ``pg_policy.polroles`` is held to."""
+    return isinstance(node, exp.Literal) and _NUMBERS.fullmatch(node.name) is not None
 
 
 def _is_whole(node: exp.Expr) -> bool:
@@ -290,10 +309,18 @@ def _is_number_of(node: exp.Expr | None, kind: str) -> bool:
     """True for the name of an object of this type that is cast to it, or was already."""
     match node:
         case exp.Anonymous():
-            return node.name == f"pgc_to_{kind}"
+            return node.name in {f"pgc_{kind}", f"pgc_to_{kind}"}
         case exp.Cast() if isinstance(node.this, exp.Literal):
             return node.to.sql(dialect="postgres").lower().endswith(kind)
     return False
+
+
+def _is_shown(node: exp.Expr) -> bool:
+    """True for what the statement gives to its client as it is, or as a text."""
+    if isinstance(node.parent, exp.Cast):
+        return bool(node.parent.to.this in exp.DataType.TEXT_TYPES)
+    above = node.parent.parent if isinstance(node.parent, exp.Alias) else node.parent
+    return isinstance(above, exp.Select) and above.parent is None
 
 
 def _object_cast(node: exp.Cast, name: str) -> exp.Expr:
@@ -303,7 +330,10 @@ def _object_cast(node: exp.Cast, name: str) -> exp.Expr:
     if isinstance(given, exp.Literal) and given.name.isdigit():
         return exp.Literal.number(given.name)
     if name == "regclass" and (is_name or isinstance(given, exp.Placeholder | exp.Parameter)):
-        return exp.Anonymous(this="pgc_to_regclass", expressions=[given])
+        number = exp.Anonymous(this="pgc_regclass", expressions=[given])
+        if not _is_shown(node):
+            return number
+        return exp.Anonymous(this="pgc_as_regclass", expressions=[number])
     if name == "regtype" and is_name:
         return exp.Anonymous(this="pgc_to_regtype", expressions=[given])
     if _is_number_of(_other_side(node), name):
