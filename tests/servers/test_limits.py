@@ -7,12 +7,17 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import psycopg
 import pytest
+from click.testing import CliRunner, Result
 
+from gateway.cli import main
 from tests.servers.conftest import launch
+
+Check = Callable[..., Result]
 
 
 def _code(where: str, sql: str) -> str:
@@ -85,10 +90,12 @@ def test_users_and_addresses_have_so_many_connections(tmp_path: Path) -> None:
     server.end()
 
 
-def _check(folder: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "gateway.cli", "serve", "--check", *words]
-    return subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, env={**os.environ, **variables}
+@pytest.fixture
+def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
+    """Runs ``serve --check`` in the test's folder, in this process."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *words, **variables: CliRunner().invoke(
+        main, ["serve", "--check", *words], env=variables
     )
 
 
@@ -103,20 +110,34 @@ def _check(folder: Path, *words: str, **variables: str) -> subprocess.CompletedP
         ("postgres = 'nowhere:x'", "PAL-222"),
     ],
 )
-def test_a_file_is_looked_at(tmp_path: Path, text: str, said: str) -> None:
+def test_a_file_is_looked_at(check: Check, tmp_path: Path, text: str, said: str) -> None:
     (tmp_path / "palimpsest.toml").write_text(text)
-    done = _check(tmp_path, "--config", "palimpsest.toml")
-    assert (done.returncode == 0) == (said == ""), done.stderr
+    done = check("--config", "palimpsest.toml")
+    assert (done.exit_code == 0) == (said == ""), done.stderr
     assert said in done.stderr
 
 
-def test_the_environment_and_the_command_line_go_before_the_file(tmp_path: Path) -> None:
+def test_the_environment_and_the_command_line_go_before_the_file(
+    check: Check, tmp_path: Path
+) -> None:
     (tmp_path / "palimpsest.toml").write_text("postgres = 'nowhere:x'")
     given = ("--config", "palimpsest.toml")
-    assert _check(tmp_path, *given).returncode != 0
-    assert _check(tmp_path, *given, PALIMPSEST_SERVE_POSTGRES="127.0.0.1:1").returncode == 0
-    assert _check(tmp_path, *given, "--postgres", "127.0.0.1:1").returncode == 0
-    assert _check(tmp_path, PALIMPSEST_SERVE_POSTGRES="nowhere:x").returncode != 0
+    assert check(*given).exit_code != 0
+    assert check(*given, PALIMPSEST_SERVE_POSTGRES="127.0.0.1:1").exit_code == 0
+    assert check(*given, "--postgres", "127.0.0.1:1").exit_code == 0
+    assert check(PALIMPSEST_SERVE_POSTGRES="nowhere:x").exit_code != 0
+
+
+def test_a_check_is_a_command_of_its_own(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "gateway.cli", "serve", "--check"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PALIMPSEST_SERVE_POSTGRES": "nowhere:x"},
+    )
+    assert done.returncode != 0
+    assert "PAL-222" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -129,9 +150,9 @@ def test_the_environment_and_the_command_line_go_before_the_file(tmp_path: Path)
     ],
 )
 def test_a_check_refuses_what_a_start_would_refuse(
-    tmp_path: Path, words: list[str], said: str
+    check: Check, tmp_path: Path, words: list[str], said: str
 ) -> None:
     (tmp_path / "empty").touch()
-    done = _check(tmp_path, *words)
-    assert done.returncode != 0
+    done = check(*words)
+    assert done.exit_code != 0
     assert said in done.stderr
