@@ -102,7 +102,7 @@ def _execute(
 ) -> StatementOutcome:
     """Run a prepared statement with the values that the arguments have now.
 
-    Raises UNKNOWN_PREPARED, and PARAMETERS where the arguments do not fit.
+    Raises UNKNOWN_PREPARED, and EXECUTE_VALUES where the arguments do not fit.
     """
     text = dict(session.settings.prepared).get(fold(statement.name))
     if text is None:
@@ -113,14 +113,12 @@ def _execute(
     if named and (len(named) < len(statement.arguments) or len(set(named)) < len(named)):
         raise _misfit(statement.name, "give each value once, all by name or none")
     types: tuple[exp.DataType | None, ...] = () if named else found.types
-    if types and len(types) != len(statement.arguments):
-        raise _misfit(
-            statement.name,
-            f"it takes {len(types)} values, {len(statement.arguments)} were given",
-        )
+    used = max((int(p) + 1 for p in found.parameters if isinstance(p, int)), default=0)
+    wanted, count = len(types) or used, len(statement.arguments)
+    if not named and wanted != count and (types or used == len(found.parameters)):
+        raise _misfit(statement.name, f"it takes {wanted} values, {count} were given")
     types += (None,) * (len(statement.arguments) - len(types))
     values = _values(session, statement, types, bound)
-    used = max((int(p) + 1 for p in found.parameters if isinstance(p, int)), default=0)
     given: Any = dict(zip(named, values, strict=True)) if named else values
     if found.types and not named:
         given = values[:used]
@@ -150,7 +148,11 @@ def _values(
     if asked:
         columns = [exp.alias_(node, f"v{place}") for place, node in asked.items()]
         if any(node.find(exp.Column, exp.Query) is not None for node in asked.values()):
-            raise _misfit(statement.name, "a value cannot be read from tables")
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"EXECUTE {statement.name} takes no value that is read from tables",
+                advice="read it first, or write the statement without PREPARE",
+            )
         query = exp.select(*columns)
         # Its text names its plan in the cache.
         text = query.sql(dialect="duckdb")
@@ -196,7 +198,7 @@ def _unknown(session: PreparingSession, name: str) -> PalimpsestError:
 
 def _misfit(name: str, why: str) -> PalimpsestError:
     return PalimpsestError(
-        Code.PARAMETERS,
+        Code.EXECUTE_VALUES,
         f"the values do not fit the prepared statement {name}: {why}",
         advice="give one value for each of its parameters",
     )

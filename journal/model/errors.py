@@ -142,6 +142,7 @@ class Code(Enum):
     REPLICATION = CodeInfo("PAL-641", "55000", "the target cannot take the replica")
     DIVERGED = CodeInfo("PAL-642", "55000", "replica and source have both changed")
     UNKNOWN_REPLICA = CodeInfo("PAL-643", "42704", "unknown replica")
+    EXECUTE_VALUES = CodeInfo("PAL-644", "42601", "values that EXECUTE does not take")
     PRIVACY_REQUEST = CodeInfo("PAL-630", "22023", "invalid privacy request")
     UNKNOWN_PRIVACY_REQUEST = CodeInfo("PAL-631", "42704", "unknown privacy request")
     PRIVACY_POLICY = CodeInfo("PAL-632", "22023", "invalid policy of the privacy desk")

@@ -100,7 +100,8 @@ def test_values_have_the_types_that_prepare_gives(con: Connection) -> None:
     (row,) = con.execute("EXECUTE p (%s, %s, %s)", (2, "x", "2024-05-02")).fetchall()
     assert (row[0], row[1], str(row[2])) == (3, "x", "2024-05-02")
     for sql, state in (
-        ("EXECUTE p (1, 'a')", "07001"),
+        ("EXECUTE p (1, 'a')", "42601"),
+        ("EXECUTE p ((SELECT max(a) FROM t), 'a', NULL)", "0A000"),
         ("EXECUTE p (1, 'a', 'no date')", "22"),
         ("PREPARE p AS SELECT 1", "42P05"),
         ("EXECUTE q", "26000"),
