@@ -21,4 +21,9 @@ class MomentParam(click.ParamType[datetime]):
             found = datetime.fromisoformat(value)
         except ValueError:
             self.fail(f"{value!r} is no moment; write 2013-01-31T06:00Z", param, ctx)
-        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+        if found.tzinfo is None:
+            return found.replace(tzinfo=UTC)
+        try:
+            return found.astimezone(UTC)
+        except OverflowError:
+            self.fail(f"{value!r} lies outside of the years 1 to 9999 in UTC", param, ctx)

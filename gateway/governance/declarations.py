@@ -46,7 +46,7 @@ class Declaration:
 
 
 def read_declarations(text: str, source: str) -> list[Declaration]:
-    """The documents of a YAML file; raises ENTITY, with file and line, for what is none.
+    """The documents of a YAML file, at least one; raises ENTITY, with file and line, for others.
 
     Raises DRIVER_MISSING without the package pyyaml.
     """
@@ -65,7 +65,10 @@ def read_declarations(text: str, source: str) -> list[Declaration]:
     except (yaml.YAMLError, RecursionError) as error:
         raise _entity_error(source, "is no YAML", "write fields as name: value") from error
     # A line of dashes at the end begins a document with nothing in it.
-    return [_declaration(node, source) for node in nodes if node.tag != NULL_TAG]
+    found = [_declaration(node, source) for node in nodes if node.tag != NULL_TAG]
+    if not found:
+        raise _entity_error(source, "declares nothing", "begin with kind: dataset")
+    return found
 
 
 def write_declaration(fields: Mapping[str, Any]) -> str:

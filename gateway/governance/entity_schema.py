@@ -78,9 +78,12 @@ def _zone(value: Any, path: Path) -> str:
 
 def _moment(value: Any, path: Path) -> str:
     try:
-        return datetime.fromisoformat(_text(value, path)).isoformat()
-    except ValueError as error:
+        found = datetime.fromisoformat(_text(value, path))
+        if found.tzinfo is not None:
+            found.astimezone(UTC)
+    except (ValueError, OverflowError) as error:
         raise FieldError(path, f"{value!r} is no moment", _MOMENT) from error
+    return found.isoformat()
 
 
 def _url(value: Any, path: Path) -> str:

@@ -6,7 +6,7 @@ An instance is known by its process and its nominal time, whether or not it has 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import takewhile
 from typing import Any
 
@@ -47,13 +47,19 @@ def planned_instances(
 ) -> list[PlannedInstance]:
     """The instance with the nominal time ``start``, or those from ``start`` up to ``end``.
 
-    Raises SETTING_VALUE for a start alone that is no nominal time, for moments outside of the
-    process's time, and for more than ``INSTANCES_MAX`` instances.
+    Raises SETTING_VALUE for a start alone that is no nominal time, for an end before the
+    start, for moments outside of the process's time, and for more than ``INSTANCES_MAX`` instances.
     """
     times = process.nominal_times
     last = start if end is None else end
     over = times.end
-    if start < times.start or last < start or (over is not None and last >= over):
+    if last < start:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            f"{_shown_moment(last)}, the end, is before {_shown_moment(start)}, the start",
+            advice="give the earlier time as the start",
+        )
+    if start < times.start or (over is not None and last >= over):
         shown = "without end" if over is None else f"before {_shown_moment(over)}"
         raise PalimpsestError(
             Code.SETTING_VALUE,
@@ -126,4 +132,5 @@ def too_many_instances(message: str) -> PalimpsestError:
 
 
 def _shown_moment(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
+    # strftime writes years before 1000 with fewer digits.
+    return f"{moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z"

@@ -46,7 +46,7 @@ class Duration:
         if not 1 <= self.number <= NUMBER_MAX:
             raise PalimpsestError(
                 Code.POLICY,
-                f"a policy cannot keep rows for {self.number} {self.unit.lower()}",
+                f"{self.number} {self.unit.lower()} is no length of time that can be declared",
                 advice=f"give a whole number from 1 to {NUMBER_MAX:,}",
             )
 

@@ -189,6 +189,8 @@ WRONG = [
     ("- a\n", "f.yaml:1: is not a list of fields"),
     ("kind: [\n", "f.yaml:2: "),
     ("kind: " + "[" * 3000, "f.yaml: is no YAML"),
+    ("# nothing yet\n---\n", "f.yaml: declares nothing"),
+    ("", "f.yaml: declares nothing"),
     ("kind: [[[[[[[[[a]]]]]]]]]\n", "f.yaml:1: refers to another place, or is nested"),
     (DATASET.replace("table: flights\n", ""), "f.yaml:1: lacks the field table"),
     (DATASET + "tables: [main.f*]\n", "f.yaml:1: has both table and tables"),

@@ -432,14 +432,35 @@ def test_f21_f23_instances_over_http(api: Api) -> None:
 
 
 def test_f66_what_instances_would_run_over_http(api: Api) -> None:
-    asked = {**PROCESS, "name": "asked", "sql": "SELECT $nominal AS t"}
+    asked = {**PROCESS, "sql": "SELECT $nominal AS t"}
     api.ask("POST", "/entities", asked)
     days = "start=2013-01-02&end=2013-01-03"
-    status, found, _ = api.ask("GET", f"/instances/asked/preview?{days}")
+    status, found, _ = api.ask("GET", f"/instances/daily/preview?{days}")
     assert (status, [one["nominal"][:10] for one in found]) == (200, ["2013-01-02", "2013-01-03"])
     assert "2013-01-02" in found[0]["statements"][0]
-    assert api.ask("GET", f"/instances?process=asked&{days}")[1] == []
-    assert api.ask("GET", f"/instances/asked/preview?{days}", user="carl")[0] == 403
+    assert api.ask("GET", "/instances?process=daily")[1] == []
+    assert api.ask("GET", f"/instances/daily/preview?{days}", user="carl")[0] == 403
     assert api.ask("GET", f"/instances/nowhere/preview?{days}")[0] == 404
-    assert api.ask("GET", "/instances/asked/preview")[0] == 422
-    assert api.ask("GET", "/instances/asked/preview?start=yesterday")[0] == 422
+    assert api.ask("GET", "/instances/daily/preview")[0] == 422
+    assert api.ask("GET", "/instances/daily/preview?start=yesterday")[0] == 422
+
+
+def test_what_a_request_says_in_vain_is_refused(api: Api) -> None:
+    api.ask("POST", "/entities", PROCESS)
+    beyond = "9999-12-31T23:59:59-23:00"
+    for asked in ("preview", "status", "triage", "attempts", "dependencies"):
+        query = f"?start={beyond}&nominal={beyond}"
+        assert api.ask("GET", f"/instances/daily/{asked}{query}")[0] == 422, asked
+    for asked in ("planned", "lineage"):
+        assert api.ask("GET", f"/entities/process/daily/{asked}?start={beyond}")[0] == 422, asked
+    assert api.ask("POST", "/entities", {**PROCESS, "start": beyond})[0] == 422
+    for path, body in (
+        ("/instances/daily/rerun", {"start": "2013-01-02", "forced": True}),
+        ("/jobs/compact", {"table": "t", "dry_run": True}),
+        ("/privacy/run", {"dry_run": True}),
+        ("/schedules/suspend", {"entities": [], "all": True}),
+    ):
+        status, found, _ = api.ask("POST", path, body)
+        assert (status, found["code"]) == (422, "PAL-652"), path
+        assert any("Extra" in e["message"] for e in found["errors"]), path
+    assert api.ask("POST", "/privacy/run", {})[0] == 200

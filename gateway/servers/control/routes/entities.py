@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, HTTPException, Query, Request, Response
@@ -26,6 +26,7 @@ from gateway.servers.control.entity_views import (
 )
 from gateway.servers.control.governed_route import GovernedRoute, SessionOf
 from gateway.servers.control.paging import Limit, Offset, Page, page_of
+from gateway.servers.control.request_bodies import UtcMoment
 from journal.records.entity_rows import EntityRow
 
 ROUTER = APIRouter(prefix="/entities", tags=["entities"], route_class=GovernedRoute)
@@ -181,25 +182,23 @@ def get_lineage(
     session: SessionOf,
     kind: EntityKind,
     name: str,
-    start: datetime | None = None,
-    end: datetime | None = None,
+    start: UtcMoment | None = None,
+    end: UtcMoment | None = None,
 ) -> list[EdgeView]:
     """Whose an entity is, where its data lies, where it comes from and goes to.
 
     With ``start`` also instances from that nominal time up to ``end``, and jobs of that time.
     """
-    first, last = (None if moment is None else _utc(moment) for moment in (start, end))
-    found = session.perform(entity_lineage, kind, name, first, last)
+    found = session.perform(entity_lineage, kind, name, start, end)
     return [EdgeView(**{**e._asdict(), "relation": e.relation.name}) for e in found]
 
 
 @ROUTER.get("/process/{name}/planned")
 def list_planned(
-    session: SessionOf, name: str, start: datetime, end: datetime | None = None
+    session: SessionOf, name: str, start: UtcMoment, end: UtcMoment | None = None
 ) -> list[PlannedView]:
     """Which data the instances of a process read and fill, at a nominal time or in a span."""
-    first, last = _utc(start), None if end is None else _utc(end)
-    found = session.perform(entity_operations.process_instances, name, first, last)
+    found = session.perform(entity_operations.process_instances, name, start, end)
     return [_planned(one) for one in found]
 
 
@@ -240,10 +239,6 @@ def _one_result(result: EntityResult) -> Response:
         raise result.error
     headers = {} if result.version is None else {"ETag": f'"{result.version}"'}
     return JSONResponse(result_view(result).model_dump(mode="json"), headers=headers)
-
-
-def _utc(moment: datetime) -> datetime:
-    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def _planned(one: PlannedInstance) -> PlannedView:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel
 
 from gateway.governance.instance_operations import (
     change_instances,
@@ -22,17 +20,18 @@ from gateway.governance.instance_operations import (
 from gateway.governance.instance_states import InstanceEvent, InstanceState
 from gateway.governance.run_previews import preview_object, preview_runs
 from gateway.servers.control.governed_route import GovernedRoute, SessionOf
+from gateway.servers.control.request_bodies import RequestBody, UtcMoment
 from journal.records.instance_rows import InstanceFilter
 
 ROUTER = APIRouter(prefix="/instances", tags=["instances"], route_class=GovernedRoute)
 Found = list[dict[str, Any]]
 
 
-class InstanceSpan(BaseModel):
+class InstanceSpan(RequestBody):
     """The instance of a nominal time, or with ``end`` those from ``start`` up to it."""
 
-    start: datetime
-    end: datetime | None = None
+    start: UtcMoment
+    end: UtcMoment | None = None
     force: bool = False
     """Of a rerun: do all of it again."""
 
@@ -42,8 +41,8 @@ def list_instances(
     session: SessionOf,
     process: str | None = None,
     state: Annotated[list[InstanceState] | None, Query()] = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
+    since: UtcMoment | None = None,
+    until: UtcMoment | None = None,
     text: str | None = None,
     order: str = "nominal",
     descending: bool = False,
@@ -54,8 +53,8 @@ def list_instances(
     wanted = InstanceFilter(
         entity=process,
         states=tuple(one.value for one in state or ()),
-        since=_utc(since),
-        until=_utc(until),
+        since=since,
+        until=until,
         text=text,
         order=order,
         descending=descending,
@@ -69,50 +68,50 @@ def list_instances(
 def get_summary(
     session: SessionOf,
     process: str | None = None,
-    since: datetime | None = None,
-    until: datetime | None = None,
+    since: UtcMoment | None = None,
+    until: UtcMoment | None = None,
 ) -> dict[str, dict[str, int]]:
     """How many instances there are in each state, by process."""
-    wanted = InstanceFilter(entity=process, since=_utc(since), until=_utc(until))
+    wanted = InstanceFilter(entity=process, since=since, until=until)
     return session.perform(summarize_instances, wanted)
 
 
 @ROUTER.get("/{process}/status")
 def get_status(
-    session: SessionOf, process: str, start: datetime, end: datetime | None = None
+    session: SessionOf, process: str, start: UtcMoment, end: UtcMoment | None = None
 ) -> Found:
     """Where the instances of a process stand, also those that are not made yet."""
-    found = session.perform(instance_status, process, _moment(start), _utc(end))
+    found = session.perform(instance_status, process, start, end)
     return [asdict(one) for one in found]
 
 
 @ROUTER.get("/{process}/preview")
 def get_preview(
-    session: SessionOf, process: str, start: datetime, end: datetime | None = None
+    session: SessionOf, process: str, start: UtcMoment, end: UtcMoment | None = None
 ) -> Found:
     """What the instances of a process would run: statements, a job or a command. Nothing runs."""
-    found = session.perform(preview_runs, process, _moment(start), _utc(end))
+    found = session.perform(preview_runs, process, start, end)
     return [preview_object(one) for one in found]
 
 
 @ROUTER.get("/{process}/attempts")
-def list_attempts(session: SessionOf, process: str, nominal: datetime) -> Found:
+def list_attempts(session: SessionOf, process: str, nominal: UtcMoment) -> Found:
     """The attempts of an instance with their logs, the oldest first."""
-    found = session.perform(instance_attempts, process, _moment(nominal))
+    found = session.perform(instance_attempts, process, nominal)
     return [asdict(one) for one in found]
 
 
 @ROUTER.get("/{process}/triage")
-def get_triage(session: SessionOf, process: str, nominal: datetime) -> Found:
+def get_triage(session: SessionOf, process: str, nominal: UtcMoment) -> Found:
     """Why an instance did not succeed: it, and the instances that should have filled its inputs."""
-    found = session.perform(triage_instance, process, _moment(nominal))
+    found = session.perform(triage_instance, process, nominal)
     return [asdict(one) for one in found]
 
 
 @ROUTER.get("/{process}/dependencies")
-def get_dependencies(session: SessionOf, process: str, nominal: datetime) -> dict[str, Found]:
+def get_dependencies(session: SessionOf, process: str, nominal: UtcMoment) -> dict[str, Found]:
     """The instances from which one has its data, and those that read what it fills."""
-    found = session.perform(instance_dependencies, process, _moment(nominal))
+    found = session.perform(instance_dependencies, process, nominal)
     return {
         "producers": instance_objects(found.producers),
         "consumers": instance_objects(found.consumers),
@@ -131,16 +130,8 @@ def change(
         change_instances,
         InstanceEvent[event.upper()],
         process,
-        _moment(span.start),
-        _utc(span.end),
+        span.start,
+        span.end,
         force=span.force,
     )
     return [asdict(one) for one in found]
-
-
-def _moment(given: datetime) -> datetime:
-    return given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
-
-
-def _utc(given: datetime | None) -> datetime | None:
-    return None if given is None else _moment(given)

@@ -13,6 +13,7 @@ from gateway.governance.event_list import check_may_watch
 from gateway.jobs.due_jobs import planned_jobs
 from gateway.jobs.kind_names import kind_names
 from gateway.servers.control.governed_route import GovernedRoute, SessionOf
+from gateway.servers.control.request_bodies import RequestBody
 from gateway.servers.control.statement_rows import rows_of, rows_of_call
 
 ROUTER = APIRouter(prefix="/jobs", tags=["jobs"], route_class=GovernedRoute)
@@ -33,7 +34,7 @@ class DueView(BaseModel):
     at: datetime | None
 
 
-class WantedRun(BaseModel):
+class WantedRun(RequestBody):
     """A run of a job: on a table or, without one, on all; options as CALL takes them."""
 
     table: str | None = None

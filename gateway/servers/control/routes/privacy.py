@@ -22,6 +22,7 @@ from gateway.privacy_desk.submission import NewRequest, SubmissionTerms, submit
 from gateway.servers.control.door import refused
 from gateway.servers.control.governed_route import KEY_HEADER, GovernedRoute, Handler, SessionOf
 from gateway.servers.control.paging import Limit, Offset, Page, page_of
+from gateway.servers.control.request_bodies import RequestBody, UtcMoment
 from gateway.session.operations import Operation
 from journal.records.privacy_rows import PrivacyBatch, PrivacyRequest
 
@@ -48,14 +49,14 @@ class PersonalRoute(GovernedRoute):
 ROUTER = APIRouter(prefix="/privacy", tags=["privacy desk"], route_class=PersonalRoute)
 
 
-class IdentityBody(BaseModel):
+class IdentityBody(RequestBody):
     """A person's identifier, or the parts of one, all of which a row must have."""
 
     type: str = Field(max_length=200)
     value: str = Field(max_length=10_000)
 
 
-class PersonBody(BaseModel):
+class PersonBody(RequestBody):
     """One request of a submission."""
 
     identities: list[IdentityBody] = Field(min_length=1, max_length=1_000)
@@ -64,14 +65,14 @@ class PersonBody(BaseModel):
     values: dict[str, str] = Field(default_factory=dict)
 
 
-class SubmissionBody(BaseModel):
+class SubmissionBody(RequestBody):
     """Requests that ask the same."""
 
     action: PrivacyAction
     regulation: str = "GDPR"
     reason: str | None = None
     idempotency_key: str | None = None
-    received_at: datetime | None = None
+    received_at: UtcMoment | None = None
     tables: list[str] = Field(default_factory=list)
     requests: list[PersonBody] = Field(min_length=1, max_length=100_000)
 
@@ -107,7 +108,7 @@ class BatchView(BaseModel):
     detail: dict[str, Any]
 
 
-class DecisionBody(BaseModel):
+class DecisionBody(RequestBody):
     """Why somebody decides so; it names nobody."""
 
     reason: str | None = Field(None, max_length=2_000)
@@ -148,6 +149,10 @@ def submit_requests(
     return [_view(one) for one in found]
 
 
+class RunBody(RequestBody):
+    """Nothing: who sends ``dry_run``, which is for the command, must not have people erased."""
+
+
 @ROUTER.get("/requests")
 def list_requests(
     request: Request,
@@ -179,7 +184,7 @@ def decide(
 
 
 @ROUTER.post("/run")
-def run(request: Request, session: SessionOf) -> list[BatchView]:
+def run(request: Request, session: SessionOf, _body: RunBody | None = None) -> list[BatchView]:
     """Execute what waits; answers when that is done."""
     refuse_key(request)
     return [_batch(one) for one in session.perform(running.run)]

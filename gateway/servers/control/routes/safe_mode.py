@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 
 from gateway.governance.safe_mode import begin_safe_mode, current_safe_mode, end_safe_mode
 from gateway.servers.control.governed_route import GovernedRoute, SessionOf
+from gateway.servers.control.request_bodies import RequestBody
 from gateway.version import VERSION
 from journal.records.safe_mode_rows import SafeModeRow
 
@@ -25,7 +26,7 @@ class SafeModeView(BaseModel):
     reason: str | None = None
 
 
-class SafeModeChange(BaseModel):
+class SafeModeChange(RequestBody):
     """What safe mode is to be."""
 
     is_on: bool

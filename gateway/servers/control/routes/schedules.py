@@ -16,6 +16,7 @@ from gateway.governance.service_level_looks import service_levels
 from gateway.governance.service_levels import LevelState
 from gateway.servers.control.entity_views import ResultsView, results_answer
 from gateway.servers.control.governed_route import GovernedRoute, SessionOf
+from gateway.servers.control.request_bodies import RequestBody
 
 ROUTER = APIRouter(tags=["schedules"], route_class=GovernedRoute)
 _KEYS_MAX = 1_000
@@ -28,7 +29,7 @@ class KeyView(BaseModel):
     name: str
 
 
-class KeysRequest(BaseModel):
+class KeysRequest(RequestBody):
     """The entities that are meant."""
 
     entities: list[KeyView] = Field(min_length=1, max_length=_KEYS_MAX)
