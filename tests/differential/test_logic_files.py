@@ -16,7 +16,7 @@ FILES = sorted(FOLDER.rglob("*.slt"))
 IDS = [path.relative_to(FOLDER).with_suffix("").as_posix() for path in FILES]
 
 
-_REOPENED = frozenset({"tx_interleaved", "write_delete", "write_names"})
+_REOPENED = frozenset({"tx_interleaved", "write_names"})
 """Files that `make test` runs with sealing and opening anew between their statements as well: rows
 that end, keys that change, and transactions. Each opens a warehouse a hundred times.
 """
@@ -52,8 +52,7 @@ def test_oracle(path: Path) -> None:
 
 
 _ON_ROWS = frozenset(
-    {"key_lives", "select_aggregates_of_changes", "select_core"}
-    | {"write_cte", "write_delete", "write_merge", "write_update"}
+    {"key_lives", "select_aggregates_of_changes", "select_core"} | {"write_delete", "write_merge"}
 )
 """Files that `make test` runs by position: one for each way in which a read leaves versions out."""
 _BY_POSITION = [

@@ -21,7 +21,7 @@ from tests.support.killed_eraser import BY_TABLE, ONCE
 from tests.support.traces import holders
 
 # Between two tables, and at the end of all: the rest takes its time.
-FAST = {("swapped", 1), ("unmask", 1)}
+FAST = {("swapped", 1)}
 STEPS = [(step, 1) for step in ONCE] + [(step, n) for step in BY_TABLE for n in (1, 2, 3, 4)]
 
 

@@ -192,7 +192,7 @@ def _follow(steps: list[Step]) -> None:
         shutil.rmtree(folder)
 
 
-@settings(max_examples=10)
+@settings(max_examples=6)
 @given(st.lists(_step, min_size=4, max_size=14))
 def test_no_history_is_changed(steps: list[Step]) -> None:
     _follow(steps)

@@ -146,6 +146,7 @@ def test_unique_values_that_others_have_are_refused(run: Client, by: Callable[[A
     assert run("SELECT who FROM t WHERE id IN (4, 2030) ORDER BY id") == [("p4",), ("free",)]
 
 
+@pytest.mark.stores
 def test_foreign_keys_are_looked_at_across_units(run: Client, by: Callable[[Any], None]) -> None:
     run("CREATE TABLE p (id INTEGER PRIMARY KEY)")
     run("INSERT INTO p VALUES (1), (2)")
@@ -185,7 +186,7 @@ def test_a_condition_on_another_table(run: Client, by: Callable[[Any], None]) ->
     assert run("SELECT id, n FROM t WHERE id IN (1, 4) ORDER BY 1") == [(1, -1), (4, 4)]
 
 
-@pytest.mark.parametrize("table", ["t", "other"])
+@pytest.mark.parametrize("table", in_tiers(["t", "other"], {"t"}))
 def test_others_commit_meanwhile(run: Client, by: Callable[[Any], None], table: str) -> None:
     before = _filled(run)
     run("CREATE TABLE other (id INTEGER PRIMARY KEY, n INTEGER)")
@@ -240,6 +241,7 @@ class Other(LocalEngine):
     pass
 
 import gateway.jobs.restore
+from tests.support.tiers import in_tiers
 gateway.jobs.restore.LocalEngine = Other
 differences._ROWS = 300
 ENGINES.choose = lambda _settings, _size: Dying()
@@ -247,7 +249,7 @@ Client(pathlib.Path(sys.argv[1]))("CALL system.restore('t', backup => 'b')")
 """
 
 
-@pytest.mark.parametrize("step", ["half", "all"])
+@pytest.mark.parametrize("step", in_tiers(["half", "all"], {"all"}))
 def test_the_owner_is_killed(tmp_path: Path, root: Path, step: str) -> None:
     first = Client(tmp_path / "warehouse")
     before = _filled(first)
