@@ -24,6 +24,7 @@ from spark_compaction.engines.client import SparkEngine
 from spark_compaction.engines.local import LocalEngine
 from spark_compaction.programs import differences, restored
 from tests.support.client import Client
+from tests.support.tiers import in_tiers
 
 
 class _Handed(LocalEngine):
@@ -241,7 +242,6 @@ class Other(LocalEngine):
     pass
 
 import gateway.jobs.restore
-from tests.support.tiers import in_tiers
 gateway.jobs.restore.LocalEngine = Other
 differences._ROWS = 300
 ENGINES.choose = lambda _settings, _size: Dying()
