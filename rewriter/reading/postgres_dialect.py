@@ -25,6 +25,7 @@ from rewriter.reading import (
     postgres_jsonb,
     postgres_numbers,
     postgres_operators,
+    postgres_rows,
 )
 from rewriter.reading.postgres_aggregates import (
     is_supposed_rank,
@@ -60,6 +61,7 @@ _KINDS: tuple[type[exp.Expr], ...] = (
     *postgres_numbers.KINDS,
     *postgres_operators.KINDS,
     *postgres_jsonb.KINDS,
+    *postgres_rows.KINDS,
     *(exp.Anonymous, exp.WithinGroup, exp.Sum),
     *_BY_KIND,
 )
@@ -136,6 +138,8 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
         return ValueTypes(context).of(node.this).kind == "INTERVAL"
     if type(node) in _BY_KIND:
         return True
+    if isinstance(node, postgres_rows.KINDS):
+        return postgres_rows.concerns_rows(node)
     if isinstance(node, postgres_numbers.KINDS):
         return postgres_numbers.concerns_numbers(node, context)
     return postgres_operators.concerns_operators(node)
@@ -167,6 +171,8 @@ def _spell(holder: exp.Paren, context: RewriteContext) -> None:
             spell_sum_of_intervals(node)
         elif isinstance(node, exp.Anonymous) or type(node) in _BY_KIND:
             _spell_call(node)
+        elif isinstance(node, postgres_rows.KINDS):
+            postgres_rows.spell_rows(node)
         elif isinstance(node, postgres_numbers.KINDS):
             postgres_numbers.spell_number(node, types)
         elif isinstance(node, postgres_jsonb.KINDS) and postgres_jsonb.concerns_jsonb(node, types):

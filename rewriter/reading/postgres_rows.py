@@ -1,0 +1,84 @@
+"""Rows that are compared, by what PostgreSQL says of NULL in them, for other stores. Pure.
+
+(a, b) = (1, 2)            a = 1 AND b = 2
+(a, b) <> (1, 2)           a <> 1 OR b <> 2
+(a, b) < (1, 2)            a < 1 OR (a = 1 AND b < 2)
+(a, b) NOT IN ((1, 2))     NOT (a = 1 AND b = 2)
+
+Other stores compare rows as values in which NULL equals itself and is larger than all else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+KINDS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In)
+_STRICT: dict[type[exp.Expr], type[exp.Expr]] = {
+    exp.LT: exp.LT,
+    exp.LTE: exp.LT,
+    exp.GT: exp.GT,
+    exp.GTE: exp.GT,
+}
+_LIST_MAX = 1_000
+"""Longer lists are left to the store, as a condition for each row would be slow."""
+
+
+def concerns_rows(node: exp.Expr) -> bool:
+    """True for two rows of as many values, and for a row that is not in a list of rows."""
+    values = _values(node.this)
+    if not values:
+        return False
+    if isinstance(node, exp.In):
+        listed = node.expressions
+        is_short = 0 < len(listed) <= _LIST_MAX and _is_denied(node)
+        return is_short and all(len(_values(item)) == len(values) for item in listed)
+    return len(_values(node.expression)) == len(values)
+
+
+def spell_rows(node: exp.Expr) -> None:
+    """Put conditions on the values in the place of such a comparison."""
+    left = _values(node.this)
+    if isinstance(node, exp.In):
+        each = [_equal(left, _values(item)) for item in node.expressions]
+        made: exp.Expr = exp.or_(*each, copy=False)
+    elif isinstance(node, exp.EQ):
+        made = _equal(left, _values(node.expression))
+    elif isinstance(node, exp.NEQ):
+        pairs = zip(left, _values(node.expression), strict=True)
+        made = exp.or_(*(exp.NEQ(this=a.copy(), expression=b.copy()) for a, b in pairs), copy=False)
+    else:
+        made = _ordered(type(node), left, _values(node.expression))
+    node.replace(exp.Paren(this=made))
+
+
+def _values(node: exp.Expr | None) -> Sequence[exp.Expr]:
+    """The values of a row that is written out; none for anything else."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    is_row = isinstance(node, exp.Anonymous) and node.name.upper() == "ROW"
+    return node.expressions if node is not None and (is_row or isinstance(node, exp.Tuple)) else ()
+
+
+def _is_denied(node: exp.Expr) -> bool:
+    parent = node.parent
+    while isinstance(parent, exp.Paren):
+        parent = parent.parent
+    return isinstance(parent, exp.Not)
+
+
+def _equal(left: Sequence[exp.Expr], right: Sequence[exp.Expr]) -> exp.Expr:
+    pairs = zip(left, right, strict=True)
+    return exp.and_(*(exp.EQ(this=a.copy(), expression=b.copy()) for a, b in pairs), copy=False)
+
+
+def _ordered(kind: type[exp.Expr], left: Sequence[exp.Expr], right: Sequence[exp.Expr]) -> exp.Expr:
+    """The first values decide, or where they are equal those behind them."""
+    (first, *others), (second, *more) = left, right
+    if not others:
+        return kind(this=first.copy(), expression=second.copy())
+    same = exp.EQ(this=first.copy(), expression=second.copy())
+    before = _STRICT[kind](this=first.copy(), expression=second.copy())
+    rest = exp.and_(same, _ordered(kind, others, more), copy=False)
+    return exp.or_(before, exp.Paren(this=rest), copy=False)
