@@ -97,6 +97,16 @@ def _deallocate(session: PreparingSession, name: str | None) -> StatementOutcome
     return StatementOutcome("DEALLOCATE")
 
 
+def prepared_statement(session: PreparingSession, name: str) -> Prepare:
+    """What was prepared under a name; raises UNKNOWN_PREPARED."""
+    text = dict(session.settings.prepared).get(fold(name))
+    if text is None:
+        raise _unknown(session, name)
+    found = session.parse(text)[0].statement
+    assert isinstance(found, Prepare)
+    return found
+
+
 def _execute(
     session: PreparingSession, statement: Execute, bound: Mapping[str, Any]
 ) -> StatementOutcome:
@@ -104,11 +114,7 @@ def _execute(
 
     Raises UNKNOWN_PREPARED, and EXECUTE_VALUES where the arguments do not fit.
     """
-    text = dict(session.settings.prepared).get(fold(statement.name))
-    if text is None:
-        raise _unknown(session, statement.name)
-    found = session.parse(text)[0].statement
-    assert isinstance(found, Prepare)
+    found = prepared_statement(session, statement.name)
     named = [key for key, _ in statement.arguments if not key.isdigit()]
     if named and (len(named) < len(statement.arguments) or len(set(named)) < len(named)):
         raise _misfit(statement.name, "give each value once, all by name or none")

@@ -184,6 +184,19 @@ def test_a_prepared_statement_does_not_outlive_the_columns_it_told_of(
         other.close()
 
 
+def test_execute_is_told_its_columns_in_messages(server: Server, table: str) -> None:
+    with psycopg.connect(server.dsn, autocommit=True) as connection:
+        connection.prepare_threshold = 0
+        connection.execute(f"PREPARE kept (int) AS SELECT b, a FROM {table} WHERE a = $1")
+        found = connection.execute("EXECUTE kept(1)")
+        assert [column.name for column in found.description or ()] == ["b", "a"]
+        assert found.fetchall() == [("x", 1)]
+        connection.execute("DEALLOCATE kept")
+        connection.execute("PREPARE kept (int) AS SELECT $1 > 0 AS other")
+        with pytest.raises(psycopg.errors.FeatureNotSupported):
+            connection.execute("EXECUTE kept(1)")
+
+
 def test_statements_prepared_in_messages_are_released_by_name_and_all(
     server: Server, table: str
 ) -> None:

@@ -18,10 +18,12 @@ from gateway.servers.pgwire.messages import Parse
 from gateway.servers.pgwire.portals import PreparedStatement
 from gateway.servers.pgwire.types import TEXT, field_of
 from gateway.session.description import describe
+from gateway.session.prepared import prepared_statement
 from gateway.session.session import Session
 from journal.model.errors import Code, PalimpsestError
 from journal.model.result_column import ResultColumn
-from rewriter.statement import Explain, SelectedCalls, ShowSetting, SqlStatement
+from rewriter.statement import Execute, Explain, SelectedCalls, ShowSetting, SqlStatement
+from rewriter.syntax.parsing import Parsed
 
 CursorColumns = Callable[[str], Sequence[ResultColumn]]
 
@@ -110,7 +112,9 @@ class StatementStore:
         of, as PostgreSQL does.
         """
         told = statement.columns
-        if statement.known is not None and statement.generation != self._generation():
+        if statement.known is not None and (
+            statement.generation != self._generation() or _executes(statement)
+        ):
             self._learn(statement)
             if told is not None and [c.type for c in told] != _types(statement.columns):
                 raise PalimpsestError(
@@ -155,6 +159,10 @@ class StatementStore:
         if parsed is not None and isinstance(parsed.statement, SqlStatement | SelectedCalls):
             described = describe(self._session, parsed)
             types, statement.columns = described.parameters, described.columns
+        elif parsed is not None and isinstance(parsed.statement, Execute):
+            kept = prepared_statement(self._session, parsed.statement.name)
+            told = Parsed(kept.statement, kept.text, kept.parameters)
+            statement.columns = describe(self._session, told).columns
         elif parsed is not None and isinstance(parsed.statement, ShowSetting | Explain):
             # They give rows and change nothing, though they are no queries.
             outcome = self._session.run(parsed)
@@ -163,6 +171,11 @@ class StatementStore:
         known = [field_of(ResultColumn("", kind or "VARCHAR")).oid for kind in types]
         known[: len(given)] = [oid or known[i] for i, oid in enumerate(given[:count])]
         statement.known = tuple(known)
+
+
+def _executes(statement: PreparedStatement) -> bool:
+    """True for an EXECUTE, whose name may mean another statement each time."""
+    return statement.parsed is not None and isinstance(statement.parsed.statement, Execute)
 
 
 def _types(columns: Sequence[ResultColumn] | None) -> list[str]:
