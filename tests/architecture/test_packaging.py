@@ -139,9 +139,11 @@ def test_the_unit_of_systemd_and_the_compose_file_fit_the_command(root: Path) ->
     assert given["url"] == f"/var/lib/{service['StateDirectory']}"
     assert f"/run/{service['RuntimeDirectory']}" == _RUN
     assert given["drain"] < float(service["TimeoutStopSec"])
+    assert service["Restart"] == "on-failure"
     yaml = pytest.importorskip("yaml")
     compose = yaml.safe_load((root / "examples" / "server" / "compose.yaml").read_text())
     gateway = compose["services"]["gateway"]
+    assert [s["restart"] for s in compose["services"].values()] == ["unless-stopped"] * 2
     assert f"sockets:{_RUN}" in gateway["volumes"]
     words = [w for w in gateway["command"] if not w.startswith("--socket-dir")]
     assert serve_options(words)["url"].startswith("palimpsest+postgresql://")
