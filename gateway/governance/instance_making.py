@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from gateway.session.session import Session
 
 EXECUTION = "EXECUTION"
-MADE_AT_ONCE = 100
+MADE_AT_ONCE = 40
 """How many instances one look makes, or those of one process; the rest come with the next look."""
 
 
