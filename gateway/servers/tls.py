@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import ssl
 import threading
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -37,6 +39,8 @@ class ServerTls:
         self._protocols = list(protocols)
         self._lock = threading.Lock()
         self._seen = self._stamps()
+        # A connection may outlive the context of its server, and is bound by what it was shown.
+        self._bindings: WeakKeyDictionary[ssl.SSLContext, bytes | None] = WeakKeyDictionary()
         self._context = self._load()
 
     @property
@@ -56,15 +60,14 @@ class ServerTls:
                     pass
             return self._context
 
-    def binding(self) -> bytes | None:
+    def binding(self, context: ssl.SSLContext) -> bytes | None:
         """What SCRAM-SHA-256-PLUS binds to: ``tls-server-end-point`` of RFC 5929.
 
-        None for a certificate whose signature names no hash.
+        It is of the certificate that ``context`` shows, also after another one has come. None for
+        one whose signature names no hash.
         """
-        text = self._files.certificate.read_text()
-        end = "-----END CERTIFICATE-----"
-        first = text[text.index("-----BEGIN CERTIFICATE-----") : text.index(end) + len(end)]
-        return end_point(ssl.PEM_cert_to_DER_cert(first))
+        with self._lock:
+            return self._bindings.get(context)
 
     def _stamps(self) -> tuple[int, ...]:
         found = []
@@ -80,6 +83,7 @@ class ServerTls:
         made.minimum_version = ssl.TLSVersion.TLSv1_2
         made.set_alpn_protocols(self._protocols)
         try:
+            text = self._files.certificate.read_text()
             made.load_cert_chain(self._files.certificate, self._files.key, password="")
             if self._files.client_ca is not None:
                 made.load_verify_locations(self._files.client_ca)
@@ -90,7 +94,14 @@ class ServerTls:
                 f"TLS cannot be served with {self._files.certificate}: {error}",
                 advice="give the certificate and its key, without a password, as PEM files",
             ) from error
+        self._bindings[made] = _end_point_of(text)
         return made
+
+
+def _end_point_of(text: str) -> bytes | None:
+    """What the first certificate of a PEM file is bound by."""
+    found = re.search(r"-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----", text, re.DOTALL)
+    return None if found is None else end_point(ssl.PEM_cert_to_DER_cert(found[0]))
 
 
 def end_point(certificate: bytes) -> bytes | None:

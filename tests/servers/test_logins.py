@@ -18,7 +18,7 @@ import psycopg
 import pytest
 
 import gateway
-from gateway.servers.tls import end_point
+from gateway.servers.tls import ServerTls, TlsFiles, end_point
 from tests.support.certificates import make_certificates, run_openssl
 from tests.support.repeatedly import repeatedly
 
@@ -271,6 +271,22 @@ def test_a_new_certificate_is_served_without_a_restart(secured: Secured) -> None
     assert served() != before
     with secured.connect(channel_binding="require") as con:
         assert con.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_a_connection_is_bound_by_the_certificate_that_it_was_shown(tmp_path: Path) -> None:
+    """Also while the files of the next one come, one after the other."""
+    make_certificates(tmp_path, {"server": "localhost", "other": "localhost"})
+    tls = ServerTls(TlsFiles(tmp_path / "server.pem", tmp_path / "server.key"), ())
+    first = tls.context()
+    before = tls.binding(first)
+    assert before is not None
+    (tmp_path / "server.pem").write_bytes((tmp_path / "other.pem").read_bytes())
+    assert tls.context() is first
+    assert tls.binding(tls.context()) == before
+    (tmp_path / "server.key").write_bytes((tmp_path / "other.key").read_bytes())
+    assert tls.context() is not first
+    assert tls.binding(tls.context()) not in (None, before)
+    assert tls.binding(first) == before
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,9 @@ class Admission:
                 advice="connect with sslmode=require, better with verify-full",
             )
             raise logins.refuse(user, host, "postgresql", error)
-        binding = self.tls.binding() if self.tls is not None and is_secure else None
+        binding = None
+        if self.tls is not None and isinstance(peer, ssl.SSLSocket):
+            binding = self.tls.binding(peer.context)
         return log_in(stream, logins, user, host, binding)
 
     def admit_password(
