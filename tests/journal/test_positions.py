@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -62,6 +63,17 @@ def test_rows_are_those_of_the_anti_join(changed: Client) -> None:
     changed("INSERT INTO t VALUES (-1, 'z')")
     assert _shape(changed) == "anti-join"
     assert changed(asked) == found
+
+
+def test_the_optimizer_is_told_how_many_rows_are_left(changed: Client) -> None:
+    """It takes a condition on bits for one that few rows meet, and would order joins by that."""
+    _find(changed)
+    asked = f"{QUERY} ORDER BY v"
+    plan = dict(changed(f"EXPLAIN {asked}"))["physical_plan"]
+    found = re.search(r"~([\d,]+) row", plan)
+    assert _shape(changed, asked) == "positions"
+    assert found is not None
+    assert int(found[1].replace(",", "")) > 5000, plan
 
 
 def test_a_large_write_ends_rows_that_the_head_still_has(run: Client) -> None:

@@ -121,6 +121,8 @@ def _placed_view(
             conditions.append(exp.EQ(this=bit, expression=_number(0)))
         rows = [column(n, "o") for n in names]
         parts.append(select(rows, _scan(session, ended.files), *conditions))
+        if bit is not None:
+            parts.append(_estimate(session, rows, ended.files))
     return exp.Create(
         this=placed(table.id),
         kind="VIEW",
@@ -128,6 +130,23 @@ def _placed_view(
         properties=exp.Properties(expressions=[exp.TemporaryProperty()]),
         expression=union_all(parts),
     )
+
+
+def _estimate(
+    session: DuckDBSession, rows: Sequence[exp.Expr], files: Sequence[SegmentFile]
+) -> exp.Select:
+    """No rows, which DuckDB takes for as many as the files have.
+
+    It takes the condition on bits for one that a fifth of the rows meets, orders joins by that, and
+    so joins changed tables too soon. Here it multiplies with the rows of a relation that it finds
+    empty before it reads a file; what conditions of the query leave of them it estimates as ever.
+    """
+    counted = exp.Anonymous(this="range", expressions=[_number(5)])
+    none = exp.Table(this=counted, alias=exp.TableAlias(this=ident("e"), columns=[ident("i")]))
+    below = exp.LT(this=column("i", "e"), expression=_number(0))
+    found = select([row.copy() for row in rows], _scan(session, files), below)
+    found.append("joins", exp.Join(this=none, kind="CROSS"))
+    return found
 
 
 def _blocks_by_file(
