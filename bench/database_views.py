@@ -2,10 +2,11 @@
 
     python -m bench.database_views --rows 1000000 --repeats 5 --cpu
 
-Starts a server of its own. Three tables hold the same rows in three states: all in the head, 1 %
-changed after a compaction, compacted. psql's statements go past the gateway to their views, and the
-same through it. Small commits go to an adopted flat journal. With --cpu it is the processor time of
-server and client that is compared, in ticks of 10 ms: the shortest are run as often as that needs.
+Starts a server of its own, which waits for the disk. Three tables hold the same rows in three
+states: all in the head, 1 % changed after a compaction, compacted. psql's statements go past the
+gateway to their views, and the same through it. Small commits go to an adopted flat journal. With
+--cpu it is the processor time of server and client that is compared, in ticks of 10 ms: the
+shortest are run as often as that needs.
 """
 
 from __future__ import annotations
@@ -167,7 +168,7 @@ def _commits(execute: Callable[..., Any], statements: tuple[str, ...], keys: Ite
 
 def measure(options: Options) -> Report:
     """All of it, on a server that is removed again."""
-    cluster = Cluster.start()
+    cluster = Cluster.start(waits_for_disk=True)
     clock = (lambda: server_cpu(cluster)) if options.cpu else time.perf_counter
     report = Report("current views and adopted journals on PostgreSQL", options.rows, clock=clock)
     if options.cpu:

@@ -30,7 +30,6 @@ _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/p
 _ACCOUNTS = ("postgres", "nobody")
 _START_S = 60.0
 _SETTINGS = {
-    "fsync": "off",
     "max_connections": "100",
     "log_min_messages": "warning",
     "shared_buffers": "128MB",
@@ -116,18 +115,22 @@ class Cluster:
     account: str | None
     bin: Path
     listens: str = "127.0.0.1"
+    waits_for_disk: bool = False
+    """Whether a commit is on disk before it is acknowledged, as with other servers."""
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     _databases: int = 0
 
     @staticmethod
-    def start(place: Path | None = None, version: str | None = None) -> Cluster:
+    def start(
+        place: Path | None = None, version: str | None = None, *, waits_for_disk: bool = False
+    ) -> Cluster:
         """Make a cluster of a version, in a folder or in one of its own, and start it.
 
         Raises Missing where that cannot be.
         """
         version = version or postgres_versions.asked()
         folder = place or Path(tempfile.mkdtemp(prefix="palimpsest-pg-"))
-        cluster = Cluster(folder, free_port(), None, folder)
+        cluster = Cluster(folder, free_port(), None, folder, waits_for_disk=waits_for_disk)
         try:
             cluster.account = _account()
             cluster.bin = _programs(version, folder)
@@ -156,6 +159,7 @@ class Cluster:
         """Start the server; also after it was stopped or killed."""
         settings = {**_SETTINGS, "port": str(self.port), "unix_socket_directories": "."}
         settings["listen_addresses"] = self.listens
+        settings["fsync"] = "on" if self.waits_for_disk else "off"
         options = [part for k, v in settings.items() for part in ("-c", f"{k}={v}")]
         with (self.folder / "server.log").open("ab") as log:
             self._process = subprocess.Popen(
