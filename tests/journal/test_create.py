@@ -98,12 +98,12 @@ def test_timestamp_versions_are_the_default(run: Client) -> None:
         ("CREATE TABLE x AS SELECT * FROM nothing", "PAL-201", "42P01"),
         ("CREATE TABLE x LIKE nothing", "PAL-201", "42P01"),
         ("CREATE SCHEMA system", "PAL-113", "42939"),
-        ("CREATE SCHEMA x AUTHORIZATION somebody", "PAL-110", "0A000"),
+        ("CREATE SCHEMA x AUTHORIZATION somebody", "PAL-251", "42704"),
         ("DROP SCHEMA main CASCADE", "PAL-113", "42939"),
         ("CREATE VIEW x AS SELECT nothing FROM t", "PAL-202", "42703"),
         ("DROP TABLE t_journal", "PAL-111", "42501"),
         ("COMMENT ON COLUMN t.nothing IS 'x'", "PAL-202", "42703"),
-        ("COMMENT ON DATABASE main IS 'x'", "PAL-110", "0A000"),
+        ("COMMENT ON DATABASE nowhere IS 'x'", "PAL-204", "3F000"),
     ],
 )
 def test_refusals(common: Client, statement: str, code: str, sqlstate: str) -> None:
