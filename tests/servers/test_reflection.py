@@ -193,3 +193,18 @@ def test_indexes_on_expressions_are_reflected(server: Server) -> None:
     finally:
         metadata.drop_all(engine)
         engine.dispose()
+
+
+def test_comments_are_reflected(server: Server) -> None:
+    """SQLAlchemy asks for them by the number of pg_class, as a parameter."""
+    engine = sa.create_engine(f"postgresql+psycopg://me@127.0.0.1:{server.port}/palimpsest")
+    table = sa.Table("r_told", sa.MetaData(), sa.Column("id", sa.Integer), comment="of rows")
+    table.metadata.create_all(engine)
+    try:
+        assert sa.inspect(engine).get_table_comment("r_told") == {"text": "of rows"}
+        with engine.connect() as connection:
+            asked = sa.text("SELECT 'pg_catalog.pg_class'::regclass::oid, 'r_told'::regclass::text")
+            assert connection.execute(asked).one() == (1259, "r_told")
+    finally:
+        table.metadata.drop_all(engine)
+        engine.dispose()

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 MACROS: dict[str, tuple[str, ...]] = {
     # A macro comes behind those that it calls.
+    # The catalog's own tables are not in pg_class; comments and dependencies name these by number.
+    "own_table": (
+        ("(n) AS CASE replace(replace(n, '\"', ''), 'pg_catalog.', '') WHEN 'pg_type' THEN 1247"
+        " WHEN 'pg_attribute' THEN 1249 WHEN 'pg_proc' THEN 1255 WHEN 'pg_class' THEN 1259"
+        " WHEN 'pg_authid' THEN 1260 WHEN 'pg_database' THEN 1262 WHEN 'pg_constraint' THEN 2606"
+        " WHEN 'pg_namespace' THEN 2615 END::UINTEGER"),
+    ),
     "to_regclass": (
-        ("(n) AS (SELECT any_value(c.oid) FROM pgc.pg_class c JOIN pgc.pg_namespace s"
-        " ON s.oid = c.relnamespace WHERE CASE WHEN contains(n, '.') THEN"
+        ("(n) AS coalesce(pgc_own_table(n), (SELECT any_value(c.oid) FROM pgc.pg_class c"
+        " JOIN pgc.pg_namespace s ON s.oid = c.relnamespace WHERE CASE WHEN contains(n, '.') THEN"
         " s.nspname || '.' || c.relname = replace(n, '\"', '') ELSE c.relname ="
         " replace(n, '\"', '') AND (s.oid = 11 OR list_contains(getvariable('pgc_path'),"
-        " s.nspname)) END)"),
+        " s.nspname)) END))"),
     ),
     # What a cast of a name gives, which has to be there.
     "regclass": (

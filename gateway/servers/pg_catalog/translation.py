@@ -330,9 +330,12 @@ def _object_cast(node: exp.Cast, name: str) -> exp.Expr:
     if isinstance(given, exp.Literal) and given.name.isdigit():
         return exp.Literal.number(given.name)
     if name == "regclass" and (is_name or isinstance(given, exp.Placeholder | exp.Parameter)):
-        number = exp.Anonymous(this="pgc_regclass", expressions=[given])
         if not _is_shown(node):
-            return number
+            # DuckDB may ask for an error among rows of a join before it knows that there is none.
+            return exp.Anonymous(this="pgc_to_regclass", expressions=[given])
+        # A parameter has no value yet when the statement is described.
+        kind = "pgc_regclass" if is_name else "pgc_to_regclass"
+        number = exp.Anonymous(this=kind, expressions=[given])
         return exp.Anonymous(this="pgc_as_regclass", expressions=[number])
     if name == "regtype" and is_name:
         return exp.Anonymous(this="pgc_to_regtype", expressions=[given])
