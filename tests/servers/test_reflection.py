@@ -205,6 +205,9 @@ def test_comments_are_reflected(server: Server) -> None:
         with engine.connect() as connection:
             asked = sa.text("SELECT 'pg_catalog.pg_class'::regclass::oid, 'r_told'::regclass::text")
             assert connection.execute(asked).one() == (1259, "r_told")
+        with psycopg.connect(f"host=127.0.0.1 port={server.port} user=me dbname=palimpsest") as own:
+            asked_of = "SELECT relname FROM pg_class WHERE relname IN (%s::TEXT,%s) AND ',$1' <> ''"
+            assert own.execute(asked_of, ["r_told", "none"]).fetchall() == [("r_told",)]
     finally:
         table.metadata.drop_all(engine)
         engine.dispose()

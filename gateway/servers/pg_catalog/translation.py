@@ -44,6 +44,8 @@ _SPOKEN = {"current_version": "version", "current_schema": "current_schema"}
 _OBJECT_TYPES = {"regclass", "regtype", "regnamespace", "regrole", "regproc", "regprocedure"}
 _TEXT_TYPES = {"name", "text", "char", "cstring", "information_schema.sql_identifier", "aclitem"}
 _TEXT = 25
+_BESIDE_COMMA = re.compile(r"""('[^']*'|"[^"]*")|,\$(?=\d)""")
+"""A parameter right behind a comma, which a tokenizer takes for the end of a quote ``$1,$``."""
 _NUMBER_TYPES = {"oid", "xid", "int2vector", "oidvector"}
 
 
@@ -52,7 +54,7 @@ def catalog_queries(text: str) -> list[exp.Expr] | None:
     if _HINT.search(text) is None:
         return None
     try:
-        ready = _OID_LISTS.sub(rf"\1{_OIDS}", text)
+        ready = _BESIDE_COMMA.sub(lambda m: m[1] or ", $", _OID_LISTS.sub(rf"\1{_OIDS}", text))
         found = [ast for ast in sqlglot.parse(ready, dialect="postgres") if ast is not None]
     except SqlglotError:
         return None
