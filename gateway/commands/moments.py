@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 import click
+
+from gateway.governance.utc_moments import in_utc
 
 
 class MomentParam(click.ParamType[datetime]):
@@ -21,9 +23,7 @@ class MomentParam(click.ParamType[datetime]):
             found = datetime.fromisoformat(value)
         except ValueError:
             self.fail(f"{value!r} is no moment; write 2013-01-31T06:00Z", param, ctx)
-        if found.tzinfo is None:
-            return found.replace(tzinfo=UTC)
         try:
-            return found.astimezone(UTC)
-        except OverflowError:
-            self.fail(f"{value!r} lies outside of the years 1 to 9999 in UTC", param, ctx)
+            return in_utc(found)
+        except ValueError as error:
+            self.fail(f"{value!r}: {error}", param, ctx)

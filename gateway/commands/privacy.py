@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +31,7 @@ from gateway.commands.privacy_output import (
 )
 from gateway.commands.progress import show_progress
 from gateway.commands.queried_people import people_lines
+from gateway.governance.utc_moments import in_utc
 from gateway.privacy_desk import decisions, questions, restricting_steps, running, submission
 from gateway.privacy_desk import evidence as evidences
 from gateway.privacy_desk.desk_policy import PrivacyAction
@@ -140,10 +141,9 @@ def _moment(text: str | None) -> datetime | None:
     if text is None:
         return None
     try:
-        found = datetime.fromisoformat(text)
+        return in_utc(datetime.fromisoformat(text))
     except ValueError as error:
         raise click.UsageError(f"--received {text} is no time: write 2026-11-26T12:00Z") from error
-    return found.replace(tzinfo=UTC) if found.tzinfo is None else found
 
 
 def _deciding(name: str, summary: str, needs_reason: bool = False) -> Callable[..., None]:

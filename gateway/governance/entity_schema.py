@@ -28,6 +28,7 @@ from gateway.governance.process_rules import (
     check_pattern,
     path_at,
 )
+from gateway.governance.utc_moments import in_utc
 from gateway.opening.schemes import PREFIX
 from gateway.opening.url_secrets import without_password
 from journal.model.duration import Duration
@@ -79,9 +80,8 @@ def _zone(value: Any, path: Path) -> str:
 def _moment(value: Any, path: Path) -> str:
     try:
         found = datetime.fromisoformat(_text(value, path))
-        if found.tzinfo is not None:
-            found.astimezone(UTC)
-    except (ValueError, OverflowError) as error:
+        in_utc(found)
+    except ValueError as error:
         raise FieldError(path, f"{value!r} is no moment", _MOMENT) from error
     return found.isoformat()
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from gateway.governance.utc_moments import in_utc
 
 
 class RequestBody(BaseModel):
@@ -14,15 +16,5 @@ class RequestBody(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-def _in_utc(given: datetime) -> datetime:
-    """The same moment in UTC, where it is without an offset; ValueError beyond the calendar."""
-    if given.tzinfo is None:
-        return given.replace(tzinfo=UTC)
-    try:
-        return given.astimezone(UTC)
-    except OverflowError as error:
-        raise ValueError("in UTC it lies outside of the years 1 to 9999") from error
-
-
-UtcMoment = Annotated[datetime, AfterValidator(_in_utc)]
+UtcMoment = Annotated[datetime, AfterValidator(in_utc)]
 """A moment of a request; without an offset it is UTC."""

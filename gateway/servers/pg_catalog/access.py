@@ -70,7 +70,11 @@ class AccessContents:
             for m in r.memberships
         ]  # fmt: skip
         rows.setdefault("pg_shdescription", []).extend(
-            {"objoid": role_oid(r.id), "classoid": 1260, "description": r.comment}
+            {
+                "objoid": role_oid(r.id),
+                "classoid": numbering.CATALOGS["pg_authid"],
+                "description": r.comment,
+            }
             for r in self._access.roles.values()
             if r.comment is not None
         )

@@ -25,8 +25,6 @@ ViewColumns = Callable[[View], Sequence[ResultColumn]]
 _ALIVE = {"relpersistence": "p", "relowner": numbering.OWNER, "relreplident": "d"}
 _SPELLED = {"varchar": 1043, "varchar[]": 1015, "json": 114, "json[]": 199}
 """The numbers of types that are kept as text and jsonb."""
-_CLASSES = {"pg_class": 1259, "pg_constraint": 2606, "pg_namespace": 2615, "pg_type": 1247}
-"""The numbers of the catalogs that comments are about."""
 _ACTION_CODES = {
     ReferenceAction.NO_ACTION: "a", ReferenceAction.RESTRICT: "r", ReferenceAction.CASCADE: "c",
     ReferenceAction.SET_NULL: "n", ReferenceAction.SET_DEFAULT: "d",
@@ -51,8 +49,8 @@ class CatalogContents:
         self._definitions.add(self.rows)
         if catalog.comment is not None:
             self._add(
-                "pg_shdescription", objoid=numbering.DATABASE, classoid=1262,
-                description=catalog.comment,
+                "pg_shdescription", objoid=numbering.DATABASE,
+                classoid=numbering.CATALOGS["pg_database"], description=catalog.comment,
             )  # fmt: skip
         for name in dict.fromkeys((*catalog.schemas.values(), catalog.home)):
             oid = numbering.schema_oid(name, catalog)
@@ -114,7 +112,7 @@ class CatalogContents:
 
     def _describe(self, oid: int, of: str, place: int, comment: str | None) -> None:
         if comment is not None:
-            classoid = _CLASSES[of]
+            classoid = numbering.CATALOGS[of]
             self._add(
                 "pg_description", objoid=oid, classoid=classoid, objsubid=place, description=comment
             )

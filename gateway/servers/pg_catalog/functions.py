@@ -6,14 +6,14 @@ PostgreSQL overloads takes its optional arguments in further definitions.
 
 from __future__ import annotations
 
+from gateway.servers.pg_catalog.numbering import CATALOGS
+
+_CATALOGS = " ".join(f"WHEN '{name}' THEN {oid}" for name, oid in CATALOGS.items())
 MACROS: dict[str, tuple[str, ...]] = {
     # A macro comes behind those that it calls.
-    # The catalog's own tables are not in pg_class; comments and dependencies name these by number.
+    # The catalog's own tables are not in pg_class.
     "own_table": (
-        ("(n) AS CASE replace(replace(n, '\"', ''), 'pg_catalog.', '') WHEN 'pg_type' THEN 1247"
-        " WHEN 'pg_attribute' THEN 1249 WHEN 'pg_proc' THEN 1255 WHEN 'pg_class' THEN 1259"
-        " WHEN 'pg_authid' THEN 1260 WHEN 'pg_database' THEN 1262 WHEN 'pg_constraint' THEN 2606"
-        " WHEN 'pg_namespace' THEN 2615 END::UINTEGER"),
+        f"(n) AS CASE replace(replace(n, '\"', ''), 'pg_catalog.', '') {_CATALOGS} END::UINTEGER",
     ),
     "to_regclass": (
         ("(n) AS coalesce(pgc_own_table(n), (SELECT any_value(c.oid) FROM pgc.pg_class c"
@@ -197,7 +197,7 @@ MACROS: dict[str, tuple[str, ...]] = {
     "session_user": ("() AS getvariable('pgc_login')",),
     "shobj_description": (
         ("(o, c) AS (SELECT any_value(description) FROM pgc.pg_shdescription WHERE objoid = o"
-        " AND classoid = CASE c WHEN 'pg_database' THEN 1262 WHEN 'pg_authid' THEN 1260 END)"),
+        " AND classoid = pgc_own_table(c))"),
     ),
     "to_regtype": (
         ("(n) AS (SELECT any_value(t.oid) FROM pgc.pg_type t JOIN pgc.shown_types s USING (oid)"
