@@ -7,7 +7,7 @@ changes; each has its own result, and a repeat changes only those that failed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
@@ -25,6 +25,7 @@ from gateway.governance.ownership import EntityRight, check_right, has_right, ow
 from gateway.governance.planned_instances import PlannedInstance, planned_instances
 from gateway.governance.profile_updates import check_move, moves
 from gateway.procedures.procedures import find_tables
+from gateway.session.known_words import meant
 from gateway.session.operations import Advance, operation
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -429,12 +430,12 @@ def entity_of(row: EntityRow) -> Entity:
     return Entity(EntityKind(row.kind), row.name, row.definition)
 
 
-def unknown_entity(kind: EntityKind, name: str) -> PalimpsestError:
-    """The error for a name that no entity of the kind has."""
+def unknown_entity(kind: EntityKind, name: str, known: Iterable[str] = ()) -> PalimpsestError:
+    """The error for a name that no entity of the kind has, with its likes of those ``known``."""
     return PalimpsestError(
         Code.UNKNOWN_ENTITY,
         f"{kind} {name} does not exist",
-        advice="palimpsest entity list shows what there is",
+        advice=f"{meant(name, known)}palimpsest entity list shows what there is",
     )
 
 

@@ -125,12 +125,13 @@ def entity_status(
     """Where entities stand: of one kind, of one name, or all."""
     rows = list_entities(session, _advance, kind)
     if name is not None:
+        known = [row.name for row in rows]
         rows = [row for row in rows if row.name == name]
         if not rows:
-            raise unknown_entity(kind or EntityKind.PROCESS, name)
+            raise unknown_entity(kind or EntityKind.PROCESS, name, known)
     with session.journal.reading_session() as records:
-        known = {(row.kind, row.name): row for row in schedule_rows.load_schedules(records)}
-    return [_status(row, known.get((row.kind, row.name))) for row in rows]
+        schedules = {(row.kind, row.name): row for row in schedule_rows.load_schedules(records)}
+    return [_status(row, schedules.get((row.kind, row.name))) for row in rows]
 
 
 def _status(row: EntityRow, schedule: ScheduleRow | None) -> EntityStatus:

@@ -23,17 +23,20 @@ from gateway.governance.entity_operations import (
     unknown_entity,
 )
 from gateway.governance.events import EventName, record_event
+from gateway.governance.instance_making import EXECUTION
 from gateway.governance.instance_states import InstanceEvent, InstanceState, next_state
 from gateway.governance.instance_transitions import changed_instance
 from gateway.governance.ownership import EntityRight, check_right, has_right
 from gateway.governance.planned_instances import PlannedInstance, planned_instances
 from gateway.governance.process_inputs import instance_id, shown_moment
+from gateway.session.known_words import check_word
 from gateway.session.operations import Advance, operation
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import StoreSession
 from journal.model.system_user import system_user
 from journal.records import instance_rows, schedule_rows
+from journal.records.entity_rows import entity_versions
 from journal.records.instance_data import uses_of, uses_touching
 from journal.records.instance_rows import AttemptRow, InstanceFilter, InstanceRow
 from journal.records.safe_mode_rows import check_not_safe
@@ -114,14 +117,13 @@ def instance_status(
 def find_instances(
     session: Session, _advance: Advance, wanted: InstanceFilter
 ) -> list[InstanceRow]:
-    """The instances that a filter gives, in its order, its page of them."""
-    if wanted.order not in instance_rows.ORDERS:
-        raise PalimpsestError(
-            Code.SETTING_VALUE,
-            f"instances have no order by {wanted.order}",
-            advice="use one of " + ", ".join(instance_rows.ORDERS),
-        )
+    """The instances that a filter gives, in its order, its page of them.
+
+    Raises SETTING_VALUE for words that it cannot have, UNKNOWN_ENTITY for the name of no process.
+    """
+    wanted = _checked(wanted)
     with session.journal.reading_session() as records:
+        _check_named(session, records, wanted.entity)
         if session.catalog.rights_of(session.settings.role).is_admin:
             return instance_rows.list_instances(records, wanted)
         known = live_entities(records)
@@ -137,9 +139,12 @@ def summarize_instances(
 ) -> dict[str, dict[str, int]]:
     """How many instances there are in each state, by entity, of those that a filter gives.
 
-    With both moments of a span UNSCHEDULED counts nominal times without an instance.
+    With both moments of a span UNSCHEDULED counts nominal times without an instance. Raises as
+    ``find_instances`` does.
     """
+    wanted = _checked(wanted)
     with session.journal.reading_session() as records:
+        _check_named(session, records, wanted.entity)
         found: dict[str, dict[str, int]] = {}
         for entity, state, number in instance_rows.count_states(records, wanted):
             found.setdefault(entity, {})[state] = number
@@ -245,6 +250,31 @@ def instance_dependencies(
         return InstanceDependencies(
             tuple(_producers(records, row)), tuple(_touching(records, row, "output", "input"))
         )
+
+
+def _checked(wanted: InstanceFilter) -> InstanceFilter:
+    """A filter with its words as they are on record. Raises SETTING_VALUE for what is none."""
+    check_word("order of instances", wanted.order, instance_rows.ORDERS)
+    states = tuple(check_word("state of an instance", s, InstanceState) for s in wanted.states)
+    life_cycle = wanted.life_cycle
+    if life_cycle is not None:
+        life_cycle = check_word("life cycle of instances", life_cycle, [EXECUTION])
+    return replace(wanted, states=states, life_cycle=life_cycle, order=wanted.order.lower())
+
+
+def _check_named(session: Session, records: StoreSession, name: str | None) -> None:
+    """Raise UNKNOWN_ENTITY for a process that there never was, as far as the session may know."""
+    if name is None or "%" in name:
+        return
+    if session.catalog.rights_of(session.settings.role).is_admin and entity_versions(
+        records, EntityKind.PROCESS.value, name
+    ):
+        return
+    known = live_entities(records)
+    readable = [n for kind, n in known if kind == EntityKind.PROCESS]
+    readable = [n for n in readable if _may_read(session, known, n)]
+    if name not in readable:
+        raise unknown_entity(EntityKind.PROCESS, name, readable)
 
 
 def _statuses(

@@ -56,6 +56,8 @@ ATTEMPTS_MAX = 3
 _RECORD_TRIES = 3
 _LOG_LINES_MAX = 1000
 _UNSUCCESSFUL = frozenset({"FAILED", "INTERRUPTED"})
+JOB_STATES = ("RUNNING", "SUCCEEDED", "NOTHING", "PLANNED", "FAILED", "CANCELLED", "INTERRUPTED")
+"""The states that runs have in ``system.jobs``."""
 _STATES = {"done": "SUCCEEDED", "nothing": "NOTHING", "planned": "PLANNED"}
 
 

@@ -16,14 +16,18 @@ from gateway.privacy_desk.desk import Desk, find_request
 from gateway.privacy_desk.exports import drop_expired, move_export, reached, remove_exports
 from gateway.privacy_desk.states import OPEN_STATES, PrivacyState
 from gateway.privacy_desk.submission import known_types, request_error
+from gateway.session.known_words import check_word
 from gateway.session.operations import Advance, operation
 from journal.model.access import Privilege
+from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.records import privacy_rows as rows_of
 from journal.records.privacy_rows import PrivacyBatch, PrivacyExport, PrivacyRequest
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
+
+_STATE = "state of a privacy request"
 
 
 class Urgency(StrEnum):
@@ -69,14 +73,23 @@ def list_requests(
     states: Sequence[str] = (),
     submission: str | None = None,
 ) -> list[PrivacyRequest]:
-    """The requests in some states, or all; of one submission, if it is named."""
+    """The requests in some states, or all; of one submission, if it is named.
+
+    Raises SETTING_VALUE for what is no state, UNKNOWN_PRIVACY_REQUEST for no submission.
+    """
     desk = Desk(session)
+    wanted = dict.fromkeys(check_word(_STATE, state, PrivacyState) for state in states)
     with desk.reading() as records:
-        if states:
-            found = [r for state in states for r in rows_of.requests_in(records, state.upper())]
-        else:
-            found = rows_of.all_requests(records)
-    return [r for r in found if submission in (None, r.submission)]
+        found = rows_of.all_requests(records)
+    if submission is not None:
+        found = [r for r in found if r.submission == submission]
+        if not found:
+            raise PalimpsestError(
+                Code.UNKNOWN_PRIVACY_REQUEST,
+                f"there is no submission {submission}",
+                advice="palimpsest privacy list --json has the submission of each request",
+            )
+    return [r for r in found if not wanted or r.state in wanted]
 
 
 @operation

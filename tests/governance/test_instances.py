@@ -173,6 +173,22 @@ def test_f21_f26_filters_order_and_pages(con: Connection) -> None:
     assert counts == {"daily": {"WAITING": 4}, "other": {"SUCCEEDED": 4}}
 
 
+def test_f26_words_that_no_list_knows_are_refused(con: Connection) -> None:
+    schedule(con, day(1), flights(), process())
+    for wanted, near in (
+        (InstanceFilter("daly"), "daily"),
+        (InstanceFilter(states=("FALED",)), "FAILED"),
+        (InstanceFilter(order="end_at"), "ended_at"),
+        (InstanceFilter(life_cycle="REPLICATION"), "EXECUTION"),
+    ):
+        for listing in (find_instances, summarize_instances):
+            with pytest.raises(PalimpsestError) as refused:
+                listing(con.session, no_progress, wanted)
+            assert near in str(refused.value)
+    found = find_instances(con.session, no_progress, InstanceFilter("d%", states=("waiting",)))
+    assert found == []
+
+
 def test_f20_f24_status_and_summary_of_what_is_not_made(con: Connection) -> None:
     alone = process(catch_up="last", inputs=None, sql="SELECT 1")
     schedule(con, day(5), alone)

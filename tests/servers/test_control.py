@@ -449,8 +449,8 @@ def test_what_a_request_says_in_vain_is_refused(api: Api) -> None:
     api.ask("POST", "/entities", PROCESS)
     beyond = "9999-12-31T23:59:59-23:00"
     for asked in ("preview", "status", "triage", "attempts", "dependencies"):
-        query = f"?start={beyond}&nominal={beyond}"
-        assert api.ask("GET", f"/instances/daily/{asked}{query}")[0] == 422, asked
+        name = "start" if asked in {"preview", "status"} else "nominal"
+        assert api.ask("GET", f"/instances/daily/{asked}?{name}={beyond}")[0] == 422, asked
     for asked in ("planned", "lineage"):
         assert api.ask("GET", f"/entities/process/daily/{asked}?start={beyond}")[0] == 422, asked
     assert api.ask("POST", "/entities", {**PROCESS, "start": beyond})[0] == 422
@@ -464,3 +464,32 @@ def test_what_a_request_says_in_vain_is_refused(api: Api) -> None:
         assert (status, found["code"]) == (422, "PAL-652"), path
         assert any("Extra" in e["message"] for e in found["errors"]), path
     assert api.ask("POST", "/privacy/run", {})[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "near"),
+    [
+        ("/instances?state=FALED", "FAILED"),
+        ("/instances?order=nominol", "nominal"),
+        ("/instances?process=daly", "daily"),
+        ("/instances/summary?process=daly", "daily"),
+        ("/instances?stat=FAILED", "state"),
+        ("/entities?order=-begun_at", "-began_at"),
+        ("/entities?kind=proces", "process"),
+        ("/events?status=FALED", "FAILED"),
+        ("/events?name=instance.rum", "instance.run"),
+        ("/events?entity_kind=proces", "process"),
+        ("/jobs?state=FALED", "FAILED"),
+        ("/jobs?kind=compct", "compact"),
+        ("/schedules?kind=proces", "process"),
+        ("/sla?name=daly", "daily"),
+        ("/privacy/requests?state=QUEUD", "QUEUED"),
+        ("/privacy/requests?sate=QUEUED", "state"),
+        ("/policies?table=t", "there is none"),
+    ],
+)
+def test_words_that_no_list_knows_are_refused(api: Api, path: str, near: str) -> None:
+    assert api.ask("POST", "/entities", PROCESS)[0] == 200
+    status, found, _ = api.ask("GET", path)
+    assert status in {400, 404, 422}, found
+    assert near in json.dumps(found), found

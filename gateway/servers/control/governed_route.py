@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable, Coroutine
+import re
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
@@ -21,6 +22,7 @@ from starlette.concurrency import run_in_threadpool
 from gateway.servers.control import keyed_requests
 from gateway.servers.control.door import ControlDoor, refused
 from gateway.servers.control.problems import KIND, http_problem, problem, status_of
+from gateway.session.known_words import meant
 from gateway.session.operations import Operation, P, T, no_progress
 from gateway.session.session import Session
 from journal.model.errors import Code, PalimpsestError
@@ -55,12 +57,18 @@ SessionOf = Annotated[ControlSession, Depends(_session_of)]
 class GovernedRoute(APIRoute):
     """A route of the control API; see the module's head."""
 
+    takes_other_parameters = False
+    """Whether the address may have parameters that the route does not know."""
+
     def get_route_handler(self) -> Handler:
         """What answers a request."""
         inner = super().get_route_handler()
+        known = [field.alias for field in self.dependant.query_params]
 
         async def handle(request: Request) -> Response:
             try:
+                if not self.takes_other_parameters:
+                    _check_parameters(request, known)
                 return await _answer(request, inner)
             except RequestValidationError as error:
                 found = [_field_error(dict(e)) for e in error.errors()]
@@ -116,6 +124,14 @@ async def _answer_once(request: Request, session: Session, key: str, inner: Hand
     return found
 
 
+def _check_parameters(request: Request, known: Sequence[str]) -> None:
+    """Raise HTTP_REQUEST for a parameter of the address that would have no effect."""
+    for name in request.query_params:
+        if name not in known:
+            there = f"there are {', '.join(known)}" if known else "there is none"
+            raise refused(f"{name} is no parameter of this address", meant(name, known) + there)
+
+
 def _check_kind(request: Request) -> None:
     """Raise HTTP_REQUEST for a body that a page of the web may send without asking."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -151,4 +167,7 @@ def _problem_answer(error: PalimpsestError) -> Response:
 
 def _field_error(error: dict[str, Any]) -> dict[str, str]:
     place = ".".join(str(part) for part in error.get("loc", ()))
-    return {"field": place, "message": str(error.get("msg", ""))}
+    message = str(error.get("msg", ""))
+    words = re.findall(r"'([^']+)'", str(error.get("ctx", {}).get("expected", "")))
+    near = meant(str(error.get("input", "")), words).strip()
+    return {"field": place, "message": f"{message}; {near}" if near else message}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, HTTPException, Query, Request, Response
 from fastapi.responses import JSONResponse
@@ -32,6 +32,7 @@ from journal.records.entity_rows import EntityRow
 ROUTER = APIRouter(prefix="/entities", tags=["entities"], route_class=GovernedRoute)
 _TABLE_ABOUT = "Only the datasets that declare this table."
 _MATCH_ABOUT = 'The ETag of the definition that is to change: "3", or * for any.'
+EntityOrder = Literal["name", "-name", "began_at", "-began_at", "version", "-version"]
 IfMatch = Annotated[str | None, Header(description=_MATCH_ABOUT)]
 
 
@@ -89,7 +90,7 @@ def list_entities(
     owner: str | None = None,
     tag: str | None = None,
     table: Annotated[str | None, Query(description=_TABLE_ABOUT)] = None,
-    order: Annotated[str, Query(pattern="^-?(name|began_at|version)$")] = "name",
+    order: EntityOrder = "name",
     offset: Offset = 0,
     limit: Limit = 100,
 ) -> Page[EntityView]:
@@ -99,7 +100,7 @@ def list_entities(
     else:
         rows = session.perform(entity_operations.datasets_of_table, table)
     found = [_view(row) for row in rows]
-    found = [view for view in found if _fits(view, name, owner, tag)]
+    found = [view for view in found if kind in (None, view.kind) and _fits(view, name, owner, tag)]
     if order != "name":
         column = order.removeprefix("-")
         found.sort(key=lambda view: getattr(view, column), reverse=order.startswith("-"))

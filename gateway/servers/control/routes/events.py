@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
@@ -15,6 +15,8 @@ from gateway.servers.control.governed_route import GovernedRoute, SessionOf
 from journal.records.event_rows import EventRow
 
 ROUTER = APIRouter(prefix="/events", tags=["events"], route_class=GovernedRoute)
+
+_Subject = Literal["profile", "dataset", "process", "request"]
 
 
 class EventView(BaseModel):
@@ -46,7 +48,7 @@ def list_events(
     limit: Annotated[int, Query(ge=1, le=MOST)] = 100,
     name: EventName | None = None,
     status: EventStatus | None = None,
-    entity_kind: str | None = None,
+    entity_kind: _Subject | None = None,
     entity: str | None = None,
 ) -> EventsView:
     """The latest events, or those after a number. It takes MAINTAIN or ADMIN."""

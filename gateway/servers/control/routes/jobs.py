@@ -12,9 +12,11 @@ from pydantic import BaseModel, Field
 from gateway.governance.event_list import check_may_watch
 from gateway.jobs.due_jobs import planned_jobs
 from gateway.jobs.kind_names import kind_names
+from gateway.jobs.runs import JOB_STATES
 from gateway.servers.control.governed_route import GovernedRoute, SessionOf
 from gateway.servers.control.request_bodies import RequestBody
 from gateway.servers.control.statement_rows import rows_of, rows_of_call
+from gateway.session.known_words import check_word
 
 ROUTER = APIRouter(prefix="/jobs", tags=["jobs"], route_class=GovernedRoute)
 _RUNS = (
@@ -50,6 +52,10 @@ def list_runs(
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> list[dict[str, Any]]:
     """The runs of jobs, the latest first. It takes MAINTAIN or ADMIN."""
+    if kind is not None:
+        check_word("kind of job", kind, kind_names())
+    if state is not None:
+        state = check_word("state of a job", state, JOB_STATES)
     values = (kind, kind, state, state, limit, offset)
     found = rows_of(session.session, _RUNS, values)
     return [{**row, "options": json.loads(row["options"] or "{}")} for row in found]

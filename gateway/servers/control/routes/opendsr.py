@@ -64,12 +64,18 @@ class SubjectRequest(BaseModel):
     status_callback_urls: list[str] = Field(default_factory=list, max_length=10)
 
 
+class _OpenDsrRoute(PersonalRoute):
+    """A route of the specification, whose addresses may have more than we know."""
+
+    takes_other_parameters = True
+
+
 def _router(version: OpenDsrVersion) -> APIRouter:
     """The paths of a version."""
     router = APIRouter(
         prefix=f"/opendsr/{version.major}",
         tags=[f"OpenDSR {version.number}"],
-        route_class=PersonalRoute,
+        route_class=_OpenDsrRoute,
     )
     one = f"/{version.requests}/{{subject_request_id}}"
 
