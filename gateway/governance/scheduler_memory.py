@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from gateway.governance.dataset_availability import DatasetAvailability, KeptAnswers
 from gateway.governance.entity import Entity, EntityKey, EntityKind
-from gateway.governance.process_rules import Availability
+from gateway.governance.process_rules import Availability, ProcessRules, process_rules
 from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import RecordSession
 from journal.records import entity_rows, event_rows
@@ -37,6 +37,9 @@ class SchedulerMemory:
         self.versions: dict[EntityKey, int] = {}
         self.answers: KeptAnswers = {}
         self._waiting: dict[str, WaitingAnswer] = {}
+        self.has_made = False
+        """True after a look that made instances, and left others that are due."""
+        self._processes: dict[str, Entity] = {}
         self._entities: tuple[object, ...] | None = None
         self._filled_by: dict[str, set[str]] = {}
         self._produced: dict[str, int] = {}
@@ -50,9 +53,18 @@ class SchedulerMemory:
             self._entities = stamp
         self._read_events(records)
 
+    @property
+    def is_filled(self) -> bool:
+        """True once it has been refreshed."""
+        return self._entities is not None
+
     def process(self, name: str) -> Entity | None:
         """A process that counts."""
-        return self.known.get((EntityKind.PROCESS, name))
+        return self._processes.get(name)
+
+    def rules(self, name: str) -> ProcessRules:
+        """How the instances of a process that counts run."""
+        return process_rules(self._processes[name])
 
     def stamps(self, process: Entity, there: DatasetAvailability) -> Stamp:
         """What the answers for the instances of a process depend on, as it is now."""
@@ -89,6 +101,7 @@ class SchedulerMemory:
 
     def _load_entities(self, records: RecordSession) -> None:
         self.known.clear()
+        self._processes.clear()
         self.versions.clear()
         self._filled_by.clear()
         for row in entity_rows.load_entities(records):
@@ -99,6 +112,8 @@ class SchedulerMemory:
                 filled.update(use["dataset"] for use in entity.fields.get("outputs", ()))
             if row.ended_at is None:
                 self.known[entity.key] = entity
+                if entity.kind is EntityKind.PROCESS:
+                    self._processes[entity.name] = entity
                 self.versions[entity.key] = row.version
 
     def _read_events(self, records: RecordSession) -> None:

@@ -26,7 +26,7 @@ from gateway.governance.instance_states import InstanceEvent, InstanceState
 from gateway.governance.late_looks import LateLook, first_look, look_at_inputs
 from gateway.governance.looked_instances import InstanceChanges
 from gateway.governance.process_inputs import instance_inputs, instance_outputs
-from gateway.governance.process_rules import STEPS, ProcessRules, RunOrder, process_rules
+from gateway.governance.process_rules import STEPS, ProcessRules, RunOrder
 from gateway.governance.process_runner import StartedInstance
 from gateway.governance.scheduler_memory import SchedulerMemory
 from gateway.governance.waiting_instances import look_at_waiting
@@ -84,13 +84,23 @@ class SchedulerTick:
         """True if another look would find something to do at once."""
 
     def run(self, slots: int) -> list[StartedInstance]:
-        """Look, and begin at most so many instances; those that are RUNNING for us now."""
+        """Look, and begin at most so many instances; those that are RUNNING for us now.
+
+        Where more instances are due than one look makes, it does nothing else, and the next look
+        takes up those that are there: neither keeps the other waiting, and no look is long.
+        """
         with self._journal.reading_session() as records:
             due = schedule_rows.due_schedules(records, "process", SCHEDULED, self._now, 1)
-            if due:
+            if due or not self._memory.is_filled:
+                # A look with nothing to do reads what the first one with much to do needs.
                 self._memory.refresh(records)
-        if due:
+        if due and not self._memory.has_made:
             self._make_instances()
+            self._memory.has_made = self.has_more
+            if self.has_more:
+                return []
+        elif due:
+            self.has_more, self._memory.has_made = True, False
         with self._journal.reading_session() as records:
             live = instance_rows.live_instances(records, EXECUTION)
             late = instance_rows.instances_to_check(records, self._now, EXECUTION)
@@ -171,9 +181,7 @@ class SchedulerTick:
         return None if missing == row.missing else FoundChange(row, None, missing)
 
     def _rules(self, row: LiveInstance | InstanceRow) -> ProcessRules:
-        process = self._memory.process(row.entity)
-        assert process is not None
-        return process_rules(process)
+        return self._memory.rules(row.entity)
 
     def _runs(self, row: LiveInstance) -> bool:
         if row.owner == self._owner:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 from datetime import datetime
 from functools import lru_cache
 
@@ -15,7 +15,7 @@ from journal.records.schema import ENTITIES
 from journal.records.statements import RecordStatement, by, execute, insert, select, update
 
 _ADD = insert(ENTITIES)
-_ALL = select(ENTITIES, order=["kind", "name", "version"])
+_ALL = replace(select(ENTITIES, order=["kind", "name", "version"]), has_many=True)
 _OF_ONE = select(ENTITIES, (), by("kind", "name"), ["version"])
 _END = update(ENTITIES, ["ended_at"], {"kind": exp.EQ, "name": exp.EQ, "version": exp.EQ})
 
