@@ -35,11 +35,14 @@ class DialectSemantics:
     foreign keys that refer to what goes.
     ``types_hold``: a type cannot go while columns are declared with it.
     ``texts_become_enums``: a constant beside a value of an enum is of that enum, and no text.
+    ``checks_first``: what ON CONFLICT brings must keep NOT NULL and CHECK whatever becomes of it;
+    elsewhere only what is written must.
     ``upserts_first``: of rows of one INSERT with the same key the first counts, where a conflict
     changes the present row; elsewhere they are an error.
     """
 
     short_rows: bool = False
+    checks_first: bool = False
     upserts_first: bool = False
     stars_by_name: bool = False
     null_generates: bool = False
@@ -52,6 +55,7 @@ class DialectSemantics:
 _STRICT = DialectSemantics()
 _POSTGRES = DialectSemantics(
     short_rows=True,
+    checks_first=True,
     indexes_are_relations=True,
     types_hold=True,
     views_hold=True,

@@ -16,15 +16,20 @@ from sqlglot import exp
 
 from gateway.config import Settings
 from gateway.session.executor import Executor
+from gateway.session.named_schemas import with_home_schema
 from gateway.session.outcome import StatementOutcome
 from gateway.session.request import StatementRequest
 from gateway.session.session_calls import CallingSession, run_session_calls
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import USER_PARAMETER
-from journal.model.schema import fold
+from journal.model.schema import CatalogSnapshot, fold
+from journal.model.visibility import visible_to
 from journal.transactions.protocol import OpenJournal
 from journal.transactions.transaction import Transaction
+from rewriter.context import RewriteContext
 from rewriter.dialect_semantics import DIALECTS
+from rewriter.preview.synthetic_catalog import plain_scan_info
+from rewriter.reading.parameter_types import text_readings
 from rewriter.statement import Deallocate, Execute, Prepare, SelectedCalls, SqlStatement
 from rewriter.syntax.parsing import Parsed
 
@@ -37,6 +42,10 @@ class PreparingSession(CallingSession, Protocol):
     settings: Settings
     dialect: str
     transaction: Transaction | None
+
+    @property
+    def catalog(self) -> CatalogSnapshot:
+        """The current catalog, as the session sees it."""
 
     def parse(self, text: str) -> list[Parsed]:
         """The statements of a text."""
@@ -124,6 +133,8 @@ def _execute(
     if not named and wanted != count and (types or used == len(found.parameters)):
         raise _misfit(statement.name, f"it takes {wanted} values, {count} were given")
     types += (None,) * (len(statement.arguments) - len(types))
+    if not named and not found.types:
+        types = _readings(session, found, statement)
     values = _values(session, statement, types, bound)
     given: Any = dict(zip(named, values, strict=True)) if named else values
     if found.types and not named:
@@ -171,6 +182,30 @@ def _values(
         outcome.close()
         found.update(zip(asked, row, strict=True))
     return [found[place] for place in range(len(types))]
+
+
+def _readings(
+    session: PreparingSession, prepared: Prepare, statement: Execute
+) -> tuple[exp.DataType | None, ...]:
+    """What constant texts are read as, whether or not a row is ever compared with them."""
+    if not any(isinstance(n, exp.Literal) and n.is_string for _, n in statement.arguments):
+        return (None,) * len(statement.arguments)
+    catalog = session.catalog
+    context = RewriteContext(
+        visible_to(catalog, catalog.rights_of(session.settings.role)),
+        plain_scan_info,
+        dialect=session.dialect,
+        path=session.settings.search_path,
+    )
+    parsed = Parsed(prepared.statement, prepared.text, prepared.parameters)
+    meant = with_home_schema(parsed, session.dialect, catalog).statement
+    known = text_readings(meant.ast, context) if isinstance(meant, SqlStatement) else {}
+    return tuple(
+        known.get(f"{USER_PARAMETER}{place}")
+        if isinstance(node, exp.Literal) and node.is_string
+        else None
+        for place, (_, node) in enumerate(statement.arguments)
+    )
 
 
 def _check_plan(session: PreparingSession, statement: Prepare) -> None:

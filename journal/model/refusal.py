@@ -39,10 +39,13 @@ class RefusedRows:
     value: str | Sequence[exp.Expr] = ""
 
 
-def refusal_check(refused: Sequence[RefusedRows]) -> exp.Expr:
-    """A condition that holds of rows that are not refused, and makes the store fail on others."""
+def refusal_check(refused: Sequence[RefusedRows], start: int = 0) -> exp.Expr:
+    """A condition that holds of rows that are not refused, and makes the store fail on others.
+
+    ``start`` is the place of the first among the refusals of the plan.
+    """
     branches: list[exp.Expr] = []
-    for place, rows in enumerate(refused):
+    for place, rows in enumerate(refused, start):
         begin = f"{_BEGIN} ({place}) ["
         if isinstance(rows.value, str):
             text: exp.Expr = exp.Literal.string(f"{begin}{rows.value}{_END}")

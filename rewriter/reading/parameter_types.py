@@ -11,11 +11,17 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from journal.model.schema import Table, fold
+from journal.model.schema import Column, Table, fold
 from rewriter.context import RewriteContext
+from rewriter.definitions.user_types import declared_type
+from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import table_name
 
 _SIBLINGS = (exp.Binary, exp.Between, exp.In, exp.Coalesce, exp.Tuple, exp.Case, exp.If)
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
+_SPELLED_IN_FULL = frozenset(
+    {"SMALLINT", "INT", "BIGINT", "REAL", "DOUBLE", "BOOLEAN", "UUID", "DATE"}
+)
 
 
 def parameter_types(statement: exp.Expr, context: RewriteContext) -> Mapping[str, str]:
@@ -27,6 +33,37 @@ def parameter_types(statement: exp.Expr, context: RewriteContext) -> Mapping[str
         if kind is not None:
             found.setdefault(node.name, kind)
     return found
+
+
+def text_readings(statement: exp.Expr, context: RewriteContext) -> Mapping[str, exp.DataType]:
+    """What the text of a parameter is read as, by the names of parameters, in PostgreSQL's way.
+
+    Only parameters that stand beside a column alone, as what it is compared with or set to; of
+    types whose values a text spells in full. In other dialects a text is a text.
+    """
+    if not semantics_of(context.dialect).texts_become_enums:
+        return {}
+    tables = _tables(statement, context)
+    found: dict[str, exp.DataType] = {}
+    for node in statement.find_all(exp.Placeholder):
+        if not isinstance(node.parent, _COMPARISONS):
+            continue
+        columns = [_column_of(n, tables) for n in node.parent.iter_expressions()]
+        for column in filter(None, columns):
+            if column.declared is not None:
+                found.setdefault(node.name, declared_type(column.declared))
+            elif column.type in _SPELLED_IN_FULL:
+                found.setdefault(node.name, exp.DataType.build(column.type, dialect="duckdb"))
+    return found
+
+
+def _column_of(node: exp.Expr, tables: list[tuple[str, Table]]) -> Column | None:
+    if not isinstance(node, exp.Column):
+        return None
+    of = fold(node.table) if node.table else None
+    found = [t.find(node.name) for name, t in tables if of in (None, name)]
+    columns = [c for c in found if c is not None]
+    return columns[0] if len(columns) == 1 else None
 
 
 def _tables(statement: exp.Expr, context: RewriteContext) -> list[tuple[str, Table]]:

@@ -47,15 +47,18 @@ def guard_steps(
     """
     if changes.begins is False:
         return []
-    steps: list[Step] = [*_not_null(changes)]
-    steps += [
-        _check(changes, check) for check in changes.table.checks if _may_violate(changes, check)
-    ]
+    steps = row_guards(changes)
     wanted = unchecked_constraints(changes, checked)
     for key in unique_keys(changes.table):
         if key.name in wanted:
             steps.append(_unique(changes, key, current()))
     return steps
+
+
+def row_guards(changes: ChangeSet) -> list[Step]:
+    """Guards that every row that begins keeps NOT NULL and the CHECKs of its table."""
+    checks = [c for c in changes.table.checks if _may_violate(changes, c)]
+    return [*_not_null(changes), *(_check(changes, check) for check in checks)]
 
 
 def refused_rows(changes: ChangeSet) -> list[RefusedRows]:

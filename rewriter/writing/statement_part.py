@@ -14,9 +14,9 @@ from sqlglot import exp
 
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Append, Count, Fetch, Query, StatementKind, StatementPlan, Step
-from journal.model.refusal import Refusal
+from journal.model.refusal import Refusal, RefusedRows, refusal_check
 from journal.model.schema import Table
-from journal.sql.sql import named_table, select
+from journal.sql.sql import named_table, relation, select, select_star, where
 from rewriter.reading.read_rewriter import SETTLED, Reads
 from rewriter.writing.cascades import Cascades, cascades_of
 from rewriter.writing.changes import ChangeSet, append_step, fused_query, per_change
@@ -116,11 +116,13 @@ def fuse_part(
     numbers: Sequence[Step] = (),
     taken: exp.Expr | None = None,
     checked: frozenset[str] = frozenset(),
+    brought: Sequence[RefusedRows] = (),
 ) -> StatementPart | None:
     """The part as a single query, for few rows; None if that cannot see to its constraints.
 
     ``taken`` is the condition that a new row's key is there already; ``checked`` names the unique
-    constraints that it or the stages see to.
+    constraints that it or the stages see to. ``brought`` are refused of the first stage's rows,
+    whatever becomes of them; where all that begins is among these, it is looked at there alone.
     """
     if reads.several or unchecked_constraints(changes, checked):
         # Other parts of the statement look at what is staged.
@@ -128,7 +130,9 @@ def fuse_part(
     unseen = policy_refusals(reads, changes)
     if unseen is None:
         return None
-    refused = [*unseen, *refused_rows(changes)]
+    refused = list(unseen)
+    if not brought or changes.ends is not False:
+        refused += refused_rows(changes)
     if taken is not None:
         refused.append(taken_key(changes, taken))
     if changes.table.id in reads.context.catalog.references:
@@ -136,12 +140,16 @@ def fuse_part(
         if missing is None:
             return None
         refused += missing
-    if refused and not reads.context.optimistic:
+    if (refused or brought) and not reads.context.optimistic:
         return None
+    if brought:
+        (name, rows), *others = stages
+        checked_rows = where(select_star(relation(rows, "s")), refusal_check(brought, len(refused)))
+        stages = [(name, checked_rows), *others]
     query = fused_query(changes, stages, refused)
     each = per_change(changes)
     append = Append(changes.table.id, query, each, single=each is None)
-    refusals = tuple(rows.refusal for rows in refused)
+    refusals = tuple(rows.refusal for rows in (*refused, *brought))
     return StatementPart(
         changes.table, tag, tuple(numbers), append, bounded=True, refusals=refusals
     )

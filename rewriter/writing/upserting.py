@@ -26,7 +26,7 @@ from rewriter.reading.row_security import refuse_restricted
 from rewriter.writing.assignments import assignments
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.writing.collations import uncollated
-from rewriter.writing.guards import escape_format, shown_values
+from rewriter.writing.guards import escape_format, refused_rows, row_guards, shown_values
 from rewriter.writing.new_rows import ORDER, NewRows
 from rewriter.writing.policy_guards import refuse_unseen, source_guards
 from rewriter.writing.returning import ReturningClause
@@ -86,6 +86,13 @@ class _Builder:
         ]
         self._places = target.places()
         self._all = frozenset(self._places)
+        if semantics_of(reads.context.dialect).checks_first:
+            self._steps += row_guards(self._brought)
+
+    @property
+    def _brought(self) -> ChangeSet:
+        """The new rows, as if all of them were inserted."""
+        return ChangeSet(self._table, self._source, False, True, self._all)
 
     @property
     def _takes_first(self) -> bool:
@@ -242,8 +249,16 @@ class _Builder:
         if not all(self._keys(key) for key in self._upsert.arbiters):
             return None
         stages = [(self._source, self._new), (self._stage, query)]
-        numbers = self._rows.steps
-        return fuse_part(self._reads, changes, stages, "INSERT", numbers=numbers, checked=checked)
+        first = semantics_of(self._reads.context.dialect).checks_first
+        return fuse_part(
+            self._reads,
+            changes,
+            stages,
+            "INSERT",
+            numbers=self._rows.steps,
+            checked=checked,
+            brought=refused_rows(self._brought) if first else (),
+        )
 
     def _assigned_values(self) -> dict[str, exp.Expr]:
         if self._upsert.assigned is None:

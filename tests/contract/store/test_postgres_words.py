@@ -309,3 +309,43 @@ def test_null_in_rows_that_are_compared(store: Store) -> None:
     assert keys("(k, a, b) > (2, 1, 1)") == [3, 4, 6]
     assert con.execute("SELECT (1, NULL) = (1, 2) AS x").fetchall() == [(None,)]
     assert con.execute("DELETE FROM t WHERE (k, a) <> (1, 1)").rowcount == 4
+
+
+@pytest.mark.also_on("hive")
+def test_rows_are_checked_before_their_conflicts_are_looked_for(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, n INTEGER NOT NULL CHECK (n < 5))")
+    con.execute("INSERT INTO t VALUES (1, 1)")
+    for source, state in (
+        ("(1, 9)", "23514"),
+        ("(1, NULL)", "23502"),
+        ("(2, 2), (1, 9)", "23514"),
+        ("(2, 2), (2, NULL)", "23502"),
+    ):
+        for action in ("DO NOTHING", "(k) DO UPDATE SET n = 3"):
+            with pytest.raises(gateway.IntegrityError) as raised:
+                con.execute(f"INSERT INTO t VALUES {source} ON CONFLICT {action}")
+            assert raised.value.sqlstate == state
+    assert con.execute("SELECT k, n FROM t").fetchall() == [(1, 1)]
+    con.execute("INSERT INTO t VALUES (1, 2) ON CONFLICT (k) DO UPDATE SET n = excluded.n")
+    con.execute("INSERT INTO t VALUES (1, 3), (2, 2) ON CONFLICT DO NOTHING")
+    lax = store.connect()
+    lax.execute("INSERT INTO t VALUES (2, 9) ON CONFLICT DO NOTHING")
+    assert con.execute("SELECT k, n FROM t ORDER BY k").fetchall() == [(1, 2), (2, 2)]
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has no enums")
+def test_values_of_execute_are_read_as_what_they_stand_beside(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TYPE mood AS ENUM ('sad', 'ok')")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, m mood)")
+    con.execute("PREPARE change AS UPDATE t SET m = $1 WHERE k = $2")
+    con.execute("PREPARE find AS SELECT k FROM t WHERE m >= $1")
+    for sql in ("EXECUTE change('gone', 1)", "EXECUTE change('ok', 'one')", "EXECUTE find('gone')"):
+        with pytest.raises(gateway.DataError) as raised:
+            con.execute(sql)
+        assert raised.value.sqlstate == "22P02"
+    con.execute("INSERT INTO t VALUES (1, 'sad')")
+    con.execute("EXECUTE change('ok', '1')")
+    assert con.execute("EXECUTE find('ok')").fetchall() == [(1,)]

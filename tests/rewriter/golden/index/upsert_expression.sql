@@ -22,7 +22,12 @@ FROM (
     (CAST(8 AS INT), CAST(1 AS INT), CAST('X' AS TEXT)),
     (CAST(9 AS INT), CAST(2 AS INT), CAST('q' AS TEXT))) AS v(_palimpsest_c0, _palimpsest_c1, _palimpsest_c2)
 ) AS r;
--- 2. check: PAL-304 (21000) if it returns a row: two rows of the source have the same (lower(b)) = (..), so the row
+-- 2. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
+SELECT CASE WHEN s."_palimpsest_n0" IS NULL THEN 'k' END AS found
+FROM p_rows AS s
+WHERE s."_palimpsest_n0" IS NULL
+LIMIT 1;
+-- 3. check: PAL-304 (21000) if it returns a row: two rows of the source have the same (lower(b)) = (..), so the row
 -- would change twice
 SELECT CONCAT_WS(', ', CAST((LOWER("_palimpsest_n2")) AS TEXT))
 FROM p_rows AS p_rows
@@ -30,7 +35,7 @@ WHERE NOT (LOWER("_palimpsest_n2")) IS NULL
 GROUP BY (LOWER("_palimpsest_n2"))
 HAVING COUNT(*) > 1
 LIMIT 1;
--- 3. keep as "p_changed"
+-- 4. keep as "p_changed"
 SELECT
   t."k" AS _palimpsest_o0,
   t."a" AS _palimpsest_o1,
@@ -69,12 +74,12 @@ LEFT JOIN (
     ON (c."k" = o."k" AND c."version_number" = o."version_number")
     AND c."subsequent_version_number" > c."version_number"
 ) AS "t" ON (LOWER(t."b")) = (LOWER(excluded."b"));
--- 4. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
+-- 5. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
 SELECT CASE WHEN s."_palimpsest_n0" IS NULL THEN 'k' END AS found
 FROM p_changed AS s
 WHERE s."_palimpsest_n0" IS NULL
 LIMIT 1;
--- 5. check: PAL-301 (23505) if it returns a row: duplicate key (k) = (..) violates "t_pkey" of main.t
+-- 6. check: PAL-301 (23505) if it returns a row: duplicate key (k) = (..) violates "t_pkey" of main.t
 SELECT shown
 FROM (
   SELECT CONCAT_WS(', ', CAST(s."_palimpsest_n0" AS TEXT)) AS shown
@@ -114,7 +119,7 @@ FROM (
     AND NOT EXISTS(SELECT 1 FROM p_changed AS e WHERE e."_palimpsest_ends" AND e."_palimpsest_o0" = c."k")
 ) AS g
 LIMIT 1;
--- 6. append to main.t_journal
+-- 7. append to main.t_journal
 SELECT
   s."_palimpsest_o0" AS "k",
   s."_palimpsest_o1" AS "a",
@@ -140,6 +145,6 @@ SELECT
   CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "version_number",
   CAST(NULL AS TIMESTAMPTZ) AS "subsequent_version_number"
 FROM p_changed AS s;
--- 7. row count
+-- 8. row count
 SELECT COUNT(*)
 FROM p_changed;

@@ -22,7 +22,12 @@ FROM (
     (CAST(8 AS INT), CAST(11 AS INT), CAST('y' AS TEXT)),
     (CAST(9 AS INT), CAST(11 AS INT), CAST('z' AS TEXT))) AS v(_palimpsest_c0, _palimpsest_c1, _palimpsest_c2)
 ) AS r;
--- 2. keep as "p_changed"
+-- 2. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
+SELECT CASE WHEN s."_palimpsest_n0" IS NULL THEN 'k' END AS found
+FROM p_rows AS s
+WHERE s."_palimpsest_n0" IS NULL
+LIMIT 1;
+-- 3. keep as "p_changed"
 SELECT r."_palimpsest_n0", r."_palimpsest_n1", r."_palimpsest_n2"
 FROM p_rows AS r
 WHERE
@@ -63,12 +68,12 @@ WHERE
     ) AS g
     WHERE g."_palimpsest_k0" = CASE WHEN (r."_palimpsest_n2" <> 'x') THEN r."_palimpsest_n1" END AND g."rn" < r."rn"
   );
--- 3. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
+-- 4. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
 SELECT CASE WHEN s."_palimpsest_n0" IS NULL THEN 'k' END AS found
 FROM p_changed AS s
 WHERE s."_palimpsest_n0" IS NULL
 LIMIT 1;
--- 4. check: PAL-301 (23505) if it returns a row: duplicate key (k) = (..) violates "t_pkey" of main.t
+-- 5. check: PAL-301 (23505) if it returns a row: duplicate key (k) = (..) violates "t_pkey" of main.t
 SELECT shown
 FROM (
   SELECT CONCAT_WS(', ', CAST(s."_palimpsest_n0" AS TEXT)) AS shown
@@ -106,7 +111,7 @@ FROM (
   WHERE NOT s."_palimpsest_n0" IS NULL
 ) AS g
 LIMIT 1;
--- 5. append to main.t_journal
+-- 6. append to main.t_journal
 SELECT
   s."_palimpsest_n0" AS "k",
   s."_palimpsest_n1" AS "a",

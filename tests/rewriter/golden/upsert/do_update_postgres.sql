@@ -15,7 +15,12 @@ FROM (
     (CAST(1 AS INT), CAST(1 AS INT)),
     (CAST(1 AS INT), CAST(2 AS INT))) AS v(_palimpsest_c0, _palimpsest_c1)
 ) AS r;
--- 2. check: PAL-304 (21000) if it returns a row: two rows of the source have the same (k) = (..), so the row would
+-- 2. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
+SELECT CASE WHEN s."_palimpsest_n0" IS NULL THEN 'k' END AS found
+FROM p_rows AS s
+WHERE s."_palimpsest_n0" IS NULL
+LIMIT 1;
+-- 3. check: PAL-304 (21000) if it returns a row: two rows of the source have the same (k) = (..), so the row would
 -- change twice
 SELECT CONCAT_WS(', ', CAST("_palimpsest_n0" AS TEXT))
 FROM p_rows AS p_rows
@@ -23,7 +28,7 @@ WHERE NOT "_palimpsest_n0" IS NULL
 GROUP BY "_palimpsest_n0"
 HAVING COUNT(*) > 1
 LIMIT 1;
--- 3. keep as "p_changed"
+-- 4. keep as "p_changed"
 SELECT
   t."k" AS _palimpsest_o0,
   t."a" AS _palimpsest_o1,
@@ -57,12 +62,12 @@ LEFT JOIN (
     ON (c."k" = o."k" AND c."version_number" = o."version_number")
     AND c."subsequent_version_number" > c."version_number"
 ) AS "t" ON t."k" = excluded."k";
--- 4. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
+-- 5. check: PAL-302 (23502) if it returns a row: null in column ".." of main.t, which is NOT NULL
 SELECT CASE WHEN s."_palimpsest_n0" IS NULL THEN 'k' END AS found
 FROM p_changed AS s
 WHERE s."_palimpsest_n0" IS NULL
 LIMIT 1;
--- 5. append to main.t_journal
+-- 6. append to main.t_journal
 SELECT
   s."_palimpsest_o0" AS "k",
   s."_palimpsest_o1" AS "a",
@@ -85,6 +90,6 @@ SELECT
   CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "version_number",
   CAST(NULL AS TIMESTAMPTZ) AS "subsequent_version_number"
 FROM p_changed AS s;
--- 6. row count
+-- 7. row count
 SELECT COUNT(*)
 FROM p_changed;
