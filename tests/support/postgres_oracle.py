@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 from psycopg.pq import TransactionStatus
+from psycopg.types.string import TextLoader
 
 from tests.support.control import Control, parse_control
 from tests.support.outcome import Count, Done, Failure, Outcome, Rows
@@ -23,8 +24,11 @@ _COUNTED = frozenset({"INSERT", "UPDATE", "DELETE", "MERGE"})
 class PlainSession:
     """One connection, which begins and ends transactions by statements."""
 
-    def __init__(self, conninfo: str) -> None:
+    def __init__(self, conninfo: str, *, json_texts: bool = False) -> None:
+        """Connect; with ``json_texts`` JSON comes as its text, as from the gateway."""
         self._connection: psycopg.Connection[Any] = psycopg.connect(conninfo, autocommit=True)
+        for name in ("json", "jsonb") if json_texts else ():
+            self._connection.adapters.register_loader(name, TextLoader)
 
     @property
     def in_transaction(self) -> bool:

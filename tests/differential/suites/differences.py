@@ -1,8 +1,9 @@
 """Differences between a plain database and the gateway, sorted by their causes.
 
 A record about what the gateway does not set out to do is *internal*, and so is a difference that
-its documentation tells. What fails later in the same file because of an earlier difference is
-counted under that one: "after ..".
+its documentation tells. What differs later in the same file is counted under an earlier difference,
+"after ..", if it names a thing that the earlier statement makes or changes, if it stands in the
+transaction which that one ended, or if the earlier one is a setting.
 """
 
 import re
@@ -26,7 +27,26 @@ class Difference:
     internal: bool
 
 
-_CONSEQUENCE = re.compile(r"PAL-402|does not exist|PAL-20\d|not found|there is no|unknown", re.I)
+_CONSEQUENCE = re.compile(
+    r"PAL-402|does not exist|PAL-20\d|not found|there is no|unknown|is not supported|"
+    r"accepted\ncurrent transaction is aborted",
+    re.I,
+)
+_ENDED = re.compile(r"PAL-402|accepted\ncurrent transaction is aborted", re.I)
+_NAME = r"(?:\"[^\"]+\"|[\w.]+)"
+_MADE = re.compile(
+    r"\b(?:TABLE|VIEW|FUNCTION|PROCEDURE|AGGREGATE|TYPE|DOMAIN|SEQUENCE|INDEX|SCHEMA|MACRO|ROLE|"
+    r"USER|INTO|UPDATE|COPY|PREPARE|TRUNCATE|DELETE\s+FROM|DECLARE|OPERATOR\s+CLASS)\s+(?:ONLY\s+|"
+    rf"CONCURRENTLY\s+)?(?:IF\s+(?:NOT\s+)?EXISTS\s+)?({_NAME}(?:\s*,\s*{_NAME})*)",
+    re.I,
+)
+_ON = re.compile(
+    rf"\b(?:TRIGGER|RULE|INDEX|POLICY)\b[^;]*?\b(?:ON|TO)\s+(?:ONLY\s+)?({_NAME})", re.I
+)
+_READS = re.compile(
+    r"^\s*(SELECT\b(?!.*\bINTO\b)|(VALUES|EXPLAIN|SHOW|FETCH|TABLE)\b)", re.I | re.S
+)
+_SETS = re.compile(r"^\s*(SET|RESET|PRAGMA)\b", re.I)
 
 
 @dataclass(slots=True)
@@ -43,6 +63,7 @@ class FileTally:
     run: int = 0
     internal_run: int = 0
     differences: list[Difference] = field(default_factory=list)
+    _touched: dict[str, Difference] = field(default_factory=dict)
 
     def add(self, line: int, sql: str, why: str | None, cause: str = "") -> None:
         """Count a record; ``why`` says how it differs, and None that it is alike."""
@@ -53,18 +74,40 @@ class FileTally:
             return
         own = own or _first(self.documented, why)
         cause, internal = own or cause, own is not None
-        first = next((d for d in self.differences if d.internal or d.cause.startswith("[")), None)
-        follows = _CONSEQUENCE.search(why) or why.startswith(("rows", "columns"))
+        first = self._earlier(sql, why)
+        follows = _CONSEQUENCE.search(why) or why.startswith(("rows", "columns", "count", "names"))
         if own is None and first and follows:
             cause, internal = f"after {first.cause.removeprefix('after ')}", first.internal
         difference = Difference(self.file, line, sql, cause, why[:600], internal)
         self.differences.append(difference)
+        for name in _things_of(sql):
+            self._touched.setdefault(name, difference)
+
+    def _earlier(self, sql: str, why: str) -> Difference | None:
+        """The difference that a later one may follow from."""
+        if _ENDED.search(why) and self.differences:
+            return self.differences[-1]
+        words = re.findall(r"\w+", sql.lower())
+        named = next((self._touched[word] for word in words if word in self._touched), None)
+        settings = self._touched.get("")
+        return named or (None if _CONSEQUENCE.search(why) else settings)
 
     def values(self) -> dict[str, object]:
         """The tally as values of JSON."""
         names = Difference.__slots__
         shown = [{name: getattr(d, name) for name in names} for d in self.differences]
         return {"run": self.run, "internal": self.internal_run, "differences": shown}
+
+
+def _things_of(sql: str) -> set[str]:
+    """The names of what a statement makes or changes; of a setting the empty name."""
+    if _SETS.search(sql):
+        return {""}
+    if _READS.search(sql):
+        return set()
+    lists = [found[1] for found in (_MADE.search(sql), _ON.search(sql)) if found]
+    names = {name for listed in lists for name in listed.split(",")}
+    return {name.strip().strip('"').split(".")[-1].lower() for name in names}
 
 
 def _first(patterns: Mapping[str, str], text: str) -> str | None:

@@ -20,6 +20,7 @@ def suite_options(prog: str, seconds: float) -> argparse.ArgumentParser:
     parser.add_argument("--causes", type=int, default=40, help="how many causes are printed")
     parser.add_argument("--json", type=Path, help="file of differences, one JSON object a line")
     parser.add_argument("--every", type=int, default=1, help="take each so manieth file only")
+    parser.add_argument("--first", type=int, default=0, help="files left out before the first")
     return parser
 
 
@@ -31,7 +32,7 @@ def run_files(
     results: list[dict[str, Any]] = []
     report = options.json.open("w") if options.json is not None else None
     with ThreadPoolExecutor(options.jobs) as pool:
-        for result in pool.map(run, files[:: options.every]):
+        for result in pool.map(run, files[options.first :: options.every]):
             results.append(result)
             if report is not None:
                 report.writelines(f"{json.dumps(d)}\n" for d in result.get("differences", ()))

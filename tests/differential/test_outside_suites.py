@@ -1,0 +1,36 @@
+"""The comparisons over outside suites: causes that follow from others, and what is documented."""
+
+import re
+from pathlib import Path
+
+from tests.differential.postgres_suite.comparison import DOCUMENTED, INTERNAL
+from tests.differential.suites.differences import FileTally
+
+PAGE = Path(__file__).parents[2] / "docs" / "sql.md"
+
+
+def test_documented_causes_stand_in_the_docs() -> None:
+    section = PAGE.read_text().split("## What PostgreSQL has and the gateway refuses")[1]
+    told = re.findall(r"\*\*(.+?)\*\*", section.split("\n## ")[0])
+    assert sorted(told) == sorted({*INTERNAL, *DOCUMENTED})
+
+
+def test_a_difference_follows_from_the_statement_that_its_things_come_from() -> None:
+    tally = FileTally("f.sql", {"functions": r"^CREATE FUNCTION"})
+    tally.add(1, "CREATE FUNCTION f() RETURNS int", "[PAL-110] not supported", "[PAL-110] ..")
+    tally.add(2, "CREATE TABLE t (a money)", "[PAL-211] no type", "[PAL-211] no type")
+    tally.add(3, "CREATE VIEW v AS SELECT * FROM t", "[PAL-201] t does not exist", "[PAL-201]")
+    tally.add(4, "SELECT * FROM v", "[PAL-201] table v does not exist", "[PAL-201]")
+    tally.add(5, "SELECT * FROM f(1)", "[PAL-110] f is not supported", "[PAL-110] f")
+    tally.add(6, "SELECT * FROM u", "[PAL-201] table u does not exist", "[PAL-201] u")
+    tally.add(7, "SELECT 1", "[PAL-402] aborted", "[PAL-402] aborted")
+    found = [(d.cause, d.internal) for d in tally.differences]
+    assert found == [
+        ("functions", True),
+        ("[PAL-211] no type", False),
+        ("after [PAL-211] no type", False),
+        ("after [PAL-211] no type", False),
+        ("after functions", True),
+        ("[PAL-201] u", False),
+        ("after [PAL-201] u", False),
+    ]
