@@ -23,7 +23,6 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.lineage import ColumnNode, CommittedLineage, NodeEdge
 from journal.model.store_session import RecordSession
 from journal.model.version import Version, to_datetime
-from journal.records.record_types import RecordTable
 from journal.records.schema import LINEAGE, LINEAGE_STATEMENTS, USAGE
 from journal.records.statements import (
     RecordStatement,
@@ -31,7 +30,8 @@ from journal.records.statements import (
     count,
     delete,
     execute,
-    insert,
+    insert_missing,
+    insert_rows,
     is_among,
     select,
     update,
@@ -40,11 +40,9 @@ from journal.transactions.transaction_rows import TransactionRow
 
 LineageAuthor = tuple[str | None, str | None]
 """User and application of whoever ran a statement."""
-_AT_ONCE = 64
-"""Rows that are added by one statement at most; each statement costs more than its rows."""
 _ASKED = (1, 4, 16, 64, 256)
 """Nodes or ids that are asked for by one statement."""
-_KNOWN = count(LINEAGE_STATEMENTS, by("id"))
+_ADD_STATEMENT = insert_missing(LINEAGE_STATEMENTS)
 _IN_FORCE = count(LINEAGE, by("statement", "until"))
 _END = update(LINEAGE, ["until"], by("target", "until"))
 _END_SOURCE = update(LINEAGE, ["until"], by("source", "until"))
@@ -147,19 +145,11 @@ def add_lineage_of(
         execute(session, _END_SOURCE, [version, node, 0])
     if not lineage.edges:
         return
-    # Edges are there only while their statement is: of a new one, that is all there is to ask.
-    ((known,),) = execute(session, _KNOWN, [found.id])
-    if not known or execute(session, _IN_FORCE, [found.id, 0]) == [(0,)]:
-        _insert(session, LINEAGE, [(found.id, *edge, version, 0) for edge in lineage.edges])
-    if not known:
-        told = (found.id, found.digest, found.tag, found.text, *by)
-        _insert(session, LINEAGE_STATEMENTS, [(*told, version, to_datetime(version), 0)])
-
-
-def _insert(session: RecordSession, table: RecordTable, rows: Sequence[Sequence[Any]]) -> None:
-    for first in range(0, len(rows), _AT_ONCE):
-        part = rows[first : first + _AT_ONCE]
-        execute(session, insert(table, len(part)), [v for row in part for v in row])
+    told = (found.id, found.digest, found.tag, found.text, *by, version, to_datetime(version), 0)
+    # Edges are there only while their statement is: those of a new one need not be asked for.
+    is_new = bool(execute(session, _ADD_STATEMENT, [*told, found.id]))
+    if is_new or execute(session, _IN_FORCE, [found.id, 0]) == [(0,)]:
+        insert_rows(session, LINEAGE, [(found.id, *edge, version, 0) for edge in lineage.edges])
 
 
 def add_counts(
@@ -184,7 +174,7 @@ def add_counts(
         else:
             before.add(uses)
             execute(session, _USE, [*_values(before), day, *of])
-    _insert(session, USAGE, new)
+    insert_rows(session, USAGE, new)
 
 
 def _values(uses: Uses) -> tuple[Any, ...]:

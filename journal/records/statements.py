@@ -213,6 +213,21 @@ def _insert_lists(table: RecordTable) -> RecordStatement:
     return RecordStatement(added)
 
 
+@lru_cache(maxsize=64)
+def insert_missing(table: RecordTable) -> RecordStatement:
+    """Adds a row unless there is one with its key, whose values are given once more behind it.
+
+    It gives the key of the row that it has added. Tables need no index for it, unlike for
+    ``insert_new``; so two sessions must not run it at a time.
+    """
+    values = exp.select(*[exp.cast(exp.Placeholder(), _type(c)) for c in table.columns])
+    same = exp.select("1").from_(_target(table)).where(*_conditions(by(*table.key)))
+    row = values.where(exp.not_(exp.Exists(this=same)))
+    added = exp.insert(row, _target(table), columns=list(table.names))
+    added.set("returning", exp.Returning(expressions=[exp.column(n) for n in table.key]))
+    return RecordStatement(added, tuple(map(table.type_of, table.key)))
+
+
 def upsert(table: RecordTable) -> RecordStatement:
     """Adds a row, or replaces the one with its key."""
     _check_changeable(table)
@@ -346,8 +361,7 @@ def _target(table: RecordTable) -> exp.Table:
 
 
 def _definition(column: RecordColumn) -> exp.ColumnDef:
-    kind = exp.DataType(this=exp.DType.VARCHAR)
-    kind.meta["record"] = column.type.value
+    kind = _type(column)
     rules: list[exp.ColumnConstraintKind] = []
     if column.required:
         rules.append(exp.NotNullColumnConstraint())
@@ -355,6 +369,13 @@ def _definition(column: RecordColumn) -> exp.ColumnDef:
             rules.append(exp.DefaultColumnConstraint(this=exp.Literal.number(0)))
     constraints = [exp.ColumnConstraint(kind=rule) for rule in rules]
     return exp.ColumnDef(this=exp.to_identifier(column.name), kind=kind, constraints=constraints)
+
+
+def _type(column: RecordColumn) -> exp.DataType:
+    """The type of a column, which ``text_of`` spells as the session's dialect does."""
+    kind = exp.DataType(this=exp.DType.VARCHAR)
+    kind.meta["record"] = column.type.value
+    return kind
 
 
 def _conditions(where: Where | None) -> list[exp.Expr]:
