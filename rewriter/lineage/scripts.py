@@ -122,8 +122,9 @@ def _traced(
     line, said = part[0].line, text[part[0].start : part[-1].end + 1]
     first = part[0].text.upper()
     try:
-        if first in _CHANGES and change_by_tokens(_words(dialect, part), tables):
-            return TracedStatement(1, line, text=said)
+        changed = change_by_tokens(_words(dialect, part), tables) if first in _CHANGES else None
+        if changed is not None:
+            return TracedStatement(1, line, changed, text=said)
         moved = transfer_by_tokens(part, tables) if first in _TRANSFERS else None
         if moved is not None:
             return TracedStatement(1, line, moved, text=said)

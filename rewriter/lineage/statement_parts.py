@@ -23,6 +23,17 @@ def changes_in_with(node: exp.Expr) -> Iterator[exp.DML]:
             yield cte.this
 
 
+def tables_beside(node: exp.Expr) -> list[exp.Expr]:
+    """What an UPDATE, DELETE or MERGE reads beside the table that it changes."""
+    clause, using = node.args.get("from_"), node.args.get("using")
+    items = list(using) if isinstance(using, list) else [using]
+    joins = list(node.args.get("joins") or [])
+    if clause is not None:
+        items.append(clause.this)
+        joins += clause.args.get("joins") or []
+    return [one for one in (*items, *(join.this for join in joins)) if isinstance(one, exp.Expr)]
+
+
 def is_column(node: exp.Expr) -> bool:
     """Whether a part of a schema is a column, not a constraint."""
     return isinstance(node, (exp.ColumnDef, exp.Identifier, exp.Column))

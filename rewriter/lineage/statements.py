@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 
 from sqlglot import exp
@@ -17,6 +18,7 @@ from rewriter.lineage.sources import (
     FILTER,
     JOIN,
     NONE,
+    OF_ROWS,
     WHOLE,
     Cell,
     Relation,
@@ -30,11 +32,12 @@ from rewriter.lineage.statement_parts import (
     partition_parts,
     table_copied,
     table_of,
+    tables_beside,
     with_query,
 )
 from rewriter.lineage.table_changes import alter_table
 from rewriter.lineage.tables import KnownTables
-from rewriter.lineage.targets import ColumnTarget, merged, rows_into, target_of
+from rewriter.lineage.targets import ColumnTarget, merged, row_sources, rows_into, target_of
 
 
 def lineage_of(node: exp.Expr, tables: KnownTables) -> list[ColumnTarget]:
@@ -51,7 +54,8 @@ def lineage_of(node: exp.Expr, tables: KnownTables) -> list[ColumnTarget]:
     if reader is None:
         return []
     statement = _StatementReader(tables)
-    found = [*reader(statement, node), *statement.output(node)]
+    made = list(reader(statement, node))
+    found = [*made, *statement.output(node, made)]
     return list(merged([*statement.within, *found])) if statement.within else found
 
 
@@ -65,15 +69,21 @@ class _StatementReader:
         """What statements write that stand in a WITH."""
 
     def _change(self, node: exp.Expr) -> Relation:
-        """Read a statement in a WITH; what it returns comes from the table that it has changed."""
-        self.within += _READERS[type(node)](self, node)
+        """Read a statement in a WITH; what it returns comes from the table that it has changed,
+        and from those beside it. Its conditions decide which rows are returned."""
+        made = list(_READERS[type(node)](self, node))
+        self.within += made
         returning, target = node.args.get("returning"), table_of(node.this)
         if returning is None or target is None:
             return Relation()
         query = exp.select(*[e.copy() for e in returning.expressions]).from_(target.copy())
-        return self._relation(query)
+        if not any(e.is_star for e in returning.expressions):
+            for beside in tables_beside(node):
+                query = query.join(beside.copy(), join_type="CROSS", copy=False)
+        found = self._relation(query)
+        return replace(found, influences=found.influences | _rows_changed(node, made))
 
-    def output(self, node: exp.Expr) -> Iterator[ColumnTarget]:
+    def output(self, node: exp.Expr, made: Sequence[ColumnTarget]) -> Iterator[ColumnTarget]:
         """OUTPUT .. INTO of T-SQL: rows of the table that a statement has changed."""
         returning, target = node.args.get("returning"), table_of(node.this)
         if returning is None or target is None:
@@ -88,7 +98,7 @@ class _StatementReader:
         cells = [reader.cell(part) for part in returning.expressions]
         names = [self._tables.name_of(e, place) for place, e in enumerate(returning.expressions)]
         table, columns = self._output_table(into)
-        yield from rows_into(table, columns, Relation(names, cells))
+        yield from rows_into(table, columns, Relation(names, cells, _rows_changed(node, made)))
 
     def _output_table(self, into: exp.Expr) -> tuple[str, Sequence[str] | None]:
         if isinstance(into, exp.Anonymous):
@@ -339,7 +349,7 @@ class _StatementReader:
 
     def alter(self, node: exp.Alter) -> Iterator[ColumnTarget]:
         """ALTER TABLE, and ALTER VIEW .. AS, which gives a view another query."""
-        alter_table(node, self._tables)
+        yield from alter_table(node, self._tables)
         query = next(iter(node.args.get("actions") or []), None)
         table = table_of(node.this)
         if table is None or not isinstance(query, exp.Query):
@@ -420,6 +430,16 @@ class _StatementReader:
         return assigned_columns(
             table, columns, assignments, reader, influences, self._relation, named
         )
+
+
+def _rows_changed(node: exp.Expr, made: Sequence[ColumnTarget]) -> Sources:
+    """What decides which rows a statement returns.
+
+    What decides about rows that are added stands at the columns of their table already.
+    """
+    if isinstance(node, exp.Merge):
+        return frozenset(s for target in made for s in target.sources if s.subtype in OF_ROWS)
+    return NONE if isinstance(node, exp.Insert) else row_sources(made)
 
 
 def _named(found: Relation, names: Sequence[str]) -> Relation:

@@ -11,16 +11,22 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from rewriter.lineage.scope import fold
+from rewriter.lineage.sources import WHOLE, ColumnSource
 from rewriter.lineage.tables import KnownTables
+from rewriter.lineage.targets import ColumnTarget
 from rewriter.lineage.words import Words
 
 _FIRST, _AFTER = "FIRST", "AFTER"
 
 
-def alter_table(node: exp.Alter, tables: KnownTables) -> None:
-    """Follow an ALTER TABLE that adds, drops, moves or renames columns, or renames the table."""
+def alter_table(node: exp.Alter, tables: KnownTables) -> list[ColumnTarget]:
+    """Follow an ALTER TABLE that adds, drops, moves or renames columns, or renames the table.
+
+    SWAP WITH gives each of two tables the rows of the other.
+    """
+    made: list[ColumnTarget] = []
     if not isinstance(node.this, exp.Table):
-        return
+        return made
     name = tables.name(node.this)
     options = node.args.get("options") or []
     for action in node.args.get("actions") or []:
@@ -32,7 +38,7 @@ def alter_table(node: exp.Alter, tables: KnownTables) -> None:
                 db = target if target.db else exp.table_(target.name, db=node.this.db or None)
                 tables.rename(name, tables.name(db))
             case exp.SwapTable(this=exp.Table() as other):
-                tables.swap(name, tables.name(other))
+                made += _swapped(name, tables.name(other), tables)
             case exp.ColumnDef():
                 tables.add_columns(name, [fold(action)])
                 _place(name, action, tables)
@@ -53,6 +59,17 @@ def alter_table(node: exp.Alter, tables: KnownTables) -> None:
             case exp.Drop(kind="COLUMN"):
                 dropped = action.args.get("tables") or [action.this]
                 tables.drop_columns(name, [fold(column) for column in dropped])
+    return made
+
+
+def _swapped(one: str, other: str, tables: KnownTables) -> list[ColumnTarget]:
+    """Two tables take the rows and the columns of one another."""
+    made = []
+    for name, before in ((one, other), (other, one)):
+        for column in tables.columns.get(before, (WHOLE,)):
+            made.append(ColumnTarget(name, column, (ColumnSource(before, column),)))
+    tables.swap(one, other)
+    return made
 
 
 def _place(name: str, column: exp.Expr, tables: KnownTables) -> None:
@@ -63,8 +80,8 @@ def _place(name: str, column: exp.Expr, tables: KnownTables) -> None:
         tables.move_column(name, fold(column), after)
 
 
-def change_by_tokens(part: Sequence[Token], tables: KnownTables) -> bool:
-    """Follow a change that no parser takes; False if the statement is another.
+def change_by_tokens(part: Sequence[Token], tables: KnownTables) -> tuple[ColumnTarget, ...] | None:
+    """Follow a change that no parser takes; None if the statement is another.
 
     ``ALTER TABLE t CHANGE | ALTER [COLUMN] a [b type ..] [FIRST | AFTER c]``,
     ``RENAME TABLE a TO b, ..``, ``EXCHANGE TABLES a AND b``, ``[EXEC] sp_rename 'a', 'b' [,
@@ -72,17 +89,17 @@ def change_by_tokens(part: Sequence[Token], tables: KnownTables) -> bool:
     """
     words = Words(list(part))
     if words.takes("ALTER", "TABLE"):
-        return _change_column(words, tables)
+        return () if _change_column(words, tables) else None
     if words.takes("RENAME", "TABLE"):
-        return _rename_tables(words, tables)
+        return () if _rename_tables(words, tables) else None
     if words.takes("EXCHANGE", "TABLES"):
         one = words.table(tables)
         if not words.takes("AND"):
-            return False
-        tables.swap(one, words.table(tables))
-        return True
+            return None
+        return tuple(_swapped(one, words.table(tables), tables))
     _ = words.takes("EXEC") or words.takes("EXECUTE")
-    return words.takes("SP_RENAME") and _sp_rename(words, tables)
+    is_rename = words.takes("SP_RENAME") and _sp_rename(words, tables)
+    return () if is_rename else None
 
 
 def _change_column(words: Words, tables: KnownTables) -> bool:

@@ -28,7 +28,8 @@ _HIDDEN = {
 }
 """Columns that each table has without showing them."""
 _NUMBERED = {"hive": "_c{0}", "trino": "_col{0}", "presto": "_col{0}", "athena": "_col{0}"}
-
+_NAMES_ELEMENTS = frozenset({"hive", "spark", "spark2", "databricks"})
+"""Dialects in which ``explode`` names what it gives, where nobody else does."""
 _UNCHAINED = frozenset(
     {"", "athena", "bigquery", "fabric", "hive", "mysql", "oracle", "postgres", "presto", "sqlite"}
     | {"spark2", "trino", "tsql"}
@@ -93,6 +94,8 @@ class KnownTables:
 
     def name_of_output(self, node: exp.Expr, place: int) -> str:
         """The name of an output without an alias, as the dialect gives it."""
+        if isinstance(node, exp.Explode) and self.dialect in _NAMES_ELEMENTS:
+            return "col"
         pattern = _NUMBERED.get(self.dialect)
         if pattern is not None:
             return pattern.format(place)

@@ -260,6 +260,16 @@ CASES = {
         "INSERT INTO dest OUTPUT inserted.k INTO seen (a) SELECT key, value FROM src",
         ["dest.k <- src.key", "dest.v <- src.value", "seen.a <- dest.k"],
     ),
+    "what OUTPUT keeps of the rows that are changed": (
+        "tsql",
+        "UPDATE dest SET v = 'x' OUTPUT deleted.v INTO seen (a) WHERE k > 3",
+        ["dest.v <- filter:dest.k", "seen.a <- dest.v filter:dest.k"],
+    ),
+    "a row for each element, without a name": (
+        "hive",
+        "CREATE TABLE c AS SELECT explode(arr) FROM j; CREATE TABLE d AS SELECT col FROM c",
+        ["c.col <- !j.arr", "d.col <- c.col"],
+    ),
     "a variable that is a table": (
         "tsql",
         "INSERT INTO dest (k) SELECT z FROM @rows",

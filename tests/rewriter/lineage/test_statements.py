@@ -61,7 +61,22 @@ CASES = {
             "WITH gone AS (DELETE FROM src WHERE key > 3 RETURNING key, value)"
             " INSERT INTO dest SELECT key, value FROM gone"
         ),
-        ["src.* <- filter:src.key", "dest.k <- src.key", "dest.v <- src.value"],
+        [
+            "src.* <- filter:src.key",
+            "dest.k <- filter:src.key src.key",
+            "dest.v <- filter:src.key src.value",
+        ],
+    ),
+    "what an UPDATE in a WITH returns of the table beside it": (
+        "postgres",
+        (
+            "WITH u AS (UPDATE dest SET v = b FROM j WHERE k < a RETURNING k, id)"
+            " INSERT INTO dest (k, v) SELECT k, id FROM u"
+        ),
+        [
+            "dest.v <- filter:dest.k filter:j.a j.b j.id",
+            "dest.k <- dest.k filter:dest.k filter:j.a",
+        ],
     ),
     "an UPDATE and an INSERT in a WITH, which return nothing": (
         "postgres",

@@ -10,6 +10,7 @@ from rewriter.lineage.tables import KnownTables
 _T, _U = "CREATE TABLE t (a INT, b INT, c INT)", "CREATE TABLE u (x INT, y INT)"
 _READ_T = "CREATE TABLE n AS SELECT * FROM t"
 _READ_U = "CREATE TABLE n AS SELECT * FROM u"
+_SWAPPED = ["t.x <- u.x", "t.y <- u.y", "u.a <- t.a", "u.b <- t.b", "u.c <- t.c"]
 _OTHERS = {
     "Hive's default schema": (
         "hive",
@@ -48,12 +49,17 @@ _OTHERS = {
     "SWAP WITH": (
         "snowflake",
         [_T, _U, "ALTER TABLE t SWAP WITH u", _READ_T],
-        ["n.x <- t.x", "n.y <- t.y"],
+        [*_SWAPPED, "n.x <- t.x", "n.y <- t.y"],
     ),
     "EXCHANGE TABLES": (
         "clickhouse",
         [_T, _U, "EXCHANGE TABLES t AND u", _READ_T],
-        ["n.x <- t.x", "n.y <- t.y"],
+        [*_SWAPPED, "n.x <- t.x", "n.y <- t.y"],
+    ),
+    "SWAP WITH of tables that nobody has declared": (
+        "snowflake",
+        ["ALTER TABLE t SWAP WITH u"],
+        ["t.* <- u.*", "u.* <- t.*"],
     ),
     "the file of a row": (
         "hive",
