@@ -140,7 +140,7 @@ def _tables(session: Session, entities: Iterable[Entity]) -> list[Table]:
 
 def _of_replicas(records: RecordSession, table: Table) -> Iterator[EntityEdge]:
     for row in load_replicas(records, table.id):
-        is_source = row.role == ReplicaRole.SOURCE
+        is_source = row.role != ReplicaRole.REPLICA
         relation = EntityRelation.REPLICATED_TO if is_source else EntityRelation.REPLICATED_FROM
         place = row.place if row.profile is None else f"{EntityKind.PROFILE} {row.profile}"
         yield EntityEdge(f"table {table.name}", relation, place, row.read_at, row.state)

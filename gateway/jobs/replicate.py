@@ -26,12 +26,12 @@ from journal.erasure.erasure_spec import requests
 from journal.erasure.requests import State
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
-from journal.model.places import shown_place
+from journal.model.places import is_file_system, shown_place
 from journal.model.policy import policy_of
 from journal.model.replication import replica_source
 from journal.model.schema import Table
 from journal.model.system_user import system_user
-from journal.model.version import to_datetime
+from journal.model.version import Version, to_datetime
 from journal.records import backups
 from journal.records.backups import Backup, BackupKind
 from journal.records.erasure_rows import has_entry
@@ -47,6 +47,7 @@ from journal.records.report import JobReport, Volume
 from spark_compaction.erasure.purging import complete
 from spark_compaction.maintenance import required
 from spark_compaction.programs.backup import forget, record
+from spark_compaction.programs.bucket_replicas import follow
 from spark_compaction.programs.replica_package import ReplicaPackage, ReplicaResult
 
 _LISTED = timedelta(days=7)
@@ -59,7 +60,6 @@ _REFUSALS = frozenset({Code.REPLICATION, Code.NOT_SUPPORTED, Code.PRIVILEGE})
 
 def _run(context: JobContext) -> JobReport:
     refuse_if_safe(context.session, "replicate")
-    required(context.maintenance.replica_source, "replication", context.session.journal.place)
     places = replica_places(context.session, context.table, context.text("to"))
     done: list[dict[str, Any]] = []
     failed: list[PalimpsestError] = []
@@ -110,16 +110,17 @@ def _target_report(place: ReplicaPlace, result: ReplicaResult) -> dict[str, Any]
 
 def _replicate(context: JobContext, place: ReplicaPlace) -> ReplicaResult:
     """Replicate to one target, and record how that went."""
-    if not place.is_store:
+    if not place.is_store and not is_file_system(place.url):
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            f"{shown_place(place.url)} is no store of a gateway",
-            advice="name a warehouse as palimpsest:////folder",
+            f"{shown_place(place.url)} is neither a store of a gateway nor a bucket",
+            advice="name a warehouse as palimpsest:////folder, or a bucket as s3://bucket/folder",
         )
+    role = ReplicaRole.SOURCE if place.is_store else ReplicaRole.COPY
     began, started = time.perf_counter(), context.session.journal.clock.now()
     row = ReplicaRow(
         table_id=context.table.id,
-        role=ReplicaRole.SOURCE,
+        role=role,
         place=shown_place(place.url),
         table_name=str(context.table.name),
         profile=place.profile,
@@ -138,7 +139,7 @@ def _replicate(context: JobContext, place: ReplicaPlace) -> ReplicaResult:
         bytes=0,
     )
     with context.session.journal.reading_session() as records:
-        known = replica_row(records, row.table_id, ReplicaRole.SOURCE, row.place)
+        known = replica_row(records, row.table_id, role, row.place)
     if known is not None:
         row = replace(
             row,
@@ -150,7 +151,8 @@ def _replicate(context: JobContext, place: ReplicaPlace) -> ReplicaResult:
         _record(context, replace(row, error="it has not ended"))
     try:
         with failures():
-            package, result = _send(context, place)
+            send = _send if place.is_store else _follow
+            version, read_version, result = send(context, place)
     except PalimpsestError as error:
         if not context.dry_run:
             _record_failure(context, row, began, error, is_new=known is None)
@@ -164,9 +166,9 @@ def _replicate(context: JobContext, place: ReplicaPlace) -> ReplicaResult:
                 state=ReplicaState.FOLLOWING,
                 other_store=result.store,
                 other_table=result.table_id,
-                version=package.version,
-                read_at=to_datetime(package.read_version) if clean else row.read_at,
-                read_version=package.read_version if clean else row.read_version,
+                version=version,
+                read_at=to_datetime(read_version) if clean else row.read_at,
+                read_version=read_version if clean else row.read_version,
                 files=result.files,
                 rows=result.rows,
                 bytes=result.bytes,
@@ -212,8 +214,34 @@ def _record(context: JobContext, row: ReplicaRow) -> None:
         records.commit()
 
 
-def _send(context: JobContext, place: ReplicaPlace) -> tuple[ReplicaPackage, ReplicaResult]:
-    """Have the target take what the table consists of now; its segments stay meanwhile."""
+def _follow(context: JobContext, place: ReplicaPlace) -> tuple[Version, Version, ReplicaResult]:
+    """Bring the files in a bucket up to what the table consists of now."""
+    limits = _limits(context, place)
+    read = context.session.journal.clock.now()
+    found = follow(backup_run(context), place.url, limits.parallel, limits.bandwidth)
+    result = ReplicaResult(
+        *(context.table.id, "", found.changed, True, found.put.files, found.put.rows),
+        *(found.put.bytes, found.reused),
+        made=found.made,
+        notes=(f'it is the backup "{found.name}" of the table',),
+    )
+    return found.version, read, result
+
+
+def _limits(context: JobContext, place: ReplicaPlace) -> CopyLimits:
+    """How many files are copied at once, and how many bytes a second."""
+    bandwidth = context.number("bandwidth") or place.clause.bandwidth
+    return CopyLimits(
+        context.number("parallel") or place.clause.parallel or _PARALLEL,
+        None if bandwidth is None else bandwidth * _MEGABYTE,
+    )
+
+
+def _send(context: JobContext, place: ReplicaPlace) -> tuple[Version, Version, ReplicaResult]:
+    """Have the target take what the table consists of now; its segments stay meanwhile.
+
+    The version that the replica has then, when it was read, and what was done.
+    """
     run = backup_run(context)
     naming = run.naming(
         backups.copying(f"{context.job_id}-{abs(hash(place.url)) % 10_000}"),
@@ -221,10 +249,12 @@ def _send(context: JobContext, place: ReplicaPlace) -> tuple[ReplicaPackage, Rep
         run.moment + _LISTED,
     )
     if context.dry_run:
-        return _take(context, place, run.store.planned(naming)[0])
+        package, result = _take(context, place, run.store.planned(naming)[0])
+        return package.version, package.read_version, result
     listing = record(run, naming)
     try:
-        return _take(context, place, listing)
+        package, result = _take(context, place, listing)
+        return package.version, package.read_version, result
     finally:
         forget(run, listing.name)
         run.store.reap()
@@ -236,12 +266,7 @@ def _take(
     read = required(
         context.maintenance.replica_source, "replication", context.session.journal.place
     )
-    clause = place.clause
-    bandwidth = context.number("bandwidth") or clause.bandwidth
-    limits = CopyLimits(
-        context.number("parallel") or clause.parallel or _PARALLEL,
-        None if bandwidth is None else bandwidth * _MEGABYTE,
-    )
+    limits = _limits(context, place)
     if context.dry_run and not is_there(place):
         return _planned_anew(read(listing, False, 0))
     with open_target(context, place) as target:

@@ -53,7 +53,7 @@ def _clauses(session: Session, table: Table) -> list[tuple[Replication, ReplicaR
         mode = safe_mode_now(records)
         if mode is not None and mode.is_on:
             return []
-        rows = [r for r in load_replicas(records, table.id) if r.role == ReplicaRole.SOURCE]
+        rows = [r for r in load_replicas(records, table.id) if r.role != ReplicaRole.REPLICA]
     found: list[tuple[Replication, ReplicaRow | None]] = []
     for clause in clauses:
         names = {clause.target, shown_place(clause.target)}

@@ -66,7 +66,7 @@ def forget_replicas(session: Session, _advance: Advance, table: str, place: str)
     _check_may_change(session)
     with session.journal.exclusive_session() as records:
         known = [r for r in load_replicas(records) if (r.table_name, r.place) == (table, place)]
-        found = [r for r in known if r.role == ReplicaRole.SOURCE]
+        found = [r for r in known if r.role != ReplicaRole.REPLICA]
         if not found:
             raise PalimpsestError(
                 Code.UNKNOWN_REPLICA,

@@ -44,7 +44,8 @@ class Backup:
     """The segments of one table at one version; ``place`` is where a copy lies.
 
     Of an archive only rows that are missing are restored. ``filters`` is the file with the filters
-    of a copy, and ``of_store`` the kind of store that it is of, as they were read there.
+    of a copy, and ``of_store`` the kind of store that it is of, as they were read there. So are
+    ``sources`` of a copy that follows its table: the pieces that its files were made of, by file.
     ``is_whole`` is recorded of a copy once all of it is there: if it is not found then, it is out
     of reach, and no half that was killed.
     """
@@ -63,6 +64,7 @@ class Backup:
     filters: str | None = None
     of_store: str = "warehouse"
     is_whole: bool = False
+    sources: Mapping[str, str] | None = None
 
     @property
     def listing(self) -> str:

@@ -21,6 +21,8 @@ class ReplicaRole(StrEnum):
 
     SOURCE = "source"
     REPLICA = "replica"
+    COPY = "copy"
+    """The source of a replica of files in a bucket, which erasures reach as they reach copies."""
 
 
 class ReplicaState(StrEnum):

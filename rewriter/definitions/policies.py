@@ -20,6 +20,7 @@ from journal.model.effective_policy import (
 from journal.model.errors import Code, PalimpsestError
 from journal.model.inlining import inline_commits
 from journal.model.limits import Slo
+from journal.model.places import is_file_system
 from journal.model.plan import STORE_SCHEMA, Guard, Query
 from journal.model.policy import is_policy, policy_of, read_policy, with_physical_column
 from journal.model.replication import Replication
@@ -98,30 +99,32 @@ def check_targets(
 ) -> None:
     """Raise for a new target of replication that no run could reach.
 
-    Raises NOT_SUPPORTED where the store has no replicas, and for what is no warehouse;
-    UNKNOWN_ENTITY for a profile that is not declared.
+    Raises NOT_SUPPORTED for a warehouse where the store has no replicas in such, and for what is
+    neither a warehouse nor a bucket; UNKNOWN_ENTITY for a profile that is not declared.
     """
     there = {clause.target for clause in read_policy(dict(before)).replication}
     for clause in clauses:
         if clause.target in there:
             continue
-        if not context.capabilities.replicates:
-            raise PalimpsestError(
-                Code.NOT_SUPPORTED,
-                "this kind of store has no replicas of its tables",
-                advice="back them up elsewhere instead: palimpsest job backup",
-            )
         if clause.names_profile and not context.is_profile(clause.target):
             raise PalimpsestError(
                 Code.UNKNOWN_ENTITY,
                 f"profile {clause.target} does not exist",
                 advice="`palimpsest entity submit` declares it; or name a warehouse by its URL",
             )
-        if not clause.names_profile and not clause.target.startswith(_WAREHOUSE):
+        if clause.names_profile or is_file_system(clause.target):
+            continue
+        if not context.capabilities.replicates:
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
-                f"{clause.target} is no embedded warehouse, where replicas are kept",
-                advice="name one as 'palimpsest:////folder', or a profile",
+                "this kind of store has no replicas of its tables in other stores",
+                advice="name a bucket, as 's3://bucket/folder', or a profile that has its URL",
+            )
+        if not clause.target.startswith(_WAREHOUSE):
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                f"{clause.target} is neither an embedded warehouse nor a bucket",
+                advice="name one as 'palimpsest:////folder' or 's3://bucket/folder', or a profile",
             )
 
 

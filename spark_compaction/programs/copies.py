@@ -98,8 +98,9 @@ def put_copy(transport: BackupTransport, backup: Backup, place: str, progress: P
         copied = replace(
             copied, segments=tuple(backups.follow_replacements(s, there) for s in copied.segments)
         )
-        filters = _put_filters(transport, folder, names)
-        _write_manifest(folder, replace(copied, filters=filters), transport.table)
+        filters = put_filters(transport, folder, names)
+        sources = {name: path for path, name in names.items()}
+        write_manifest(folder, replace(copied, filters=filters, sources=sources), transport.table)
         _record(journal, copied := replace(copied, is_whole=True))
     except BaseException:
         with suppress(PalimpsestError):
@@ -168,6 +169,7 @@ def read(place: str) -> tuple[Backup, Table]:
             place=folder.place,
             is_archive=found["is_archive"],
             filters=found.get("filters"),
+            sources=found.get("sources"),
             of_store=found.get("store", "warehouse"),
             is_whole=True,
         )
@@ -283,8 +285,8 @@ def list_rewritten_files(
     segments = tuple(
         s for s in (backups.follow_replacements(s, changed) for s in backup.segments) if s.files
     )
-    filters = _put_filters(transport, folder, fresh, replace(backup, segments=segments))
-    _write_manifest(folder, replace(backup, segments=segments, filters=filters), table)
+    filters = put_filters(transport, folder, fresh, replace(backup, segments=segments))
+    write_manifest(folder, replace(backup, segments=segments, filters=filters), table)
 
 
 def tidy(journal: OpenJournal, backup: Backup) -> bool:
@@ -326,7 +328,7 @@ def remove(journal: OpenJournal, backup: Backup, *, gives_up: bool = False) -> N
         session.commit()
 
 
-def _put_filters(
+def put_filters(
     transport: BackupTransport, folder: Folder, names: Mapping[str, str], rest: Backup | None = None
 ) -> str | None:
     """Put the filters of files by their names in a copy; the file they are in, None without any.
@@ -341,7 +343,8 @@ def _put_filters(
     return copied_filters.put(folder, found, uuid.uuid4().hex)
 
 
-def _write_manifest(folder: Folder, backup: Backup, table: Table) -> None:
+def write_manifest(folder: Folder, backup: Backup, table: Table) -> None:
+    """List what a copy consists of, in the place of what it listed before; from then on it does."""
     listed = {
         "format": _FORMAT,
         "name": backup.name,
@@ -354,6 +357,8 @@ def _write_manifest(folder: Folder, backup: Backup, table: Table) -> None:
         "store": backup.of_store,
         "filters": backup.filters,
     }
+    if backup.sources is not None:
+        listed["sources"] = {n: s for n, s in backup.sources.items() if n in backup.paths}
     with scratch() as here:
         draft = here / MANIFEST
         draft.write_text(json.dumps(listed))

@@ -43,12 +43,12 @@ def copy_units(
 
 def copy_files(unit: Mapping[str, Any]) -> int:
     """Copy the files of a unit; how many bytes. Raises SEGMENT_DAMAGED for a damaged one."""
-    limit = _Bandwidth(unit["bandwidth"])
+    limit = Bandwidth(unit["bandwidth"])
     with ThreadPoolExecutor(max_workers=max(1, unit["parallel"])) as pool:
         return sum(pool.map(lambda file: _copy(file, limit), unit["files"]))
 
 
-class _Bandwidth:
+class Bandwidth:
     """So many bytes a second, all threads together; None: no limit."""
 
     def __init__(self, limit: int | None) -> None:
@@ -67,7 +67,7 @@ class _Bandwidth:
         time.sleep(wait)
 
 
-def _copy(file: Mapping[str, Any], limit: _Bandwidth) -> int:
+def _copy(file: Mapping[str, Any], limit: Bandwidth) -> int:
     source, found, size = Path(file["source"]), 0, 0
     with attempt(Path(file["root"]), file["folder"]) as place:
         target = Path(file["root"]) / place / file["name"]

@@ -1,18 +1,25 @@
-"""The page of the server's promises: each names tests, and these are there."""
+"""The pages of promises: each promise names tests, and these are there."""
 
 from __future__ import annotations
 
 import ast
 import re
 
+import pytest
+
 from tests.architecture.sources import ROOT
 
-_PAGE = ROOT / "docs" / "server-promises.md"
+_PAGES = ("server-promises.md", "governance-promises.md")
 _TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 
 
-def test_each_promise_names_tests_that_are_there() -> None:
-    rows = [line for line in _PAGE.read_text(encoding="utf-8").splitlines() if line[:2] == "| "]
+@pytest.mark.parametrize("page", _PAGES)
+def test_each_promise_names_tests_that_are_there(page: str) -> None:
+    rows = [
+        line
+        for line in (ROOT / "docs" / page).read_text(encoding="utf-8").splitlines()
+        if line[:2] == "| "
+    ]
     promises = [row for row in rows if not row.startswith("| promise")]
     assert promises
     assert [row for row in promises if _TEST.search(row) is None] == []

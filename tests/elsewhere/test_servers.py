@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -59,6 +60,36 @@ def test_a_copy_comes_back_when_the_store_has_nothing_left(
     call(table, "backup('t', name => 'far', drop => true)")
     assert rows(table, "SELECT count(*) FROM system.backups WHERE kind = 'copy'") == [(0,)]
     assert [p for p in place.rglob("*") if p.is_file()] == []
+
+
+@STORES
+def test_f42_a_replica_in_a_bucket_follows_its_table(
+    table: Connection, bucket: str, server: Server
+) -> None:
+    place = f"s3://{bucket}/r"
+
+    def replicated() -> dict[str, Any]:
+        ((_, _, _, state, *_, report),) = rows(
+            table, f"CALL system.replicate('t', \"to\" => '{place}')"
+        )
+        assert state in {"SUCCEEDED", "NOTHING"}, report
+        (told,) = json.loads(report)["details"]["targets"]
+        return dict(told)
+
+    assert replicated()["made"] is True
+    before = objects(server, bucket)
+    assert replicated()["changed"] is False
+    assert objects(server, bucket) == before
+    table.execute(f"INSERT INTO t (a, b) VALUES (900, '{TOKEN}')")
+    third = replicated()
+    assert third["changed"] is True
+    assert third["reused"] > 0
+    wanted = rows(table, ALL)
+    table.execute("DELETE FROM t")
+    (name,) = rows(table, "SELECT name FROM system.backups WHERE kind = 'copy'")[0]
+    call(table, f"restore('t', backup => '{name}')")
+    assert rows(table, ALL) == wanted
+    call(table, "verify('t', copies => true)")
 
 
 @STORES
