@@ -25,7 +25,7 @@ from gateway.governance.ownership import EntityRight, check_right, has_right, ow
 from gateway.governance.planned_instances import PlannedInstance, planned_instances
 from gateway.governance.profile_updates import check_move, moves
 from gateway.procedures.procedures import find_tables
-from gateway.session.known_words import meant
+from gateway.session.known_words import spelling_hint
 from gateway.session.operations import Advance, operation
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -435,7 +435,7 @@ def unknown_entity(kind: EntityKind, name: str, known: Iterable[str] = ()) -> Pa
     return PalimpsestError(
         Code.UNKNOWN_ENTITY,
         f"{kind} {name} does not exist",
-        advice=f"{meant(name, known)}palimpsest entity list shows what there is",
+        advice=f"{spelling_hint(name, known)}palimpsest entity list shows what there is",
     )
 
 

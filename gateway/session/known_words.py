@@ -30,11 +30,11 @@ def check_word(what: str, given: str, known: Iterable[str]) -> str:
     raise PalimpsestError(
         Code.SETTING_VALUE,
         f"there is no {what} {given}",
-        advice=f"{meant(given, words)}there are {', '.join(words)}",
+        advice=f"{spelling_hint(given, words)}there are {', '.join(words)}",
     )
 
 
-def meant(given: str, known: Iterable[str]) -> str:
+def spelling_hint(given: str, known: Iterable[str]) -> str:
     """``did you mean FAILED? `` for a word that is like some of the known ones, else nothing."""
     folded = {word.lower(): word for word in known}
     close = get_close_matches(given.lower(), list(folded), n=3)

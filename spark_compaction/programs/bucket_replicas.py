@@ -56,13 +56,13 @@ class _Renewal:
     reused: Mapping[str, SegmentFile]
 
     @property
-    def wanted(self) -> list[tuple[Segment, SegmentFile]]:
+    def lacking_files(self) -> list[tuple[Segment, SegmentFile]]:
         """What the copy lacks."""
         return [(s, f) for s, f in self.files if f.path not in self.reused]
 
     def result(self, name: str, place: str, version: Version, *, changed: bool) -> BucketReplica:
         """What comes of it."""
-        new = [f for _, f in self.wanted]
+        new = [f for _, f in self.lacking_files]
         put = Volume(len(new), sum(f.rows for f in new), sum(f.bytes for f in new))
         return BucketReplica(
             *(name, place, version, put, len(self.reused), changed), made=self.listed is None
@@ -86,8 +86,8 @@ def follow(run: BackupRun, place: str, parallel: int, bandwidth: int | None) -> 
     refuse_hidden_rows(run)
     if run.dry_run:
         planned, _ = run.store.planned(run.naming(name, BackupKind.NAMED))
-        found = _renewal(planned, _there(run, name))
-        changed = bool(found.wanted) or found.listed is None
+        found = _renewal(planned, _recorded_copy(run, name))
+        changed = bool(found.lacking_files) or found.listed is None
         return found.result(name, place, planned.version, changed=changed)
     listing = run.naming(backups.copying(run.job_id), BackupKind.TRASH, run.moment + _LISTED)
     record(run, listing)
@@ -95,7 +95,7 @@ def follow(run: BackupRun, place: str, parallel: int, bandwidth: int | None) -> 
         with run.transport.lock():
             refuse_hidden_rows(run)
             # As it is now: an erasure may have rewritten it since.
-            now = _there(run, listing.name)
+            now = _recorded_copy(run, listing.name)
             assert now is not None, "the table's lock is ours"
             wanted = replace(now, name=name, kind=BackupKind.COPY, expires_at=None)
             return _brought_up(
@@ -106,7 +106,7 @@ def follow(run: BackupRun, place: str, parallel: int, bandwidth: int | None) -> 
         run.store.reap()
 
 
-def _there(run: BackupRun, name: str) -> Backup | None:
+def _recorded_copy(run: BackupRun, name: str) -> Backup | None:
     """The copy of a name as it is recorded; None if there is none."""
     return next((b for b in run.backups() if b.name == name), None)
 
@@ -114,7 +114,7 @@ def _there(run: BackupRun, name: str) -> Backup | None:
 def _brought_up(
     run: BackupRun, wanted: Backup, place: str, parallel: int, bandwidth: int | None
 ) -> BucketReplica:
-    known = _there(run, wanted.name)
+    known = _recorded_copy(run, wanted.name)
     if known is not None and not copies.tidy(run.journal, known):
         known = None
     found = _renewal(wanted, known)
@@ -169,7 +169,7 @@ def _renew(
     assert listed.place is not None
     _, table = copies.read(listed.place)
     kept = {f.path for f in found.reused.values()}
-    if not found.wanted and kept == listed.paths and table == run.table:
+    if not found.lacking_files and kept == listed.paths and table == run.table:
         return False
     folder = Folder(listed.place)
     there: dict[str, SegmentFile | None] = dict(found.reused)
@@ -185,8 +185,8 @@ def _renew(
         there[file.path] = replace(made, path=name)
 
     with ThreadPoolExecutor(max_workers=parallel) as pool:
-        for done, _ in enumerate(pool.map(put, found.wanted)):
-            run.progress("copy", done + 1, len(found.wanted))
+        for done, _ in enumerate(pool.map(put, found.lacking_files)):
+            run.progress("copy", done + 1, len(found.lacking_files))
     segments = tuple(backups.follow_replacements(s, there) for s in wanted.segments if s.files)
     copied = replace(
         wanted,
@@ -196,7 +196,7 @@ def _renew(
         segments=segments,
         sources={name: piece for piece, name in names.items()},
     )
-    new = {f.path: names[f.path] for _, f in found.wanted}
+    new = {f.path: names[f.path] for _, f in found.lacking_files}
     filters = copies.put_filters(transport, folder, new, replace(listed, segments=segments))
     copies.write_manifest(folder, replace(copied, filters=filters), run.table)
     with run.journal.exclusive_session() as session:

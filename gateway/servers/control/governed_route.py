@@ -22,7 +22,7 @@ from starlette.concurrency import run_in_threadpool
 from gateway.servers.control import keyed_requests
 from gateway.servers.control.door import ControlDoor, refused
 from gateway.servers.control.problems import KIND, http_problem, problem, status_of
-from gateway.session.known_words import meant
+from gateway.session.known_words import spelling_hint
 from gateway.session.operations import Operation, P, T, no_progress
 from gateway.session.session import Session
 from journal.model.errors import Code, PalimpsestError
@@ -129,7 +129,9 @@ def _check_parameters(request: Request, known: Sequence[str]) -> None:
     for name in request.query_params:
         if name not in known:
             there = f"there are {', '.join(known)}" if known else "there is none"
-            raise refused(f"{name} is no parameter of this address", meant(name, known) + there)
+            raise refused(
+                f"{name} is no parameter of this address", spelling_hint(name, known) + there
+            )
 
 
 def _check_kind(request: Request) -> None:
@@ -169,5 +171,5 @@ def _field_error(error: dict[str, Any]) -> dict[str, str]:
     place = ".".join(str(part) for part in error.get("loc", ()))
     message = str(error.get("msg", ""))
     words = re.findall(r"'([^']+)'", str(error.get("ctx", {}).get("expected", "")))
-    near = meant(str(error.get("input", "")), words).strip()
+    near = spelling_hint(str(error.get("input", "")), words).strip()
     return {"field": place, "message": f"{message}; {near}" if near else message}
