@@ -106,7 +106,7 @@ _POSTGRES = {
     "transform_null_equals": TakenSetting("off", _OFF),
     "password_encryption": TakenSetting("scram-sha-256", ("scram-sha-256",)),
     "bytea_output": TakenSetting("hex", ("hex",)),
-    "datestyle": TakenSetting("ISO, YMD", ("iso", "iso ymd", "iso mdy", "ymd", "mdy")),
+    "datestyle": TakenSetting("ISO, MDY", ("iso", "iso mdy", "mdy")),
     "intervalstyle": TakenSetting("postgres", ("postgres",)),
     "integer_datetimes": TakenSetting("on", _ON),
     "session_replication_role": TakenSetting("origin", ("origin", "local")),

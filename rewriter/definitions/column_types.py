@@ -10,7 +10,11 @@ from sqlglot.errors import SqlglotError
 from journal.model.errors import Code, PalimpsestError
 from rewriter.name_resolution import position_of
 
-SERIAL = {"SERIAL": "INTEGER", "BIGSERIAL": "BIGINT", "SMALLSERIAL": "SMALLINT"}
+SERIAL = {
+    **dict.fromkeys(("SERIAL", "SERIAL4"), "INTEGER"),
+    **dict.fromkeys(("BIGSERIAL", "SERIAL8"), "BIGINT"),
+    **dict.fromkeys(("SMALLSERIAL", "SERIAL2"), "SMALLINT"),
+}
 """Types that number rows, and what they are."""
 _OTHER_NAMES = {
     "UINT8": exp.DType.UTINYINT,

@@ -140,9 +140,13 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
         return True
     if isinstance(node, postgres_rows.KINDS):
         return postgres_rows.concerns_rows(node)
-    if isinstance(node, postgres_numbers.KINDS):
+    if isinstance(node, postgres_numbers.KINDS) and not _is_text(node):
         return postgres_numbers.concerns_numbers(node, context)
     return postgres_operators.concerns_operators(node)
+
+
+def _is_text(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Literal) and node.is_string
 
 
 def _keep_native(holder: exp.Paren, context: RewriteContext) -> None:
@@ -173,7 +177,7 @@ def _spell(holder: exp.Paren, context: RewriteContext) -> None:
             _spell_call(node)
         elif isinstance(node, postgres_rows.KINDS):
             postgres_rows.spell_rows(node)
-        elif isinstance(node, postgres_numbers.KINDS):
+        elif isinstance(node, postgres_numbers.KINDS) and not _is_text(node):
             postgres_numbers.spell_number(node, types)
         elif isinstance(node, postgres_jsonb.KINDS) and postgres_jsonb.concerns_jsonb(node, types):
             postgres_jsonb.spell_jsonb(node, types)

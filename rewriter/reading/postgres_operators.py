@@ -3,6 +3,7 @@
 a || 3, 0 || a, a || '{7,8}'    of an array: its elements and the others
 a || NULL                       the array, where other stores say NULL
 x::varchar(2)                   the first two characters
+d > '1/8/1999'                  of a date: the constant is read as PostgreSQL reads dates
 round(f)                        of a floating-point number: halves go to the even one
 """
 
@@ -12,9 +13,12 @@ from sqlglot import exp
 
 from journal.sql.array_text import array_of_text
 from journal.sql.builders import call, fill
+from journal.sql.moment_text import AS_POSTGRES
+from journal.sql.typed_constants import typed_constant
 from rewriter.reading.value_types import UNTOLD, ValueTypes
 
-KINDS = (exp.DPipe, exp.Cast, exp.Round)
+KINDS = (exp.DPipe, exp.Cast, exp.Round, exp.Literal)
+_COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
 _TRUTHS = (
     *((True, word) for word in ("true", "yes", "on", "1")),
     *((False, word) for word in ("false", "no", "off", "0")),
@@ -28,6 +32,8 @@ def concerns_operators(node: exp.Expr) -> bool:
     """True for an operator whose meaning may differ."""
     if isinstance(node, exp.Cast):
         return _length(node) is not None or _truth(node) is not None
+    if isinstance(node, exp.Literal):
+        return AS_POSTGRES in node.meta and isinstance(node.parent, _COMPARED)
     return isinstance(node, exp.DPipe) or (
         isinstance(node, exp.Round) and node.args.get("decimals") is None
     )
@@ -41,12 +47,22 @@ def spell_operator(node: exp.Expr, types: ValueTypes) -> None:
             node.replace(exp.Boolean(this=truth))
         else:
             _cut(node)
+    elif isinstance(node, exp.Literal):
+        _read_as_compared(node, types)
     elif isinstance(node, exp.Round):
         if types.of(node.this).kind in {"DOUBLE", "FLOAT", "REAL"}:
             double = exp.cast(node.this, "DOUBLE", dialect="duckdb")
             node.replace(call("round_even", double, 0))
     else:
         _join(node, types)
+
+
+def _read_as_compared(constant: exp.Literal, types: ValueTypes) -> None:
+    """A constant that is compared with a date is one, by PostgreSQL's reading."""
+    beside = constant.parent
+    if isinstance(beside, _COMPARED):
+        other = beside.expression if constant.arg_key == "this" else beside.this
+        constant.replace(typed_constant(constant, types.of(other).kind or ""))
 
 
 def _length(cast: exp.Cast) -> int | None:

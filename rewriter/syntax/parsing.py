@@ -119,7 +119,7 @@ def _statement(
     text: str, tokens: list[Token], dialect: str, limits: Limits, placeholders: bool
 ) -> Parsed:
     check_nesting(tokens, limits)
-    check_commas(tokens)
+    check_commas(tokens, DIALECTS[dialect])
     own_text = text[tokens[0].start : tokens[-1].end + 1]
     if tokens[0].text.upper() == "PREPARE":
         return Parsed(_prepare(text, tokens, dialect, limits), own_text, ())

@@ -1,4 +1,4 @@
-"""PostgreSQL's texts of arrays, UNNEST of several, FLOAT(n), encode and decode.
+"""PostgreSQL's texts of arrays and dates, UNNEST of several, FLOAT(n), encode and decode.
 
 All of it in words that every store takes:
 
@@ -6,6 +6,7 @@ All of it in words that every store takes:
 '{{1},{2}}'::integer[]     becomes  the same of INT[][]
 a = ANY ('{1,2}')          becomes  a IN ('1', '2')
 a < ALL ('{1,2}')          becomes  a < '1' AND a < '2'
+DATE '1/8/1999'            becomes  CAST('1999-01-08' AS DATE)
 decode(t, 'hex')           becomes  UNHEX(t); so do encode, and base64
 FROM UNNEST(a, b) AS t(x)  becomes  FROM (SELECT UNNEST(a) AS x, UNNEST(b) AS unnest_1) AS t
     FLOAT(53)                  becomes  DOUBLE PRECISION
@@ -16,12 +17,15 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.sql.array_text import array_of_text
+from journal.sql.moment_text import AS_POSTGRES, may_be_moment
+from journal.sql.typed_constants import typed_constant
 from rewriter.syntax.grouped_outputs import spell_grouped_outputs
 from rewriter.syntax.named_outputs import name_inner_outputs
 from rewriter.syntax.output_order import spell_ordered_outputs
 from rewriter.syntax.spelled_types import mark_spelled_types
 
 _FLOATS = frozenset({exp.DType.FLOAT, exp.DType.DOUBLE})
+_MOMENTS = frozenset({exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ})
 _REAL_DIGITS = 24
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _UNNAMED = "unnest"
@@ -29,13 +33,23 @@ _UNNAMED = "unnest"
 
 
 def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
-    """A statement without such words; raises CONVERSION for a text that is no array."""
+    """A statement without such words.
+
+    Raises CONVERSION for a text that is no array, OUT_OF_RANGE for a date that there is not.
+    """
+    for constant in ast.find_all(exp.Literal):
+        if constant.is_string and may_be_moment(constant.name):
+            constant.meta[AS_POSTGRES] = True
     for cast in list(ast.find_all(exp.Cast)):
         text = cast.this.unnest() if isinstance(cast.this, exp.Paren) else cast.this
         if cast.is_type(exp.DType.ARRAY) and isinstance(text, exp.Literal) and text.is_string:
             made = array_of_text(text.name, cast.to)
             cast.set("this", made)
             cast.set("to", _as_deep(cast.to, made))
+        elif isinstance(text, exp.Literal) and AS_POSTGRES in text.meta:
+            text.replace(
+                typed_constant(text, cast.to.this.value if cast.to.this in _MOMENTS else "")
+            )
     for call in list(ast.find_all(exp.Decode, exp.Encode)):
         _spell_out_code(call)
     for member in list(ast.find_all(exp.Any, exp.All, exp.Anonymous)):

@@ -48,13 +48,17 @@ def tokenize(text: str, dialect: str) -> list[Token]:
     return _without_hex(tokens) if dialect == "duckdb" else tokens
 
 
-def check_commas(tokens: list[Token]) -> None:
-    """Raise SYNTAX where nothing stands between two commas, which sqlglot's lists pass over."""
+def check_commas(tokens: list[Token], dialect: str) -> None:
+    """Raise SYNTAX where nothing stands behind a comma, which sqlglot's lists pass over.
+
+    In DuckDB's dialect a comma may end a list.
+    """
+    ends = {TokenType.COMMA} if dialect == "duckdb" else {TokenType.COMMA, TokenType.R_PAREN}
     for before, token in pairwise(tokens):
-        if before.token_type is token.token_type is TokenType.COMMA:
+        if before.token_type is TokenType.COMMA and token.token_type in ends:
             raise PalimpsestError(
                 Code.SYNTAX,
-                'nothing stands between two commas near ","',
+                f'nothing stands behind a comma near "{token.text}"',
                 advice="write what is missing, or take one comma away",
                 position=Position(token.line, max(1, token.col)),
             )

@@ -1,4 +1,4 @@
-"""What the text itself gets wrong: open quotes and comments, and nothing between two commas."""
+"""What the text itself gets wrong: open quotes and comments, and nothing behind a comma."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from rewriter.syntax.parsing import parse
         ("select 'a',\n  'b", 2, 3, "a quote is not closed"),
         ('select "a', 1, 8, "a quote is not closed"),
         ("select 1 /* x", 1, 10, "a comment is not closed"),
-        ("select a,, b from c", 1, 10, "nothing stands between two commas"),
-        ("insert into t (a,, b) values (1, 2)", 1, 18, "nothing stands between two commas"),
+        ("select a,, b from c", 1, 10, "nothing stands behind a comma"),
+        ("insert into t (a,, b) values (1, 2)", 1, 18, "nothing stands behind a comma"),
     ],
 )
 def test_the_place_is_named(text: str, line: int, column: int, what: str) -> None:
@@ -27,3 +27,9 @@ def test_the_place_is_named(text: str, line: int, column: int, what: str) -> Non
     assert raised.value.code is Code.SYNTAX
     assert raised.value.position is not None
     assert (raised.value.position.line, raised.value.position.column) == (line, column)
+
+
+def test_a_comma_ends_a_list_in_duckdbs_dialect_alone() -> None:
+    parse("SELECT [1, 2, ], (1, )", "duckdb", Limits())
+    with pytest.raises(PalimpsestError, match="nothing stands behind a comma"):
+        parse("CREATE TABLE t (i INTEGER DEFAULT (100, ))", "postgres", Limits())

@@ -188,7 +188,7 @@ class PostgresServer(SocketServer[_Client]):
             "server_encoding": "UTF8",
             "client_encoding": "UTF8",
             "application_name": begun.parameters.get("application_name", ""),
-            "DateStyle": "ISO, YMD",
+            "DateStyle": "ISO, MDY",
             "IntervalStyle": "postgres",
             "TimeZone": session.settings.timezone or "UTC",
             "integer_datetimes": "on",

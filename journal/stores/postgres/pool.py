@@ -32,7 +32,7 @@ _IDLE_MAX = 16
 _CHECK_AFTER_S = 30.0
 _PAUSE_S = 0.2
 _OPTIONS = (
-    "-c DateStyle=ISO -c IntervalStyle=postgres -c standard_conforming_strings=on"
+    "-c DateStyle=ISO,MDY -c IntervalStyle=postgres -c standard_conforming_strings=on"
     " -c extra_float_digits=1 -c bytea_output=hex -c array_nulls=on -c client_encoding=UTF8"
     " -c transform_null_equals=off -c client_min_messages=warning"
 )

@@ -349,3 +349,20 @@ def test_values_of_execute_are_read_as_what_they_stand_beside(store: Store) -> N
     con.execute("INSERT INTO t VALUES (1, 'sad')")
     con.execute("EXECUTE change('ok', '1')")
     assert con.execute("EXECUTE find('ok')").fetchall() == [(1,)]
+
+
+@pytest.mark.also_on("hive")
+def test_constants_of_dates_are_read_as_postgresql_reads_them(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, d DATE, m TIMESTAMP)")
+    con.execute("INSERT INTO t VALUES (1, '01/02/03', 'Jan 2, 2003 12:30')")
+    con.execute("INSERT INTO t (k, d) VALUES (2, '20040102')")
+    con.execute("UPDATE t SET d = '2-Jan-2005' WHERE d = '1/2/04'")
+    shown = "SELECT k, d::text, m::text FROM t WHERE d BETWEEN '1/1/03' AND '12/31/05' ORDER BY k"
+    rows = con.execute(shown).fetchall()
+    assert rows == [(1, "2003-01-02", "2003-01-02 12:30:00"), (2, "2005-01-02", None)]
+    assert con.execute("SELECT (DATE 'January 8, 1999')::text").fetchall() == [("1999-01-08",)]
+    with pytest.raises(gateway.DataError):
+        con.execute("INSERT INTO t (k, d) VALUES (3, '13/13/1999')")
+    with pytest.raises(gateway.Error, match="PAL-222"):
+        con.execute("SET datestyle = 'ISO, YMD'")

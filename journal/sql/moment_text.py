@@ -1,0 +1,150 @@
+"""Texts of dates as PostgreSQL reads them, made into the ISO form that every store reads. Pure.
+
+January 8, 1999     8-Jan-99     1999 08 Jan     a name of a month tells which number is which
+1/8/1999            1-8-99       two numbers are month and day, and of two digits 99 is 1999
+1999.008            19990108     the day of the year; no separators
+J2451187            the Julian day
+44-03-15 BC         before our era
+
+A store would refuse most of these, and take ``01/02/03`` for the third of February of year 1.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+
+from journal.model.errors import Code, PalimpsestError
+
+AS_POSTGRES = "as_postgres"
+"""What marks, among its meta data, a constant of PostgreSQL's dialect that may be such a text."""
+_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+_WHOLE_MONTHS = (
+    "january february march april may june july august september october november december"
+).split()
+_DAYS = (
+    "sun mon tue wed thu fri sat sunday monday tuesday wednesday thursday friday saturday tues"
+    " wednes weds thurs thur"
+).split()
+_LIKE_DATE = re.compile(r"\s*(?:\d|j\d|[a-z]{3,9}\b)[\w\s,./:+-]*", re.I)
+_ISO = re.compile(r"\s*[+-]?\d{4,}-\d{1,2}-\d{1,2}\s*")
+_WITH_TIME = re.compile(r"(.*?\S)((?:\s+|(?<=\d)[tT])\d{1,2}:\d{2}.*)", re.S)
+_PARTS = re.compile(r"[a-z]+|\d+|[-/.,\s]+")
+_JULIAN = re.compile(r"j(?:ulian)?\s*(\d+)")
+_DAY_OF_YEAR = re.compile(r"(\d{4,})[.-](\d{3})")
+_JULIAN_DAY_1 = 1_721_425
+"""The Julian day of the first day of year 1."""
+_LENGTH_MAX = 64
+_CENTURY_TURNS = 70
+"""A year of two digits below this is of the century of 2000."""
+
+
+def may_be_moment(text: str) -> bool:
+    """False for what is no date, and for dates in ISO form, which mean the same everywhere."""
+    if len(text) > _LENGTH_MAX or not _LIKE_DATE.fullmatch(text):
+        return False
+    return not _ISO.match(text) or text.lower().endswith(("bc", "ad"))
+
+
+def iso_moment(text: str) -> str | None:
+    """The text with its date in ISO form; None for one that is so already, or no date.
+
+    Raises OUT_OF_RANGE for a date of which a part is none, ``13/13/1999`` for one.
+
+    >>> iso_moment("Jan 8, 1999 17:32:01")
+    '1999-01-08 17:32:01'
+    """
+    found = _WITH_TIME.fullmatch(text)
+    day, time = (found[1], found[2]) if found else (text, "")
+    if _ISO.fullmatch(day):
+        return None
+    made = _iso_date(day.strip().lower(), text)
+    return None if made is None else made[0] + time + made[1]
+
+
+def _iso_date(day: str, text: str) -> tuple[str, str] | None:
+    """The date, and the mark of an era before ours, which stands last."""
+    era = day[-2:] if day[-2:] in {"bc", "ad"} else ""
+    day = day.removesuffix(era).rstrip()
+    numbers = _numbers(day)
+    if numbers is None:
+        return None
+    year, month, number, short = numbers
+    if short and not era:
+        year += 2000 if year < _CENTURY_TURNS else 1900
+    if not _exists(year, month, number, before=era == "bc"):
+        raise PalimpsestError(
+            Code.OUT_OF_RANGE,
+            f'date/time field value out of range: "{text}"',
+            advice="write it as YYYY-MM-DD; 1/8/1999 is the eighth of January",
+        )
+    return f"{year:04}-{month:02}-{number:02}", " (BC)" if era == "bc" else ""
+
+
+def _numbers(day: str) -> tuple[int, int, int, bool] | None:
+    """Year, month, day, and whether the year has no century."""
+    julian, of_year = _JULIAN.fullmatch(day), _DAY_OF_YEAR.fullmatch(day)
+    if julian or of_year:
+        return _counted(julian, of_year)
+    if day.isdigit():
+        cut = {8: 4, 6: 2}.get(len(day))
+        if cut is None:
+            return None
+        return int(day[:cut]), int(day[cut:-2]), int(day[-2:]), cut == 2
+    parts = _PARTS.findall(day)
+    if "".join(parts) != day:
+        return None
+    words = [p for p in parts if p.isalpha() and p not in _DAYS]
+    digits = [p for p in parts if p.isdigit()]
+    if len(words) > 1 or len(digits) != 3 - len(words) or not _are_dates(parts, words):
+        return None
+    if words:
+        month = _month(words[0])
+        year, number = digits if len(digits[0]) > 2 else reversed(digits)
+    elif len(digits[0]) > 2:
+        year, month_digits, number = digits
+        month = int(month_digits)
+    else:
+        month_digits, number, year = digits
+        month = int(month_digits)
+    return None if month is None else (int(year), month, int(number), len(year) <= 2)
+
+
+def _are_dates(parts: list[str], words: list[str]) -> bool:
+    """False for what has other marks than a date, such as ``1.2.3``."""
+    marks = {p.strip() for p in parts if not p.isalnum()}
+    return marks <= {"", "-", "/"} or (bool(words) and marks <= {"", "-", "/", ",", "."})
+
+
+def _month(word: str) -> int | None:
+    for names in (_MONTHS, _WHOLE_MONTHS, [*_MONTHS[:8], "sept"]):
+        if word in names:
+            return names.index(word) + 1
+    return None
+
+
+def _counted(
+    julian: re.Match[str] | None, of_year: re.Match[str] | None
+) -> tuple[int, int, int, bool] | None:
+    """A day that is counted from a beginning; None where Python has no such date."""
+    try:
+        if julian:
+            date = datetime.date.fromordinal(int(julian[1]) - _JULIAN_DAY_1)
+        elif of_year:
+            first = datetime.date(int(of_year[1]), 1, 1)
+            date = first + datetime.timedelta(int(of_year[2]) - 1)
+    except (ValueError, OverflowError):
+        return None
+    return date.year, date.month, date.day, False
+
+
+def _exists(year: int, month: int, day: int, *, before: bool) -> bool:
+    """Whether there is such a day; leap years are alike every 400 years."""
+    if not year:
+        return False
+    astronomical = 1 - year if before else year
+    try:
+        datetime.date(astronomical % 400 + 2000, month, day)
+    except ValueError:
+        return False
+    return True
