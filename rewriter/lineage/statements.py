@@ -116,7 +116,7 @@ class _StatementReader:
         if self._tables.dialect == "hive":
             rows += self._left_out(table, node, rows, found)
         conflict = node.args.get("conflict")
-        if conflict is None or not conflict.expressions:
+        if conflict is None:
             yield from rows
             return
         scope = Scope()
@@ -127,7 +127,14 @@ class _StatementReader:
             scope.add(target.name.lower(), self._tables.relation(target), table)
         where = conflict.args.get("where")
         reader = self._expressions(scope)
-        decided = found.influences | reader.deciding([where.this] if where else [], FILTER)
+        keys = _keys_compared(conflict, fold(target.name) if target is not None else "")
+        # Whether there is a row of the same key decides what becomes of a new one.
+        same = reader.deciding(keys, JOIN)
+        rows = [target_of(r.table, r.column, Cell(same.union(r.sources), r.unknown)) for r in rows]
+        if not conflict.expressions:
+            yield from rows
+            return
+        decided = found.influences | same | reader.deciding([where.this] if where else [], FILTER)
         yield from merged([*rows, *self._assigned(table, conflict.expressions, reader, decided)])
 
     def _left_out(
@@ -303,6 +310,9 @@ class _StatementReader:
             cells = [expressions.cell(value) for value in values]
             found = Relation(columns[: len(cells)], cells[: len(columns)], decided)
             yield from rows_into(name, columns, found)
+            for left_out in self._tables.columns.get(name, ()):
+                if left_out not in columns:
+                    yield target_of(name, left_out, Cell(decided))
         elif then is not None and then.name.upper() == "DELETE":
             yield target_of(name, "*", Cell(decided))
 
@@ -430,6 +440,15 @@ class _StatementReader:
         return assigned_columns(
             table, columns, assignments, reader, influences, self._relation, named
         )
+
+
+def _keys_compared(conflict: exp.Expr, table: str) -> list[exp.Expr]:
+    """The columns of ON CONFLICT (..) or of its table and of the new row; none if it names none."""
+    keys = conflict.args.get("conflict_keys") or []
+    found = [column for key in keys for column in key.find_all(exp.Column)]
+    names = dict.fromkeys(map(fold, found))
+    sides = [side for side in ("excluded", table) if side]
+    return [exp.column(name, table=side, quoted=True) for name in names for side in sides]
 
 
 def _rows_changed(node: exp.Expr, made: Sequence[ColumnTarget]) -> Sources:

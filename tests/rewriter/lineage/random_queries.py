@@ -1,18 +1,39 @@
-"""Random queries over two small tables of integers, for comparing lineage with execution."""
+"""Random queries over two small tables of integers, for comparing lineage with execution.
+
+What SQLite does not have stands beside an equivalent that it has: ``a LATERAL join`` beside a
+subquery in its place.
+"""
 
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass
 
 TABLES = {"s": ("id", "a", "b", "c"), "t": ("id", "u", "v")}
 _LIMITS = 4
 """Conditions compare with integers below this; values of the tables reach further."""
+_EITHER = re.compile(r"\[\[(.*?)\|\|(.*?)\]\]")
+
+
+def either(said: str, run: str) -> str:
+    """Two texts that mean the same: one for lineage, one for SQLite."""
+    return f"[[{said}||{run}]]"
+
+
+def as_said(sql: str) -> str:
+    """The text that lineage reads."""
+    return _EITHER.sub(r"\1", sql)
+
+
+def as_run(sql: str) -> str:
+    """The text that SQLite runs."""
+    return _EITHER.sub(r"\2", sql)
 
 
 @dataclass
 class Generator:
-    """Random queries whose outputs are integers."""
+    """Random queries whose outputs are integers; ``as_said`` and ``as_run`` give their texts."""
 
     rng: random.Random
     count: int = 0
@@ -36,6 +57,8 @@ class Generator:
             found = self.union()
         elif self.depth < 3 and kind < 0.35:
             found = self.with_clause()
+        elif self.depth < 3 and kind < 0.42:
+            found = self.recursive()
         else:
             found = self.select()
         self.depth -= 1
@@ -68,6 +91,35 @@ class Generator:
             )
         return f"WITH {name} AS ({sql}) SELECT * FROM {name}", columns
 
+    def recursive(self) -> tuple[str, list[str]]:
+        """A WITH that reads itself, from a query of two columns on."""
+        name, one, two, alias = (self.name() for _ in range(4))
+        table, (key, *others) = self.rng.choice([("s", ["id", "a", "b"]), ("t", ["id", "u", "v"])])
+        first, second = self.pick(["id", "a", "b", "c"], 2)
+        given = self.rng.choice([*(f"{alias}.{c}" for c in others), two])
+        return (
+            f"WITH RECURSIVE {name}({one}, {two}) AS (SELECT {first}, {second} FROM s"
+            f" UNION SELECT {one} + 1, {given} FROM {name} JOIN {table} AS {alias}"
+            f" ON {alias}.{key} = {self.rng.choice([one, two])} WHERE {one} < {_LIMITS})"
+            f" SELECT {one}, {two} FROM {name}"
+        ), [one, two]
+
+    def using(self) -> tuple[str, list[str]]:
+        """Both tables by the column that they share."""
+        left, right = self.name(), self.name()
+        kind = self.rng.choice(["JOIN", "LEFT JOIN", "FULL JOIN"])
+        columns = ["id", *(f"{left}.{c}" for c in "abc"), *(f"{right}.{c}" for c in "uv")]
+        return f"s AS {left} {kind} t AS {right} USING (id)", columns
+
+    def lateral(self, columns: list[str]) -> tuple[str, str]:
+        """A LATERAL item of one row, and its column."""
+        alias = self.name()
+        key = self.rng.choice([c for c in columns if not c.startswith("[[")])
+        value = self.rng.choice(["max(q.u)", "sum(q.v)", "count(*)"])
+        rows = f"FROM t AS q WHERE q.id = {key}"
+        item = either(f", LATERAL (SELECT {value} AS z {rows}) AS {alias}", "")
+        return item, either(f"{alias}.z", f"(SELECT {value} {rows})")
+
     def relation(self) -> tuple[str, list[str]]:
         """An item of FROM and the columns under its alias."""
         alias = self.name()
@@ -79,12 +131,15 @@ class Generator:
 
     def select(self) -> tuple[str, list[str]]:
         """A SELECT with what may go into one."""
-        source, columns = self.relation()
-        if self.rng.random() < 0.5:
+        source, columns = self.using() if self.rng.random() < 0.1 else self.relation()
+        if "USING" not in source and self.rng.random() < 0.5:
             other, more = self.relation()
             kind = self.rng.choice(["JOIN", "LEFT JOIN", "FULL JOIN"])
             on = f"{self.rng.choice(columns)} = {self.rng.choice(more)}"
             source, columns = f"{source} {kind} {other} ON {on}", columns + more
+        if self.rng.random() < 0.1:
+            item, column = self.lateral(columns)
+            source, columns = source + item, [*columns, column]
         where = f" WHERE {self.condition(columns)}" if self.rng.random() < 0.4 else ""
         names = [self.name() for _ in range(self.rng.randint(1, 3))]
         if self.rng.random() < 0.35:
@@ -95,7 +150,17 @@ class Generator:
             having = " HAVING count(*) > 1" if self.rng.random() < 0.2 else ""
             return f"SELECT {', '.join(given)} FROM {source}{where}{group}{having}", names
         given = [f"{self.value(columns)} AS {n}" for n in names]
-        return f"SELECT {', '.join(given)} FROM {source}{where}", names
+        word, end = "SELECT", ""
+        if self.rng.random() < 0.1:
+            word = "SELECT DISTINCT"
+        elif self.rng.random() < 0.1:
+            # Equal rows are the same row, whichever of them comes first.
+            end = f" ORDER BY {', '.join(names)} LIMIT {self.rng.randint(1, _LIMITS)}"
+        if self.rng.random() < 0.1:
+            window, value = self.name(), self.rng.choice(columns)
+            given[0] = f"sum({value}) OVER {window} AS {names[0]}"
+            where += f" WINDOW {window} AS (PARTITION BY {self.rng.choice(columns)})"
+        return f"{word} {', '.join(given)} FROM {source}{where}{end}", names
 
     def condition(self, columns: list[str]) -> str:
         """A condition on columns."""
@@ -124,7 +189,17 @@ class Generator:
         )
 
     def value(self, columns: list[str]) -> str:
-        """A value of columns."""
+        """A value of columns, or one that a window function gives."""
+        one, two = self.pick(columns, 2)
+        windows = [
+            f"sum({one}) OVER (PARTITION BY {two})",
+            f"rank() OVER (PARTITION BY {one} ORDER BY {two})",
+            f"sum({one}) OVER (ORDER BY {two} DESC)",
+        ]
+        return self.rng.choice(windows) if self.rng.random() < 0.2 else self.scalar(columns)
+
+    def scalar(self, columns: list[str]) -> str:
+        """A value of the columns of one row."""
         one, two, three = self.pick(columns, 3)
         return self.rng.choice(
             [
@@ -134,7 +209,6 @@ class Generator:
                 f"coalesce({one}, {two})",
                 f"CASE WHEN {one} > 1 THEN {two} ELSE {three} END",
                 f"if({one} = {two}, {three}, 0)",
-                f"sum({one}) OVER (PARTITION BY {two})",
                 f"(SELECT max(u) FROM t AS q WHERE q.id = {one})",
                 f"(SELECT count(*) FROM s AS q WHERE q.b < {one})",
                 "7",

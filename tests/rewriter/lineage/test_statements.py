@@ -505,7 +505,29 @@ CASES = {
             "INSERT INTO dest (k, v) SELECT key, value FROM src"
             " ON CONFLICT (k) DO UPDATE SET v = excluded.v || dest.v"
         ),
-        ["dest.k <- src.key", "dest.v <- !dest.v !src.value src.value"],
+        [
+            "dest.k <- join:dest.k join:src.key src.key",
+            "dest.v <- !dest.v !src.value join:dest.k join:src.key src.value",
+        ],
+    ),
+    "an INSERT of what is not there": (
+        "postgres",
+        "INSERT INTO dest SELECT key, value FROM src ON CONFLICT (k) DO NOTHING",
+        [
+            "dest.k <- join:dest.k join:src.key src.key",
+            "dest.v <- join:dest.k join:src.key src.value",
+        ],
+    ),
+    "a MERGE that inserts some columns": (
+        "postgres",
+        (
+            "MERGE INTO dest USING src ON k = key WHEN NOT MATCHED AND value > 'a'"
+            " THEN INSERT (v) VALUES (value)"
+        ),
+        [
+            "dest.v <- filter:src.value join:dest.k join:src.key src.value",
+            "dest.k <- filter:src.value join:dest.k join:src.key",
+        ],
     ),
     "like": ("hive", "CREATE TABLE c LIKE src", ["c.key <- src.key", "c.value <- src.value"]),
     "select into": (
