@@ -13,8 +13,8 @@ from tests.support.programs.step import Step
 from tests.support.programs.upkeep import ALL_JOBS, Upkeep
 from tests.support.replay import shrink
 
-SHARE = 5
-SHARES = {"plain": 4, "flush": 2, "flush_and_restart": 2}
+SHARE = 3
+SHARES = {"plain": 6, "flush": 4, "flush_and_restart": 4}
 CASES = [(name, share) for name, shares in SHARES.items() for share in range(shares)]
 
 

@@ -13,13 +13,16 @@ import pytest
 import gateway
 from gateway.dbapi.connection import Connection
 
-MANY = 60_000
+MANY, BUFFERED = 6_000, 1_000
+"""Rows of a statement, and those of which it may have more in memory than go to a file."""
 ROWS = f"SELECT i, 's' || i, i / 2 FROM range({MANY}) AS r(i)"
 
 
 @pytest.fixture
 def connection(tmp_path: Path) -> Any:
-    with gateway.connect(f"palimpsest:///{tmp_path}/w", autocommit=True) as opened:
+    with gateway.connect(
+        f"palimpsest:///{tmp_path}/w", autocommit=True, memory_rows=BUFFERED
+    ) as opened:
         opened.cursor().execute(
             "CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR NOT NULL UNIQUE,"
             " x DOUBLE CHECK (x >= 0))"
@@ -133,7 +136,7 @@ def test_rows_without_a_key_and_odd_types(connection: Connection) -> None:
     )
     assert cursor.rowcount == MANY
     asked = "SELECT count(*), max(h), count(*) FILTER (e = 'b'), max(i) FROM odd"
-    assert str(_all(connection, asked)[0][1]) == "5" + "9999" + "0" * 19
+    assert str(_all(connection, asked)[0][1]) == "5" + "999" + "0" * 19
     cursor.execute(f"CREATE TABLE made AS SELECT i, i AS j FROM range({MANY}) AS r(i)")
     assert cursor.rowcount == MANY
     assert _all(connection, "SELECT count(*), count(DISTINCT i) FROM made") == [(MANY, MANY)]
@@ -158,7 +161,9 @@ _KILLED = """
         show(*given)
         os.kill(os.getpid(), 9)
     bulk_insert._show = killed
-    connection = gateway.connect(f"palimpsest:///{sys.argv[1]}", autocommit=True)
+    connection = gateway.connect(
+        f"palimpsest:///{sys.argv[1]}", autocommit=True, memory_rows=int(sys.argv[3])
+    )
     connection.cursor().execute(sys.argv[2])
 """
 
@@ -166,7 +171,7 @@ _KILLED = """
 def test_killed_in_the_middle(connection: Connection, tmp_path: Path) -> None:
     connection.close()
     command = [sys.executable, "-c", textwrap.dedent(_KILLED), f"{tmp_path}/w"]
-    done = subprocess.run([*command, f"INSERT INTO t {ROWS}"], check=False)
+    done = subprocess.run([*command, f"INSERT INTO t {ROWS}", str(BUFFERED)], check=False)
     assert done.returncode == -9
     assert len(_files(tmp_path)) == 1
     with gateway.connect(f"palimpsest:///{tmp_path}/w", autocommit=True) as again:

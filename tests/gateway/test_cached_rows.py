@@ -14,6 +14,7 @@ import gateway
 from gateway.dbapi.connection import Connection
 from journal.stores.embedded.journal import Journal
 from journal.transactions.row_cache import RowCache
+from tests.support.tiers import in_tiers
 
 LAST = dt.datetime.fromisoformat("9999-12-31T23:59:59.999999")
 TYPES = {
@@ -113,8 +114,12 @@ def result(connection: Connection, sql: str, values: tuple[Any, ...]) -> Any:
     return cursor.description, rows, cursor.fetch_arrow()
 
 
-@pytest.mark.parametrize("explicit", [False, True])
-def test_same_results(connection: Connection, tmp_path: Path, explicit: bool) -> None:
+_TIMES = {"both": (False, False, True), "alone": (False,) * 3, "in a transaction": (True,) * 3}
+"""Whether a statement is in a transaction that its client began, each of the times it comes."""
+
+
+@pytest.mark.parametrize("times", in_tiers(_TIMES, {"both"}))
+def test_same_results(connection: Connection, tmp_path: Path, times: str) -> None:
     with gateway.connect(f"palimpsest:///{tmp_path / 'other'}", autocommit=True) as other:
         columns = ", ".join(f"{name} {kind}" for name, (kind, _) in TYPES.items())
         other.execute(f"CREATE TABLE t (k INTEGER PRIMARY KEY, {columns})")
@@ -124,12 +129,12 @@ def test_same_results(connection: Connection, tmp_path: Path, explicit: bool) ->
             other.execute(f"INSERT INTO t VALUES ({marks})", row)
         for sql, values in STATEMENTS:
             # The first time a statement comes, its plan is made the usual way.
-            for _ in range(3):
+            for in_transaction in _TIMES[times]:
                 forget_all(other)
-                if explicit:
+                if in_transaction:
                     connection.execute("BEGIN")
                 found = result(connection, sql, values)
-                if explicit:
+                if in_transaction:
                     connection.execute("ROLLBACK" if isinstance(found, tuple) else "COMMIT")
                 assert found == result(other, sql, values), (sql, values)
         business = "COLUMNS(* EXCLUDE (version_number, subsequent_version_number))::VARCHAR"

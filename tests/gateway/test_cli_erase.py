@@ -13,22 +13,21 @@ from click.testing import CliRunner, Result
 from gateway.cli import main
 from journal.erasure.package import open_package, seal_package
 from journal.model.errors import PalimpsestError
+from tests.support.prepared_warehouse import prepared_warehouse
 
 PASSPHRASE = "correct horse battery"
+PEOPLE = (
+    "CREATE TABLE people (id INTEGER PRIMARY KEY, email VARCHAR) WITH (erasure='email LOWER')",
+    "INSERT INTO people VALUES (1, 'ada@x.example'), (2, 'bob@x.example'), (3, NULL)",
+    "UPDATE people SET email = 'ada@new.example' WHERE id = 1",
+)
 
 
 @pytest.fixture
 def there(tmp_path: Path) -> Path:
     """A warehouse with two people in it."""
-    root = tmp_path / "warehouse"
-    _run(root, "init", str(root))
-    for sql in (
-        "CREATE TABLE people (id INTEGER PRIMARY KEY, email VARCHAR) WITH (erasure='email LOWER')",
-        "INSERT INTO people VALUES (1, 'ada@x.example'), (2, 'bob@x.example'), (3, NULL)",
-        "UPDATE people SET email = 'ada@new.example' WHERE id = 1",
-    ):
-        assert _run(root, "query", sql).exit_code == 0
-    return root
+    prepared_warehouse(tmp_path / "warehouse", PEOPLE)
+    return tmp_path / "warehouse"
 
 
 def _run(root: Path, *words: str, **options: Any) -> Result:
@@ -63,21 +62,18 @@ def test_from_the_dry_run_to_the_receipt(there: Path, tmp_path: Path) -> None:
     assert "1 entries" in _run(there, "erase", "readmit", "--subject", "email=ada@x.example").stdout
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_requests_that_make_no_sense_are_refused(there: Path) -> None:
+    for words in (
         ("submit",),
         ("submit", "--subject", "email"),
         ("submit", "--subject", "email= "),
         ("submit", "--subject", "phone=1"),
         ("submit", "--subject", "email=a", "--table", "nobody"),
         ("status", "nobody"),
-    ],
-)
-def test_requests_that_make_no_sense_are_refused(there: Path, words: tuple[str, ...]) -> None:
-    run = _run(there, "erase", *words)
-    assert run.exit_code == 1
-    assert "PAL-" in run.stderr
+    ):
+        run = _run(there, "erase", *words)
+        assert run.exit_code == 1, words
+        assert "PAL-" in run.stderr, words
     assert _json(there, "erase", "list") == []
 
 

@@ -96,7 +96,7 @@ def test_what_does_not_raise_cancels_nothing(tmp_path: Path) -> None:
         with gateway.connect(f"palimpsest:///{tmp_path}", autocommit=True) as connection:
             timer = threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT))
             timer.start()
-            sql = "SELECT count(*) FROM range(30000) a(i), range(30000) b(j) WHERE (i * j) % 7 = 9"
+            sql = "SELECT count(*) FROM range(15000) a(i), range(15000) b(j) WHERE (i * j) % 7 = 9"
             assert connection.execute(sql).fetchall() == [(0,)]
             timer.join()
     finally:

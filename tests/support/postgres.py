@@ -33,6 +33,8 @@ _SETTINGS = {
     "max_connections": "100",
     "log_min_messages": "warning",
     "shared_buffers": "128MB",
+    # It visits each database of a run again and again, and takes more time than their tests.
+    "autovacuum": "off",
 }
 
 
