@@ -9,7 +9,7 @@ import pytest
 
 from tests.architecture.sources import ROOT
 
-_PAGES = ("server-promises.md", "governance-promises.md")
+_PAGES = ("server-promises.md", "governance-promises.md", "lineage-promises.md")
 _TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 
 

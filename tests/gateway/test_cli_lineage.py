@@ -96,3 +96,9 @@ def test_differences_of_lineage_are_told(root: Path) -> None:  # L23
         "- main.late.carrier <- main.daily.delay (filter)",
     ]
     assert _call(root, "diff", "--from", "now()", "--exit-code") == (0, "")
+
+
+def test_a_preview_names_what_comes_from_the_tables_that_are_written(root: Path) -> None:
+    given = ["preview", "DELETE FROM flights WHERE id = 1", "-w", str(root)]
+    result = CliRunner().invoke(main, given, prog_name="palimpsest")
+    assert "-- Downstream: main.daily, main.late" in result.output.splitlines()

@@ -166,3 +166,26 @@ def test_each_table_of_a_statement_is_told(tmp_path: Path) -> None:
         f"{file}:1: writes a",
         f"{file}:1: writes b",
     ]
+
+
+def test_a_line_for_each_column_that_a_script_writes(tmp_path: Path) -> None:
+    file, schema = tmp_path / "a.sql", tmp_path / "ddl.sql"
+    schema.write_text("CREATE TABLE Flights (Carrier STRING, Delay INT)")
+    file.write_text(
+        "CREATE VIEW late AS SELECT carrier FROM flights WHERE delay > 5;\n"
+        "INSERT INTO Report SELECT Carrier AS c FROM late;\n"
+        "INSERT INTO lost SELECT * FROM nobody"
+    )
+    options = ("--dialect", "hive", "--schema", str(schema), "--json")
+    carrier = {"table": "flights", "column": "carrier", "type": "DIRECT", "subtype": "IDENTITY"}
+    delay = {"table": "flights", "column": "delay", "type": "INDIRECT", "subtype": "FILTER"}
+    whole = {"table": "nobody", "column": "*", "type": "DIRECT", "subtype": "IDENTITY"}
+    line: dict[str, object] = {"file": str(file), "statement": 1, "line": 1}
+    view = line | {"target": {"table": "late", "column": "carrier"}, "sources": [carrier, delay]}
+    report = line | {"statement": 2, "line": 2, "target": {"table": "report", "column": "c"}}
+    lost = line | {"statement": 3, "line": 3, "target": {"table": "lost", "column": "*"}}
+    lost |= {"sources": [whole], "unknown": "the columns of nobody are not known"}
+    of_view = carrier | {"table": "late"}
+    for more, sources in (((), [of_view]), (("--expand-views",), [carrier, delay])):
+        lines = [json.loads(said) for said in analyzed(file, *options, *more).splitlines()]
+        assert lines == [view, report | {"sources": sources}, lost]
