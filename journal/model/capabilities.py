@@ -32,6 +32,8 @@ class Capabilities:
       else it moves none below one that calls a random number.
     - ``plans_unions_apart``: the optimizer orders the joins below a UNION ALL by themselves, and
       knows of the whole how many rows and different values it has.
+    - ``indexes_endings``: a head has an index of its closing rows, which are found without reading
+      the others.
     - ``counts_rows``: what is on record of a table tells how many rows it has, since nobody else
       can write it.
     - ``replicates``: other stores can have replicas of its tables.
@@ -54,6 +56,7 @@ class Capabilities:
     access_control: bool = False
     fences_by_offset: bool = False
     plans_unions_apart: bool = False
+    indexes_endings: bool = False
     counts_rows: bool = False
     replicates: bool = False
     postgres_functions: bool = False

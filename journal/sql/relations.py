@@ -172,9 +172,26 @@ class Reader:
         is_closing = exp.GT(this=end, expression=column(self._version))
         plus, minus = exp.Literal.number(1), exp.Literal.number(-1)
         value = exp.Case(ifs=[exp.If(this=is_open.copy(), true=plus)], default=minus)
-        source = _aliased(self._union([t for t in _CHANGES if t in self.tiers]), "o")
-        rows = self._select(source, [*outputs, (value, sign)])
+        rows = self._select(self._all_changes(), [*outputs, (value, sign)])
         return where(rows, any_of(is_open, is_closing))
+
+    def open_rows(self, outputs: Sequence[Output]) -> exp.Query:
+        """Rows of the changes that were written open, whether or not they have ended since."""
+        opened = exp.Is(this=column(self._subsequent), expression=exp.Null())
+        return where(self._select(self._all_changes(), outputs), opened)
+
+    def signed_endings(self, outputs: Sequence[Output], sign: str) -> exp.Query:
+        """The closing rows of the changes, with ``sign`` -1.
+
+        That their end is not NULL follows; but a server knows how often a column is NULL.
+        """
+        end = column(self._subsequent)
+        given = exp.Not(this=exp.Is(this=end.copy(), expression=exp.Null()))
+        rows = self._select(self._all_changes(), [*outputs, (exp.Literal.number(-1), sign)])
+        return where(where(rows, given), exp.GT(this=end, expression=column(self._version)))
+
+    def _all_changes(self) -> exp.Expr:
+        return _aliased(self._union([t for t in _CHANGES if t in self.tiers]), "o")
 
     def signed_rows(self, outputs: Sequence[Output], sign: str) -> exp.Query:
         """The base with ``sign`` 1, and what changed since."""

@@ -132,6 +132,7 @@ def without_store(
             enums=True,
             access_control=True,
             plans_unions_apart=dialect == "duckdb",
+            indexes_endings=dialect == "postgres",
             postgres_functions=dialect == "postgres",
             divides_by_type=dialect == "duckdb",
             counts_rows=dialect == "duckdb",

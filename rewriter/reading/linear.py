@@ -3,7 +3,8 @@
 SUM, COUNT and AVG over exact types are linear in the rows: what a closing row takes away can be
 subtracted. So ``SELECT g, SUM(x) .. GROUP BY g`` over a changed table is the plain aggregate of its
 base, united with that of the few changes (open rows +1, closing rows -1), combined again by
-``g``. Where groups are grouped once more (grouping sets, COUNT(DISTINCT ..)), those without a row
+``g``. Without a base it is that of all open rows and of the closing rows, where these have an
+index. Where groups are grouped once more (grouping sets, COUNT(DISTINCT ..)), those without a row
 are left out before. What is not linear (``linear_queries``) takes the general shape. The idea is
 that of incremental view maintenance with multiplicities (Gupta, Mumick, Subrahmanian 1993). Pure.
 """
@@ -16,6 +17,7 @@ from sqlglot import exp
 
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table, fold
+from journal.model.segment import Tier
 from journal.model.trees import Nodes
 from journal.sql.relations import Reader, business_outputs, column, ident
 from journal.sql.sql import named
@@ -42,6 +44,7 @@ class SplitAggregate:
 
     table: Table
     why_not: str = ""
+    has_base: bool = True
 
     @property
     def is_split(self) -> bool:
@@ -56,7 +59,9 @@ class SplitAggregate:
     @property
     def why(self) -> str:
         """What the preview says of it."""
-        return self.why_not or "base as it is, changes with a sign"
+        if self.has_base:
+            return self.why_not or "base as it is, changes with a sign"
+        return self.why_not or "open rows, less those that have ended"
 
 
 def split_aggregates(nodes: Nodes, context: RewriteContext) -> list[SplitAggregate]:
@@ -74,7 +79,8 @@ def split_aggregates(nodes: Nodes, context: RewriteContext) -> list[SplitAggrega
                 found.append(SplitAggregate(changed, str(reason)))
         else:
             select.replace(split)
-            found.append(SplitAggregate(table))
+            tiers = context.scan_info(table.id).tiers
+            found.append(SplitAggregate(table, has_base=Tier.BASE in tiers))
     return found
 
 
@@ -99,9 +105,16 @@ def split_aggregate(select: exp.Select, context: RewriteContext) -> tuple[exp.Se
     reader = Reader(table, context.scan_info(table.id).tiers)
     outputs = business_outputs(table.columns)
     condition = query.select.args.get("where")
-    if query.joins or (condition is not None and condition.find(exp.Query) is not None):
+    is_shared = query.joins or (condition is not None and condition.find(exp.Query) is not None)
+    if Tier.BASE not in reader.tiers:
+        if is_shared:
+            raise NotLinear
+        opened = _partial_query(query, reader.open_rows(outputs), signed=False)
+        ended = _partial_query(query, reader.signed_endings(outputs, SIGN), signed=True)
+        both: exp.Query = exp.union(opened, ended, distinct=False, copy=False)
+    elif is_shared:
         # Joined twice, the other tables would be read and hashed twice; those of subqueries, too.
-        both: exp.Query = _partial_query(query, reader.signed_rows(outputs, SIGN), signed=True)
+        both = _partial_query(query, reader.signed_rows(outputs, SIGN), signed=True)
     else:
         base = _partial_query(query, reader.base(outputs), signed=False)
         changes = _partial_query(query, reader.signed_changes(outputs, SIGN), signed=True)

@@ -16,6 +16,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Column, Table, fold
 from journal.model.segment import Tier
 from journal.sql.relations import Reader
+from journal.sql.relations_flat import is_flat
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import is_cte, table_name
 from rewriter.reading.exact_values import decimal_places, has_two_faces, is_exact, is_random
@@ -93,7 +94,7 @@ class Sources:
 
 @dataclass(frozen=True, slots=True)
 class LinearQuery:
-    """A query that is linear in ``table``, which has a base and changes, and stands at ``node``.
+    """A query that is linear in ``table``, which has changes, and stands at ``node``.
 
     ``groups`` are what it groups by, each once; ``sets`` are its grouping sets, whose parts are the
     numbers of groups, None where it has none. ``counted`` is what its COUNT(DISTINCT ..) takes,
@@ -187,7 +188,9 @@ def _split_table(sources: Sources, context: RewriteContext) -> tuple[exp.Table, 
     why = ""
     for name, (node, table) in sources.tables.items():
         scan = context.scan_info(table.id)
-        if scan.pinned or Tier.BASE not in scan.tiers or pinned_keys(node, table) is not None:
+        if scan.pinned or pinned_keys(node, table) is not None:
+            continue
+        if Tier.BASE not in scan.tiers and not _splits_head(table, scan.tiers, context):
             continue
         if Reader(table, scan.tiers).is_plain():
             continue
@@ -199,6 +202,15 @@ def _split_table(sources: Sources, context: RewriteContext) -> tuple[exp.Table, 
         else:
             return node, table
     raise NotLinear(why)
+
+
+def _splits_head(table: Table, tiers: frozenset[Tier], context: RewriteContext) -> bool:
+    """Whether a table without a base may be split into the rows of its head, and those ended.
+
+    Rows of an adopted journal may have ended by others with other values, or several times.
+    """
+    can = context.capabilities.indexes_endings and Tier.HEAD in tiers
+    return can and not is_flat(table)
 
 
 def _is_distinct(select: exp.Select) -> bool:

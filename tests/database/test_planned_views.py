@@ -62,3 +62,37 @@ def test_a_changed_row_is_shown_once(direct: psycopg.Connection[Any]) -> None:
     found = direct.execute("SELECT count(*), sum(c) FROM changed").fetchone()
     whole = sum(range(20000))
     assert found == (20000, whole - 2 * sum(range(7, 20000, 100)))
+
+
+def test_sums_without_a_base_join_nothing(cluster: Cluster) -> None:
+    queries = (
+        "SELECT count(*), sum(c) FROM t WHERE a % 2 = 1",
+        "SELECT b, count(*), sum(c), count(DISTINCT c) FROM t GROUP BY b ORDER BY b",
+        "SELECT count(*), sum(c), avg(c) FROM t WHERE a > 60 AND a < 70",
+        "SELECT DISTINCT c FROM t ORDER BY c",
+    )
+    joined = "SELECT count(*), sum(t.c) FROM t JOIN u ON t.c = u.c"
+    with gateway.connect(cluster.url(cluster.database()), autocommit=True) as con:
+        con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, b VARCHAR, c INTEGER)")
+        con.execute("INSERT INTO t SELECT i, 'g' || i % 3, i % 7 FROM range(100) AS r(i)")
+        con.execute("CREATE TABLE u AS SELECT * FROM t WHERE a < 7")
+        con.execute("UPDATE t SET c = c + 1 WHERE a % 10 = 3")
+        con.execute("UPDATE t SET c = NULL WHERE a % 20 = 3")
+        con.execute("DELETE FROM t WHERE a BETWEEN 60 AND 70")
+        con.execute("BEGIN")
+        con.execute("UPDATE t SET c = c + 10 WHERE a < 5")
+        con.execute("UPDATE t SET c = c + 10 WHERE a < 2")
+        con.execute("DELETE FROM t WHERE a = 3")
+        con.execute("INSERT INTO t VALUES (200, 'g9', 5), (201, NULL, NULL)")
+        for query in queries:
+            (shape,) = [
+                row[1]
+                for row in con.execute(f"EXPLAIN {query}").fetchall()
+                if row[0] == "palimpsest_shapes"
+            ]
+            assert "split aggregate (open rows, less those that have ended)" in shape
+            # A random value is one that nothing is split with.
+            whole = query.replace("FROM t", "FROM (SELECT * FROM t WHERE random() < 2) t")
+            assert con.execute(query).fetchall() == con.execute(whole).fetchall()
+        assert con.execute(joined).fetchone() is not None
+        con.execute("ROLLBACK")

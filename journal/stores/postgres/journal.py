@@ -13,6 +13,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 from journal.erasure import guard
@@ -72,6 +73,8 @@ class DatabaseJournal:
         self._secret: str | None = None
         self._turn = threading.local()
         with self.store.lent() as session:
+            has_index = not session.abilities.distributes
+            self.capabilities = replace(self.capabilities, indexes_endings=has_index)
             self._seen = SeenStates(guard.load_fence, rows_of.WHAT, PUBLIC_SCHEMA, session.database)
             session.begin_with(BEGIN_SECTION, rows_of.TAKE_LOCK)
             if not rows_of.exists(session):
