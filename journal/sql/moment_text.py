@@ -34,7 +34,7 @@ _JULIAN = re.compile(r"j(?:ulian)?\s*(\d+)")
 _DAY_OF_YEAR = re.compile(r"(\d{4,})[.-](\d{3})")
 _JULIAN_DAY_1 = 1_721_425
 """The Julian day of the first day of year 1."""
-_LENGTH_MAX = 64
+_LENGTH_MAX, _YEAR_MAX = 64, 6
 _CENTURY_TURNS = 70
 """A year of two digits below this is of the century of 2000."""
 
@@ -98,16 +98,11 @@ def _numbers(day: str) -> tuple[int, int, int, bool] | None:
     digits = [p for p in parts if p.isdigit()]
     if len(words) > 1 or len(digits) != 3 - len(words) or not _are_dates(parts, words):
         return None
-    if words:
-        month = _month(words[0])
-        year, number = digits if len(digits[0]) > 2 else reversed(digits)
-    elif len(digits[0]) > 2:
-        year, month_digits, number = digits
-        month = int(month_digits)
-    else:
-        month_digits, number, year = digits
-        month = int(month_digits)
-    return None if month is None else (int(year), month, int(number), len(year) <= 2)
+    year = digits.pop(0 if len(digits[0]) > 2 else -1)
+    month = _month(words[0]) if words else int(digits[0])
+    if month is None or len(year) > _YEAR_MAX or any(len(short) > 2 for short in digits):
+        return None
+    return int(year), month, int(digits[-1]), len(year) <= 2
 
 
 def _are_dates(parts: list[str], words: list[str]) -> bool:

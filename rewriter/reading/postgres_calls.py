@@ -13,9 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
-from journal.model.errors import Code, PalimpsestError
 from journal.sql.builders import fill
-from rewriter.name_resolution import position_of
+from rewriter.reading.postgres_quoting import (
+    QUOTED,
+    QUOTED_NAME,
+    QUOTED_OR_NULL,
+    not_here,
+    spell_format,
+)
 
 Spell = Callable[[exp.Expr, Sequence[exp.Expr]], exp.Expr | None]
 """Makes what stands for a call of its arguments; None leaves the call as it is."""
@@ -36,7 +41,6 @@ _BUCKET = (
     " WHEN lo > hi THEN CASE WHEN x > lo THEN 0 WHEN x <= hi THEN n + 1"
     " ELSE CAST(floor((lo - x) * n / (lo - hi)) AS INTEGER) + 1 END END"
 )
-_PLACES = re.compile(r"%(?:(\d+)\$)?([sIL%])|%(.?)", re.S)
 _UNSURE_GROUP = re.compile(r"\)[?*{]|\|")
 """A group that may be left out of a match, which is NULL in PostgreSQL and empty in DuckDB."""
 
@@ -97,47 +101,6 @@ def _array_fill(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     return made
 
 
-def _format(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
-    """``format('%s of %L', a, b)`` as parts that are joined."""
-    pattern, given = arguments[0], list(arguments[1:])
-    if not pattern.is_string:
-        raise _refused(node, "format() of a pattern that is no constant", "join the parts with ||")
-    parts: list[exp.Expr] = []
-    end = last = 0
-    for found in _PLACES.finditer(pattern.name):
-        parts.append(exp.Literal.string(pattern.name[end : found.start()]))
-        end = found.end()
-        place, kind = found[1], found[2]
-        if kind not in {"s", "L", "%"}:
-            what = f"format() with {found[0]}"
-            raise _refused(node, what, "take %s or %L, without a width, or join the parts with ||")
-        if kind == "%":
-            parts.append(exp.Literal.string("%"))
-            continue
-        last = int(place) if place else last + 1
-        if not 0 < last <= len(given):
-            raise PalimpsestError(
-                Code.UNKNOWN_FUNCTION,
-                f"format() has too few arguments for {found[0]}",
-                advice="give one for each place of the pattern",
-                position=position_of(node),
-            )
-        value = given[last - 1]
-        spelled = "COALESCE(CAST(x AS VARCHAR), '')" if kind == "s" else _NULLABLE
-        parts.append(fill(spelled, x=value))
-    parts.append(exp.Literal.string(pattern.name[end:]))
-    parts = [p for p in parts if not (p.is_string and not p.name)] or [exp.Literal.string("")]
-    return exp.Paren(this=exp.Concat(expressions=parts, safe=True, coalesce=True))
-
-
-_TEXT = "CAST(x AS VARCHAR)"
-_QUOTED = (
-    f"CASE WHEN contains({_TEXT}, '\\') THEN 'E''' || replace(replace({_TEXT}, '\\', '\\\\'),"
-    f" '''', '''''') || '''' ELSE '''' || replace({_TEXT}, '''', '''''') || '''' END"
-)
-_NULLABLE = f"COALESCE({_QUOTED}, 'NULL')"
-
-
 def _regexp_match(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     """The groups of the first match, or the match where there are none; NULL without a match."""
     if len(arguments) != 2:
@@ -163,7 +126,7 @@ def _regexp_matches(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr |
         )
         return exp.Explode(this=once)
     if arguments[2].name != "g" or _group_count(pattern):
-        raise _refused(node, "regexp_matches() with these flags", "take 'g', and no groups")
+        raise not_here(node, "regexp_matches() with these flags", "take 'g', and no groups")
     return fill(
         "unnest(list_transform(regexp_extract_all(t, p), LAMBDA e: [e]))", t=text, p=pattern
     )
@@ -173,7 +136,7 @@ def _groups(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr:
     text, pattern = arguments[:2]
     count = _group_count(pattern)
     if count is None or (count and _UNSURE_GROUP.search(pattern.name)):
-        raise _refused(
+        raise not_here(
             node,
             "this function with a pattern that is no constant, or whose groups may be left out",
             "use regexp_replace() or substring(t FROM pattern)",
@@ -200,7 +163,7 @@ def _substring(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None
     text, pattern = arguments
     count = _group_count(pattern)
     if count is None or (count and _UNSURE_GROUP.search(pattern.name)):
-        raise _refused(node, "substring() with this pattern", "use regexp_replace()")
+        raise not_here(node, "substring() with this pattern", "use regexp_replace()")
     return fill(
         "CASE WHEN regexp_matches(t, p) THEN regexp_extract(t, p, n) END",
         t=text,
@@ -211,15 +174,6 @@ def _substring(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None
 
 def _every(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     return exp.LogicalAnd(this=arguments[0].copy()) if len(arguments) == 1 else None
-
-
-def _refused(node: exp.Expr, what: str, advice: str) -> PalimpsestError:
-    return PalimpsestError(
-        Code.NOT_SUPPORTED,
-        f"{what} is not supported on this store",
-        advice=advice,
-        position=position_of(node),
-    )
 
 
 _FLAT = {
@@ -247,8 +201,13 @@ CALLS: Mapping[str, Spell] = {
     "every": _every,
     "num_nulls": lambda _, given: _counted("x IS NULL", given),
     "num_nonnulls": lambda _, given: _counted("x IS NOT NULL", given),
-    "quote_literal": _piece(_QUOTED, "x"),
-    "quote_nullable": _piece(_NULLABLE, "x"),
+    "min_scale": _piece(
+        "CAST(length(rtrim(split_part(CAST(x AS VARCHAR), '.', 2), '0')) AS INTEGER)", "x"
+    ),
+    "trim_scale": _piece("x", "x"),
+    "quote_literal": _piece(QUOTED, "x"),
+    "quote_ident": _piece(QUOTED_NAME, "x"),
+    "quote_nullable": _piece(QUOTED_OR_NULL, "x"),
     "string_to_table": _rows_of(_string_to_array),
     "regexp_match": _regexp_match,
     "regexp_matches": _regexp_matches,
@@ -257,7 +216,7 @@ CALLS: Mapping[str, Spell] = {
 KINDS: Mapping[type[exp.Expr], Spell] = {
     exp.ArrayRemove: _piece("list_filter(a, LAMBDA e: e IS DISTINCT FROM x)", "a", "x"),
     exp.ArraySize: _of_dimension("CASE WHEN len(a) > 0 THEN CAST(len(a) AS INTEGER) END"),
-    exp.Format: _format,
+    exp.Format: spell_format,
     exp.StringToArray: _string_to_array,
     exp.Substring: _substring,
     exp.WidthBucket: _piece(_BUCKET, "x", "lo", "hi", "n"),

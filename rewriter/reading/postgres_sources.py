@@ -29,6 +29,9 @@ _VALUE = "value"
 _ONE_COLUMN = {
     "string_to_table": None,
     "regexp_split_to_table": None,
+    "regexp_matches": None,
+    "jsonb_path_query": None,
+    "jsonb_path_query_tz": None,
     **{f"{kind}_object_keys": None for kind in ("json", "jsonb")},
     **{f"{kind}_array_elements": _VALUE for kind in ("json", "jsonb")},
     **{f"{kind}_array_elements_text": _VALUE for kind in ("json", "jsonb")},

@@ -7,6 +7,7 @@ All of it in words that every store takes:
 a = ANY ('{1,2}')          becomes  a IN ('1', '2')
 a < ALL ('{1,2}')          becomes  a < '1' AND a < '2'
 DATE '1/8/1999'            becomes  CAST('1999-01-08' AS DATE)
+f(a, VARIADIC ARRAY[b, c]) becomes  f(a, b, c)
 decode(t, 'hex')           becomes  UNHEX(t); so do encode, and base64
 FROM UNNEST(a, b) AS t(x)  becomes  FROM (SELECT UNNEST(a) AS x, UNNEST(b) AS unnest_1) AS t
     FLOAT(53)                  becomes  DOUBLE PRECISION
@@ -50,6 +51,8 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
             text.replace(
                 typed_constant(text, cast.to.this.value if cast.to.this in _MOMENTS else "")
             )
+    for last in list(ast.find_all(exp.Variadic)):
+        _spell_out_arguments(last)
     for call in list(ast.find_all(exp.Decode, exp.Encode)):
         _spell_out_code(call)
     for member in list(ast.find_all(exp.Any, exp.All, exp.Anonymous)):
@@ -79,6 +82,15 @@ def _as_deep(kind: exp.DataType, array: exp.Expr) -> exp.DataType:
     for _ in range(made):
         kind = exp.DataType(this=exp.DType.ARRAY, expressions=[kind.copy()], nested=True)
     return kind
+
+
+def _spell_out_arguments(last: exp.Variadic) -> None:
+    """The elements of an array as arguments of a call; what is no list of values stays."""
+    array = last.this
+    while isinstance(array, exp.Paren | exp.Cast):
+        array = array.this
+    if isinstance(array, exp.Array) and array.expressions:
+        last.replace(array.expressions)
 
 
 def _spell_out_code(call: exp.Expr) -> None:

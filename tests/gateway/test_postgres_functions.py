@@ -306,7 +306,7 @@ def test_numbers_of_more_digits_than_are_kept_are_refused(cursor: Cursor, statem
     [
         "more::jsonb @> more FROM goods",
         "format(b::text, 1) FROM nums",
-        "format('%5s', 1)",
+        "format('%5d', 1)",
         "regexp_match(b::text, b::text) FROM nums",
         "regexp_match('abc', '(x)?b')",
         "to_char(now(), 'TZ')",

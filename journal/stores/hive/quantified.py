@@ -77,8 +77,13 @@ def _all(kind: type[exp.Binary], left: exp.Expr, rows: exp.Query) -> exp.Expr:
 
 
 def in_query(node: exp.Expr) -> exp.Expr | None:
-    """What stands for IN with a subquery where that is no condition of its own; else None."""
+    """What stands for IN with a subquery where that is no condition of its own, or with nothing.
+
+    None for every other IN.
+    """
     query = node.args.get("query")
+    if not any(node.args.get(part) for part in ("query", "expressions", "unnest", "field")):
+        return fill("CASE WHEN NOT x IS NULL THEN FALSE END", x=node.this)
     if query is None or isinstance(node.this, exp.Tuple) or _is_condition(node):
         return None
     rows = query.this if isinstance(query, exp.Subquery) else query

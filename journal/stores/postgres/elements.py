@@ -20,9 +20,9 @@ _GENERATOR = sqlglot.Dialect.get_or_raise("postgres").generator()
 def _in_list(node: exp.Expr) -> exp.Expr | None:
     """A value in a list is found or not, whatever NULLs the list has."""
     held = node.args.get("field")
-    if held is None:
+    if held is None and any(node.args.get(part) for part in ("expressions", "query", "unnest")):
         return None
-    if isinstance(held, exp.Array) and not held.expressions:
+    if held is None or (isinstance(held, exp.Array) and not held.expressions):
         return fill("(CASE WHEN NOT x IS NULL THEN FALSE END)", x=node.this)
     found = "(CASE WHEN NOT x IS NULL AND NOT l IS NULL THEN COALESCE(x = is_any, FALSE) END)"
     return fill(found, x=node.this, l=held, is_any=call("ANY", held))

@@ -366,3 +366,47 @@ def test_constants_of_dates_are_read_as_postgresql_reads_them(store: Store) -> N
         con.execute("INSERT INTO t (k, d) VALUES (3, '13/13/1999')")
     with pytest.raises(gateway.Error, match="PAL-222"):
         con.execute("SET datestyle = 'ISO, YMD'")
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has other functions")
+def test_format_pads_and_quotes(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    for call, text in {
+        "format('>%6s|%-6s|%2s<', 'abc', 'abc', 'abc')": ">   abc|abc   |abc<",
+        "format('>%*s|%2$*1$L|%-s<', 6, 'abc', NULL)": ">   abc| 'abc'|<",
+        "format('>%1$*2$s<', 'abc', -6)": ">abc   <",
+        "format('%I.%I %I %L', 'ab', 'select', 'a\"b', NULL)": 'ab."select" "a""b" NULL',
+        "format('%s-%s', VARIADIC ARRAY[1, 2])": "1-2",
+        "concat_ws(',', VARIADIC '{a,b}'::text[])": "a,b",
+        "quote_ident('a b')": '"a b"',
+    }.items():
+        assert con.execute(f"SELECT {call}").fetchall() == [(text,)], call
+    with pytest.raises(gateway.Error, match="null"):
+        con.execute("SELECT format('%I', NULL::text)").fetchall()
+    assert con.execute("SELECT min_scale(1.50), trim_scale(1.50) = 1.5").fetchall() == [(1, True)]
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has other functions")
+def test_functions_of_patterns_and_paths_give_rows(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    query = "SELECT m FROM regexp_matches('foobarbaz', 'b..', 'g') AS m ORDER BY 1"
+    assert con.execute(query).fetchall() == [(["bar"],), (["baz"],)]
+    query = "SELECT * FROM jsonb_path_query('{\"a\": [1, 2]}', '$.a[*]') AS v ORDER BY 1"
+    if store.url.startswith("palimpsest+postgresql"):
+        assert con.execute(query).fetchall() == [("1",), ("2",)]
+    else:
+        with pytest.raises(gateway.Error, match="PAL-208"):
+            con.execute(query)
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it answers for itself")
+def test_nothing_is_in_an_empty_list(store: Store) -> None:
+    con = store.connect()
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, n INTEGER)")
+    con.execute("INSERT INTO t VALUES (1, 1), (2, NULL)")
+    rows = con.execute("SELECT k, n IN (), n NOT IN () FROM t ORDER BY k").fetchall()
+    assert rows == [(1, False, True), (2, None, None)]
+    assert con.execute("SELECT k FROM t WHERE n NOT IN ()").fetchall() == [(1,)]

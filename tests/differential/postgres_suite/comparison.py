@@ -48,8 +48,8 @@ INTERNAL = {
     "two phases": r"^\s*PREPARE\s+TRANSACTION\b|\b(COMMIT|ROLLBACK)\s+PREPARED\b",
     "roles": r"\bROLE\b|^\s*(GRANT|REVOKE)\b|^\s*(CREATE|DROP|ALTER)\s+(USER|GROUP)\b|"
     r"\bSESSION\s+AUTHORIZATION\b|\bOWNER\s+TO\b|\bROW\s+LEVEL\s+SECURITY\b",
-    "types that PostgreSQL alone has": r"\b(box|point|polygon|circle|path|lseg|inet|cidr|macaddr|"
-    r"tsvector|tsquery|hstore|xml|\w*range|money|bit|varbit|jsonpath|oid|name|line|xid|txid\w*)\b"
+    "types that PostgreSQL alone has": r"\b(box|point|polygon|circle|path|lseg|inet|cidr|macaddr8?|"
+    r"tsvector|tsquery|hstore|\w*xml\w*|\w*range|money|bit|varbit|jsonpath|oid|name|line|xid|txid\w*)\b"
     r"(?!\s*=)",
     "indexes of other kinds": r"\bUSING\s+(gist|gin|brin|spgist|hash)\b|_ops\b|\bEXCLUDE\b",
     "whole rows and composites": r"\bROW\s*\(|\)\.\*|\)\.\w+|^\s*CREATE\s+TYPE\s+\w+\s+AS\s*\(|"
@@ -63,6 +63,10 @@ docs/sql.md tells of each, and of `DOCUMENTED`, by the same name.
 DOCUMENTED = {
     "numbers of more than 38 digits": r"PAL-311\].* digits than the \d+ that this store",
     "conflicts come at COMMIT": r"PAL-401\]",
+    "NULLS NOT DISTINCT and keys that are DEFERRABLE": r"NULLS NOT DISTINCT is|a key with DEFERR",
+    "currval beside nextval": r"beside a call that moves the sequence",
+    "samples that can be repeated": r"no sample that can be repeated",
+    "tables without columns": r"PAL-211\] \S+ has no columns",
 }
 """What docs/sql.md tells of the differences from PostgreSQL, by their texts."""
 
