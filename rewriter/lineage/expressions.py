@@ -34,6 +34,8 @@ _WINDOWS_MAX = 16
 _SAME = (exp.Alias, exp.Paren, exp.PivotAlias)
 _OF_DIFFERENT = (exp.Max, exp.Min, exp.LogicalAnd, exp.LogicalOr)
 """Aggregates that equal rows do not change."""
+_OF_ONE_ROW = (exp.Lag, exp.Lead, exp.NthValue)
+"""What a window function takes from another row, and is no aggregate of several."""
 _AGGREGATES = frozenset(
     {"collect_list", "collect_set", "group_concat", "listagg", "percentile_approx", "corr"}
 )
@@ -83,7 +85,8 @@ class ExpressionReader:
             return reader(self, node)
         if isinstance(node, (exp.Query, exp.Subquery)):
             return self._scalar_query(node)
-        if isinstance(node, exp.AggFunc) or _name_of(node) in _AGGREGATES:
+        is_aggregate = isinstance(node, exp.AggFunc) and not isinstance(node, _OF_ONE_ROW)
+        if is_aggregate or _name_of(node) in _AGGREGATES:
             # The scalar max(a, b) of SQLite is one of a row.
             self.aggregates = self.aggregates or not node.args.get("expressions")
             if not isinstance(node, _OF_DIFFERENT) and not isinstance(node.this, exp.Distinct):

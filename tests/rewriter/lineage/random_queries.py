@@ -154,8 +154,9 @@ class Generator:
         if self.rng.random() < 0.1:
             word = "SELECT DISTINCT"
         elif self.rng.random() < 0.1:
-            # Equal rows are the same row, whichever of them comes first.
-            end = f" ORDER BY {', '.join(names)} LIMIT {self.rng.randint(1, _LIMITS)}"
+            # Equal rows are the same row, whichever of them comes first; the lowest rank is 1.
+            order = ", ".join(f"{name} DESC" for name in names)
+            end = f" ORDER BY {order} LIMIT {self.rng.randint(2, _LIMITS)}"
         if self.rng.random() < 0.1:
             window, value = self.name(), self.rng.choice(columns)
             given[0] = f"sum({value}) OVER {window} AS {names[0]}"
@@ -196,7 +197,9 @@ class Generator:
             f"rank() OVER (PARTITION BY {one} ORDER BY {two})",
             f"sum({one}) OVER (ORDER BY {two} DESC)",
         ]
-        return self.rng.choice(windows) if self.rng.random() < 0.2 else self.scalar(columns)
+        # A row has the rank 1 among those that are equal to it.
+        is_window = one != two and self.rng.random() < 0.2
+        return self.rng.choice(windows) if is_window else self.scalar(columns)
 
     def scalar(self, columns: list[str]) -> str:
         """A value of the columns of one row."""

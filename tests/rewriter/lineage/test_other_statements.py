@@ -265,6 +265,11 @@ CASES = {
         "UPDATE dest SET v = 'x' OUTPUT deleted.v INTO seen (a) WHERE k > 3",
         ["dest.v <- filter:dest.k", "seen.a <- dest.v filter:dest.k"],
     ),
+    "a value of the row before": (
+        "hive",
+        "CREATE TABLE c AS SELECT lag(a, 1, 0) OVER (PARTITION BY id ORDER BY b) AS a FROM j",
+        ["c.a <- !j.a window:j.b window:j.id"],
+    ),
     "a row for each element, without a name": (
         "hive",
         "CREATE TABLE c AS SELECT explode(arr) FROM j; CREATE TABLE d AS SELECT col FROM c",
