@@ -3,9 +3,9 @@
     python -m tests.differential.duckdb_suite duckdb/test/sql/insert duckdb/test/sql/cte
     python -m tests.differential.duckdb_suite --postgres --every 10 --json found.jsonl FOLDER
 
-Each file has a process of its own and a limit of time. Prints how many records agree, with and
-without those about DuckDB's own machinery, then the causes by how often they stand; `--json` has
-every difference as a line.
+Files of SQLite's sqllogictest are taken as well. Each file has a process of its own and a limit of
+time. Prints how many records agree, with and without those about DuckDB's own machinery, then the
+causes by how often they stand; `--json` has every difference as a line.
 """
 
 import sys
