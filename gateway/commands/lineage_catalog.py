@@ -27,6 +27,7 @@ from gateway.lineage.questions import lineage_around, lineage_changes, lineage_p
 from gateway.lineage.walks import LEVELS_MAX
 from gateway.shell.result import ShownColumn, ShownResult
 from gateway.shell.table import style_for, write_table
+from journal.model.errors import Code, PalimpsestError
 from journal.model.version import Version, from_datetime
 from rewriter.reading.time_travel import point_expression
 
@@ -191,12 +192,18 @@ def _asking(access: Access, *, as_json: bool) -> Iterator[Connection]:
 
 
 def _version(connection: Connection, point: str, dialect: str) -> Version:
-    """The version of a point in time, as ``--as-of`` takes it."""
+    """The version of a point in time, as ``--as-of`` takes it; raises TIME_POINT for no such."""
     given = point_expression(point, dialect)
     if isinstance(given, exp.Literal) and not given.is_string:
         return int(given.name)
-    moment = exp.select(exp.cast(given, "TIMESTAMPTZ"))
+    moment = exp.select(exp.TryCast(this=given, to=exp.DataType.build("TIMESTAMPTZ")))
     ((found,),) = connection.execute(moment.sql(dialect="duckdb")).fetchall()
+    if found is None:
+        raise PalimpsestError(
+            Code.TIME_POINT,
+            f"{point} is not a point in time",
+            advice="give a timestamp, or a version number from system.transactions",
+        )
     return from_datetime(found)
 
 

@@ -151,7 +151,7 @@ def aims(session: StoreSession, state: JournalState, wanted: ErasureSpec) -> lis
     touched = _with_children(state, {a.table.id for a in reached})
     sought = {a.table.id: _looked_at(a, wanted) for a in reached}
     found = [_with_source(aim, touched, scope.why_not(aim.table.name)) for aim in found]
-    return [_with_copies(aim, sought, state) for aim in found]
+    return [_with_copies(session, aim, sought, state) for aim in found]
 
 
 def _aims_of_kept(found: Iterable[TargetTable], wanted: ErasureSpec) -> list[TargetTable]:
@@ -165,11 +165,13 @@ def _looked_at(aim: TargetTable, wanted: ErasureSpec) -> frozenset[str] | None:
     return frozenset(i.path.root for i in aim.identities if i.type in wanted.subjects)
 
 
-def _with_copies(aim: TargetTable, sought: Sought, state: JournalState) -> TargetTable:
+def _with_copies(
+    session: StoreSession, aim: TargetTable, sought: Sought, state: JournalState
+) -> TargetTable:
     """A table that is not searched, with a word on what it may hold all the same."""
     if aim.why_not is None or aim.table.materialized is not None or aim.why_not.startswith(KEPT):
         return aim
-    copies = told_copies(aim.table, sought, state.catalog)
+    copies = told_copies(session, aim.table, sought, state.catalog)
     if not copies:
         return aim
     return replace(aim, why_not=f"{aim.why_not}; {copies}", holds_copies=True)

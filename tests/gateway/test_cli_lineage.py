@@ -98,6 +98,13 @@ def test_differences_of_lineage_are_told(root: Path) -> None:  # L23
     assert _call(root, "diff", "--from", "now()", "--exit-code") == (0, "")
 
 
+def test_what_is_no_point_in_time_is_named(root: Path) -> None:
+    code, shown = _call(root, "diff", "--from", "nonsense")
+    assert code == 1
+    assert "PAL-230" in shown
+    assert "nonsense is not a point in time" in shown
+
+
 def test_a_preview_names_what_comes_from_the_tables_that_are_written(root: Path) -> None:
     given = ["preview", "DELETE FROM flights WHERE id = 1", "-w", str(root)]
     result = CliRunner().invoke(main, given, prog_name="palimpsest")
