@@ -41,7 +41,7 @@ from gateway.session.operations import no_progress
 from tests.architecture.sources import ROOT
 from tests.support.declared import dataset
 
-root, place, name, after = sys.argv[1:]
+url, place, name, after = sys.argv[1:]
 owner = pkgutil.resolve_name(place)
 step = getattr(owner, name)
 
@@ -50,7 +50,7 @@ def killed(*given, **named):
         step(*given, **named)
     os.kill(os.getpid(), signal.SIGKILL)
 
-with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:
+with gateway.connect(url, autocommit=True) as con:
     con.execute("CREATE TABLE t (a INTEGER)")
     entity_operations.submit_entities(con.session, no_progress, [read_entity(dataset("t"))])
     setattr(owner, name, killed)
@@ -61,12 +61,16 @@ with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:
 
 @pytest.mark.parametrize("step", in_tiers(STEPS, QUICK))
 def test_f10_a_killed_update_has_happened_or_not(tmp_path: Path, step: str) -> None:
+    kill_an_update(f"palimpsest:///{tmp_path}/warehouse", step)
+
+
+def kill_an_update(url: str, step: str) -> None:
+    """Kill a process at a step of an update in a store, and look what is there."""
     place, name, after = STEPS[step]
-    root = tmp_path / "warehouse"
-    words = [sys.executable, "-c", PROGRAM, str(root), place, name, str(after)]
+    words = [sys.executable, "-c", PROGRAM, url, place, name, str(after)]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:
+    with gateway.connect(url, autocommit=True) as con:
         versions = entity_history(con.session, no_progress, EntityKind.DATASET, "t")
         live = [row.version for row in versions if row.ended_at is None]
         assert live == ([2] if step == "after the commit" else [1])

@@ -45,7 +45,7 @@ from gateway.governance.process_scheduler import run_processes
 from gateway.session.operations import no_progress
 from tests.support.processes import day, make_tables, process, schedule
 
-root, place, name, after = sys.argv[1:]
+url, place, name, after = sys.argv[1:]
 owner = pkgutil.resolve_name(place)
 step = getattr(owner, name)
 
@@ -54,7 +54,7 @@ def killed(*given, **more):
         step(*given, **more)
     os.kill(os.getpid(), signal.SIGKILL)
 
-with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:
+with gateway.connect(url, autocommit=True) as con:
     make_tables(con)
     con.execute("INSERT INTO flights VALUES (DATE '2013-01-01', 7)")
     text = "INSERT INTO delays SELECT day, delay, $instance FROM flights"
@@ -66,12 +66,16 @@ with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:
 
 @pytest.mark.parametrize("step", in_tiers(STEPS, QUICK))
 def test_p21_what_a_killed_scheduler_began_happens_once(tmp_path: Path, step: str) -> None:
+    kill_a_scheduler(f"palimpsest:///{tmp_path}/warehouse", step)
+
+
+def kill_a_scheduler(url: str, step: str) -> None:
+    """Kill a scheduler of a store at a step, and let another one go on."""
     place, name, after = STEPS[step]
-    root = tmp_path / "warehouse"
-    words = [sys.executable, "-c", PROGRAM, str(root), place, name, str(after)]
+    words = [sys.executable, "-c", PROGRAM, url, place, name, str(after)]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:
+    with gateway.connect(url, autocommit=True) as con:
         run_processes(con.session, no_progress, 1, day(3))
         rows = con.execute("SELECT made_by, count(*) FROM delays GROUP BY made_by ORDER BY made_by")
         assert rows.fetchall() == [("daily@2013-01-02T00:00Z", 1), ("daily@2013-01-03T00:00Z", 1)]

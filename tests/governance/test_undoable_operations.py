@@ -43,7 +43,7 @@ from gateway.governance.scheduled_submissions import submit_and_schedule
 from gateway.session.operations import no_progress
 from tests.governance.test_undoable_operations import both
 
-root, place, name, count, after = sys.argv[1:]
+url, place, name, count, after = sys.argv[1:]
 owner, left = pkgutil.resolve_name(place), int(count)
 step = getattr(owner, name)
 
@@ -57,7 +57,7 @@ def killed(*given, **named):
         os.kill(os.getpid(), signal.SIGKILL)
     return done
 
-with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:
+with gateway.connect(url, autocommit=True) as con:
     con.execute("CREATE TABLE t (a INTEGER)")
     setattr(owner, name, killed)
     submit_and_schedule(con.session, no_progress, both())
@@ -81,11 +81,15 @@ def _states(con: Connection) -> dict[str, str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("step", STEPS)
 def test_f10_killed_anywhere_it_has_happened_or_not(tmp_path: Path, step: str) -> None:
-    root = tmp_path / "warehouse"
-    words = [sys.executable, "-c", PROGRAM, str(root), *map(str, STEPS[step])]
+    kill_a_submission(f"palimpsest:///{tmp_path}/warehouse", step)
+
+
+def kill_a_submission(url: str, step: str) -> None:
+    """Kill a process at a step of submitting and scheduling in a store, and look what is there."""
+    words = [sys.executable, "-c", PROGRAM, url, *map(str, STEPS[step])]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == -signal.SIGKILL, done.stderr
-    with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:
+    with gateway.connect(url, autocommit=True) as con:
         undone = undo_interrupted(con.session, no_progress)
         if step == "after the end is noted":
             assert _states(con) == {"t": "SCHEDULED", "daily": "SCHEDULED"}
