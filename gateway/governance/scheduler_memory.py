@@ -38,7 +38,7 @@ class SchedulerMemory:
         self.answers: KeptAnswers = {}
         self._waiting: dict[str, WaitingAnswer] = {}
         self.has_made = False
-        """True after a look that made instances, and left others that are due."""
+        """True after a look that made instances, and did nothing else."""
         self._processes: dict[str, Entity] = {}
         self._entities: tuple[object, ...] | None = None
         self._filled_by: dict[str, set[str]] = {}

@@ -86,7 +86,7 @@ class SchedulerTick:
     def run(self, slots: int) -> list[StartedInstance]:
         """Look, and begin at most so many instances; those that are RUNNING for us now.
 
-        Where more instances are due than one look makes, it does nothing else, and the next look
+        Where as many instances are due as one look makes, it does nothing else, and the next look
         takes up those that are there: neither keeps the other waiting, and no look is long.
         """
         with self._journal.reading_session() as records:
@@ -94,13 +94,13 @@ class SchedulerTick:
             if due or not self._memory.is_filled:
                 # A look with nothing to do reads what the first one with much to do needs.
                 self._memory.refresh(records)
-        if due and not self._memory.has_made:
-            self._make_instances()
-            self._memory.has_made = self.has_more
-            if self.has_more:
+        has_made, self._memory.has_made = self._memory.has_made, False
+        if due and not has_made:
+            if self._make_instances():
+                self.has_more = self._memory.has_made = True
                 return []
         elif due:
-            self.has_more, self._memory.has_made = True, False
+            self.has_more = True
         with self._journal.reading_session() as records:
             live = instance_rows.live_instances(records, EXECUTION)
             late = instance_rows.instances_to_check(records, self._now, EXECUTION)
@@ -126,7 +126,8 @@ class SchedulerTick:
                 advice="it goes on when the other has ended",
             )
 
-    def _make_instances(self) -> None:
+    def _make_instances(self) -> bool:
+        """Make the instances that are due; True if it made as many as one look makes."""
         with self._journal.exclusive_session() as records:
             self._check_fence(records)
             due = schedule_rows.due_schedules(
@@ -134,6 +135,7 @@ class SchedulerTick:
             )
             self.has_more = make_instances(self._session, records, due, self._memory, self._now)
             records.commit()
+        return self.has_more or len(due) >= MADE_AT_ONCE
 
     def _changes(
         self, live: Sequence[LiveInstance], there: DatasetAvailability
