@@ -55,9 +55,16 @@ class ExpressionReader:
     def cell(self, node: exp.Expr) -> Cell:
         """What a value comes from."""
         try:
-            return Cell(self.sources(node))
+            return Cell(self.sources(node), fields=self._fields(node.unalias()))
         except Untraceable as error:
             return Cell(unknown=str(error))
+
+    def _fields(self, node: exp.Expr) -> dict[str, Cell] | None:
+        """The fields of a struct that is made here, if all of them have names."""
+        parts = node.expressions if isinstance(node, exp.Struct) else ()
+        if not parts or not all(isinstance(part, exp.PropertyEQ) for part in parts):
+            return None
+        return {fold(part.this): self.cell(part.expression) for part in parts}
 
     def deciding(self, nodes: Iterable[exp.Expr], subtype: str) -> Sources:
         """What expressions decide with, of a subtype; what cannot be told is left out."""
@@ -100,7 +107,14 @@ class ExpressionReader:
         cell, fields = self.scope.cell(node)
         if cell.unknown is not None:
             raise Untraceable(cell.unknown)
-        return passed(cell.sources, TRANSFORMATION) if fields else cell.sources
+        if not fields:
+            return cell.sources
+        one = cell.field([fold(part) for part in node.parts[-fields:]])
+        if one is None:
+            return passed(cell.sources, TRANSFORMATION)
+        if one.unknown is not None:
+            raise Untraceable(one.unknown)
+        return one.sources
 
     def _column_by_place(self, place: int) -> Sources:
         """``$1`` of a stage of Snowflake; elsewhere it is a parameter."""

@@ -13,6 +13,7 @@ from rewriter.lineage.sources import (
     AGGREGATION,
     CONDITIONAL,
     FILTER,
+    GROUP_BY,
     JOIN,
     NONE,
     TRANSFORMATION,
@@ -329,9 +330,11 @@ class FromReader:
             turns = [made[place % len(made)] for place in range(len(names))]
             cells = [Cell(c.sources | chosen, c.unknown) for c in turns]
         rest = [(n, c) for n, c in zip(found.names, found.cells, strict=True) if n not in used]
+        # There is a row for each of their values.
+        groups = deciding((s for _, c in rest for s in c.sources), GROUP_BY)
         names, cells = [n for n, _ in rest] + names, [c for _, c in rest] + cells
         alias = pivot.args.get("alias")
-        result = Relation(names, cells, found.influences, found.open)
+        result = Relation(names, cells, found.influences | groups, found.open)
         return result.named([fold(c) for c in alias.columns] if alias is not None else [])
 
     def _unpivoted(

@@ -38,10 +38,21 @@ NONE: Sources = frozenset()
 
 
 class Cell(NamedTuple):
-    """What a column of a result comes from; ``unknown`` says why that cannot be told, if so."""
+    """What a column of a result comes from; ``unknown`` says why that cannot be told, if so.
+
+    ``fields`` are those of a struct whose making was seen.
+    """
 
     sources: Sources = NONE
     unknown: str | None = None
+    fields: Mapping[str, Cell] | None = None
+
+    def field(self, names: Sequence[str]) -> Cell | None:
+        """A field within a field; None where it is not known by itself."""
+        found: Cell | None = self
+        for name in names:
+            found = None if found is None or found.fields is None else found.fields.get(name)
+        return found
 
 
 class Untraceable(Exception):

@@ -465,7 +465,19 @@ CASES = {
             "CREATE TABLE c AS SELECT * FROM (SELECT key, value, a FROM src, j)"
             " PIVOT (sum(a) FOR value IN ('q', 'r'))"
         ),
-        ["c.key <- src.key", "c.q <- +j.a if:src.value", "c.r <- +j.a if:src.value"],
+        [
+            "c.key <- group:src.key src.key",
+            "c.q <- +j.a group:src.key if:src.value",
+            "c.r <- +j.a group:src.key if:src.value",
+        ],
+    ),
+    "fields of a struct that is made on the way": (
+        "spark",
+        (
+            "CREATE TABLE c AS SELECT q.s.p, q.s.r.x AS x, q.s.r AS r FROM"
+            " (SELECT struct(a AS p, struct(b + 1 AS x, id) AS r) AS s FROM j) q"
+        ),
+        ["c.p <- j.a", "c.x <- !j.b", "c.r <- !j.b !j.id"],
     ),
     "update": (
         "postgres",
