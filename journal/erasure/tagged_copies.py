@@ -39,8 +39,8 @@ def told_copies(
             if wanted is None or not column or column in wanted:
                 place = f"{source.name}.{_name(source, column)}" if column else str(source.name)
                 found.setdefault(_name(table, one.column), place)
-                whole = columns is None or not one.column
-                columns = None if whole else {*columns, one.column}
+                if columns is not None:
+                    columns = {*columns, one.column} if one.column else None
     told = [
         f"{f'column {name}' if name else 'it'} holds values of {place}"
         for name, place in found.items()
