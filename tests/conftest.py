@@ -18,9 +18,9 @@ from hypothesis import HealthCheck, settings
 
 from gateway.activity import log_settings
 from tests.support.order import arranged
-from tests.support.servers import apache, cluster, server
+from tests.support.servers import apache, cluster, commands, server
 
-__all__ = ["apache", "cluster", "server"]
+__all__ = ["apache", "cluster", "commands", "server"]
 
 ROOT = Path(__file__).resolve().parent.parent
 _GARBAGE = (20_000, 10, 10)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -11,17 +11,8 @@ import pytest
 
 from tests.docs import newcomer
 from tests.docs.newcomer import Surroundings
-from tests.support import warm_commands
 
 Surround = Callable[[str], AbstractContextManager[Surroundings]]
-
-
-@pytest.fixture(scope="session")
-def commands(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The folder of ``palimpsest`` and ``python``, each process of which is forked when needed."""
-    environment = newcomer.clean_environment(tmp_path_factory.mktemp("home"))
-    with warm_commands.running(environment) as folder:
-        yield folder
 
 
 @pytest.fixture

@@ -19,13 +19,12 @@ from pathlib import Path
 import pytest
 
 from tests.support import postgres, s3, thrift_server
+from tests.support.clean_environment import clean_environment
 from tests.support.pages import Block
 from tests.support.spark import why_no_spark
 
-ROOT = Path(__file__).resolve().parents[2]
 THRIFT = "localhost:10000"
 BUCKETS = ("lake", "vault")
-_KEPT_FROM_OUTSIDE = ("PATH", "LANG", "LC_ALL", "USER", "LOGNAME", "TMPDIR", "JAVA_HOME")
 _PROGRAMS = {"sh": ". {}", "sql": "palimpsest query -f {}", "python": "python {}"}
 
 
@@ -83,21 +82,6 @@ def surroundings(text: str, folder: Path, run: Path, commands: Path) -> Iterator
             found.environment |= servers.enter_context(_s3())
         found.environment["PATH"] = f"{commands}{os.pathsep}{found.environment['PATH']}"
         yield found
-
-
-def clean_environment(home: Path) -> dict[str, str]:
-    """What a newcomer's shell has, and our own programs in PATH."""
-    binaries = str(Path(sys.executable).parent)
-    kept = {name: os.environ[name] for name in _KEPT_FROM_OUTSIDE if name in os.environ}
-    return {
-        **kept,
-        "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
-        "HOME": str(home),
-        "PYTHONPATH": str(ROOT),
-        "NO_COLOR": "1",
-        "COLUMNS": "100",
-        "TERM": "dumb",
-    }
 
 
 @contextlib.contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import re
@@ -27,9 +28,12 @@ _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[()][A-Z0-9]|\x1b[=>]|\x1b\][
 
 
 class Terminal:
-    """A shell with a person at it."""
+    """A shell with a person at it.
 
-    def __init__(self, root: Path, history: Path, **settings: str) -> None:
+    The shell is a process of the session's ``commands``, or begins anew where there are none.
+    """
+
+    def __init__(self, commands: Path | None, root: Path, history: Path, **settings: str) -> None:
         self._master, slave = pty.openpty()
         ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 90, 0, 0))
         environment = {
@@ -37,10 +41,11 @@ class Terminal:
             "TERM": "xterm", "PROMPT_TOOLKIT_NO_CPR": "1", "PAGER": "", **settings,
         }  # fmt: skip
         environment.pop("COLUMNS", None)
+        cold = [sys.executable, "-m", "gateway.cli"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "gateway.cli", "shell", str(root)],
+            [*(cold if commands is None else [commands / "palimpsest"]), "shell", str(root)],
             stdin=slave, stdout=slave, stderr=slave, env=environment, close_fds=True,
-            preexec_fn=lambda: _control(slave),  # noqa: PLW1509 - this process has one thread
+            preexec_fn=None if commands else lambda: _control(slave),  # noqa: PLW1509 - one thread
         )  # fmt: skip
         os.close(slave)
         self.seen = ""
@@ -91,13 +96,17 @@ def _control(terminal: int) -> None:
 
 
 @pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Terminal]:
+def terminal(commands: Path, tmp_path: Path) -> Iterator[Terminal]:
     """A shell on a new warehouse, at its first prompt."""
-    opened = Terminal(tmp_path / "w", tmp_path / "history")
+    with contextlib.closing(_at_prompt(commands, tmp_path)) as opened:
+        yield opened
+
+
+def _at_prompt(commands: Path | None, folder: Path) -> Terminal:
+    opened = Terminal(commands, folder / "w", folder / "history")
     opened.wait_for("to leave.")
     opened.wait_for("w> ")
-    yield opened
-    opened.close()
+    return opened
 
 
 def test_a_statement_may_take_several_lines(terminal: Terminal) -> None:
@@ -130,19 +139,20 @@ def test_ctrl_c_clears_the_line_and_stays(terminal: Terminal) -> None:
     terminal.wait_for("(1 row)")
 
 
-def test_ctrl_c_stops_the_statement_and_not_the_shell(terminal: Terminal) -> None:
+def test_ctrl_c_stops_the_statement_and_not_the_shell(tmp_path: Path) -> None:
     slow = (
         "select count(*) as n from range(3000000000) a, range(1000) b where a.range + b.range < 0;"
     )
-    terminal.send(slow + "\r")
-    # What comes before the query takes less.
-    await_work(terminal.process.pid, 2)
-    terminal.wait_for(" s; Ctrl-C stops it")
-    terminal.send("\x03")
-    terminal.wait_for("PAL-407 (57014): the statement was cancelled")
-    terminal.wait_for("w> ")
-    terminal.send("select 6 * 7 as n;\r")
-    terminal.wait_for("(1 row)")
+    with contextlib.closing(_at_prompt(None, tmp_path)) as terminal:
+        terminal.send(slow + "\r")
+        # What comes before the query takes less.
+        await_work(terminal.process.pid, 2)
+        terminal.wait_for(" s; Ctrl-C stops it")
+        terminal.send("\x03")
+        terminal.wait_for("PAL-407 (57014): the statement was cancelled")
+        terminal.wait_for("w> ")
+        terminal.send("select 6 * 7 as n;\r")
+        terminal.wait_for("(1 row)")
 
 
 def test_tab_completes_tables(terminal: Terminal) -> None:
@@ -165,9 +175,9 @@ def test_leaving_with_an_open_transaction_says_what_becomes_of_it(terminal: Term
     assert terminal.left() == 0
 
 
-def test_history_is_kept(tmp_path: Path) -> None:
+def test_history_is_kept(commands: Path, tmp_path: Path) -> None:
     history = tmp_path / "history"
-    opened = Terminal(tmp_path / "w", history)
+    opened = Terminal(commands, tmp_path / "w", history)
     opened.wait_for("w> ")
     opened.send("select 1 as remembered;\r")
     opened.wait_for("(1 row)")
@@ -277,11 +287,13 @@ _TYPED = [
 ]
 
 
-def test_each_command_works_at_the_prompt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_command_works_at_the_prompt(
+    commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "script.sql").write_text("select 60 + 1;\n")
     (tmp_path / "in.csv").write_text("a\n7\n")
     monkeypatch.chdir(tmp_path)
-    opened = Terminal(tmp_path / "w", tmp_path / "history", EDITOR="true", VISUAL="true")
+    opened = Terminal(commands, tmp_path / "w", tmp_path / "history", EDITOR="true", VISUAL="true")
     try:
         opened.wait_for("w> ")
         opened.send("create table t (a int primary key); create view v as select 1 as b;\r")
@@ -308,15 +320,17 @@ def test_each_command_works_at_the_prompt(tmp_path: Path, monkeypatch: pytest.Mo
         assert opened.left() == 0
     finally:
         opened.close()
-    commands = (ROOT / "docs" / "shell.md").read_text().partition("What it lacks")[0]
-    listed = re.findall(r"`(\\[a-zA-Z!?]+)", commands)
+    told = (ROOT / "docs" / "shell.md").read_text().partition("What it lacks")[0]
+    listed = re.findall(r"`(\\[a-zA-Z!?]+)", told)
     rest = " ".join(typed for typed, _ in _TYPED) + r" \q \password"
     assert len(set(listed)) > len(COMMANDS) - 3
     assert [name for name in set(listed) if f"{name} " not in f"{rest} "] == []
 
 
-def test_a_long_result_goes_through_the_pager(tmp_path: Path) -> None:
-    opened = Terminal(tmp_path / "w", tmp_path / "history", PAGER="wc -l | sed 's/$/ lines paged/'")
+def test_a_long_result_goes_through_the_pager(commands: Path, tmp_path: Path) -> None:
+    opened = Terminal(
+        commands, tmp_path / "w", tmp_path / "history", PAGER="wc -l | sed 's/$/ lines paged/'"
+    )
     try:
         opened.wait_for("w> ")
         opened.send("select * from range(50);\r")
@@ -362,10 +376,10 @@ def test_ctrl_c_leaves_a_condition_and_a_watch(terminal: Terminal) -> None:
     terminal.wait_for("42")
 
 
-def test_the_shell_goes_on_with_another_warehouse(tmp_path: Path) -> None:
+def test_the_shell_goes_on_with_another_warehouse(commands: Path, tmp_path: Path) -> None:
     rc = tmp_path / "shellrc"
     rc.write_text("\\set day 4\n\\timing on\nnot a command;\n")
-    opened = Terminal(tmp_path / "w", tmp_path / "history", PALIMPSEST_SHELLRC=str(rc))
+    opened = Terminal(commands, tmp_path / "w", tmp_path / "history", PALIMPSEST_SHELLRC=str(rc))
     try:
         opened.wait_for("Timing is on.")
         opened.wait_for("ERROR PAL-101")

@@ -9,13 +9,12 @@ import pty
 import re
 import struct
 import subprocess
-import sys
 import termios
 from collections.abc import Sequence
 from decimal import Decimal
 from fcntl import ioctl
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 
@@ -51,12 +50,27 @@ def drawn(columns: Sequence[tuple[str, str]], rows: Sequence[tuple[Any, ...]], s
     return out.getvalue()
 
 
-def query(*arguments: str, width: int | None = None, folder: Path) -> str:
-    """What ``palimpsest query`` writes to a terminal of some columns, or to a pipe."""
+class Run(Protocol):
+    """Runs a command on the test's warehouse."""
+
+    def __call__(self, *arguments: str, width: int | None = None) -> str:
+        """What ``palimpsest`` writes to a terminal of some columns, or to a pipe."""
+
+
+@pytest.fixture
+def run(commands: Path, tmp_path: Path) -> Run:
+    place = str(tmp_path / "w")
+    gateway.connect(f"palimpsest:///{place}").close()
+
+    def written(*arguments: str, width: int | None = None) -> str:
+        return _written([str(commands / "palimpsest"), *arguments, "-w", place], width)
+
+    return written
+
+
+def _written(command: list[str], width: int | None) -> str:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm"}
     environment.pop("COLUMNS", None)
-    gateway.connect(f"palimpsest:///{folder / 'w'}").close()
-    command = [sys.executable, "-m", "gateway.cli", *arguments, "-w", str(folder / "w")]
     if width is None:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         return done.stdout
@@ -80,12 +94,12 @@ def _read(terminal: int) -> bytes:
 
 
 @pytest.mark.parametrize("place", ["pipe", "file"])
-def test_no_value_is_cut_where_there_is_no_terminal(tmp_path: Path, place: str) -> None:
+def test_no_value_is_cut_where_there_is_no_terminal(run: Run, tmp_path: Path, place: str) -> None:
     if place == "file":
-        query("query", LATE, "-o", str(tmp_path / "rows"), folder=tmp_path)
+        run("query", LATE, "-o", str(tmp_path / "rows"))
         text = (tmp_path / "rows").read_text()
     else:
-        text = query("query", LATE, folder=tmp_path)
+        text = run("query", LATE)
     assert text.splitlines()[-3:] == [
         " 20000000000 │ 5000",
         " 20004000000 │ 5001",
@@ -125,9 +139,9 @@ def test_a_late_number_is_whole_at_a_terminal(width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [40, 80])
-def test_a_row_that_does_not_fit_a_terminal_is_expanded(tmp_path: Path, width: int) -> None:
+def test_a_row_that_does_not_fit_a_terminal_is_expanded(run: Run, width: int) -> None:
     values = f"{NUMBER} AS n, TIMESTAMP '2024-05-01 12:30:15.123456' AS t, NULL AS nothing"
-    text = query("query", f"SELECT {values}, repeat('日本', 30) AS w", width=width, folder=tmp_path)
+    text = run("query", f"SELECT {values}, repeat('日本', 30) AS w", width=width)
     assert text.splitlines()[1:] == [
         f" n       │ {NUMBER}",
         " t       │ 2024-05-01 12:30:15.123456",
@@ -135,14 +149,14 @@ def test_a_row_that_does_not_fit_a_terminal_is_expanded(tmp_path: Path, width: i
         f" w       │ {'日本' * 30}",
         "(1 row)",
     ]
-    assert query("query", "SELECT 7 AS a, 8 AS b", width=width, folder=tmp_path).splitlines() == [
+    assert run("query", "SELECT 7 AS a, 8 AS b", width=width).splitlines() == [
         " a │ b", "───┼───", " 7 │ 8", "(1 row)",
     ]  # fmt: skip
 
 
-def test_the_shell_says_what_it_cut_where_it_may_not_expand(tmp_path: Path) -> None:
+def test_the_shell_says_what_it_cut_where_it_may_not_expand(run: Run) -> None:
     sql = f"SELECT {NUMBER} AS n, repeat('word ', 30) AS note"
-    text = query("shell", "-c", "\\x off", "-c", sql, width=40, folder=tmp_path)
+    text = run("shell", "-c", "\\x off", "-c", sql, width=40)
     lines = text.splitlines()
     assert lines[-2] == f" {NUMBER} │ word word word word wor…"
     assert lines[-1] == r"(1 row; cut: 1 value of note; \x on shows them whole)"
@@ -155,9 +169,9 @@ def test_many_rows_that_do_not_fit_are_expanded() -> None:
     assert text.count(str(NUMBER)) == 1200
 
 
-def test_the_log_shows_whole_versions_at_a_narrow_terminal(tmp_path: Path) -> None:
-    query("query", "CREATE TABLE t (a INTEGER)", folder=tmp_path)
-    text = query("log", width=40, folder=tmp_path)
+def test_the_log_shows_whole_versions_at_a_narrow_terminal(run: Run) -> None:
+    run("query", "CREATE TABLE t (a INTEGER)")
+    text = run("log", width=40)
     assert re.search(r"^ version +│ \d{16}$", text, re.MULTILINE)
     assert re.search(
         r"^ committed_at +│ \d{4}-\d\d-\d\d [\d:]{8}\.\d{1,6}\+00$", text, re.MULTILINE

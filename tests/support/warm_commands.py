@@ -10,6 +10,7 @@ which take longer than most commands. Nothing is run in the server: it loads mod
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import gc
 import importlib
 import json
@@ -22,6 +23,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import termios
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -41,6 +43,7 @@ _MODULES = (
     "gateway.opening.open_warehouse",
     "gateway.procedures.erasing",
     "gateway.procedures.procedures",
+    "gateway.shell.prompt",
     "gateway.shell.result",
     "pandas",
     "pytz",
@@ -48,7 +51,7 @@ _MODULES = (
     "spark_compaction.erasure.program",
     "ssl",
 )
-"""What a third of the commands loads; what fewer load, they load themselves."""
+"""What a third of the commands loads, and the shell; what fewer load, they load themselves."""
 
 
 @contextlib.contextmanager
@@ -143,8 +146,14 @@ def _become(request: dict[str, object]) -> NoReturn:
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(str(request["folder"]))
-    # What was read before belongs to the server.
+    if os.isatty(0):
+        # Its Ctrl-C, and the size of its lines, are those of this terminal.
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    # What was read and is yet to be written belongs to the server.
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", 1, "utf-8", "backslashreplace", closefd=False)  # noqa: SIM115
     sys.argv = words
     if request["program"] == "python":
         sys.argv = words[1:]
@@ -164,7 +173,8 @@ def _bury(running: dict[int, socket.socket], ready: selectors.BaseSelector) -> N
         if not pid:
             return
         client = running.pop(pid)
-        ready.unregister(client)
+        with contextlib.suppress(KeyError):  # Who was killed is registered no more.
+            ready.unregister(client)
         with contextlib.suppress(OSError), client:
             client.sendall(b"%d\n" % os.waitstatus_to_exitcode(status))
 
