@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from tests.docs.newcomer import ROOT, Surroundings
+from tests.docs.newcomer import Surroundings
+from tests.support.clean_environment import ROOT
 from tests.support.pages import Block, parts
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

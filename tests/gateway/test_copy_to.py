@@ -9,20 +9,32 @@ import pyarrow.parquet as pq
 import pytest
 
 import gateway
+from tests.support.prepared_warehouse import prepared_warehouse
 from tests.support.repeatedly import repeatedly
 
 ROWS = [(1, "007", 1.5), (2, None, None), (3, 'a,"b"', 2.0), (4, "", 0.0)]
 
 
+TABLES = (
+    "CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR, x DOUBLE)",
+    """INSERT INTO t VALUES (1, '007', 1.5), (2, NULL, NULL), (3, 'a,"b"', 2), (4, '', 0)""",
+    "UPDATE t SET x = 3 WHERE id = 3",
+    "UPDATE t SET x = 2 WHERE id = 3",
+)
+
+
 @pytest.fixture
 def cursor(tmp_path: Path) -> Any:
-    with gateway.connect(f"palimpsest:///{tmp_path}/w", autocommit=True) as connection:
-        opened = connection.cursor()
-        opened.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, name VARCHAR, x DOUBLE)")
-        opened.executemany("INSERT INTO t VALUES (?, ?, ?)", ROWS)
-        opened.execute("UPDATE t SET x = 3 WHERE id = 3")
-        opened.execute("UPDATE t SET x = 2 WHERE id = 3")
-        yield opened
+    with gateway.connect(prepared_warehouse(tmp_path / "w", TABLES), autocommit=True) as connection:
+        yield connection.cursor()
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A folder with such a warehouse, and a cursor, for statements that change nothing."""
+    folder = tmp_path_factory.mktemp("unchanged")
+    with gateway.connect(prepared_warehouse(folder / "w", TABLES), autocommit=True) as connection:
+        yield folder, connection.cursor()
 
 
 @pytest.mark.parametrize(
@@ -154,11 +166,12 @@ def test_the_spellings_of_postgresql(tmp_path: Path) -> None:
         ("COPY (SELECT 1 / 0 AS x, CAST('a' AS INTEGER)) TO '{w}.csv'", "22P02", ""),
     ],
 )
-def test_refusals(cursor: Any, tmp_path: Path, sql: str, state: str, told: str) -> None:
+def test_refusals(unchanged: tuple[Path, Any], sql: str, state: str, told: str) -> None:
+    folder, cursor = unchanged
     with pytest.raises(gateway.Error) as caught:
-        cursor.execute(sql.format(w=tmp_path / "w"))
+        cursor.execute(sql.format(w=folder / "w"))
     assert (caught.value.sqlstate, told in str(caught.value)) == (state, True)
-    assert [p.name for p in tmp_path.iterdir()] == ["w"]
+    assert [p.name for p in folder.iterdir()] == ["w"]
     assert cursor.execute("SELECT count(*) FROM t").fetchone() == (4,)
 
 

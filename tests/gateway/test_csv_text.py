@@ -128,10 +128,19 @@ def test_an_error_in_the_middle_is_that_of_the_statement(connection: Connection)
 
 
 def test_a_reader_that_leaves_early_ends_the_command(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "gateway.cli"]
     warehouse = str(tmp_path / "w")
-    subprocess.run([*command, "init", warehouse], check=True, capture_output=True)
-    query = [*command, "query", "-w", warehouse, "-t", "csv", "SELECT * FROM range(30000000)"]
+    gateway.connect(f"palimpsest:///{warehouse}").close()
+    query = [
+        sys.executable,
+        "-m",
+        "gateway.cli",
+        "query",
+        "-w",
+        warehouse,
+        "-t",
+        "csv",
+        "SELECT * FROM range(30000000)",
+    ]
     with subprocess.Popen(query, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdout is not None
         assert running.stderr is not None

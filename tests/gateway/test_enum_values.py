@@ -3,20 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from tests.support.prepared_warehouse import prepared_warehouse
+
+TABLES = (
+    "CREATE SCHEMA s",
+    "CREATE TYPE s.mood AS ENUM ('sad', 'ok', 'happy')",
+    "CREATE TABLE s.t (k int PRIMARY KEY, m s.mood CHECK (m <> 'sad' OR k < 9))",
+    "INSERT INTO s.t VALUES (1, 'happy'), (2, 'ok'), (3, 'sad'), (4, NULL)",
+)
+
+
+@contextmanager
+def _opened(folder: Path) -> Iterator[Connection]:
+    url = prepared_warehouse(folder / "w", TABLES, dialect="postgres")
+    with gateway.connect(url, dialect="postgres", autocommit=True) as found:
+        yield found
 
 
 @pytest.fixture
-def con() -> Iterator[Connection]:
-    with gateway.connect("palimpsest://", dialect="postgres", autocommit=True) as found:
-        found.execute("CREATE SCHEMA s")
-        found.execute("CREATE TYPE s.mood AS ENUM ('sad', 'ok', 'happy')")
-        found.execute("CREATE TABLE s.t (k int PRIMARY KEY, m s.mood CHECK (m <> 'sad' OR k < 9))")
-        found.execute("INSERT INTO s.t VALUES (1, 'happy'), (2, 'ok'), (3, 'sad'), (4, NULL)")
+def con(tmp_path: Path) -> Iterator[Connection]:
+    with _opened(tmp_path) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    """A connection for tests whose statements change nothing."""
+    with _opened(tmp_path_factory.mktemp("unchanged")) as found:
         yield found
 
 
@@ -35,8 +55,8 @@ def con() -> Iterator[Connection]:
         ("m IS DISTINCT FROM 'ok'", [1, 3, 4]),
     ],
 )
-def test_they_compare_by_place(con: Connection, condition: str, keys: list[int]) -> None:
-    rows = con.execute(f"SELECT k FROM s.t WHERE {condition} ORDER BY k").fetchall()
+def test_they_compare_by_place(unchanged: Connection, condition: str, keys: list[int]) -> None:
+    rows = unchanged.execute(f"SELECT k FROM s.t WHERE {condition} ORDER BY k").fetchall()
     assert [k for (k,) in rows] == keys
 
 
@@ -58,9 +78,9 @@ def test_through_a_view_and_a_cte(con: Connection) -> None:
         "SELECT 'x'::int",
     ],
 )
-def test_what_it_lacks_is_invalid(con: Connection, sql: str) -> None:
+def test_what_it_lacks_is_invalid(unchanged: Connection, sql: str) -> None:
     with pytest.raises(gateway.DataError) as raised:
-        con.execute(sql).fetchall()
+        unchanged.execute(sql).fetchall()
     assert raised.value.sqlstate == "22P02"
 
 

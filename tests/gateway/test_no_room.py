@@ -132,17 +132,16 @@ def test_sealing_goes_on_when_there_is_room(disk: Path) -> None:
 
 
 @pytest.mark.parametrize("words", [("query", "SELECT 1"), ("--help",), ("query", "x", "--json")])
-def test_output_without_room(tmp_path: Path, root: Path, words: tuple[str, ...]) -> None:
+def test_output_without_room(commands: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("there is no /dev/full")
     gateway.connect(f"palimpsest:///{tmp_path / 'w'}").close()
     with Path("/dev/full").open("w") as full:
         found = subprocess.run(
-            [sys.executable, "-m", "gateway.cli", *words],
+            [commands / "palimpsest", *words],
             stdout=full,
             stderr=subprocess.PIPE,
             text=True,
-            cwd=root,
             env={**os.environ, "PALIMPSEST_WAREHOUSE": str(tmp_path / "w")},
         )
     assert found.returncode == 1

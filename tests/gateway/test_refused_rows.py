@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -21,8 +22,9 @@ ROWS = [
 ]
 
 
-@pytest.fixture(params=["head", "sealed"])
-def con(request: pytest.FixtureRequest) -> Iterator[Connection]:
+@contextmanager
+def _opened(tier: str) -> Iterator[Connection]:
+    """A connection to a warehouse of which all rows are in one tier."""
     with gateway.connect("palimpsest://", autocommit=True) as made:
         made.execute(
             "CREATE TABLE t (a INTEGER, b VARCHAR, n INTEGER NOT NULL, m INTEGER CHECK (m > 3),"
@@ -30,8 +32,21 @@ def con(request: pytest.FixtureRequest) -> Iterator[Connection]:
         )
         for text in (ODD, CUT_OFF):
             made.execute("INSERT INTO t (a, b, n, m) VALUES (?, ?, ?, ?)", (1, text, 1, 4))
-        if request.param == "sealed":
+        if tier == "sealed":
             made.execute("CALL system.flush()")
+        yield made
+
+
+@pytest.fixture(params=["head", "sealed"])
+def con(request: pytest.FixtureRequest) -> Iterator[Connection]:
+    with _opened(request.param) as made:
+        yield made
+
+
+@pytest.fixture(scope="module", params=["head", "sealed"])
+def unchanged(request: pytest.FixtureRequest) -> Iterator[Connection]:
+    """A connection for tests all of whose statements are refused."""
+    with _opened(request.param) as made:
         yield made
 
 
@@ -44,8 +59,9 @@ def _refusal(con: Connection, sql: str, row: tuple[object, ...]) -> tuple[str, s
 @pytest.mark.parametrize(("row", "sqlstate"), ROWS)
 @pytest.mark.parametrize("autocommit", [True, False])
 def test_one_row_is_refused_as_many_are(
-    con: Connection, row: tuple[object, ...], sqlstate: str, autocommit: bool
+    unchanged: Connection, row: tuple[object, ...], sqlstate: str, autocommit: bool
 ) -> None:
+    con = unchanged
     con.autocommit = autocommit
     one = _refusal(con, "INSERT INTO t (a, b, n, m) VALUES (?, ?, ?, ?)", row)
     con.rollback()

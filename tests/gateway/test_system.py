@@ -10,24 +10,28 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from tests.support.prepared_warehouse import prepared_warehouse
+
+TABLES = (
+    "CREATE SCHEMA hr",
+    """CREATE TABLE hr.t (k INTEGER PRIMARY KEY, a VARCHAR NOT NULL DEFAULT 'q',
+    d DECIMAL(5, 2) UNIQUE, CHECK (k > 0))""",
+    "CREATE TABLE u (i INTEGER GENERATED ALWAYS AS IDENTITY, x INTEGER)",
+    "CREATE VIEW v AS SELECT k, a FROM hr.t",
+    "INSERT INTO hr.t (k, d) VALUES (1, 1), (2, 2)",
+)
 
 
 @pytest.fixture
-def con() -> Iterator[Connection]:
-    with gateway.connect("palimpsest://", autocommit=True, user="ann") as made:
-        _define(made)
+def url(tmp_path: Path) -> str:
+    """The URL of a warehouse with the tables, made by ann."""
+    return prepared_warehouse(tmp_path / "w", TABLES, user="ann")
+
+
+@pytest.fixture
+def con(url: str) -> Iterator[Connection]:
+    with gateway.connect(url, autocommit=True, user="ann") as made:
         yield made
-
-
-def _define(con: Connection) -> None:
-    con.execute("CREATE SCHEMA hr")
-    con.execute(
-        "CREATE TABLE hr.t (k INTEGER PRIMARY KEY, a VARCHAR NOT NULL DEFAULT 'q',"
-        " d DECIMAL(5, 2) UNIQUE, CHECK (k > 0))"
-    )
-    con.execute("CREATE TABLE u (i INTEGER GENERATED ALWAYS AS IDENTITY, x INTEGER)")
-    con.execute("CREATE VIEW v AS SELECT k, a FROM hr.t")
-    con.execute("INSERT INTO hr.t (k, d) VALUES (1, 1), (2, 2)")
 
 
 def rows(con: Connection, sql: str) -> list[tuple[Any, ...]]:
@@ -138,15 +142,12 @@ SHOWN = [
 
 @pytest.mark.parametrize(("dialect", "sql", "names", "first"), SHOWN)
 def test_shapes_by_dialect(
-    dialect: str, sql: str, names: list[str], first: tuple[Any, ...], tmp_path: Any
+    dialect: str, sql: str, names: list[str], first: tuple[Any, ...], url: str
 ) -> None:
-    url = f"palimpsest:///{tmp_path}/w"
-    with gateway.connect(url, autocommit=True) as plain:
-        _define(plain)
-        with gateway.connect(url, autocommit=True, dialect=dialect) as con:
-            cursor = con.execute(sql)
-            assert [d[0] for d in cursor.description or []] == names
-            assert cursor.fetchall()[0] == first
+    with gateway.connect(url, autocommit=True, dialect=dialect) as con:
+        cursor = con.execute(sql)
+        assert [d[0] for d in cursor.description or []] == names
+        assert cursor.fetchall()[0] == first
 
 
 def test_describe_history(con: Connection) -> None:
@@ -177,10 +178,9 @@ def test_describe_history(con: Connection) -> None:
     ],
 )
 def test_hints_are_comments(
-    dialect: str, sql: str, tmp_path: Any, capfd: pytest.CaptureFixture[str]
+    dialect: str, sql: str, url: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    with gateway.connect(f"palimpsest:///{tmp_path}/w", autocommit=True, dialect=dialect) as con:
-        _define(con)
+    with gateway.connect(url, autocommit=True, dialect=dialect) as con:
         assert sorted(con.execute(sql).fetchall()) == [(1,), (2,)]
     assert capfd.readouterr().err == ""
 

@@ -80,23 +80,23 @@ def test_every_spelling(
             assert rows(con, spelling.format(version=version, time=time)) == expected, spelling
 
 
-@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "mysql", "spark", "hive", "ansi"])
-def test_every_dialect(dialect: str, tmp_path: Any) -> None:
+def test_every_dialect(tmp_path: Any) -> None:
     url = f"palimpsest:///{tmp_path}/w"
     with gateway.connect(url, autocommit=True) as plain:
         plain.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
         plain.execute("INSERT INTO t VALUES (1)")
         version = last_version(plain)
         plain.execute("DELETE FROM t")
-        with gateway.connect(url, autocommit=True, dialect=dialect) as con:
-            for clause in (
-                f"FOR SYSTEM_VERSION AS OF {version}",
-                f"FOR SYSTEM_TIME AS OF '{moment_of(version)}'",
-                f"VERSION AS OF {version}",
-                f"TIMESTAMP AS OF '{moment_of(version)}'",
-                f"AT (VERSION => {version})",
-            ):
-                assert rows(con, f"SELECT * FROM t {clause}") == [(1,)], clause
+        for dialect in ("duckdb", "postgres", "mysql", "spark", "hive", "ansi"):
+            with gateway.connect(url, autocommit=True, dialect=dialect) as con:
+                for clause in (
+                    f"FOR SYSTEM_VERSION AS OF {version}",
+                    f"FOR SYSTEM_TIME AS OF '{moment_of(version)}'",
+                    f"VERSION AS OF {version}",
+                    f"TIMESTAMP AS OF '{moment_of(version)}'",
+                    f"AT (VERSION => {version})",
+                ):
+                    assert rows(con, f"SELECT * FROM t {clause}") == [(1,)], (dialect, clause)
 
 
 def moment_of(version: int) -> str:
