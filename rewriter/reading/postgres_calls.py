@@ -36,7 +36,9 @@ _SPLIT_BY_TEXT = (
     " ELSE string_split(t, d) END"
 )
 _BUCKET = (
-    "CASE WHEN lo < hi THEN CASE WHEN x < lo THEN 0 WHEN x >= hi THEN n + 1"
+    "CASE WHEN n <= 0 THEN error('count must be greater than zero')"
+    " WHEN lo = hi THEN error('lower bound cannot equal upper bound')"
+    " WHEN lo < hi THEN CASE WHEN x < lo THEN 0 WHEN x >= hi THEN n + 1"
     " ELSE CAST(floor((x - lo) * n / (hi - lo)) AS INTEGER) + 1 END"
     " WHEN lo > hi THEN CASE WHEN x > lo THEN 0 WHEN x <= hi THEN n + 1"
     " ELSE CAST(floor((lo - x) * n / (lo - hi)) AS INTEGER) + 1 END END"

@@ -19,6 +19,7 @@ from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import function_name
 from rewriter.reading import (
     postgres_calls,
+    postgres_domains,
     postgres_formats,
     postgres_json,
     postgres_json_paths,
@@ -53,6 +54,7 @@ _CALLS = {
 _BY_KIND = {
     **postgres_calls.KINDS,
     **postgres_json.KINDS,
+    **dict.fromkeys(postgres_domains.KINDS, postgres_domains.spell_guarded),
     exp.JSONBDeleteAtPath: postgres_json_paths.spell_delete,
     exp.TimeToStr: postgres_formats.spell_template,
     exp.ToNumber: postgres_formats.spell_to_number,
@@ -134,6 +136,8 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
         return is_native or postgres_jsonb.concerns_jsonb(node, ValueTypes(context))
     if isinstance(node, exp.WithinGroup):
         return is_supposed_rank(node)
+    if isinstance(node, postgres_operators.JOINING):
+        return bool(postgres_operators.truths_of(node, ValueTypes(context)))
     if isinstance(node, exp.Sum):
         return ValueTypes(context).of(node.this).kind == "INTERVAL"
     if type(node) in _BY_KIND:

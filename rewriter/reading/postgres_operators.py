@@ -4,6 +4,7 @@ a || 3, 0 || a, a || '{7,8}'    of an array: its elements and the others
 a || NULL                       the array, where other stores say NULL
 x::varchar(2)                   the first two characters
 d > '1/8/1999'                  of a date: the constant is read as PostgreSQL reads dates
+concat(b)                       of a BOOLEAN: t or f, where a cast to text gives true or false
 round(f)                        of a floating-point number: halves go to the even one
 """
 
@@ -17,12 +18,14 @@ from journal.sql.moment_text import AS_POSTGRES
 from journal.sql.typed_constants import typed_constant
 from rewriter.reading.value_types import UNTOLD, ValueTypes
 
-KINDS = (exp.DPipe, exp.Cast, exp.Round, exp.Literal)
+JOINING = (exp.Concat, exp.ConcatWs)
+KINDS = (exp.DPipe, exp.Cast, exp.Round, exp.Literal, *JOINING)
 _COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
 _TRUTHS = (
     *((True, word) for word in ("true", "yes", "on", "1")),
     *((False, word) for word in ("false", "no", "off", "0")),
 )
+_TRUTH_GIVING = (exp.Boolean, exp.Predicate, exp.Not, exp.And, exp.Or)
 _TEXTS = frozenset({exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.NVARCHAR, exp.DType.NCHAR})
 _ALONE = {exp.DType.CHAR: "1", exp.DType.NCHAR: "1"}
 """How long a text is whose type says nothing of it."""
@@ -47,6 +50,9 @@ def spell_operator(node: exp.Expr, types: ValueTypes) -> None:
             node.replace(exp.Boolean(this=truth))
         else:
             _cut(node)
+    elif isinstance(node, JOINING):
+        for part in truths_of(node, types):
+            part.replace(fill("CASE WHEN b THEN 't' WHEN NOT b THEN 'f' END", b=part.copy()))
     elif isinstance(node, exp.Literal):
         _read_as_compared(node, types)
     elif isinstance(node, exp.Round):
@@ -55,6 +61,15 @@ def spell_operator(node: exp.Expr, types: ValueTypes) -> None:
             node.replace(call("round_even", double, 0))
     else:
         _join(node, types)
+
+
+def truths_of(node: exp.Expr, types: ValueTypes) -> list[exp.Expr]:
+    """The arguments of a call of concat that are BOOLEAN."""
+    return [
+        part
+        for part in node.expressions
+        if isinstance(part.unnest(), _TRUTH_GIVING) or types.of(part).kind == "BOOLEAN"
+    ]
 
 
 def _read_as_compared(constant: exp.Literal, types: ValueTypes) -> None:

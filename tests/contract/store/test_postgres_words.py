@@ -410,3 +410,21 @@ def test_nothing_is_in_an_empty_list(store: Store) -> None:
     rows = con.execute("SELECT k, n IN (), n NOT IN () FROM t ORDER BY k").fetchall()
     assert rows == [(1, False, True), (2, None, None)]
     assert con.execute("SELECT k FROM t WHERE n NOT IN ()").fetchall() == [(1,)]
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has other functions")
+def test_numbers_outside_a_domain_fail(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, x DOUBLE PRECISION)")
+    con.execute("INSERT INTO t VALUES (1, 0), (2, -1), (3, 1), (4, NULL)")
+    for call in (
+        *("ln(x)", "log(x)", "log(2.0, x::numeric)", "sqrt(x)", "acos(x + 2)", "power(x, -1.5)"),
+        "width_bucket(x, 1.0, 2.0, 0)",
+    ):
+        with pytest.raises(gateway.DataError):
+            con.execute(f"SELECT {call} FROM t").fetchall()
+    query = "SELECT ln(x), sqrt(x), power(x, 0.5), acos(x) FROM t WHERE k > 2 ORDER BY k"
+    assert con.execute(query).fetchall() == [(0, 1, 1, 0), (None, None, None, None)]
+    query = "SELECT concat(k > 2, '/', TRUE), concat_ws(',', k, k < 0) FROM t WHERE k = 1"
+    assert con.execute(query).fetchall() == [("f/t", "1,f")]

@@ -61,7 +61,8 @@ docs/sql.md tells of each, and of `DOCUMENTED`, by the same name.
 """
 
 DOCUMENTED = {
-    "numbers of more than 38 digits": r"PAL-311\].* digits than the \d+ that this store",
+    "numbers of more than 38 digits": r"PAL-311\].* digits than the \d+ that this store|"
+    r"PAL-310\] Could not c\w+ (string|value) \W*(nan|inf)\w*\W+ to DECIMAL",
     "conflicts come at COMMIT": r"PAL-401\]",
     "NULLS NOT DISTINCT and keys that are DEFERRABLE": r"NULLS NOT DISTINCT is|a key with DEFERR",
     "currval beside nextval": r"beside a call that moves the sequence",
