@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 import gateway
 from gateway.cli import main
+from tests.support.prepared_warehouse import prepared_warehouse
 
 
 def _call(root: Path, *args: str) -> tuple[int, str]:
@@ -18,20 +19,21 @@ def _call(root: Path, *args: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
+TABLES = (
+    "CREATE TABLE flights (id INTEGER PRIMARY KEY, carrier VARCHAR, delay INTEGER)",
+    "INSERT INTO flights VALUES (1, 'AA', 5), (2, 'BA', 20)",
+    (
+        "CREATE TABLE daily AS SELECT carrier, avg(delay) AS delay FROM flights"
+        " WHERE id > 0 GROUP BY carrier"
+    ),
+    "CREATE VIEW late AS SELECT carrier FROM daily WHERE delay > 10",
+)
+
+
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A warehouse with a table that a view and a table come from."""
-    with gateway.connect(f"palimpsest:///{tmp_path}/w", autocommit=True) as con:
-        for sql in (
-            "CREATE TABLE flights (id INTEGER PRIMARY KEY, carrier VARCHAR, delay INTEGER)",
-            "INSERT INTO flights VALUES (1, 'AA', 5), (2, 'BA', 20)",
-            (
-                "CREATE TABLE daily AS SELECT carrier, avg(delay) AS delay FROM flights"
-                " WHERE id > 0 GROUP BY carrier"
-            ),
-            "CREATE VIEW late AS SELECT carrier FROM daily WHERE delay > 10",
-        ):
-            con.execute(sql)
+    prepared_warehouse(tmp_path / "w", TABLES)
     return tmp_path / "w"
 
 

@@ -95,6 +95,19 @@ def test_advice_names_what_there_is(con: Connection) -> None:
     assert caught.value.advice == "did you mean b?"
 
 
+@pytest.fixture(scope="module")
+def related(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    """A connection for statements that fail, with another table and a view beside the first."""
+    more = (
+        "CREATE TABLE w (id INTEGER PRIMARY KEY, name VARCHAR)",
+        "INSERT INTO w VALUES (1, 'n')",
+        "CREATE VIEW v AS SELECT a, b AS beta FROM t",
+    )
+    place = tmp_path_factory.mktemp("related") / "w"
+    with gateway.connect(prepared_warehouse(place, [*TABLES, *more]), autocommit=True) as made:
+        yield made
+
+
 @pytest.mark.parametrize(
     ("sql", "names"),
     [
@@ -116,13 +129,10 @@ def test_advice_names_what_there_is(con: Connection) -> None:
     ],
 )
 def test_advice_names_every_column_in_reach_the_nearest_first(
-    con: Connection, sql: str, names: str
+    related: Connection, sql: str, names: str
 ) -> None:
-    con.execute("CREATE TABLE w (id INTEGER PRIMARY KEY, name VARCHAR)")
-    con.execute("INSERT INTO w VALUES (1, 'n')")
-    con.execute("CREATE VIEW v AS SELECT a, b AS beta FROM t")
     with pytest.raises(gateway.ProgrammingError) as caught:
-        con.execute(sql).fetchall()
+        related.execute(sql).fetchall()
     assert caught.value.advice == f"names in reach: {names}"
 
 

@@ -30,6 +30,15 @@ def con(tmp_path: Path) -> Iterator[Connection]:
         yield con
 
 
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
+    """A connection for statements that are refused."""
+    place = tmp_path_factory.mktemp("unchanged") / "w"
+    url = prepared_warehouse(place, OBJECTS, dialect="postgres")
+    with gateway.connect(url, dialect="postgres", autocommit=True) as con:
+        yield con
+
+
 @pytest.mark.parametrize(
     "sql",
     [
@@ -78,9 +87,9 @@ def test_taken(con: Connection, sql: str) -> None:
         ("ALTER TYPE nowhere OWNER TO boss", "42704"),
     ],
 )
-def test_refused(con: Connection, sql: str, sqlstate: str) -> None:
+def test_refused(unchanged: Connection, sql: str, sqlstate: str) -> None:
     with pytest.raises(gateway.Error) as caught:
-        con.execute(sql)
+        unchanged.execute(sql)
     assert caught.value.sqlstate == sqlstate
 
 

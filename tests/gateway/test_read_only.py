@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -29,12 +30,26 @@ def url(tmp_path: Path) -> str:
     return f"palimpsest:///{tmp_path}/w"
 
 
-@pytest.fixture
-def writer(url: str) -> Iterator[Connection]:
+@contextmanager
+def _writing(url: str) -> Iterator[Connection]:
     with gateway.connect(url, autocommit=True) as connection:
         connection.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
         connection.execute("INSERT INTO t VALUES (1)")
         yield connection
+
+
+@pytest.fixture
+def writer(url: str) -> Iterator[Connection]:
+    with _writing(url) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Connection]]:
+    """A warehouse, and who could write to it, for tests in which nobody does."""
+    url = f"palimpsest:///{tmp_path_factory.mktemp('unchanged')}/w"
+    with _writing(url) as connection:
+        yield url, connection
 
 
 def rows(connection: Connection) -> list[tuple[int]]:
@@ -44,8 +59,9 @@ def rows(connection: Connection) -> list[tuple[int]]:
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
 @pytest.mark.parametrize("sql", WRITES)
 def test_a_read_only_session_refuses_every_change(
-    url: str, writer: Connection, dialect: str, sql: str
+    unchanged: tuple[str, Connection], dialect: str, sql: str
 ) -> None:
+    url, writer = unchanged
     with gateway.connect(url, autocommit=True, dialect=dialect, read_only=True) as reader:
         with pytest.raises(Error) as caught:
             reader.execute(sql)
