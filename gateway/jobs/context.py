@@ -12,7 +12,7 @@ from gateway.procedures.procedures import embedded
 from journal.model.effective_policy import effective_policy
 from journal.model.lazy_dataclass import dataclass
 from journal.model.policy import Policy
-from journal.model.schema import Table
+from journal.model.schema import CatalogSnapshot, Table
 from journal.model.version import from_datetime, to_datetime
 from journal.records.report import JobReport
 from journal.transactions.reading import committed_state
@@ -119,4 +119,4 @@ class JobKind:
     run: Callable[[JobContext], JobReport]
     options: tuple[str, ...] = ()
     check: Callable[[Arguments], object] | None = None
-    concerns: Callable[[Table, Arguments], bool] | None = None
+    concerns: Callable[[CatalogSnapshot, Table, Arguments], bool] | None = None

@@ -24,12 +24,12 @@ from gateway.jobs.replica_targets import ReplicaPlace, is_there, open_target, re
 from gateway.wording import counted
 from journal.erasure.erasure_spec import requests
 from journal.erasure.requests import State
+from journal.model.effective_policy import effective_policy
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
 from journal.model.places import is_file_system, shown_place
-from journal.model.policy import policy_of
 from journal.model.replication import replica_source
-from journal.model.schema import Table
+from journal.model.schema import CatalogSnapshot, Table
 from journal.model.system_user import system_user
 from journal.model.version import Version, to_datetime
 from journal.records import backups
@@ -47,15 +47,15 @@ from journal.records.report import JobReport, Volume
 from spark_compaction.erasure.purging import complete
 from spark_compaction.maintenance import required
 from spark_compaction.programs.backup import forget, record
-from spark_compaction.programs.bucket_replicas import follow
+from spark_compaction.programs.bucket_replicas import check_place, follow
 from spark_compaction.programs.replica_package import ReplicaPackage, ReplicaResult
 
 _LISTED = timedelta(days=7)
 """How long segments are kept for a run whose process ends meanwhile."""
 _PARALLEL = 4
 _MEGABYTE = 1_000_000
-_REFUSALS = frozenset({Code.REPLICATION, Code.NOT_SUPPORTED, Code.PRIVILEGE})
-"""What a target says before it takes the first byte."""
+_REFUSALS = frozenset({Code.REPLICATION, Code.NOT_SUPPORTED, Code.PRIVILEGE, Code.BACKUP})
+"""What is said before a target takes the first byte."""
 
 
 def _run(context: JobContext) -> JobReport:
@@ -117,6 +117,8 @@ def _replicate(context: JobContext, place: ReplicaPlace) -> ReplicaResult:
             advice="name a warehouse as palimpsest:////folder, or a bucket as s3://bucket/folder",
         )
     role = ReplicaRole.SOURCE if place.is_store else ReplicaRole.COPY
+    if role == ReplicaRole.COPY:
+        check_place(backup_run(context), place.url)
     began, started = time.perf_counter(), context.session.journal.clock.now()
     row = ReplicaRow(
         table_id=context.table.id,
@@ -331,9 +333,10 @@ def _check(given: Arguments) -> None:
         raise argument_error("parallel is more than 64", "copy up to 64 files at once")
 
 
-def _concerns(table: Table, given: Arguments) -> bool:
-    """True for tables that have a target, given or by policy, and are no replica."""
-    has_target = given.text("to") is not None or bool(policy_of(table).replication)
+def _concerns(catalog: CatalogSnapshot, table: Table, given: Arguments) -> bool:
+    """True for tables that have a target, given or by the policy in force, and are no replica."""
+    in_force = effective_policy(catalog, table).replication
+    has_target = given.text("to") is not None or bool(in_force)
     return has_target and replica_source(table) is None
 
 

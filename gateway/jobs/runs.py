@@ -174,7 +174,8 @@ def run_all(session: Session, request: Request, tables: Sequence[Table]) -> list
     kind = kinds.find_kind(request.kind)
     _check_options(kind, request)
     if kind.concerns is not None and not request.named:
-        tables = [t for t in tables if kind.concerns(t, Arguments(request.options))]
+        known, given = committed_state(session.journal).catalog, Arguments(request.options)
+        tables = [t for t in tables if kind.concerns(known, t, given)]
     note_interrupted(session.journal, session.journal.exclusive, {t.id for t in tables})
     last, began = last_states(session.journal, request.kind), last_runs(session.journal)
     never = datetime.min.replace(tzinfo=UTC)

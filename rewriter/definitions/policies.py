@@ -20,7 +20,7 @@ from journal.model.effective_policy import (
 from journal.model.errors import Code, PalimpsestError
 from journal.model.inlining import inline_commits
 from journal.model.limits import Slo
-from journal.model.places import is_file_system
+from journal.model.places import is_file_system, why_no_place
 from journal.model.plan import STORE_SCHEMA, Guard, Query
 from journal.model.policy import is_policy, policy_of, read_policy, with_physical_column
 from journal.model.replication import Replication
@@ -100,7 +100,8 @@ def check_targets(
     """Raise for a new target of replication that no run could reach.
 
     Raises NOT_SUPPORTED for a warehouse where the store has no replicas in such, and for what is
-    neither a warehouse nor a bucket; UNKNOWN_ENTITY for a profile that is not declared.
+    neither a warehouse nor a bucket; POLICY for the URL of no bucket; UNKNOWN_ENTITY for a profile
+    that is not declared.
     """
     there = {clause.target for clause in read_policy(dict(before)).replication}
     for clause in clauses:
@@ -112,7 +113,14 @@ def check_targets(
                 f"profile {clause.target} does not exist",
                 advice="`palimpsest entity submit` declares it; or name a warehouse by its URL",
             )
-        if clause.names_profile or is_file_system(clause.target):
+        if clause.names_profile:
+            continue
+        if is_file_system(clause.target):
+            why = why_no_place(clause.target)
+            if why is not None:
+                raise PalimpsestError(
+                    Code.POLICY, f"{clause.target} is no place for a replica: {why}"
+                )
             continue
         if not context.capabilities.replicates:
             raise PalimpsestError(

@@ -56,10 +56,13 @@ def properties_action(part: Sequence[Token]) -> exp.AlterSet | None:
 def policy_action(rules: Mapping[str, str]) -> exp.AlterSet:
     """The action that states rules of a policy, by name with the text that SET POLICY takes.
 
-    Raises POLICY or SYNTAX for a text that is not the value of this one rule.
+    The clauses of REPLICATION may stand without their parentheses, as policies show them. Raises
+    POLICY or SYNTAX for a text that is not the value of this one rule.
     """
     found: list[exp.Expr] = []
     for name, text in rules.items():
+        if name.upper() == "REPLICATION" and text.strip().upper().startswith("TO "):
+            text = f"({text})"
         is_line = name.upper().startswith(SCHEDULE.upper()) and text.upper() != NONE.upper()
         value = exp.Literal.string(text).sql() if is_line else text
         tokens = tokenize(f"SET POLICY ({name} = {value})", "duckdb")

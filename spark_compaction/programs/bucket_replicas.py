@@ -20,6 +20,7 @@ from datetime import timedelta
 from journal.files.object_storage import Folder
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
+from journal.model.places import shown_place, why_no_place
 from journal.model.segment import Segment, SegmentFile
 from journal.model.version import Version
 from journal.records import backups
@@ -72,6 +73,18 @@ class _Renewal:
 def replica_name(place: str) -> str:
     """What the copy in a place is called among the backups of its table."""
     return f"replica-{hashlib.sha256(place.encode()).hexdigest()[:8]}"
+
+
+def check_place(run: BackupRun, place: str) -> None:
+    """Raise SETTING_VALUE for a place in which no replica of the table can be."""
+    why = why_no_place(place)
+    if why is not None:
+        raise PalimpsestError(
+            Code.SETTING_VALUE,
+            f"{shown_place(place)} is no place for a replica: {why}",
+            advice="name one as s3://bucket/folder or file:///folder",
+        )
+    copies.full_place(run.transport.root, place)
 
 
 def follow(run: BackupRun, place: str, parallel: int, bandwidth: int | None) -> BucketReplica:

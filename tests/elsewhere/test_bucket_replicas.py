@@ -146,5 +146,10 @@ def test_f42_what_is_no_replica_of_ours_is_left_alone(
     assert _content(server, bucket) == before
     people(f"ALTER TABLE people SET POLICY (REPLICATION = (TO '{url}', EVERY 1 HOUR))")
     assert "s3://" in json.dumps(people("SHOW POLICY people"), default=str)
-    refused = people.error("ALTER TABLE people SET POLICY (REPLICATION = (TO 'ldap://x/y'))")
-    assert refused[0] == "PAL-110"
+    for target, code in (("ldap://x/y", "PAL-110"), ("s3:/x", "PAL-240"), ("s3:///x", "PAL-240")):
+        sql = f"ALTER TABLE people SET POLICY (REPLICATION = (TO '{target}', EVERY 1 HOUR))"
+        assert people.error(sql)[0] == code
+    for target in ("ldap://x/y", "s3:/x", f"file://{people.root}/in"):
+        with pytest.raises(PalimpsestError):
+            _replicated(people, target)
+    assert people("SELECT count(*) FROM system.replicas") == [(1,)]

@@ -102,6 +102,13 @@ def test_f65_commands(tmp_path: Path) -> None:
     code, told, _ = _run("template", "instantiate", *words, "--json")
     assert code == 0
     assert json.loads(told)["results"][0]["outcome"] == "UNCHANGED"
+    mirrored = ("mirror", "-p", "tables=main.t", "-p", f"url=file://{tmp_path}/vault", "-w", root)
+    assert _run("template", "instantiate", *mirrored)[0] == 0
+    with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:
+        policy = {row[0]: row[1] for row in con.execute("SHOW EFFECTIVE POLICY t").fetchall()}
+        assert policy["REPLICATION"] == "TO 'mirror', EVERY 2 HOURS, DELAY 10 MINUTES"
+    assert _run("job", "replicate", "--all", "-w", root)[0] == 0
+    assert len(list((tmp_path / "vault").rglob("backup.json"))) == 1
     path = tmp_path / "ours.yaml"
     path.write_text(OURS)
     code, told, _ = _run("template", "instantiate", str(path), "-p", "table=t", "-w", root)
