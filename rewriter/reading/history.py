@@ -24,13 +24,15 @@ from journal.sql.relations import (
     version_type,
     version_value,
 )
-from journal.sql.sql import cast
+from journal.sql.sql import all_of, cast
 from rewriter.name_resolution import INTERNAL
 from rewriter.reading.time_travel import Span
 from rewriter.reading.version_columns import version_column_names
 
 START, END = f"{INTERNAL}from", f"{INTERNAL}until"
 """What the ends of a row version are called in relations of this module."""
+_BEGUN, _ENDED, _PAIRED = f"{INTERNAL}begun", f"{INTERNAL}ended", f"{INTERNAL}paired"
+"""Row versions that began, and that ended, between two versions, and what both have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,44 +103,55 @@ class Past:
         return query.order_by(*keys, column(START, "i"))
 
     def changes_between(self, first: exp.Expr, last: exp.Expr) -> exp.Query:
-        """Business columns of each change between two versions, both included, and its kind."""
+        """Business columns of each change between two versions, both included, and its kind.
+
+        What began is looked up in what ended, of which there often is little: a version of a key
+        that begins when another ends is an update.
+        """
         table = self.table
-        begins = self._events(START, "begin", first, last)
-        ends = self._events(END, "end", first, last)
+        begins = _kinds(_edges(_BEGUN, table.key), 1, "insert", "update_postimage")
+        ends = _kinds(_edges(_ENDED, table.key), 0, "delete", "update_preimage")
         events = exp.union(begins, ends, distinct=False, copy=False).subquery("e")
-        same = [column(k, "e") for k in table.key] + [column("_at", "e")]
-        pair = exp.Window(this=exp.Count(this=exp.Star()), partition_by=same)
-        counted = exp.select("*", exp.alias_(pair, "_pair")).from_(events)
-        begun = exp.EQ(this=column("_edge", "e"), expression=exp.Literal.string("begin"))
-        paired = exp.GT(this=column("_pair", "e"), expression=exp.Literal.number(1))
-        kind = exp.Case().when(exp.and_(begun, paired), exp.Literal.string("update_postimage"))
-        kind = kind.when(begun.copy(), exp.Literal.string("insert"))
-        kind = kind.when(paired.copy(), exp.Literal.string("update_preimage"))
-        kind = kind.else_(exp.Literal.string("delete"))
         outputs = [aliased(column(c.physical, "e"), c.name) for c in table.columns]
         outputs += [
-            aliased(kind, "_change_type"),
-            aliased(column("version", "w"), "_version"),
-            aliased(column("committed_at", "w"), "_committed_at"),
+            aliased(column("_kind", "e"), "_change_type"),
+            aliased(column("version", "t"), "_version"),
+            aliased(column("committed_at", "t"), "_committed_at"),
         ]
-        query = exp.select(*outputs).from_(counted.subquery("e"))
-        query = with_writer(query, version_number(table, column("_at", "e")))
-        keys = [column(k, "e") for k in table.key]
-        descending = exp.Ordered(this=column("_edge", "e"), desc=True)
-        return query.order_by(column("_at", "e"), *keys, descending)
-
-    def _events(self, edge: str, label: str, first: exp.Expr, last: exp.Expr) -> exp.Select:
-        names = [c.physical for c in self.table.stored]
-        at = column(edge, "i")
-        outputs = [column(n, "i") for n in names]
-        query = exp.select(
-            *outputs, exp.alias_(at, "_at"), exp.alias_(exp.Literal.string(label), "_edge")
+        query = exp.select(*outputs).from_(events)
+        same = exp.EQ(this=column("_at", "t"), expression=column("_at", "e"))
+        query = query.join(self._writers().subquery("t"), on=same, join_type="left")
+        query.set(
+            "with_",
+            exp.With(
+                expressions=[
+                    _cte(_BEGUN, self._at_edge(START, first, last)),
+                    _cte(_ENDED, self._at_edge(END, first, last)),
+                    _cte(_PAIRED, _paired(table.key)),
+                ]
+            ),
         )
+        keys = [column(k, "e") for k in table.key]
+        return query.order_by(column("_at", "e"), *keys, column("_edge", "e"))
+
+    def _at_edge(self, edge: str, first: exp.Expr, last: exp.Expr) -> exp.Select:
+        """Row versions of which an end, called ``_at``, lies between two versions."""
+        at = column(edge, "i")
+        outputs = [column(c.physical, "i") for c in self.table.stored]
+        query = exp.select(*outputs, exp.alias_(at, "_at"))
         query = query.from_(self.intervals().subquery("i"))
         return query.where(
             exp.GTE(this=at.copy(), expression=version_value(self.table, first.copy())),
             exp.LTE(this=at.copy(), expression=version_value(self.table, last.copy())),
         )
+
+    def _writers(self) -> exp.Select:
+        """The transaction of each ``_at``: there are fewer of them than rows."""
+        moments = [exp.select(column("_at", "x")).from_(_named(n, "x")) for n in (_BEGUN, _ENDED)]
+        each = exp.union(*moments, distinct=True, copy=False).subquery("d")
+        at = column("_at", "d")
+        outputs = [at, column("version", "w"), column("committed_at", "w")]
+        return with_writer(exp.select(*outputs).from_(each), version_number(self.table, at.copy()))
 
     def intervals(self) -> exp.Query:
         """Stored columns with the start and end of each row version, up to the limit."""
@@ -157,6 +170,40 @@ class Past:
         query = exp.select(*names, column(START, "l"), exp.alias_(shown, END))
         query = query.from_(rows.subquery("l"))
         return query.where(exp.LTE(this=column(START, "l"), expression=limit.copy()))
+
+
+def _kinds(rows: exp.Select, edge: int, alone: str, in_pair: str) -> exp.Select:
+    """The rows with ``_edge``, and as ``_kind`` what they are called by themselves or in pairs."""
+    is_alone = exp.Is(this=column("_at", "p"), expression=exp.Null())
+    kind = exp.Case().when(is_alone, exp.Literal.string(alone)).else_(exp.Literal.string(in_pair))
+    place = exp.alias_(exp.Literal.number(edge), "_edge")
+    return rows.select(place, exp.alias_(kind, "_kind"), copy=False)
+
+
+def _edges(name: str, key: Sequence[str]) -> exp.Select:
+    """Row versions ``x`` that began or ended, beside the pair ``p`` they are part of, if any."""
+    rows = exp.select(exp.Column(this=exp.Star(), table=exp.to_identifier("x")))
+    rows = rows.from_(_named(name, "x"))
+    return rows.join(_named(_PAIRED, "p"), on=_same_at(key, "x", "p"), join_type="left")
+
+
+def _paired(key: Sequence[str]) -> exp.Select:
+    """Keys and ``_at`` of which one version ended when another began."""
+    rows = exp.select(*[column(name, "b") for name in (*key, "_at")]).from_(_named(_BEGUN, "b"))
+    return rows.join(_named(_ENDED, "c"), on=_same_at(key, "b", "c")).distinct()
+
+
+def _same_at(key: Sequence[str], left: str, right: str) -> exp.Expr:
+    pairs = [(column(name, left), column(name, right)) for name in (*key, "_at")]
+    return all_of(*[exp.EQ(this=here, expression=there) for here, there in pairs])
+
+
+def _named(name: str, alias: str) -> exp.Expr:
+    return exp.alias_(exp.to_table(name), alias, table=True)
+
+
+def _cte(name: str, query: exp.Query) -> exp.CTE:
+    return exp.CTE(this=query, alias=exp.TableAlias(this=exp.to_identifier(name)))
 
 
 def version_outputs(table: Table) -> list[Output]:
