@@ -11,6 +11,7 @@ from pathlib import Path
 
 from bench import (
     bulk_update,
+    changes,
     commands,
     compaction,
     current_view,
@@ -42,6 +43,7 @@ SCRIPTS: dict[str, Callable[[Options], Report]] = {
     "on_conflict": on_conflict.measure,
     "bulk_update": bulk_update.measure,
     "import_rows": import_rows.measure,
+    "changes": changes.measure,
     "commands": commands.measure,
     "server": server.measure,
     "compaction": compaction.measure,
