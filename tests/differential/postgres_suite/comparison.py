@@ -35,7 +35,8 @@ INTERNAL = {
     "rules": r"^\s*(CREATE|DROP|ALTER)\s+(OR\s+REPLACE\s+)?RULE\b|\b(ENABLE|DISABLE)\s+RULE\b",
     "operators, casts, access methods": r"^\s*(CREATE|DROP|ALTER)\s+(DEFAULT\s+)?(OPERATOR|CAST|"
     r"ACCESS|COLLATION|CONVERSION|LANGUAGE|TEXT|TRANSFORM|STATISTICS|FOREIGN|SERVER|EXTENSION|"
-    r"PUBLICATION|SUBSCRIPTION|TABLESPACE|DATABASE|LARGE)\b",
+    r"PUBLICATION|SUBSCRIPTION|TABLESPACE|DATABASE|LARGE)\b|"
+    r"\blo_\w+\(|\blo(read|write)\(",
     "inheritance and partitions": r"\bINHERITS?\s*\(|\bPARTITION\s+(BY|OF)\b|\bPARTITION\s+\w+\s+"
     r"FOR\b|(ATTACH|DETACH)\s+PARTITION|^\s*(SELECT|UPDATE|DELETE).*\bONLY\b|\b(NO\s+)?INHERIT\b",
     "system columns": r"\b(tableoid|ctid|xmin|xmax|cmin|cmax)\b",
@@ -46,7 +47,8 @@ INTERNAL = {
     r"\bfillfactor\b|\bautovacuum\w*|\bSET\s+\(\s*n_distinct",
     "settings of the server": r"^\s*(SET|RESET|SHOW)\b(?!\s+CONSTRAINTS)|\bcurrent_setting\(",
     "two phases": r"^\s*PREPARE\s+TRANSACTION\b|\b(COMMIT|ROLLBACK)\s+PREPARED\b",
-    "roles": r"\bROLE\b|^\s*(GRANT|REVOKE)\b|^\s*(CREATE|DROP|ALTER)\s+(USER|GROUP)\b|"
+    "roles": r"\bhas_\w+_privilege\b|"
+    r"\bROLE\b|^\s*(GRANT|REVOKE)\b|^\s*(CREATE|DROP|ALTER)\s+(USER|GROUP)\b|"
     r"\bSESSION\s+AUTHORIZATION\b|\bOWNER\s+TO\b|\bROW\s+LEVEL\s+SECURITY\b",
     "types that PostgreSQL alone has": r"\b(box|point|polygon|circle|path|lseg|inet|cidr|macaddr8?|"
     r"tsvector|tsquery|hstore|\w*xml\w*|\w*range|money|bit|varbit|jsonpath|oid|name|line|xid|txid\w*)\b"

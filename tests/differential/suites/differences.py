@@ -46,6 +46,11 @@ _ON = re.compile(
 _READS = re.compile(
     r"^\s*(SELECT\b(?!.*\bINTO\b)|(VALUES|EXPLAIN|SHOW|FETCH|TABLE)\b)", re.I | re.S
 )
+_OF_SETTINGS = {
+    "set role": re.compile(r"^accepted\n(permission denied|must be owner)|PAL-250\]"),
+    "set datestyle": re.compile(r"\bdate(/time)? field\b"),
+}
+"""How differences look that follow from a setting which was refused."""
 _SETS = re.compile(r"^\s*(SET|RESET|PRAGMA)\b", re.I)
 
 
@@ -75,7 +80,11 @@ class FileTally:
         own = own or _first(self.documented, why)
         cause, internal = own or cause, own is not None
         first = self._earlier(sql, why)
-        follows = _CONSEQUENCE.search(why) or why.startswith(("rows", "columns", "count", "names"))
+        follows = (
+            _CONSEQUENCE.search(why)
+            or why.startswith(("rows", "columns", "count", "names"))
+            or any(looks.search(why) for looks in _OF_SETTINGS.values())
+        )
         if own is None and first and follows:
             cause, internal = f"after {first.cause.removeprefix('after ')}", first.internal
         difference = Difference(self.file, line, sql, cause, why[:600], internal)
@@ -89,8 +98,11 @@ class FileTally:
             return self.differences[-1]
         words = re.findall(r"\w+", sql.lower())
         named = next((self._touched[word] for word in words if word in self._touched), None)
-        settings = self._touched.get("")
-        return named or (None if _CONSEQUENCE.search(why) else settings)
+        for setting, looks in _OF_SETTINGS.items():
+            if looks.search(why) and setting in self._touched:
+                return self._touched[setting]
+        others = (self._touched.get(name) for name in ("set", "set role", "set datestyle"))
+        return named or (None if _CONSEQUENCE.search(why) else next(filter(None, others), None))
 
     def values(self) -> dict[str, object]:
         """The tally as values of JSON."""
@@ -102,7 +114,8 @@ class FileTally:
 def _things_of(sql: str) -> set[str]:
     """The names of what a statement makes or changes; of a setting the empty name."""
     if _SETS.search(sql):
-        return {""}
+        role = re.search(r"\b(ROLE|AUTHORIZATION)\b", sql, re.I)
+        return {"set role" if role else "set datestyle" if "datestyle" in sql.lower() else "set"}
     if _READS.search(sql):
         return set()
     lists = [found[1] for found in (_MADE.search(sql), _ON.search(sql)) if found]
