@@ -7,6 +7,7 @@ from typing import Any
 
 from gateway.system_views.source import SystemViewSource, tables_of
 from journal.model.access import PUBLIC, ObjectKey, ObjectKind, Rights, tag_key
+from journal.model.row_policy import TablePolicy
 from journal.model.schema import CatalogSnapshot, Relation, Table, fold, relation_key
 from rewriter.definitions.table_policies import shown_policy, shown_text
 from rewriter.definitions.tags import mask_family, tag_names
@@ -60,12 +61,17 @@ def policy_rows(seen: SystemViewSource) -> Iterator[Row]:
             shown = shown_policy(table, policy, seen.catalog) if rights.owns(key) else None
             yield (
                 *(table.name.schema, table.name.name, _column(table, policy.column)),
-                *("masking" if policy.column else "row", shown, None, None),
+                *("masking" if policy.column else _kind(policy), shown, None, None),
             )
     for name in sorted(tag_names(rights.access).values(), key=fold):
         for mask in rights.access.masks_of(name):
             shown = shown_text(mask.expression, rights.access) if rights.is_admin else None
             yield (None, None, None, "tag", shown, name, mask_family(mask))
+
+
+def _kind(policy: TablePolicy) -> str:
+    """What a condition on rows counts for."""
+    return f"row {policy.of.lower()}".strip()
 
 
 def _objects(catalog: CatalogSnapshot) -> Iterator[_Named]:

@@ -23,13 +23,13 @@ from journal.model.access import (
     PutRole,
     PutTags,
     Role,
-    TablePolicy,
     TableTag,
 )
 from journal.model.catalog import apply
 from journal.model.plan import CatalogChange, PutRelation
 from journal.model.policy import is_policy
 from journal.model.policy_scope import PutScopedPolicy
+from journal.model.row_policy import NamedPolicy, TablePolicy
 from journal.model.schema import CatalogSnapshot, Table
 from journal.model.store_session import RecordSession
 from journal.model.system_user import system_user
@@ -99,6 +99,10 @@ def _entry(
                 detail["revoked"] = revoked
             if access.policies != known_access.policies:
                 detail["policies"] = _policy_texts(access.policies)
+            if access.named_policies != known_access.named_policies:
+                detail["row policies"] = [_named_text(p, new) for p in access.named_policies]
+            if access.forces_rows != known_access.forces_rows:
+                detail["forced on the owner"] = access.forces_rows
             if access.owner != known_access.owner and access.key in old.objects:
                 detail["owner"] = None if access.owner is None else _name(new, access.owner)
             return ("access.change", shown_object(access.key, after), detail) if detail else None
@@ -149,7 +153,20 @@ def _grant_texts(grants: Iterable[PrivilegeGrant], access: AccessControl) -> lis
 
 def _policy_texts(policies: Iterable[TablePolicy]) -> list[str]:
     """All policies that hold from now on."""
-    return [f"{f'mask ({p.column})' if p.column else 'rows'}: {p.expression}" for p in policies]
+    return [
+        f"{f'mask ({p.column})' if p.column else f'rows {p.of}'.strip()}: {p.expression}"
+        for p in policies
+    ]
+
+
+def _named_text(policy: NamedPolicy, access: AccessControl) -> str:
+    """A row policy with a name, in short."""
+    kind = "restrictive" if policy.restrictive else "permissive"
+    roles = ", ".join(_name(access, role) for role in policy.roles)
+    return (
+        f"{policy.name}: {kind} for {policy.command} to {roles}"
+        f" using {policy.using} check {policy.check}"
+    )
 
 
 def _name(access: AccessControl, role: int) -> str:

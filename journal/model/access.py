@@ -13,6 +13,7 @@ from enum import StrEnum
 from types import MappingProxyType
 
 from journal.model.lazy_dataclass import dataclass
+from journal.model.row_policy import NamedPolicy, TablePolicy
 from journal.model.table_name import fold
 
 PUBLIC = 0
@@ -151,18 +152,6 @@ class PrivilegeGrant:
 
 
 @dataclass(frozen=True, slots=True)
-class TablePolicy:
-    """What roles other than a table's owner see of its rows, or of a column by its physical name.
-
-    ``expression`` is canonical SQL over physical names: without a ``column`` the condition of rows
-    that are seen, with one the value that is seen in its place.
-    """
-
-    column: str
-    expression: str
-
-
-@dataclass(frozen=True, slots=True)
 class TableTag:
     """A tag of a table, or of one of its columns by physical name.
 
@@ -182,6 +171,8 @@ class ObjectAccess:
 
     The policies of a tag are the masks of the columns that have it, over ``VALUE``: each for a
     family of types, which stands where the column of others does; ``VALUE`` there means text.
+    ``named_policies`` are in force where the table ``secures_rows``; what they come to is among
+    ``policies`` then. Where it ``forces_rows``, they are for its owner as well.
     """
 
     key: ObjectKey
@@ -189,6 +180,15 @@ class ObjectAccess:
     grants: tuple[PrivilegeGrant, ...] = ()
     policies: tuple[TablePolicy, ...] = ()
     tags: tuple[TableTag, ...] = ()
+    named_policies: tuple[NamedPolicy, ...] = ()
+    secures_rows: bool = False
+    forces_rows: bool = False
+
+    @property
+    def conditions(self) -> tuple[TablePolicy, ...]:
+        """All expressions of policies, of those that are in no force as well."""
+        texts = [t for p in self.named_policies for t in (p.using, p.check) if t is not None]
+        return (*self.policies, *(TablePolicy("", text) for text in texts))
 
 
 VALUE = "value"
@@ -332,11 +332,13 @@ class AccessControl:
         return frozenset(found)
 
     def named_by(self, role: int) -> Iterator[ObjectAccess]:
-        """The objects that a role owns, or has or gave privileges on, now or by default."""
+        """The objects that a role owns, or has or gave privileges on, now or by default, and
+        those that have row policies for it."""
         for access in self.objects.values():
             named = any(role in (g.role, g.grantor) for g in access.grants)
             is_default = access.key.kind is ObjectKind.DEFAULT and access.key.id == role
             named = named or (is_default and bool(access.grants))
+            named = named or any(role in policy.roles for policy in access.named_policies)
             if role != PUBLIC and (access.owner == role or named):
                 yield access
 
@@ -389,7 +391,10 @@ class Rights:
 
     def policies_on(self, key: ObjectKey) -> tuple[TablePolicy, ...]:
         """The policies that a role reads a table under: none where it owns it, or bypasses them."""
-        found = self.access.of(key).policies
+        access = self.access.of(key)
+        found = access.policies
+        if access.forces_rows and not self.is_admin and access.owner in self.names:
+            return tuple(p for p in found if not p.column)
         known = None if self.role is None or not found else self.access.roles.get(self.role)
         bypasses = known is not None and known.bypasses_policies
         return () if not found or bypasses or self.owns(key) else found

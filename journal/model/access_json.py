@@ -15,9 +15,9 @@ from journal.model.access import (
     PrivilegeGrant,
     PutTags,
     Role,
-    TablePolicy,
     TableTag,
 )
+from journal.model.row_policy import NamedPolicy, TablePolicy
 
 
 def role_from_json(raw: dict[str, Any]) -> Role:
@@ -27,7 +27,11 @@ def role_from_json(raw: dict[str, Any]) -> Role:
 
 def access_to_json(found: ObjectAccess) -> dict[str, Any]:
     """A plain structure."""
-    return asdict(found)
+    raw = asdict(found)
+    for policy in raw["policies"]:
+        if not policy["of"]:
+            del policy["of"]
+    return raw
 
 
 def access_from_json(raw: dict[str, Any]) -> ObjectAccess:
@@ -38,7 +42,13 @@ def access_from_json(raw: dict[str, Any]) -> ObjectAccess:
     )
     policies = (TablePolicy(**p) for p in raw.get("policies", ()))
     tags = tags_from_json(raw.get("tags", ()))
-    return ObjectAccess(key, raw["owner"], tuple(grants), tuple(policies), tags)
+    of_rows = tuple(
+        NamedPolicy(**{**p, "roles": tuple(p["roles"])}) for p in raw.get("named_policies", ())
+    )
+    secures, forces = raw.get("secures_rows", False), raw.get("forces_rows", False)
+    return ObjectAccess(
+        *(key, raw["owner"], tuple(grants), tuple(policies), tags), of_rows, secures, forces
+    )
 
 
 def tags_to_json(change: PutTags) -> dict[str, Any]:

@@ -187,8 +187,9 @@ def _check_access(change: CatalogChange, began: AccessControl, now: AccessContro
             if is_changed or is_taken or not of <= now.roles.keys():
                 raise _changed(f"role {role.name}")
         case DropRole(role_id):
-            gone = [(a.owner, a.grants) for a in began.named_by(role_id)]
-            if gone != [(a.owner, a.grants) for a in now.named_by(role_id)]:
+            gone = [(a.owner, a.grants, a.named_policies) for a in began.named_by(role_id)]
+            left = [(a.owner, a.grants, a.named_policies) for a in now.named_by(role_id)]
+            if gone != left:
                 raise _changed("a role")
 
 

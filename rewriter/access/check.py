@@ -116,7 +116,7 @@ class StatementAccess:
         self.owners = OwnerCheck(self.reads)
         self._definitions = DefinitionCheck(self.owners, self.writes)
 
-    def _check_condition(self, value: exp.Expr | None) -> None:
+    def check_condition(self, value: exp.Expr | None) -> None:
         if value is None:
             return
         condition = exp.Paren(this=copy_tree(value))
@@ -152,7 +152,7 @@ class StatementAccess:
                 if not statement.exists or self.owners.is_known(table):
                     self.owners.owned(table)
                 if isinstance(statement, SetTablePolicy):
-                    self._check_condition(statement.expression)
+                    self.check_condition(statement.expression)
             case OwnStatement():
                 statement.check(self)
             case _ if not isinstance(statement, _CHECK_THEMSELVES):

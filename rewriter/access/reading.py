@@ -220,8 +220,8 @@ class ReadCheck:
                 raise self.refused(found, privilege, at)
         self.check_policies(found, at)
 
-    def check_policies(self, found: Relation, at: exp.Expr) -> None:
-        """Check what the row policy reads that the client sees a table under.
+    def check_policies(self, found: Relation, at: exp.Expr, *, writes: bool = False) -> None:
+        """Check what the row policy reads that the client sees a table under, or ``writes`` it.
 
         It is read with the rights that the table is read with, so in a view with its owner's.
         """
@@ -231,7 +231,7 @@ class ReadCheck:
         inner = ReadCheck(replace(present, as_of=None), self.rights, self.tables)
         inner._depth, inner._governed = self._depth, self._governed | {found.id}
         try:
-            for query in policy_queries(relation_key(found), present):
+            for query in policy_queries(relation_key(found), present, writes=writes):
                 if self.rights.is_admin:
                     inner.note(query)
                 else:

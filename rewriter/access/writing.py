@@ -59,7 +59,7 @@ class WriteCheck:
         if self._reads.context.catalog.is_own(found.name):
             return
         key = self._reads.enter(found, at)
-        self._reads.check_policies(found, at)
+        self._reads.check_policies(found, at, writes=True)
         rights = self._reads.rights
         if rights.may(key, privilege):
             return

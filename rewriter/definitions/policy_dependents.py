@@ -59,7 +59,7 @@ def _policies(context: RewriteContext) -> Iterator[tuple[Table, PolicySources]]:
     for key, access in context.catalog.access.objects.items():
         if key.kind is not ObjectKind.TABLE:
             continue
-        for policy in access.policies:
+        for policy in access.conditions:
             sources = sources_of(policy.expression)
             table = context.catalog.by_id(key.id)
             if table is not None and (sources.tables or sources.views):

@@ -51,15 +51,20 @@ def columns_of_row(condition: exp.Expr) -> Iterator[exp.Column]:
             yield used
 
 
-def policy_queries(key: ObjectKey, context: RewriteContext) -> list[exp.Query]:
-    """The queries of the row policy that the client sees a table under, with names of today."""
-    policies = context.rights.policies_on(key)
-    rows = next((p.expression for p in policies if not p.column), None)
-    if rows is None:
-        return []
-    condition = exp.Paren(this=expression(rows))
-    name_tables(condition, context.catalog)
-    return outer_queries(condition)
+def policy_queries(
+    key: ObjectKey, context: RewriteContext, *, writes: bool = False
+) -> list[exp.Query]:
+    """The queries of the row policy that the client sees a table under, with names of today.
+
+    ``writes``: and of what the policy says of rows that it writes.
+    """
+    found: list[exp.Query] = []
+    for policy in context.rights.policies_on(key):
+        if not policy.column and (writes or not policy.of):
+            condition = exp.Paren(this=expression(policy.expression))
+            name_tables(condition, context.catalog)
+            found += outer_queries(condition)
+    return found
 
 
 def refer_by_id(node: exp.Table, table: Table) -> None:

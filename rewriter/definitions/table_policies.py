@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.model.access import AccessControl, TablePolicy
+from journal.model.access import AccessControl
 from journal.model.errors import Code, PalimpsestError
+from journal.model.row_policy import TablePolicy
 from journal.model.schema import CatalogSnapshot, Table, relation_key
 from journal.sql.sql import expression
 from journal.sql.unique_keys import logical_text
@@ -22,7 +23,7 @@ def check_policies_fit(old: Table, new: Table, context: RewriteContext) -> None:
     A masked column may be dropped: earlier versions of it stay masked.
     """
     access = context.catalog.access.of(relation_key(old))
-    for policy in access.policies:
+    for policy in access.conditions:
         used = {c.name for c in columns_of_row(exp.Paren(this=expression(policy.expression)))}
         kinds = {c.physical: c.type for c in new.columns}
         for stored in old.columns:

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from journal.model.access import (
-    VALUE,
-    AccessControl,
-    ObjectKey,
-    ObjectKind,
-    TablePolicy,
-    tag_key,
-)
+from journal.model.access import VALUE, AccessControl, ObjectKey, ObjectKind, tag_key
 from journal.model.errors import Code, PalimpsestError
+from journal.model.row_policy import TablePolicy
 from journal.model.schema import fold
 from rewriter.context import RewriteContext
 from rewriter.definitions.type_families import TEXT, type_family

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
+from journal.model.row_policy import RowUse
 from journal.model.schema import Table
 from journal.model.trees import copy_tree
 from rewriter.context import RewriteContext
@@ -26,11 +27,12 @@ class PolicyReads:
     """What a statement has read for policies.
 
     ``relied_on`` are the tables whose rows decide which rows of others are seen, ``conditions``
-    those that are rewritten, by table. ``unfinished``: tables whose condition is being rewritten.
+    those that are rewritten, by table and use. ``unfinished``: tables of which one is being
+    rewritten.
     """
 
     relied_on: set[int] = field(default_factory=set)
-    conditions: dict[int, exp.Expr] = field(default_factory=dict)
+    conditions: dict[tuple[int, RowUse], exp.Expr] = field(default_factory=dict)
     unfinished: tuple[int, ...] = ()
 
 
@@ -48,18 +50,20 @@ class ConditionReads(Protocol):
         """Read what the transaction sees now, for the block."""
 
 
-def row_security(reads: ConditionReads, table: Table) -> RowSecurity | None:
-    """The policies that the client sees a table under, whose queries read journals now.
+def row_security(
+    reads: ConditionReads, table: Table, use: RowUse = RowUse.READ
+) -> RowSecurity | None:
+    """The policies that the client has a table under, whose queries read journals now.
 
     Raises ROW_POLICY_LOOP where they come back to the table.
     """
-    found = RowSecurity.of(table, reads.context)
+    found = RowSecurity.of(table, reads.context, use)
     if found is None or found.seen is None or not found.has_queries:
         return found
     known = reads.for_policies.conditions
-    if table.id not in known:
-        known[table.id] = _rewrite_condition(reads, table, found.seen)
-    return replace(found, seen=known[table.id])
+    if (table.id, use) not in known:
+        known[table.id, use] = _rewrite_condition(reads, table, found.seen)
+    return replace(found, seen=known[table.id, use])
 
 
 def _rewrite_condition(reads: ConditionReads, table: Table, seen: exp.Expr) -> exp.Expr:

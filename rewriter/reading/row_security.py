@@ -22,10 +22,11 @@ from journal.model.access import VALUE, ObjectKey, ObjectKind, Rights
 from journal.model.capabilities import Capabilities
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
+from journal.model.row_policy import RowUse
 from journal.model.schema import Column, Table, fold, relation_key
 from journal.model.trees import copy_tree
 from journal.sql.relations import column, ident
-from journal.sql.sql import cast, named, select, where
+from journal.sql.sql import all_of, cast, named, select, where
 from rewriter.context import RewriteContext
 from rewriter.definitions.policy_sources import columns_of_row, outer_queries
 from rewriter.definitions.table_policies import IS_ROLE
@@ -57,8 +58,11 @@ class RowSecurity:
     capabilities: Capabilities = field(default_factory=Capabilities)
 
     @staticmethod
-    def of(table: Table, context: RewriteContext) -> RowSecurity | None:
-        """The policies that the client reads a table under, None where there are none."""
+    def of(table: Table, context: RewriteContext, use: RowUse = RowUse.READ) -> RowSecurity | None:
+        """The policies that the client has a table under, None where there are none.
+
+        ``seen`` then is the condition of rows that it may have for this use.
+        """
         if context.role is None or context.catalog.is_own(table.name):
             return None
         rights = context.rights
@@ -67,14 +71,14 @@ class RowSecurity:
         found = rights.policies_on(key)
         if not found and not of_tags:
             return None
-        seen = None
+        conditions: dict[str, exp.Expr] = {}
         masks: dict[str, exp.Expr] = {}
         for policy in found:
             value = _for_role(stored_expression(policy.expression), rights)
             if policy.column:
                 masks[policy.column] = value
             else:
-                seen = value
+                conditions[policy.of] = value
         for mask in of_tags:
             shown = {
                 one.column: _for_role(stored_expression(one.expression), rights)
@@ -86,7 +90,7 @@ class RowSecurity:
                     masks[stored.physical] = _tag_masked(stored, before, shown)
         known = {c.physical for c in table.columns}
         kept = {name: value for name, value in masks.items() if name in known}
-        return RowSecurity(table, seen, kept, context.capabilities)
+        return RowSecurity(table, _for_use(conditions, use), kept, context.capabilities)
 
     @property
     def masked(self) -> frozenset[str]:
@@ -164,6 +168,22 @@ class RowSecurity:
             return found
         condition: exp.Expr = exp.Paren(this=seen)
         return fenced(found.where(condition, copy=False), self.capabilities)
+
+
+def _for_use(conditions: Mapping[str, exp.Expr], use: RowUse) -> exp.Expr | None:
+    """The condition of rows for a use; what a statement reads has to be seen as well."""
+    seen = conditions.get(RowUse.READ)
+    own = conditions.get(RowUse.INSERT if use is RowUse.UPSERT else use)
+    if own is None or seen is None:
+        return seen
+    return own if use is RowUse.INSERT else all_of(exp.paren(seen), exp.paren(own))
+
+
+def differs_by_use(table: Table, context: RewriteContext) -> bool:
+    """Whether row policies say other things to the client for reading and for writing."""
+    if context.role is None or context.catalog.is_own(table.name):
+        return False
+    return any(p.of for p in context.rights.policies_on(relation_key(table)))
 
 
 def masked_columns(table: Table, context: RewriteContext) -> frozenset[str]:

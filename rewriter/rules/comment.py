@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from journal.model.access import PutRole
+from journal.model.access import PutAccess, PutRole
 from journal.model.errors import Code, PalimpsestError
 from journal.model.named_definitions import PutDefinition
 from journal.model.plan import (
@@ -36,6 +36,7 @@ from rewriter.name_resolution import (
     table_name,
     unknown_column,
 )
+from rewriter.reading.named_policies import with_comment
 from rewriter.reading.output_names import output_names
 from rewriter.writing.target import find_column
 
@@ -60,6 +61,8 @@ def _change(
             return PutRelation(_with_column(node, text, context))
         case "CONSTRAINT":
             return PutRelation(_with_constraint(node, ast.args["constraint"], text, context))
+        case "POLICY":
+            return PutAccess(with_comment(node, ast.args["constraint"], text, context))
         case "INDEX":
             named = find_index(node, context)
             if named is None:

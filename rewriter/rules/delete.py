@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Change, PutRelation, Query, Stage, StatementKind, StatementPlan, Step
+from journal.model.row_policy import RowUse
 from journal.model.schema import Table, fold
 from journal.model.sequence_changes import PutSequence
 from rewriter.context import RewriteContext
@@ -37,7 +38,7 @@ def write_delete(ast: exp.Delete, reads: Reads, part: PartNames) -> StatementPar
     node, joins = _target(ast)
     table = find_table(node, reads.context)
     without_schema(ast, node, reads.context)
-    target = AliasedTable.of(table, node, reads.context)
+    target = AliasedTable.of(table, node, reads.context, RowUse.DELETE)
     if target.masked:
         check_no_raw(ast, target.alias, table)
     stage = part.relation_name("changed")
@@ -72,7 +73,7 @@ def rewrite_truncate(ast: exp.TruncateTable, context: RewriteContext) -> Stateme
     for table in tables.values():
         part = PartNames(len(parts))
         node = exp.table_(table.name.name, db=table.name.schema, quoted=True)
-        target = AliasedTable.of(table, node, context)
+        target = AliasedTable.of(table, node, context, RowUse.DELETE)
         if target.hides_rows:
             advice = "DELETE the rows that the role sees, or ask the owner"
             raise refuse_restricted("truncate", table, advice)

@@ -34,6 +34,7 @@ from rewriter.definitions.access import denied, find_role
 from rewriter.definitions.foreign_keys import check_unreferenced
 from rewriter.definitions.new_relations import ddl_plan
 from rewriter.definitions.sequences import owned_by, users_of
+from rewriter.reading.named_policies import without_roles
 from rewriter.statements.access import DropOwned
 
 
@@ -152,7 +153,7 @@ def _without_roles(
             continue
         is_theirs = key.kind is ObjectKind.DEFAULT and key.id in roles
         kept = () if is_theirs else tuple(g for g in known.grants if g.role not in roles)
-        changed = replace(known, grants=kept)
+        changed = without_roles(replace(known, grants=kept), roles)
         while True:
             now = control.after(PutAccess(changed))
             held = tuple(

@@ -17,7 +17,7 @@ from journal.sql.relations import column, ident
 from journal.sql.sql import all_of, cast, limited, named, relation, select
 from rewriter.name_resolution import VERSION, find_table, position_of
 from rewriter.reading.read_rewriter import Reads
-from rewriter.reading.row_security import check_no_raw
+from rewriter.reading.row_security import check_no_raw, differs_by_use, refuse_restricted
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.writing.merge_actions import JOINED, Actions, MergeClause, read_actions
 from rewriter.writing.qualified import without_schema
@@ -38,6 +38,9 @@ def write_merge(ast: exp.Merge, reads: Reads, part: PartNames) -> StatementPart:
     if not isinstance(node, exp.Table):
         raise _refusal("MERGE writes to a table", node)
     target = AliasedTable.of(find_table(node, reads.context), node, reads.context)
+    if differs_by_use(target.table, reads.context):
+        advice = "write INSERT, UPDATE and DELETE, each of which has policies of its own"
+        raise refuse_restricted("merge into", target.table, advice)
     if target.masked:
         check_no_raw(ast, target.alias, target.table)
     without_schema(ast, node, reads.context)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from journal.model.access import PutAccess, TablePolicy
+from journal.model.access import PutAccess
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Change, StatementPlan
+from journal.model.row_policy import TablePolicy
 from journal.model.schema import Column, Relation, Table, relation_key
 from rewriter.context import RewriteContext
 from rewriter.definitions.access import find_relation_by
@@ -30,6 +31,11 @@ def rewrite_table_policy(ast: SetTablePolicy, context: RewriteContext) -> Statem
     stored = None if ast.column is None else _column(table, ast.column, ast)
     place = "" if stored is None else stored.physical
     access = context.rights.access_of(relation_key(table))
+    if stored is None and (access.named_policies or access.secures_rows):
+        raise invalid(
+            f"the row policies of {table.name} have names",
+            "CREATE, ALTER or DROP POLICY; ALTER TABLE .. DISABLE ROW LEVEL SECURITY",
+        )
     kept = tuple(p for p in access.policies if p.column != place)
     if ast.expression is not None:
         text = checked_text(ast.expression, table, stored, context)

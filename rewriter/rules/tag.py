@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from journal.model.access import VALUE, PutAccess, PutTags, TablePolicy, TableTag, tag_key
+from journal.model.access import VALUE, PutAccess, PutTags, TableTag, tag_key
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Change, StatementPlan
+from journal.model.row_policy import TablePolicy
 from journal.model.schema import Column, Table, TableName, fold, relation_key
 from rewriter.context import RewriteContext
 from rewriter.definitions.access import denied, find_relation_by

@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query, Stage
+from journal.model.row_policy import RowUse
 from rewriter.checks.allowed import check_some
 from rewriter.name_resolution import find_table, position_of
 from rewriter.reading.key_lookup import is_constant
@@ -34,7 +35,7 @@ def write_update(ast: exp.Update, reads: Reads, part: PartNames) -> StatementPar
     check_some(ast.expressions, node)
     table = find_table(node, reads.context)
     without_schema(ast, node, reads.context)
-    target = AliasedTable.of(table, node, reads.context)
+    target = AliasedTable.of(table, node, reads.context, RowUse.UPDATE)
     if target.masked:
         check_no_raw(ast, target.alias, table)
     stage = part.relation_name("changed")

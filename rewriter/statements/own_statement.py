@@ -97,6 +97,20 @@ CREATE DOMAIN d AS type [DEFAULT ..] [NOT NULL] [CHECK (VALUE ..)]""",
         """CREATE [OR REPLACE] [TEMP] MACRO m(a, b := 1) AS expression | TABLE query
   [, (a) AS another form]""",
     ),
+    "CREATE POLICY": OwnEntry(
+        "rewriter.own.create_policy",
+        """CREATE POLICY p ON t [AS PERMISSIVE | RESTRICTIVE]
+  [FOR ALL | SELECT | INSERT | UPDATE | DELETE] [TO role, ..] [USING (..)] [WITH CHECK (..)]""",
+    ),
+    "ALTER POLICY": OwnEntry(
+        "rewriter.own.alter_policy",
+        "ALTER POLICY p ON t [TO role, ..] [USING (..)] [WITH CHECK (..)] | RENAME TO q",
+    ),
+    "DROP POLICY": OwnEntry("rewriter.own.drop_policy", "DROP POLICY [IF EXISTS] p ON t"),
+    "ALTER TABLE ROW LEVEL SECURITY": OwnEntry(
+        "rewriter.own.row_level_security",
+        "ALTER TABLE [ONLY] t ENABLE | DISABLE | FORCE | NO FORCE ROW LEVEL SECURITY",
+    ),
     "DROP MACRO": OwnEntry("rewriter.own.drop_macro", "DROP MACRO [TABLE] [IF EXISTS] m"),
 }
 """By the words with which a statement begins, the first of which decides who reads it."""

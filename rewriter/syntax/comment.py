@@ -2,7 +2,7 @@
 
 COMMENT ON SEQUENCE | TYPE | DOMAIN | SCHEMA | DATABASE | ROLE | MACRO [TABLE] | FUNCTION
   | MATERIALIZED VIEW name IS text | NULL
-COMMENT ON CONSTRAINT name ON table IS text | NULL
+COMMENT ON CONSTRAINT | POLICY name ON table IS text | NULL
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _KINDS = {
     ("FUNCTION",): "MACRO",
     ("MATERIALIZED", "VIEW"): "VIEW",
     ("CONSTRAINT",): "CONSTRAINT",
+    ("POLICY",): "POLICY",
 }
 
 
@@ -38,10 +39,10 @@ def recognise_comment(tokens: list[Token], parse: Parse) -> SqlStatement | None:
     if kind is None:
         return None
     exists = reader.takes("IF", "EXISTS")
-    of = reader.word() if kind == "CONSTRAINT" else None
+    of = reader.word() if kind in {"CONSTRAINT", "POLICY"} else None
     if of is not None and not reader.takes("ON"):
         raise reader.error("ON and the table were expected")
-    if of is not None and reader.takes("DOMAIN"):
+    if kind == "CONSTRAINT" and reader.takes("DOMAIN"):
         raise _of_domain(reader)
     name = reader.name()
     if kind == "MACRO" and reader.takes("("):

@@ -120,31 +120,71 @@ def _pairs(table: Table, node: exp.EQ) -> list[tuple[Column, exp.Expr]]:
 
 
 def _element(table: Table, left: exp.Bracket, right: exp.Expr) -> tuple[Column, exp.Expr]:
-    """``a[3] = x``: the list with another third element, filled up with NULL before it.
+    """``a[3] = x`` or ``a[2:3] = ARRAY[x, y]``: the list with other elements at these places.
 
-    Raises NOT_SUPPORTED for slices, for places that are no numbers from 1 on, or too far behind,
-    and for what is no list.
+    It is filled up with NULL before them; of more values than there are places the first count.
+    Raises NOT_SUPPORTED for places that are no numbers from 1 on, or too far behind, for values of
+    a slice whose number the statement does not tell, and for what is no list; SLICE_VALUES where
+    these are too few.
     """
     stored = find_column(table, left.this)
-    # The parser counts from 0 what the client counts from 1.
-    places = [int(p.to_py()) + 1 for p in left.expressions if p.is_int]
-    is_place = len(left.expressions) == len(places) == 1 and 0 < places[0] <= _PLACE_MAX
-    if not is_place or not stored.type.endswith("[]") or is_default(right):
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            f'only a list, or the element of one by a number, can be assigned: "{stored.name}"',
-            advice=f"write a[3] = x with a number from 1 to {_PLACE_MAX:,}, or assign all of it",
-            position=position_of(left),
-        )
+    places = _places(left)
     element = stored.type.removesuffix("[]")
+    if places is None or element == stored.type or is_default(right):
+        raise _no_element(stored, left)
+    first, last = places
+    values = [right]
+    if isinstance(left.expressions[0], exp.Slice):
+        given = right.this if isinstance(right, exp.Cast) else right
+        if not isinstance(given, exp.Array):
+            raise _no_element(stored, left)
+        count = last - first + 1
+        if len(given.expressions) < count:
+            raise PalimpsestError(
+                Code.SLICE_VALUES,
+                f'{count} elements of "{stored.name}" are assigned, but'
+                f" {len(given.expressions)} values given",
+                advice="give one value for each element",
+                position=position_of(left),
+            )
+        values = given.expressions[:count]
     return stored, fill(
         "CASE WHEN COALESCE(len(l), 0) >= n"
-        " THEN list_concat(list_concat(l[1 : n - 1], v), l[n + 1 :])"
+        " THEN list_concat(list_concat(l[1 : n - 1], v), l[m + 1 :])"
         " ELSE list_concat(list_concat(l, gap[1 : n - 1 - COALESCE(len(l), 0)]), v) END",
         l=left.this,
-        n=places[0],
-        v=exp.Array(expressions=[cast(right.copy(), element)]),
-        gap=exp.Array(expressions=[cast(exp.null(), element) for _ in range(places[0])]),
+        n=first,
+        m=last,
+        v=exp.Array(expressions=[cast(value.copy(), element) for value in values]),
+        gap=exp.Array(expressions=[cast(exp.null(), element) for _ in range(first)]),
+    )
+
+
+def _places(left: exp.Bracket) -> tuple[int, int] | None:
+    """The first and the last place that ``a[3]`` or ``a[2:3]`` means, counted from 1."""
+    if len(left.expressions) != 1:
+        return None
+    (node,) = left.expressions
+    if isinstance(node, exp.Slice):
+        ends = [node.this, node.expression]
+        if node.args.get("step") is not None or not all(e is not None and e.is_int for e in ends):
+            return None
+        first, last = (int(end.to_py()) for end in ends)
+    elif node.is_int:
+        # The parser counts from 0 what the client counts from 1.
+        first = last = int(node.to_py()) + 1
+    else:
+        return None
+    return (first, last) if 0 < first <= last <= _PLACE_MAX else None
+
+
+def _no_element(stored: Column, left: exp.Bracket) -> PalimpsestError:
+    return PalimpsestError(
+        Code.NOT_SUPPORTED,
+        f'only a list, or elements of one by numbers, can be assigned: "{stored.name}"',
+        advice=f"write a[3] = x or a[2:3] = ARRAY[x, y] with numbers from 1 to {_PLACE_MAX:,},"
+        " or assign all of it",
+        position=position_of(left),
     )
 
 

@@ -10,6 +10,7 @@ from sqlglot import exp
 from journal.model.errors import Code
 from journal.model.plan import Guard, Query, Step
 from journal.model.refusal import Refusal, RefusedRows
+from journal.model.row_policy import RowUse
 from journal.model.schema import Table, relation_key
 from journal.sql.relations import column
 from journal.sql.sql import limited, select, where
@@ -17,16 +18,19 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.policy_sources import columns_of_row
 from rewriter.reading.policy_conditions import row_security
 from rewriter.reading.read_rewriter import Reads
-from rewriter.reading.row_security import RowSecurity, masked_columns
+from rewriter.reading.row_security import RowSecurity, differs_by_use, masked_columns
 from rewriter.writing.changes import ChangeSet, new_name
 
 _OF_VALUES = frozenset({Code.DUPLICATE_KEY, Code.ROW_TWICE, Code.FOREIGN_KEY})
 """Guards of these codes show values of rows."""
 
 
-def policy_guards(reads: Reads, changes: ChangeSet) -> list[Step]:
-    """Guards that the client sees each row that begins; none where no row policy applies."""
-    policies = _applying(reads, changes)
+def policy_guards(reads: Reads, changes: ChangeSet, *, returns: bool = False) -> list[Step]:
+    """Guards that the client may write each row that begins; none where no row policy applies.
+
+    ``returns``: the statement reads what it inserts.
+    """
+    policies = _applying(reads, changes, returns=returns)
     if policies is None:
         return []
     rows = changes.staged_rows([])
@@ -46,12 +50,14 @@ def policy_refusals(reads: Reads, changes: ChangeSet) -> list[RefusedRows] | Non
     return [RefusedRows(policies.unseen(_new_values(changes)), _refusal(changes.table))]
 
 
-def source_guards(reads: Reads, table: Table, source: exp.Expr, alias: str) -> list[Step]:
-    """Guards that the client sees each row that an upsert brings, conflict or not.
+def source_guards(
+    reads: Reads, table: Table, source: exp.Expr, alias: str, use: RowUse
+) -> list[Step]:
+    """Guards that the client may write each row that an upsert brings, conflict or not.
 
     ``source`` are staged rows with their new values.
     """
-    policies = row_security(reads, table)
+    policies = row_security(reads, table, use)
     if policies is None or policies.seen is None:
         return []
     values = {c.physical: column(new_name(i), alias) for i, c in enumerate(table.stored)}
@@ -82,12 +88,14 @@ def _without_value(guard: Guard) -> Guard:
     return replace(guard, message=guard.message.replace("{0}", ".."))
 
 
-def _applying(reads: Reads, changes: ChangeSet) -> RowSecurity | None:
-    """The policies that rows which begin are to be checked by; None if all of them are seen."""
-    policies = row_security(reads, changes.table)
+def _applying(reads: Reads, changes: ChangeSet, *, returns: bool = False) -> RowSecurity | None:
+    """The policies that rows which begin are to be checked by; None if all of them may be."""
+    use = RowUse.INSERT if changes.ends is False and not returns else RowUse.UPSERT
+    policies = row_security(reads, changes.table, RowUse.CHANGED if changes.ends is True else use)
     if changes.begins is False or policies is None or policies.seen is None:
         return None
-    if changes.ends is True and not _reads_written(policies.seen, changes):
+    is_alike = not differs_by_use(changes.table, reads.context)
+    if changes.ends is True and is_alike and not _reads_written(policies.seen, changes):
         return None  # They were seen, and the policy looks at nothing that is new.
     return policies
 

@@ -90,7 +90,7 @@ def finish_part(
     def current() -> exp.Query:
         return physical_rows(reads, changes.table)
 
-    steps = [*staging, *policy_guards(reads, changes)]
+    steps = [*staging, *policy_guards(reads, changes, returns=result.node is not None)]
     steps += guard_steps(changes, current, checked)
     query = returning_query(reads, changes, result)
     count = None

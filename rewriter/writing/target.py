@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
+from journal.model.row_policy import RowUse
 from journal.model.schema import ROW_ID, Column, Table, fold
 from journal.sql.relations import Output, business_outputs, column, ident
 from journal.sql.sql import cast, named
@@ -35,12 +36,16 @@ class AliasedTable:
     table: Table
     alias: str
     policies: RowSecurity | None = None
+    use: RowUse = RowUse.READ
+    """What the statement does with present rows."""
 
     @staticmethod
-    def of(table: Table, node: exp.Table, context: RewriteContext) -> AliasedTable:
+    def of(
+        table: Table, node: exp.Table, context: RewriteContext, use: RowUse = RowUse.READ
+    ) -> AliasedTable:
         """The target that a table reference names."""
-        policies = RowSecurity.of(table, context)
-        return AliasedTable(table, node.alias or node.name, policies)
+        policies = RowSecurity.of(table, context, use)
+        return AliasedTable(table, node.alias or node.name, policies, use)
 
     @property
     def masked(self) -> frozenset[str]:
@@ -72,7 +77,7 @@ class AliasedTable:
             if any(fold(c.name) in names for c in seen_by.find_all(exp.Column)):
                 outputs += current_versions(self.table)
         query = reads.relation(self.table, outputs, keys)
-        policies = row_security(reads, self.table)
+        policies = row_security(reads, self.table, self.use)
         if policies is not None:
             raw = [c for c in self.table.columns if c.physical in self.masked]
             query = policies.shown_rows(query, [name for _, name in outputs], raw)

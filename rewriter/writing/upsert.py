@@ -32,7 +32,8 @@ class Upsert:
     """What a statement says about conflicts.
 
     ``arbiters`` are the keys that conflicts are about; ``assigned`` the SET expressions (None:
-    every column given), ``excluded`` the name under which they see the new row.
+    every column given), ``excluded`` the name under which they see the new row. One that
+    ``names_arbiters`` reads columns of the table, as privileges and row policies see it.
     """
 
     action: ConflictAction
@@ -41,6 +42,7 @@ class Upsert:
     excluded_columns: tuple[str, ...] = ()
     assigned: tuple[exp.Expr, ...] | None = None
     where: exp.Expr | None = None
+    names_arbiters: bool = False
 
 
 def wanted_upsert(ast: exp.Insert, table: Table) -> Upsert | None:
@@ -84,7 +86,8 @@ def _on_conflict(ast: exp.Insert, conflict: exp.OnConflict, table: Table) -> Ups
     arbiters = _arbiters(conflict, table)
     if action.endswith("NOTHING"):
         chosen = arbiters if arbiters is not None else constraints
-        return Upsert(ConflictAction.NOTHING, tuple(chosen))
+        is_named = arbiters is not None
+        return Upsert(ConflictAction.NOTHING, tuple(chosen), names_arbiters=is_named)
     if not action.endswith("UPDATE"):
         raise PalimpsestError(
             Code.SYNTAX,

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code
 from journal.model.plan import Guard, Query, Stage, Step
+from journal.model.row_policy import RowUse
 from journal.model.schema import fold
 from journal.sql.relations import column, ident
 from journal.sql.relations_flat import current_among, is_flat
@@ -22,7 +23,7 @@ from rewriter.name_resolution import INTERNAL, VERSION, is_nested
 from rewriter.reading.key_lookup import Keys
 from rewriter.reading.policy_conditions import row_security
 from rewriter.reading.read_rewriter import Reads
-from rewriter.reading.row_security import refuse_restricted
+from rewriter.reading.row_security import differs_by_use, refuse_restricted
 from rewriter.writing.assignments import assignments
 from rewriter.writing.changes import BEGINS, ENDS, OLD_VERSION, ChangeSet, new_name, old_name
 from rewriter.writing.collations import uncollated
@@ -51,7 +52,13 @@ def upsert_part(
     result: ReturningClause,
 ) -> StatementPart:
     """The part of an INSERT that says what to do about conflicts."""
-    builder = _Builder(reads, part, rows, target, upsert)
+    if upsert.action is not ConflictAction.NOTHING and differs_by_use(target.table, reads.context):
+        advice = "write INSERT and UPDATE, each of which has policies of its own"
+        raise refuse_restricted("insert or update rows of", target.table, advice)
+    reads_rows = result.node is not None or upsert.action is not ConflictAction.NOTHING
+    reads_rows = reads_rows or upsert.names_arbiters
+    use = RowUse.UPSERT if reads_rows else RowUse.INSERT
+    builder = _Builder(reads, part, rows, target, upsert, use)
     match upsert.action:
         case ConflictAction.NOTHING:
             return builder.do_nothing_part(result)
@@ -68,7 +75,13 @@ class _Builder:
     """Makes the staged relations of one upsert."""
 
     def __init__(
-        self, reads: Reads, part: PartNames, rows: NewRows, target: AliasedTable, upsert: Upsert
+        self,
+        reads: Reads,
+        part: PartNames,
+        rows: NewRows,
+        target: AliasedTable,
+        upsert: Upsert,
+        use: RowUse,
     ) -> None:
         self._reads = reads
         self._rows = rows
@@ -82,7 +95,7 @@ class _Builder:
             *rows.steps,
             Stage(self._source, Query.of(self._new)),
             *rows.identity_steps(self._source),
-            *source_guards(reads, self._table, staged_relation(self._source, "r"), alias="r"),
+            *source_guards(reads, self._table, staged_relation(self._source, "r"), "r", use),
         ]
         self._places = target.places()
         self._all = frozenset(self._places)

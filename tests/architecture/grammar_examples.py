@@ -265,6 +265,17 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
         "ALTER DEFAULT PRIVILEGES REVOKE ALL ON SEQUENCES FROM bob",
         "SET ROLE ann",
     ),
+    "CREATE POLICY": _each(
+        "CREATE POLICY few ON t USING (a > 1)",
+        "CREATE POLICY kept ON t AS RESTRICTIVE FOR INSERT TO PUBLIC WITH CHECK (a < 9)",
+        "CREATE POLICY old ON t FOR INSERT USING (a > 1)",
+    ),
+    "ALTER POLICY": _each("ALTER POLICY none ON t USING (true)"),
+    "DROP POLICY": _each("DROP POLICY IF EXISTS few ON t", "DROP POLICY few ON t"),
+    "ALTER TABLE ROW LEVEL SECURITY": _each(
+        "ALTER TABLE ONLY t ENABLE ROW LEVEL SECURITY",
+        "ALTER TABLE t NO FORCE ROW LEVEL SECURITY",
+    ),
     "ROW POLICY": _each(
         "ALTER TABLE t SET ROW POLICY (a > 1 OR is_role('readers'))",
         "ALTER TABLE t SET ROW POLICY (a IN (SELECT s.n FROM s WHERE s.k = t.k))",

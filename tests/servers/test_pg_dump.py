@@ -52,6 +52,14 @@ MADE = (
     "INSERT INTO hr.staff (id, pic) VALUES ('00000000-0000-0000-0000-000000000001', '\\xdead')",
     "INSERT INTO hr.staff (boss) VALUES ('00000000-0000-0000-0000-000000000001')",
     "REFRESH MATERIALIZED VIEW sums",
+    """CREATE POLICY own_rows ON customers FOR SELECT
+        USING (email = CURRENT_USER OR EXISTS (SELECT 1 FROM hr.nobody n WHERE n.id = customers.id))
+    """,
+    "CREATE POLICY few ON orders AS RESTRICTIVE USING (total > 0) WITH CHECK (total < 1000)",
+    "CREATE POLICY adds ON orders FOR INSERT WITH CHECK (note IS NOT NULL AND length(note) > 1)",
+    "COMMENT ON POLICY few ON orders IS 'neither free nor dear'",
+    "ALTER TABLE customers ENABLE ROW LEVEL SECURITY",
+    "ALTER TABLE orders FORCE ROW LEVEL SECURITY",
     "ALTER TABLE customers REPLICA IDENTITY FULL",
     "ALTER TABLE orders CLUSTER ON orders_pkey",
 )
@@ -62,6 +70,10 @@ READ = (
     "SELECT * FROM public.sums",
     "SELECT * FROM hr.staff",
     "SELECT * FROM hr.nobody",
+    """SELECT tablename, policyname, permissive, roles, cmd, qual IS NULL, with_check IS NULL
+        FROM pg_policies WHERE tablename IN ('customers', 'orders')""",
+    """SELECT relname, relrowsecurity, relforcerowsecurity FROM pg_class
+        WHERE relname IN ('customers', 'orders') AND relkind = 'r'""",
     "INSERT INTO public.customers (email) VALUES ('new') RETURNING id, tags",
     "INSERT INTO public.orders (customer, day) VALUES (1, NULL) RETURNING id, twice",
 )

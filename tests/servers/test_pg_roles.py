@@ -200,6 +200,37 @@ def test_row_policies_are_listed_to_whoever_sees_the_table(pair: tuple[Server, s
         ours.execute("DROP TABLE guarded, guarded_too")
 
 
+def test_policies_with_names_are_listed_as_by_postgresql(pair: tuple[Server, str]) -> None:
+    listed = (
+        "SELECT policyname, permissive, roles, cmd, qual IS NULL, with_check IS NULL"
+        " FROM pg_policies WHERE tablename = 'named' ORDER BY policyname"
+    )
+    flags = "SELECT relrowsecurity, relforcerowsecurity FROM pg_class WHERE relname = 'named'"
+    said = (
+        "SELECT p.polname, pg_catalog.obj_description(p.oid, 'pg_policy')"
+        " FROM pg_policy p ORDER BY p.polname"
+    )
+    answers = []
+    for where in pair[1], pair[0].dsn:
+        with psycopg.connect(where, autocommit=True) as con:
+            for sql in (
+                "CREATE TABLE named (a INTEGER)",
+                "CREATE POLICY all_rows ON named USING (a > 1) WITH CHECK (a > 2)",
+                "CREATE POLICY few ON named AS RESTRICTIVE FOR INSERT TO ann WITH CHECK (a < 9)",
+                "CREATE POLICY seen ON named FOR SELECT TO ann USING (true)",
+                "CREATE POLICY gone ON named FOR DELETE USING (a = 3)",
+                "COMMENT ON POLICY seen ON named IS 'all'",
+                "ALTER TABLE named FORCE ROW LEVEL SECURITY",
+            ):
+                con.execute(sql)
+            found = [con.execute(listed).fetchall(), con.execute(flags).fetchall()]
+            con.execute("ALTER TABLE named ENABLE ROW LEVEL SECURITY")
+            found += [con.execute(flags).fetchall(), con.execute(said).fetchall()]
+            answers.append(found)
+            con.execute("DROP TABLE named")
+    assert answers[0] == answers[1]
+
+
 @pytest.mark.parametrize("name", ["t", "hr", "nope", "hr.nope"])
 def test_names_are_cast_to_relations_as_by_postgresql(pair: tuple[Server, str], name: str) -> None:
     """One that is not there is an error, also one that a role does not see."""

@@ -32,8 +32,15 @@ JOIN pgc.pg_namespace AS n ON n.oid = c.relnamespace
 LEFT JOIN pgc.pg_roles AS r ON r.oid = c.relowner
 LEFT JOIN pgc.shown_types AS k ON k.oid = s.seqtypid;
 INSERT INTO pgc.pg_policies
-    (schemaname, tablename, policyname, permissive, roles, cmd, qual)
-SELECT n.nspname, c.relname, p.polname, 'PERMISSIVE', ['public'], 'ALL', p.polqual
+    (schemaname, tablename, policyname, permissive, roles, cmd, qual, with_check)
+SELECT n.nspname, c.relname, p.polname,
+    CASE WHEN p.polpermissive THEN 'PERMISSIVE' ELSE 'RESTRICTIVE' END,
+    CASE WHEN p.polroles = [0] THEN ['public'] ELSE (
+        SELECT list(r.rolname ORDER BY r.rolname) FROM pgc.pg_roles AS r
+        WHERE list_contains(p.polroles, r.oid)) END,
+    CASE p.polcmd WHEN 'r' THEN 'SELECT' WHEN 'a' THEN 'INSERT' WHEN 'w' THEN 'UPDATE'
+        WHEN 'd' THEN 'DELETE' ELSE 'ALL' END,
+    p.polqual, p.polwithcheck
 FROM pgc.pg_policy AS p
 JOIN pgc.pg_class AS c ON c.oid = p.polrelid
 JOIN pgc.pg_namespace AS n ON n.oid = c.relnamespace;

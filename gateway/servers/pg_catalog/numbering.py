@@ -13,7 +13,7 @@ OWNER = 10
 DATABASE = 16_000
 CATALOGS = {
     "pg_type": 1247, "pg_attribute": 1249, "pg_proc": 1255, "pg_class": 1259, "pg_authid": 1260,
-    "pg_database": 1262, "pg_constraint": 2606, "pg_namespace": 2615,
+    "pg_database": 1262, "pg_constraint": 2606, "pg_namespace": 2615, "pg_policy": 3256,
 }  # fmt: skip
 """Tables of the catalog itself, by which comments and dependencies say what they are about."""
 _FIRST_TABLE = 16_384

@@ -428,3 +428,23 @@ def test_numbers_outside_a_domain_fail(store: Store) -> None:
     assert con.execute(query).fetchall() == [(0, 1, 1, 0), (None, None, None, None)]
     query = "SELECT concat(k > 2, '/', TRUE), concat_ws(',', k, k < 0) FROM t WHERE k = 1"
     assert con.execute(query).fetchall() == [("f/t", "1,f")]
+
+
+@pytest.mark.drifts(toy="it has no lists", hive="it cuts lists at places that are written")
+def test_slices_of_arrays_are_assigned(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, a INTEGER[], b TEXT[])")
+    con.execute(
+        "INSERT INTO t VALUES (1, '{1,2,3,4}', '{a,b}'), (2, '{1}', NULL), (3, '{}', '{}'),"
+        " (4, '{1,2,3}', '{x}')"
+    )
+    con.execute("UPDATE t SET a[2:3] = ARRAY[8, k] WHERE k <> 3")
+    con.execute("UPDATE t SET a[1:2] = ARRAY[5, 6, 7], b[1:1] = ARRAY['z'] WHERE k IN (3, 4)")
+    assert con.execute("SELECT a, b FROM t ORDER BY k").fetchall() == [
+        ([1, 8, 1, 4], ["a", "b"]), ([1, 8, 2], None), ([5, 6], ["z"]), ([5, 6, 4], ["z"])
+    ]  # fmt: skip
+    with pytest.raises(gateway.DataError, match="PAL-660") as raised:
+        con.execute("UPDATE t SET a[2:4] = ARRAY[8, 9]")
+    assert raised.value.sqlstate == "2202E"
+    with pytest.raises(gateway.NotSupportedError, match="PAL-110"):
+        con.execute("UPDATE t SET a[2:] = ARRAY[8, 9]")
