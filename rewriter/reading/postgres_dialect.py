@@ -39,6 +39,8 @@ from rewriter.reading.postgres_lengths import concerns_lengths, keep_lengths
 from rewriter.reading.postgres_sources import (
     SOURCE_FUNCTIONS,
     is_postgres_source,
+    is_unnamed_series,
+    name_series,
     spell_source,
 )
 from rewriter.reading.value_types import ValueTypes
@@ -103,6 +105,8 @@ def _changed(value: T, context: RewriteContext) -> T:
                 add_determined_columns(node, context)
             elif concerns_lengths(node):
                 keep_lengths(node, context)
+            elif is_unnamed_series(node):
+                name_series(node)
             elif is_postgres_source(node):
                 spell_source(node, context)
         if is_postgres:
@@ -125,7 +129,9 @@ def _changed(value: T, context: RewriteContext) -> T:
 def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
     if isinstance(node, exp.Group):
         return next(determined_columns(node, context), None) is not None
-    if is_postgres_source(node) or concerns_lengths(node):
+    if is_postgres_source(node) or is_unnamed_series(node) or concerns_lengths(node):
+        return True
+    if postgres_operators.compares_array_text(node):
         return True
     if isinstance(node, exp.Anonymous):
         name = function_name(node)
@@ -173,7 +179,9 @@ def _spell(holder: exp.Paren, context: RewriteContext) -> None:
     for node in reversed(list(holder.find_all(*_KINDS))):
         if not _concerns(node, context):
             continue
-        if isinstance(node, exp.WithinGroup):
+        if postgres_operators.compares_array_text(node):
+            postgres_operators.spell_operator(node, types)
+        elif isinstance(node, exp.WithinGroup):
             spell_supposed_rank(node)
         elif isinstance(node, exp.Sum):
             spell_sum_of_intervals(node)

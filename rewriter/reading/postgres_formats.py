@@ -47,7 +47,11 @@ _PART = re.compile(
     '"(?P<text>[^"]*)"|(?P<plain>(?:fm|tm)?)(?P<name>' + "|".join(map(re.escape, _KNOWN)) + ")",
     re.I,
 )
-_NUMBER = re.compile(r"(?P<plain>FM)?(?P<whole>[90,G]+)(?:[.D](?P<rest>[90]+))?", re.I)
+_NUMBER = re.compile(
+    r"(?P<plain>FM)?(?P<front>[SL]?)(?P<whole>[90,G]+)(?:[.D](?P<rest>[90]+))?"
+    r"(?P<back>S|MI|PR)?",
+    re.I,
+)
 _OF_NUMBERS = re.compile(r"[90]")
 
 
@@ -162,9 +166,29 @@ def _number(node: exp.TimeToStr, template: str) -> exp.Expr:
             text = fill("regexp_replace(t, p, '')", t=text, p=f"0{{1,{optional}}}$")
     over = re.sub("[90]", "#", whole + ("." + rest if rest else ""))
     text = fill("CASE WHEN w >= m THEN o ELSE t END", w=size, m=10 ** len(digits), o=over, t=text)
-    sign = "" if found["plain"] else " "
-    text = fill("CASE WHEN x < 0 THEN '-' ELSE s END || t", x=node.this, s=sign, t=text)
-    return exp.Paren(this=text if found["plain"] else _filled(text, len(over) + 1))
+    return exp.Paren(this=_signed(node.this, text, found, len(over)))
+
+
+def _signed(value: exp.Expr, text: exp.Expr, found: re.Match[str], width: int) -> exp.Expr:
+    """Digits with the sign where the template puts it, filled up with blanks unless FM says not."""
+    front, back = found["front"].upper(), (found["back"] or "").upper()
+    is_plain = bool(found["plain"])
+    blank = "" if is_plain else " "
+    if back in {"S", "MI"}:
+        if not is_plain:
+            text = _filled(text, width)
+        plus = "+" if back == "S" else blank
+        text = fill("t || CASE WHEN x < 0 THEN '-' ELSE s END", x=value, s=plus, t=text)
+    elif back == "PR":
+        sql = "CASE WHEN x < 0 THEN '<' || t || '>' ELSE s || t || s END"
+        text = fill(sql, x=value, s=blank, t=text)
+        text = text if is_plain else _filled(text, width + 2)
+    else:
+        plus = "+" if front == "S" else blank
+        text = fill("CASE WHEN x < 0 THEN '-' ELSE s END || t", x=value, s=plus, t=text)
+        text = text if is_plain else _filled(text, width + 1)
+    # The locale has no sign of a currency, for which PostgreSQL leaves a blank.
+    return fill("' ' || t", t=text) if front == "L" else text
 
 
 _OF_TEXT = re.compile(

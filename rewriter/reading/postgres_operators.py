@@ -1,6 +1,7 @@
 """Operators and casts that PostgreSQL takes by the types of their operands. Pure.
 
 a || 3, 0 || a, a || '{7,8}'    of an array: its elements and the others
+a = '{7,8}'                     the array of that text, as of the others' type
 a || NULL                       the array, where other stores say NULL
 x::varchar(2)                   the first two characters
 d > '1/8/1999'                  of a date: the constant is read as PostgreSQL reads dates
@@ -19,8 +20,9 @@ from journal.sql.typed_constants import typed_constant
 from rewriter.reading.value_types import UNTOLD, ValueTypes
 
 JOINING = (exp.Concat, exp.ConcatWs)
-KINDS = (exp.DPipe, exp.Cast, exp.Round, exp.Literal, *JOINING)
-_COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.Between, exp.In)
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_COMPARED = (*_COMPARISONS, exp.Between, exp.In)
+KINDS = (exp.DPipe, exp.Cast, exp.Round, exp.Literal, *JOINING, *_COMPARISONS)
 _TRUTHS = (
     *((True, word) for word in ("true", "yes", "on", "1")),
     *((False, word) for word in ("false", "no", "off", "0")),
@@ -37,8 +39,17 @@ def concerns_operators(node: exp.Expr) -> bool:
         return _length(node) is not None or _truth(node) is not None
     if isinstance(node, exp.Literal):
         return AS_POSTGRES in node.meta and isinstance(node.parent, _COMPARED)
+    if compares_array_text(node):
+        return True
     return isinstance(node, exp.DPipe) or (
         isinstance(node, exp.Round) and node.args.get("decimals") is None
+    )
+
+
+def compares_array_text(node: exp.Expr) -> bool:
+    """True for a comparison with what may be the text of an array."""
+    return isinstance(node, _COMPARISONS) and any(
+        _is_array_text(side) for side in (node.this, node.expression)
     )
 
 
@@ -55,6 +66,11 @@ def spell_operator(node: exp.Expr, types: ValueTypes) -> None:
             part.replace(fill("CASE WHEN b THEN 't' WHEN NOT b THEN 'f' END", b=part.copy()))
     elif isinstance(node, exp.Literal):
         _read_as_compared(node, types)
+    elif isinstance(node, _COMPARISONS):
+        for text, other in ((node.this, node.expression), (node.expression, node.this)):
+            kind = types.of(other).kind or ""
+            if _is_array_text(text) and kind.endswith("[]"):
+                _read_array(text, kind)
     elif isinstance(node, exp.Round):
         if types.of(node.this).kind in {"DOUBLE", "FLOAT", "REAL"}:
             double = exp.cast(node.this, "DOUBLE", dialect="duckdb")
@@ -117,7 +133,7 @@ def _join(node: exp.Expr, types: ValueTypes) -> None:
         if isinstance(bare, exp.Null):
             node.replace(right if place == 0 else left)
             return
-        if bare.is_string and bare.name.lstrip().startswith("{"):
+        if _is_array_text(bare):
             _read_array(bare, other or "")
             depths[place] = depths[1 - place]
             kinds[place] = other
@@ -138,6 +154,10 @@ def joined_arrays(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     return fill(
         "CASE WHEN l IS NOT NULL OR r IS NOT NULL THEN made END", l=left, r=right, made=made
     )
+
+
+def _is_array_text(node: exp.Expr) -> bool:
+    return node.is_string and bool(node.name.lstrip().startswith("{"))
 
 
 def _read_array(text: exp.Expr, kind: str) -> None:

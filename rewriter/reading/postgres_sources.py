@@ -56,6 +56,24 @@ def is_postgres_source(node: exp.Expr) -> bool:
     return function_name(called) in SOURCE_FUNCTIONS
 
 
+def is_unnamed_series(node: exp.Expr) -> bool:
+    """True for ``generate_series(..) g``, whose column has the name of the alias."""
+    alias = node.args.get("alias")
+    return (
+        isinstance(node, exp.Table)
+        and isinstance(node.this, exp.GenerateSeries)
+        and isinstance(alias, exp.TableAlias)
+        and bool(alias.this)
+        and not alias.columns
+    )
+
+
+def name_series(node: exp.Expr) -> None:
+    """Give the column of a series its name."""
+    alias = node.args["alias"]
+    alias.set("columns", [alias.this.copy()])
+
+
 def spell_source(node: exp.Expr, context: RewriteContext) -> None:
     """Put a subquery in the place of such a source.
 

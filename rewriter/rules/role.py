@@ -51,7 +51,7 @@ def rewrite_create_role(ast: CreateRole, context: RewriteContext) -> StatementPl
             changed = _member(access.roles[find_role(name, context).id], role, admin, access)
             access = access.after(PutRole(changed))
             steps.append(Change(PutRole(changed)))
-    return ddl_plan(steps, "CREATE ROLE")
+    return replace(ddl_plan(steps, "CREATE ROLE"), notices=_notices(ast.ignored))
 
 
 def rewrite_alter_role(ast: AlterRole, context: RewriteContext) -> StatementPlan:
@@ -72,7 +72,13 @@ def rewrite_alter_role(ast: AlterRole, context: RewriteContext) -> StatementPlan
         changed = replace(changed, name=ast.new_name)
     if not is_own_password:
         _check_may_change(changed, context)
-    return ddl_plan([Change(PutRole(changed))], "ALTER ROLE")
+    plan = ddl_plan([Change(PutRole(changed))], "ALTER ROLE")
+    return replace(plan, notices=_notices(ast.ignored))
+
+
+def _notices(ignored: tuple[str, ...]) -> tuple[str, ...]:
+    """What is said of options that a dump of roles writes, and that allow nothing here."""
+    return tuple(f"{word} has no effect: there is nothing that it would allow" for word in ignored)
 
 
 def rewrite_drop_roles(ast: DropRoles, context: RewriteContext) -> StatementPlan:

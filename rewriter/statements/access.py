@@ -24,6 +24,8 @@ class CreateRole:
     members: tuple[str, ...] = ()
     admins: tuple[str, ...] = ()
     exists: bool = False
+    ignored: tuple[str, ...] = ()
+    """Options that allow nothing here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,7 @@ class AlterRole:
     password: str | None = field(default=None, repr=False)
     sets_password: bool = False
     new_name: str | None = None
+    ignored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

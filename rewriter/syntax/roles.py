@@ -16,7 +16,6 @@ from dataclasses import replace
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from journal.model.errors import Code, PalimpsestError
 from rewriter.statements.access import (
     AlterRole,
     ChangeOwner,
@@ -131,7 +130,9 @@ def _altered(found: AlterRole, reader: TokenReader) -> AlterRole:
     made = _with_options(CreateRole(found.name), reader)
     if made.member_of or made.members or made.admins:
         raise reader.error("GRANT and REVOKE change memberships; ALTER ROLE does not")
-    return AlterRole(found.name, made.options, made.password, sets_password=made.sets_password)
+    return AlterRole(
+        *(found.name, made.options, made.password, made.sets_password), ignored=made.ignored
+    )
 
 
 def _with_options(made: CreateRole, reader: TokenReader) -> CreateRole:
@@ -144,7 +145,7 @@ def _with_options(made: CreateRole, reader: TokenReader) -> CreateRole:
             options[_FLAGS[word if word in _FLAGS else plain]] = word in _FLAGS
         elif plain in _WITHOUT_MEANING:
             if word == plain:
-                raise _refused(word)
+                made = replace(made, ignored=(*made.ignored, word))
         elif word == "PASSWORD" or (word == "ENCRYPTED" and reader.takes("PASSWORD")):
             password = None if reader.takes("NULL") else reader.text()
             made = replace(made, password=password, sets_password=True)
@@ -162,11 +163,3 @@ def _with_options(made: CreateRole, reader: TokenReader) -> CreateRole:
             reader.place -= 1
             raise reader.error("an option of a role was expected")
     return replace(made, options=tuple(options.items()))
-
-
-def _refused(word: str) -> PalimpsestError:
-    return PalimpsestError(
-        Code.NOT_SUPPORTED,
-        f"{word} is not supported: there is nothing that it would allow",
-        advice="leave it out; GRANT .. ON DATABASE gives what a database allows",
-    )

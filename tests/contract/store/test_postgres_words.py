@@ -448,3 +448,46 @@ def test_slices_of_arrays_are_assigned(store: Store) -> None:
     assert raised.value.sqlstate == "2202E"
     with pytest.raises(gateway.NotSupportedError, match="PAL-110"):
         con.execute("UPDATE t SET a[2:] = ARRAY[8, 9]")
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has other functions")
+def test_signs_of_numbers_stand_where_the_template_says(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    forms = ("S999", "999S", "999PR", "FM999PR", "FMS999", "999MI", "FM999MI", "L999", "S9,990.00")
+    for value, wanted in (
+        (12, ["+12", " 12+", "  12 ", "12", "+12", " 12 ", "12", "   12", "   +12.00"]),
+        (-12, ["-12", " 12-", " <12>", "<12>", "-12", " 12-", "12-", "  -12", "   -12.00"]),
+    ):
+        query = ", ".join(f"to_char({value}, '{form}')" for form in forms)
+        found = con.execute(f"SELECT {query}").fetchall()
+        assert found == [(f" {wanted[0]}", *wanted[1:])]
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has no lists")
+def test_texts_beside_arrays_are_arrays(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    query = "SELECT '{1}'::int[] = '{1}' AS a, ARRAY[1, 2] < '{1,3}' AS b, '{a}' <> ARRAY['b'] AS c"
+    assert con.execute(query).fetchall() == [(True, True, True)]
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, a INTEGER[], s TEXT)")
+    con.execute("INSERT INTO t VALUES (1, '{1,2}', '{1,2}'), (2, '{3}', 'x')")
+    query = "SELECT k FROM t WHERE a = '{1,2}' AND s = '{1,2}' AND a <> '{3}'"
+    assert con.execute(query).fetchall() == [(1,)]
+    with pytest.raises(gateway.DataError) as raised:
+        con.execute("SELECT '{1}'::int[] = '{x}'")
+    assert raised.value.sqlstate == "22P02"
+
+
+@pytest.mark.drifts(toy="it has no series")
+def test_a_series_has_the_name_of_its_alias(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    for query, name in (
+        ("SELECT * FROM generate_series(1, 3) g", "g"),
+        ("SELECT g.* FROM generate_series(1, 3) AS g", "g"),
+        ("SELECT * FROM generate_series(1, 3)", "generate_series"),
+        ("SELECT * FROM generate_series(1, 3) AS g(x)", "x"),
+    ):
+        cursor = con.execute(f"{query} ORDER BY 1")
+        assert [column[0] for column in cursor.description or ()] == [name]
+        assert cursor.fetchall() == [(1,), (2,), (3,)]
