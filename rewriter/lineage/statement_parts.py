@@ -23,17 +23,6 @@ def changes_in_with(node: exp.Expr) -> Iterator[exp.DML]:
             yield cte.this
 
 
-def tables_beside(node: exp.Expr) -> list[exp.Expr]:
-    """What an UPDATE, DELETE or MERGE reads beside the table that it changes."""
-    clause, using = node.args.get("from_"), node.args.get("using")
-    items = list(using) if isinstance(using, list) else [using]
-    joins = list(node.args.get("joins") or [])
-    if clause is not None:
-        items.append(clause.this)
-        joins += clause.args.get("joins") or []
-    return [one for one in (*items, *(join.this for join in joins)) if isinstance(one, exp.Expr)]
-
-
 def is_column(node: exp.Expr) -> bool:
     """Whether a part of a schema is a column, not a constraint."""
     return isinstance(node, (exp.ColumnDef, exp.Identifier, exp.Column))
@@ -66,7 +55,26 @@ def table_copied(node: exp.Create) -> exp.Table | None:
     return None
 
 
-def with_query(insert: exp.Insert, source: exp.Expr) -> exp.Insert:
+def inserts_of(node: exp.MultitableInserts) -> Iterator[exp.Insert]:
+    """The INSERTs of several tables, each with the source and the WITH that they share."""
+    source, clause = node.args["source"], node.args.get("with_")
+    for insert in node.expressions:
+        condition = insert.expression if isinstance(insert, exp.ConditionalInsert) else None
+        whole = (insert if condition is None else insert.this).copy()
+        query = whole.expression
+        if isinstance(query, exp.Select) and query.args.get("from_") is None:
+            query.set("from_", exp.From(this=source.copy()))
+        elif not isinstance(query, exp.Query):
+            whole = _with_query(whole, source)
+            query = whole.expression
+        if clause is not None and isinstance(query, exp.Query):
+            query.set("with_", clause.copy())
+        if condition is not None and isinstance(query, exp.Select):
+            query.where(condition.copy(), copy=False)
+        yield whole
+
+
+def _with_query(insert: exp.Insert, source: exp.Expr) -> exp.Insert:
     """INSERT ALL INTO t VALUES (x) SELECT ..: the values are columns of the query."""
     values = insert.expression
     rows = exp.Subquery(this=source.copy(), alias=exp.TableAlias(this=exp.to_identifier("s")))

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from rewriter.lineage.assignments import assigned_columns
+from rewriter.lineage.changed_rows import keys_compared, query_of_returning, rows_changed
 from rewriter.lineage.expressions import ExpressionReader
 from rewriter.lineage.file_statements import transferred
 from rewriter.lineage.from_clause import FromReader
@@ -18,7 +19,6 @@ from rewriter.lineage.sources import (
     FILTER,
     JOIN,
     NONE,
-    OF_ROWS,
     WHOLE,
     Cell,
     Relation,
@@ -27,17 +27,16 @@ from rewriter.lineage.sources import (
 )
 from rewriter.lineage.statement_parts import (
     changes_in_with,
+    inserts_of,
     is_column,
     partition_columns,
     partition_parts,
     table_copied,
     table_of,
-    tables_beside,
-    with_query,
 )
 from rewriter.lineage.table_changes import alter_table
 from rewriter.lineage.tables import KnownTables
-from rewriter.lineage.targets import ColumnTarget, merged, row_sources, rows_into, target_of
+from rewriter.lineage.targets import ColumnTarget, merged, rows_into, target_of
 
 
 def lineage_of(node: exp.Expr, tables: KnownTables) -> list[ColumnTarget]:
@@ -69,19 +68,14 @@ class _StatementReader:
         """What statements write that stand in a WITH."""
 
     def _change(self, node: exp.Expr) -> Relation:
-        """Read a statement in a WITH; what it returns comes from the table that it has changed,
-        and from those beside it. Its conditions decide which rows are returned."""
+        """Read a statement in a WITH; its conditions decide which rows it returns."""
         made = list(_READERS[type(node)](self, node))
         self.within += made
         returning, target = node.args.get("returning"), table_of(node.this)
         if returning is None or target is None:
             return Relation()
-        query = exp.select(*[e.copy() for e in returning.expressions]).from_(target.copy())
-        if not any(e.is_star for e in returning.expressions):
-            for beside in tables_beside(node):
-                query = query.join(beside.copy(), join_type="CROSS", copy=False)
-        found = self._relation(query)
-        return replace(found, influences=found.influences | _rows_changed(node, made))
+        found = self._relation(query_of_returning(returning, target, node))
+        return replace(found, influences=found.influences | rows_changed(node, made))
 
     def output(self, node: exp.Expr, made: Sequence[ColumnTarget]) -> Iterator[ColumnTarget]:
         """OUTPUT .. INTO of T-SQL: rows of the table that a statement has changed."""
@@ -98,7 +92,7 @@ class _StatementReader:
         cells = [reader.cell(part) for part in returning.expressions]
         names = [self._tables.name_of(e, place) for place, e in enumerate(returning.expressions)]
         table, columns = self._output_table(into)
-        yield from rows_into(table, columns, Relation(names, cells, _rows_changed(node, made)))
+        yield from rows_into(table, columns, Relation(names, cells, rows_changed(node, made)))
 
     def _output_table(self, into: exp.Expr) -> tuple[str, Sequence[str] | None]:
         if isinstance(into, exp.Anonymous):
@@ -127,7 +121,7 @@ class _StatementReader:
             scope.add(target.name.lower(), self._tables.relation(target), table)
         where = conflict.args.get("where")
         reader = self._expressions(scope)
-        keys = _keys_compared(conflict, fold(target.name) if target is not None else "")
+        keys = keys_compared(conflict, fold(target.name) if target is not None else "")
         # Whether there is a row of the same key decides what becomes of a new one.
         same = reader.deciding(keys, JOIN)
         rows = [target_of(r.table, r.column, Cell(same.union(r.sources), r.unknown)) for r in rows]
@@ -165,22 +159,8 @@ class _StatementReader:
 
     def multi_insert(self, node: exp.MultitableInserts) -> Iterator[ColumnTarget]:
         """``FROM s INSERT .. SELECT .. INSERT .. SELECT ..``: the same source for each."""
-        for insert in node.expressions:
-            one = insert.this if isinstance(insert, exp.ConditionalInsert) else insert
-            whole = one.copy()
-            query = whole.expression
-            source = node.args["source"]
-            if isinstance(query, exp.Select) and query.args.get("from_") is None:
-                query.set("from_", exp.From(this=source.copy()))
-            elif not isinstance(query, exp.Query):
-                whole = with_query(whole, source)
-                query = whole.expression
-            if node.args.get("with_") is not None and isinstance(query, exp.Query):
-                query.set("with_", node.args["with_"].copy())
-            condition = insert.expression if isinstance(insert, exp.ConditionalInsert) else None
-            if condition is not None and isinstance(query, exp.Select):
-                query = query.where(condition.copy(), copy=False)
-            yield from self.insert(whole)
+        for insert in inserts_of(node):
+            yield from self.insert(insert)
 
     def create(self, node: exp.Create) -> Iterator[ColumnTarget]:
         """CREATE TABLE AS, CREATE VIEW, CREATE TABLE LIKE; a plain one defines columns."""
@@ -440,25 +420,6 @@ class _StatementReader:
         return assigned_columns(
             table, columns, assignments, reader, influences, self._relation, named
         )
-
-
-def _keys_compared(conflict: exp.Expr, table: str) -> list[exp.Expr]:
-    """The columns of ON CONFLICT (..) or of its table and of the new row; none if it names none."""
-    keys = conflict.args.get("conflict_keys") or []
-    found = [column for key in keys for column in key.find_all(exp.Column)]
-    names = dict.fromkeys(map(fold, found))
-    sides = [side for side in ("excluded", table) if side]
-    return [exp.column(name, table=side, quoted=True) for name in names for side in sides]
-
-
-def _rows_changed(node: exp.Expr, made: Sequence[ColumnTarget]) -> Sources:
-    """What decides which rows a statement returns.
-
-    What decides about rows that are added stands at the columns of their table already.
-    """
-    if isinstance(node, exp.Merge):
-        return frozenset(s for target in made for s in target.sources if s.subtype in OF_ROWS)
-    return NONE if isinstance(node, exp.Insert) else row_sources(made)
 
 
 def _named(found: Relation, names: Sequence[str]) -> Relation:

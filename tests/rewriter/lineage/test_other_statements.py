@@ -265,6 +265,44 @@ CASES = {
         "UPDATE dest SET v = 'x' OUTPUT deleted.v INTO seen (a) WHERE k > 3",
         ["dest.v <- filter:dest.k", "seen.a <- dest.v filter:dest.k"],
     ),
+    "an INSERT of what is not there": (
+        "postgres",
+        "INSERT INTO dest SELECT key, value FROM src ON CONFLICT (k) DO NOTHING",
+        [
+            "dest.k <- join:dest.k join:src.key src.key",
+            "dest.v <- join:dest.k join:src.key src.value",
+        ],
+    ),
+    "a MERGE that inserts some columns": (
+        "postgres",
+        (
+            "MERGE INTO dest USING src ON k = key WHEN NOT MATCHED AND value > 'a'"
+            " THEN INSERT (v) VALUES (value)"
+        ),
+        [
+            "dest.v <- filter:src.value join:dest.k join:src.key src.value",
+            "dest.k <- filter:src.value join:dest.k join:src.key",
+        ],
+    ),
+    "fields of a struct that is made on the way": (
+        "spark",
+        (
+            "CREATE TABLE c AS SELECT q.s.p, q.s.r.x AS x, q.s.r AS r FROM"
+            " (SELECT struct(a AS p, struct(b + 1 AS x, id) AS r) AS s FROM j) q"
+        ),
+        ["c.p <- j.a", "c.x <- !j.b", "c.r <- !j.b !j.id"],
+    ),
+    "what an UPDATE in a WITH returns of the table beside it": (
+        "postgres",
+        (
+            "WITH u AS (UPDATE dest SET v = b FROM j WHERE k < a RETURNING k, id)"
+            " INSERT INTO dest (k, v) SELECT k, id FROM u"
+        ),
+        [
+            "dest.v <- filter:dest.k filter:j.a j.b j.id",
+            "dest.k <- dest.k filter:dest.k filter:j.a",
+        ],
+    ),
     "a value of the row before": (
         "hive",
         "CREATE TABLE c AS SELECT lag(a, 1, 0) OVER (PARTITION BY id ORDER BY b) AS a FROM j",

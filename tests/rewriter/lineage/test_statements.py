@@ -67,17 +67,6 @@ CASES = {
             "dest.v <- filter:src.key src.value",
         ],
     ),
-    "what an UPDATE in a WITH returns of the table beside it": (
-        "postgres",
-        (
-            "WITH u AS (UPDATE dest SET v = b FROM j WHERE k < a RETURNING k, id)"
-            " INSERT INTO dest (k, v) SELECT k, id FROM u"
-        ),
-        [
-            "dest.v <- filter:dest.k filter:j.a j.b j.id",
-            "dest.k <- dest.k filter:dest.k filter:j.a",
-        ],
-    ),
     "an UPDATE and an INSERT in a WITH, which return nothing": (
         "postgres",
         (
@@ -471,14 +460,6 @@ CASES = {
             "c.r <- +j.a group:src.key if:src.value",
         ],
     ),
-    "fields of a struct that is made on the way": (
-        "spark",
-        (
-            "CREATE TABLE c AS SELECT q.s.p, q.s.r.x AS x, q.s.r AS r FROM"
-            " (SELECT struct(a AS p, struct(b + 1 AS x, id) AS r) AS s FROM j) q"
-        ),
-        ["c.p <- j.a", "c.x <- !j.b", "c.r <- !j.b !j.id"],
-    ),
     "update": (
         "postgres",
         "UPDATE dest SET v = s.value || v FROM src AS s WHERE s.key = dest.k",
@@ -520,25 +501,6 @@ CASES = {
         [
             "dest.k <- join:dest.k join:src.key src.key",
             "dest.v <- !dest.v !src.value join:dest.k join:src.key src.value",
-        ],
-    ),
-    "an INSERT of what is not there": (
-        "postgres",
-        "INSERT INTO dest SELECT key, value FROM src ON CONFLICT (k) DO NOTHING",
-        [
-            "dest.k <- join:dest.k join:src.key src.key",
-            "dest.v <- join:dest.k join:src.key src.value",
-        ],
-    ),
-    "a MERGE that inserts some columns": (
-        "postgres",
-        (
-            "MERGE INTO dest USING src ON k = key WHEN NOT MATCHED AND value > 'a'"
-            " THEN INSERT (v) VALUES (value)"
-        ),
-        [
-            "dest.v <- filter:src.value join:dest.k join:src.key src.value",
-            "dest.k <- filter:src.value join:dest.k join:src.key",
         ],
     ),
     "like": ("hive", "CREATE TABLE c LIKE src", ["c.key <- src.key", "c.value <- src.value"]),
