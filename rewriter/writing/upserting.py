@@ -100,10 +100,10 @@ class _Builder:
         self._places = target.places()
         self._all = frozenset(self._places)
         if semantics_of(reads.context.dialect).checks_first:
-            self._steps += row_guards(self._brought)
+            self._steps += row_guards(self._inserted_changes)
 
     @property
-    def _brought(self) -> ChangeSet:
+    def _inserted_changes(self) -> ChangeSet:
         """The new rows, as if all of them were inserted."""
         return ChangeSet(self._table, self._source, False, True, self._all)
 
@@ -270,7 +270,7 @@ class _Builder:
             "INSERT",
             numbers=self._rows.steps,
             checked=checked,
-            brought=refused_rows(self._brought) if first else (),
+            brought=refused_rows(self._inserted_changes) if first else (),
         )
 
     def _assigned_values(self) -> dict[str, exp.Expr]:
