@@ -33,15 +33,16 @@ _PAST = "its view, past the gateway"
 _STATES = {"head": 1.3, "one_percent": 1.5, "compacted": 1.1}
 """The tables, and at most how many times an ordinary one their views may take."""
 _WRITES_AT_MOST = 2.0
+_WORKERS_END_S = 1.0
 _COLUMNS = "id INTEGER PRIMARY KEY, grp INTEGER, amount DECIMAL(12,2), name VARCHAR, day DATE"
 _ROWS = (
     "SELECT i, i * 79 % 1000, i * 31 % 100000 / 100.0, 'name ' || i,"
     " DATE '2020-01-01' + (i % 1500)::INTEGER FROM range({rows}) AS r(i)"
 )
 _READS = {
-    "sum": ("SELECT sum(amount), count(*) FROM {t}", 1),
-    "count(*)": ("SELECT count(*) FROM {t}", 1),
-    "group by": ("SELECT grp, sum(amount), count(*) FROM {t} GROUP BY grp", 1),
+    "sum": ("SELECT sum(amount), count(*) FROM {t}", 3),
+    "count(*)": ("SELECT count(*) FROM {t}", 3),
+    "group by": ("SELECT grp, sum(amount), count(*) FROM {t} GROUP BY grp", 3),
     "join": (
         "SELECT k, sum(amount) FROM {t} JOIN grps ON grp = grps.id GROUP BY k",
         1,
@@ -63,11 +64,30 @@ _POINTS = 50
 
 
 def server_cpu(cluster: Cluster) -> float:
-    """Seconds of processor time of a server and of this process, as far as they are counted."""
+    """Seconds of processor time of a server and of this process, as far as they are counted.
+
+    Parallel workers are waited for: their time counts when the server notices that they ended.
+    """
     pid = cluster.process_id
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split()
+    until = time.monotonic() + _WORKERS_END_S
+    children = _children(pid)
+    while any(map(_is_worker, children)) and time.monotonic() < until:
+        time.sleep(0.005)
+        children = _children(pid)
     ticks = sum(_ticks(child)[0] for child in children) + sum(_ticks(str(pid)))
     return ticks / os.sysconf("SC_CLK_TCK") + time.process_time()
+
+
+def _children(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split()
+
+
+def _is_worker(pid: str) -> bool:
+    """True for a process that runs a part of somebody's query."""
+    try:
+        return b"parallel worker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return False
 
 
 def _ticks(pid: str) -> tuple[int, int]:
