@@ -119,7 +119,9 @@ def check_targets(
             why = why_no_place(clause.target)
             if why is not None:
                 raise PalimpsestError(
-                    Code.POLICY, f"{clause.target} is no place for a replica: {why}"
+                    Code.POLICY,
+                    f"{clause.target} is no place for a replica: {why}",
+                    advice="name a bucket as 's3://bucket/folder', or a profile that has its URL",
                 )
             continue
         if not context.capabilities.replicates:
