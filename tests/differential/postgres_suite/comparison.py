@@ -127,8 +127,15 @@ def _result_difference(sql: str, expected: Outcome, got: Outcome) -> str | None:
         if len(expected.columns) != len(got.columns):
             return f"columns {list(expected.columns)} != {list(got.columns)}"
         expected, got = Rows((), _as_values(expected)), Rows((), _as_values(got))
-    ordered = re.search(r"\border\s+by\b", sql, re.I) is not None
+    ordered = re.search(r"\border\s+by\b", _outermost(sql), re.I) is not None
     return difference(expected, got, ordered=ordered)
+
+
+def _outermost(sql: str) -> str:
+    """A statement without what stands in parentheses, such as the order of a window."""
+    while (shorter := re.sub(r"\([^()]*\)", "", sql)) != sql:
+        sql = shorter
+    return sql
 
 
 def _as_values(result: Rows) -> tuple[tuple[object, ...], ...]:
