@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from gateway.activity import log_settings
+from tests.support import warm_python
 from tests.support.order import arranged
 from tests.support.servers import apache, cluster, commands, server
 
@@ -69,7 +70,11 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """Let the collector have all again: DuckDB's bindings warn at exit of objects that are left."""
+    """End a warm Python, and let the collector have all again.
+
+    DuckDB's bindings warn at exit of objects that are left.
+    """
+    warm_python.stop()
     gc.unfreeze()
 
 

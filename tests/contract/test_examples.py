@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support.warm_python import warm_python
 
 EXPECTED = {
     "dbapi": ["23505: duplicate key", "1 Ada 70.00", "2 Bob 80.00", "3 Cyd 0.00"],
@@ -28,7 +29,7 @@ def test_example(name: str, where: str, root: Path, tmp_path: Path) -> None:
     script = str(root / "examples" / f"{name}.py")
     arguments = [f"palimpsest:///{tmp_path / 'warehouse'}"] if where == "path" else []
     done = subprocess.run(
-        [sys.executable, "-c", START, script, *arguments],
+        [warm_python(), "-c", START, script, *arguments],
         env={**os.environ, "PYTHONPATH": str(root)},
         capture_output=True,
         text=True,

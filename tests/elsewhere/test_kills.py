@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from tests.elsewhere.clean import TOKEN, is_clean
 from tests.elsewhere.killed_copier import BACKUP_STEPS, DROP_STEPS, PURGE_STEPS
 from tests.support.client import Client
 from tests.support.s3 import Server, let_in, objects
+from tests.support.warm_python import warm_python
 
 REPOSITORY = Path(__file__).parents[2]
 Killed = Callable[[Client, str, str], Client]
@@ -30,7 +30,7 @@ def killed() -> Iterator[Killed]:
 
     def go(run: Client, step: str, statement: str) -> Client:
         run.close()
-        command = [sys.executable, "-m", "tests.elsewhere.killed_copier", str(run.root)]
+        command = [warm_python(), "-m", "tests.elsewhere.killed_copier", str(run.root)]
         done = subprocess.run(
             [*command, step, statement], cwd=REPOSITORY, capture_output=True, timeout=120
         )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import cast
 
@@ -16,6 +15,7 @@ from gateway.session.operations import no_progress
 from journal.erasure import audit_check
 from journal.erasure.seam import ErasureJournal
 from tests.architecture.sources import ROOT
+from tests.support.warm_python import warm_python
 
 pytestmark = pytest.mark.slow
 ADA = "ada.lovelace.4711@x.example"
@@ -77,7 +77,7 @@ with gateway.connect(f"palimpsest:///{{root}}", autocommit=True) as con:
 def test_a_killed_change_goes_on_and_leaves_no_value(tmp_path: Path, step: str) -> None:
     place, name, after = STEPS[step]
     root, vault = tmp_path / "warehouse", tmp_path / "vault"
-    words = [sys.executable, "-c", PROGRAM, str(root), str(vault), place, name, str(after)]
+    words = [warm_python(), "-c", PROGRAM, str(root), str(vault), place, name, str(after)]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == -signal.SIGKILL, done.stderr
     with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:

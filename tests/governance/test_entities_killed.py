@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import cast
 
@@ -20,6 +19,7 @@ from journal.erasure.seam import ErasureJournal
 from tests.architecture.sources import ROOT
 from tests.support.declared import dataset
 from tests.support.tiers import in_tiers
+from tests.support.warm_python import warm_python
 
 OPERATIONS = "gateway.governance.entity_operations"
 STEPS = {
@@ -67,7 +67,7 @@ def test_f10_a_killed_update_has_happened_or_not(tmp_path: Path, step: str) -> N
 def kill_an_update(url: str, step: str) -> None:
     """Kill a process at a step of an update in a store, and look what is there."""
     place, name, after = STEPS[step]
-    words = [sys.executable, "-c", PROGRAM, url, place, name, str(after)]
+    words = [warm_python(), "-c", PROGRAM, url, place, name, str(after)]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == -signal.SIGKILL, done.stderr
     with gateway.connect(url, autocommit=True) as con:

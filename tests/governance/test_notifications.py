@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -30,6 +29,7 @@ from journal.records.notification_rows import channel_row, put_channel
 from tests.architecture.sources import ROOT
 from tests.servers.conftest import launch
 from tests.support.mail_server import mail_server
+from tests.support.warm_python import warm_python
 from tests.support.web_hook import web_hook
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -170,7 +170,7 @@ def test_f63_killed_between_sending_and_noting_it_sends_again(tmp_path: Path) ->
         with gateway.connect(f"palimpsest:///{tmp_path}/w", autocommit=True) as con:
             take_batch(con.session, no_progress, channel.name, "test", ALL, timedelta())
             _record(con, EventName.ENTITY_SUBMIT, "p")
-        words = [sys.executable, "-c", PROGRAM, str(tmp_path / "w"), str(tmp_path / "urls")]
+        words = [warm_python(), "-c", PROGRAM, str(tmp_path / "w"), str(tmp_path / "urls")]
         done = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, timeout=60)
         assert done.returncode == -signal.SIGKILL, done.stderr
         assert len(hook.taken) == 1
@@ -197,7 +197,7 @@ def test_serve_tells_what_happens(tmp_path: Path) -> None:
         config = tmp_path / "palimpsest.toml"
         config.write_text(f'[notifications]\nurls = "{urls}"\nevents = "safe_mode.*"\nwait = 0\n')
         server = launch(tmp_path, "--config", str(config))
-        command = [sys.executable, "-m", "gateway.cli", "safe-mode", "on", "--reason", "moving"]
+        command = [warm_python(), "-m", "gateway.cli", "safe-mode", "on", "--reason", "moving"]
         time.sleep(2.5)
         subprocess.run([*command, "-w", str(tmp_path / "w")], check=True, capture_output=True)
         server.end()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -22,6 +21,7 @@ from gateway.session.operations import no_progress
 from journal.records import privacy_rows
 from journal.records.privacy_rows import PrivacyExport
 from tests.architecture.sources import ROOT
+from tests.support.warm_python import warm_python
 
 KILLS = {
     "before the copy is written": ("write_private", 0),
@@ -80,7 +80,7 @@ def test_a_killed_move_goes_on_and_leaves_one_file(
     con.close()
     name, after = KILLS[kill]
     words = [str(tmp_path / "warehouse"), export.request, str(target), name, str(after)]
-    command = [sys.executable, "-c", PROGRAM, *words]
+    command = [warm_python(), "-c", PROGRAM, *words]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == -signal.SIGKILL, done.stderr
     with gateway.connect(f"palimpsest:///{tmp_path}/warehouse", autocommit=True) as again:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import cast
 
@@ -22,6 +21,7 @@ from gateway.session.operations import no_progress
 from journal.erasure import audit_check
 from journal.erasure.seam import ErasureJournal
 from tests.architecture.sources import ROOT
+from tests.support.warm_python import warm_python
 
 pytestmark = pytest.mark.slow
 ADA, BOB = "ada.lovelace.4711@x.example", "bob@x.example"
@@ -83,7 +83,7 @@ def test_a_killed_request_goes_on_and_leaves_nothing(tmp_path: Path, step: str) 
 def kill_a_request(url: str, step: str) -> None:
     """Kill a process at a step of a request in a store, and let another one end it."""
     place, name, after = STEPS[step]
-    words = [sys.executable, "-c", PROGRAM, url, place, name, str(after)]
+    words = [warm_python(), "-c", PROGRAM, url, place, name, str(after)]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == -signal.SIGKILL, done.stderr
     with gateway.connect(url, autocommit=True) as con:

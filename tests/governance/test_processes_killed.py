@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from gateway.session.operations import no_progress
 from tests.architecture.sources import ROOT
 from tests.support.processes import day
 from tests.support.tiers import in_tiers
+from tests.support.warm_python import warm_python
 
 MAKING = "gateway.governance.instance_making"
 LOOK = "gateway.governance.looked_instances"
@@ -72,7 +72,7 @@ def test_p21_what_a_killed_scheduler_began_happens_once(tmp_path: Path, step: st
 def kill_a_scheduler(url: str, step: str) -> None:
     """Kill a scheduler of a store at a step, and let another one go on."""
     place, name, after = STEPS[step]
-    words = [sys.executable, "-c", PROGRAM, url, place, name, str(after)]
+    words = [warm_python(), "-c", PROGRAM, url, place, name, str(after)]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == -signal.SIGKILL, done.stderr
     with gateway.connect(url, autocommit=True) as con:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.architecture.sources import ROOT
 from tests.support.replicated import PEOPLE, opened, replicated, rows, with_people
+from tests.support.warm_python import warm_python
 
 TARGET = "spark_compaction.backends.embedded.replica_target"
 RECORDS = "spark_compaction.backends.embedded.replica_records"
@@ -62,7 +62,7 @@ def test_a_killed_replication_has_happened_or_not(tmp_path: Path, step: str) -> 
         after = rows(connection, ALL)
     place, name, behind = STEPS[step]
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(source), str(target), place, name, str(behind)],
+        [warm_python(), "-c", PROGRAM, str(source), str(target), place, name, str(behind)],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from gateway.session.operations import no_progress
 from journal.model.errors import Code, PalimpsestError
 from tests.architecture.sources import ROOT
 from tests.support.declared import dataset
+from tests.support.warm_python import warm_python
 
 MODULE = "gateway.governance.scheduled_submissions"
 JOURNAL = "gateway.governance.undoable_operations"
@@ -86,7 +86,7 @@ def test_f10_killed_anywhere_it_has_happened_or_not(tmp_path: Path, step: str) -
 
 def kill_a_submission(url: str, step: str) -> None:
     """Kill a process at a step of submitting and scheduling in a store, and look what is there."""
-    words = [sys.executable, "-c", PROGRAM, url, *map(str, STEPS[step])]
+    words = [warm_python(), "-c", PROGRAM, url, *map(str, STEPS[step])]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == -signal.SIGKILL, done.stderr
     with gateway.connect(url, autocommit=True) as con:

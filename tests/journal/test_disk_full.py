@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.support.warm_python import warm_python
 
 SMALL_DISK = "30m"
 
@@ -86,7 +87,7 @@ FILLED = """
 
 def _run(script: str, folder: Path, root: Path) -> None:
     found = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(script), str(folder)],
+        [warm_python(), "-c", textwrap.dedent(script), str(folder)],
         capture_output=True,
         text=True,
         cwd=root,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import signal
 import subprocess
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -37,6 +36,7 @@ from tests.support.erasures import backend_of
 from tests.support.spark import spark
 from tests.support.tiers import in_tiers
 from tests.support.traces import holders
+from tests.support.warm_python import warm_python
 
 __all__ = ["spark"]
 TOKEN = "Qz7-unmistakable-Xk9"
@@ -368,7 +368,7 @@ def test_killed_at_any_step_a_rerun_finishes(
     before = _others(run, [version])
     run.close()
     words = ["-m", "tests.support.killed_eraser", str(run.root), step, "1", MAIL]
-    command = [sys.executable, *words]
+    command = [warm_python(), *words]
     killed = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     run = connect()

@@ -20,6 +20,7 @@ from journal.local_engine.database_file import DuckDBStore
 from journal.model.errors import PalimpsestError
 from spark_compaction.backends.embedded_erasure import completion
 from tests.support.client import Client
+from tests.support.warm_python import warm_python
 
 _HOLDS = """
 import sys, time
@@ -167,7 +168,7 @@ def test_what_the_killed_had_spilled_is_gone_with_the_next_start(
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     done = subprocess.run(
-        [sys.executable, "-c", _SPILLS, str(run.root), killed],
+        [warm_python(), "-c", _SPILLS, str(run.root), killed],
         cwd=root,
         capture_output=True,
         timeout=250,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import signal
 import subprocess
-import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +21,7 @@ from rewriter.preview.synthetic_catalog import plain_scan_info
 from rewriter.rewriter import rewrite_statement
 from rewriter.syntax.parsing import parse
 from tests.support.client import Client
+from tests.support.warm_python import warm_python
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_what_a_crash_leaves_is_removed(tmp_path: Path) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
     """
     root = tmp_path / "w"
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script), str(root)], check=False)
+    done = subprocess.run([warm_python(), "-c", textwrap.dedent(script), str(root)], check=False)
     assert done.returncode == -signal.SIGKILL
     assert list(root.glob("temp/*/*/*.parquet"))
     with gateway.connect(f"palimpsest:///{root}", autocommit=True) as connection:

@@ -7,7 +7,6 @@ import json
 import socket
 import ssl
 import subprocess
-import sys
 import urllib.request
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -35,6 +34,7 @@ from gateway.servers.tls import ServerTls, TlsFiles
 from journal.model.errors import PalimpsestError
 from tests.servers.conftest import launch
 from tests.support.certificates import make_certificates
+from tests.support.warm_python import warm_python
 
 PASSWORD = "a long sentence"
 DATASET = {"kind": "dataset", "name": "flights", "table": "t", "every": "1 day"}
@@ -344,7 +344,7 @@ def test_f14_serve_begins_safe_and_answers_beside_the_other_ports(tmp_path: Path
         assert (found[0], found[1]["safe_mode"]["is_on"]) == (200, True)
         with pytest.raises(HTTPError, match="404"):
             urllib.request.urlopen(f"{pages}api/v1/version", timeout=10)  # noqa: S310
-        command = [sys.executable, "-m", "gateway.cli", "safe-mode", "status"]
+        command = [warm_python(), "-m", "gateway.cli", "safe-mode", "status"]
         told = subprocess.run(
             [*command, "-w", str(tmp_path / "w")], capture_output=True, text=True, check=True
         )

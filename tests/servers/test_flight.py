@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import random
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from decimal import Decimal
@@ -21,6 +20,7 @@ from pyarrow import flight
 from gateway.servers.flight.wire import flight_pb2
 from gateway.servers.flight.wire import flight_sql_pb2 as wire
 from tests.servers.conftest import Server, launch
+from tests.support.warm_python import warm_python
 
 adbc = pytest.importorskip("adbc_driver_flightsql.dbapi")
 driver = pytest.importorskip("adbc_driver_manager")
@@ -331,7 +331,7 @@ def test_nonsense_ends_nothing(both: tuple[Server, str]) -> None:
 
 
 def test_no_port_without_tls_or_trust(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "gateway.cli", "serve", "--check", "--flight", "127.0.0.1:0"]
+    command = [warm_python(), "-m", "gateway.cli", "serve", "--check", "--flight", "127.0.0.1:0"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode != 0
     assert "there is no TLS" in done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import gateway
 from gateway.servers.flight.wire import flight_sql_pb2 as wire
 from tests.servers.test_flight import asking, packed
 from tests.support.certificates import make_certificates
+from tests.support.warm_python import warm_python
 
 adbc = pytest.importorskip("adbc_driver_flightsql.dbapi")
 driver = pytest.importorskip("adbc_driver_manager")
@@ -36,7 +36,7 @@ def secured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Pat
             "GRANT SELECT (k), INSERT ON t TO ann",
         ):
             con.execute(sql)
-    command = [sys.executable, "-m", "gateway.cli", "serve", str(folder / "w"), "--drain", "1"]
+    command = [warm_python(), "-m", "gateway.cli", "serve", str(folder / "w"), "--drain", "1"]
     server = subprocess.Popen(
         [*command, "--postgres", "127.0.0.1:0", "--flight", "localhost:0", "--tls-cert",
          str(folder / "server.pem"), "--tls-key", str(folder / "server.key")],

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -23,6 +22,7 @@ from gateway.dbapi.connection import Connection
 from gateway.network.messages import CALL_SQL, PROTOCOL
 from tests.servers.conftest import Server, launch
 from tests.support.repeatedly import repeatedly
+from tests.support.warm_python import warm_python
 
 
 def url_of(server: Server) -> str:
@@ -32,7 +32,7 @@ def url_of(server: Server) -> str:
 
 def run_command(*words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
     """What a command of palimpsest did."""
-    command = [sys.executable, "-m", "gateway.cli", *words]
+    command = [warm_python(), "-m", "gateway.cli", *words]
     return subprocess.run(command, capture_output=True, text=True, input=stdin, check=False)
 
 

@@ -6,7 +6,6 @@ import json
 import re
 import socket
 import subprocess
-import sys
 import threading
 import urllib.request
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from gateway.servers.http.answers import OperatorPages
 from gateway.servers.http.readiness import Readiness
 from journal.model.errors import Code, PalimpsestError
 from tests.servers.conftest import Server, launch
+from tests.support.warm_python import warm_python
 
 TOKEN = "a token of the test"
 
@@ -118,7 +118,7 @@ def test_slow_statements_are_logged_without_values(tmp_path: Path) -> None:
 
 def test_top_shows_sessions_and_statements(watched: Watched) -> None:
     url = f"palimpsest://127.0.0.1:{watched.server.port}/"
-    command = [sys.executable, "-m", "gateway.cli", "top", "--once", "--url", url]
+    command = [warm_python(), "-m", "gateway.cli", "top", "--once", "--url", url]
     with psycopg.connect(watched.server.dsn, application_name="shown") as connection:
         connection.execute("SELECT 'hidden' AS a")
         shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout

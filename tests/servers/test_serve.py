@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import psycopg
 import pytest
 
 from tests.servers.conftest import launch, wait_for_statement
+from tests.support.warm_python import warm_python
 
 
 def test_told_to_end_it_lets_statements_finish_and_keeps_what_was_committed(tmp_path: Path) -> None:
@@ -37,7 +37,7 @@ def test_told_to_end_it_lets_statements_finish_and_keeps_what_was_committed(tmp_
     worker.close()
     assert server.process.returncode == 0
     assert not list(server.folder.glob(".s.PGSQL.*"))
-    command = [sys.executable, "-m", "gateway.cli", "query", "-w", str(server.folder)]
+    command = [warm_python(), "-m", "gateway.cli", "query", "-w", str(server.folder)]
     done = subprocess.run(
         [*command, "-t", "csv", "SELECT count(*) AS n FROM t"],
         check=True,
@@ -67,7 +67,7 @@ def test_more_clients_than_allowed_are_refused_with_their_code(tmp_path: Path) -
 
 def test_other_programs_use_the_folder_of_a_server(tmp_path: Path) -> None:
     server = launch(tmp_path)
-    command = [sys.executable, "-m", "gateway.cli", "query", "-w", str(server.folder)]
+    command = [warm_python(), "-m", "gateway.cli", "query", "-w", str(server.folder)]
     subprocess.run([*command, "CREATE TABLE t (a INTEGER)"], check=True, capture_output=True)
     with psycopg.connect(server.dsn) as connection:
         assert connection.execute("SELECT count(*) FROM t").fetchone() == (0,)
@@ -86,7 +86,7 @@ def test_addresses_that_would_let_in_others_are_refused(
     tmp_path: Path, words: list[str], said: str
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "gateway.cli", "serve", str(tmp_path / "w"), *words],
+        [warm_python(), "-m", "gateway.cli", "serve", str(tmp_path / "w"), *words],
         check=False,
         capture_output=True,
         text=True,

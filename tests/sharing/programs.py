@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from tests.support.urls import url_of_folder
+from tests.support.warm_python import warm_python
 
 _CHILD = """
-import json, sys
+import json, os, sys
 import gateway
 from journal.model.errors import PalimpsestError
 connection, cursors = None, {}
@@ -23,7 +25,7 @@ for line in sys.stdin:
     try:
         if what == "connect":
             connection = gateway.connect(given[0], autocommit=given[1])
-            answer(type(connection.client_session).__name__)
+            answer([type(connection.client_session).__name__, os.getpid()])
         elif what == "execute":
             cursor = connection.execute(*given)
             rows = None if cursor.description is None else cursor.fetchall()
@@ -44,13 +46,13 @@ class Program:
 
     def __init__(self, root: Path, *, autocommit: bool = True, cwd: Path | None = None) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, "-c", _CHILD],
+            [warm_python(), "-c", _CHILD],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             cwd=cwd,
         )
-        self.kind = self.ask("connect", url_of_folder(root), autocommit)
+        self.kind, self.pid = self.ask("connect", url_of_folder(root), autocommit)
 
     def ask(self, *command: Any) -> Any:
         """What the program answers to a command."""
@@ -75,7 +77,7 @@ class Program:
 
     def kill(self) -> None:
         """End it as if the machine had."""
-        self.process.kill()
+        os.kill(self.pid, signal.SIGKILL)
         self.process.wait()
 
     def end(self) -> int:

@@ -25,6 +25,7 @@ from gateway.version import VERSION
 from journal.model.errors import Code, PalimpsestError
 from tests.sharing.programs import Program
 from tests.support.urls import url_of_folder
+from tests.support.warm_python import warm_python
 
 ROWS = "SELECT * FROM t ORDER BY a"
 
@@ -87,7 +88,7 @@ def test_an_open_transaction_is_lost_with_the_owner(root: Path) -> None:
 def test_a_commit_in_doubt_can_be_looked_up(root: Path, how: str) -> None:
     with Program(root) as owner, Program(root, autocommit=False) as other:
         other.ask("execute", "UPDATE t SET b = 'doubt' WHERE a = 1")
-        os.kill(owner.process.pid, signal.SIGSTOP)
+        os.kill(owner.pid, signal.SIGSTOP)
         other.tell(*(["commit"] if how == "commit" else ["execute", "COMMIT", None]))
         time.sleep(0.5)
         owner.kill()
@@ -118,7 +119,7 @@ print("ready", flush=True)
 sys.stdin.read()
 """
     owner = subprocess.Popen(
-        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [warm_python(), "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
     assert owner.stdout is not None
     assert owner.stdout.readline() == "ready\n"
@@ -175,15 +176,15 @@ except gateway.Error as error:
 
 def test_a_stopped_owner_is_reported(root: Path) -> None:
     with Program(root) as owner, Program(root) as other:
-        os.kill(owner.process.pid, signal.SIGSTOP)
+        os.kill(owner.pid, signal.SIGSTOP)
         try:
             with pytest.raises(gateway.OperationalError, match="is stopped") as fresh:
                 gateway.connect(url_of_folder(root))
             assert fresh.value.code == "PAL-530"
-            assert str(owner.process.pid) in str(fresh.value)
+            assert str(owner.pid) in str(fresh.value)
             assert other.ask("execute", "SELECT 1", None)["error"] == "PAL-530"
         finally:
-            os.kill(owner.process.pid, signal.SIGCONT)
+            os.kill(owner.pid, signal.SIGCONT)
         assert other.rows("SELECT 1") == [[1]]
         assert owner.rows(ROWS) == [[1, "x"], [2, "y"]]
 
@@ -195,7 +196,7 @@ def test_a_detached_owner_ends_when_nobody_needs_it(root: Path) -> None:
         assert other.rows("SELECT 1") == [[1]]
         detached = folder.owner_of(root)
         assert detached is not None
-        assert detached.pid not in {owner.process.pid, other.process.pid}
+        assert detached.pid not in {owner.pid, other.pid}
         assert Path(f"/proc/{detached.pid}").exists()
     deadline = time.monotonic() + 90
     while Path(f"/proc/{detached.pid}").exists():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -27,6 +26,7 @@ from spark_compaction.runner import RunOptions, run_job
 from tests.spark_compaction.killed_owner import SPARK_STEPS, STEPS
 from tests.support.client import Client
 from tests.support.tiers import in_tiers
+from tests.support.warm_python import warm_python
 
 NOW = RunOptions(grace_us=0)
 
@@ -77,7 +77,7 @@ def test_the_owner_is_killed(
     _fill(run)
     before = _answers(run)
     run.close()
-    command = [sys.executable, "-m", "tests.spark_compaction.killed_owner", str(run.root), step]
+    command = [warm_python(), "-m", "tests.spark_compaction.killed_owner", str(run.root), step]
     done = subprocess.run(command, cwd=root, capture_output=True, timeout=250)
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
     run = connect()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -25,6 +24,7 @@ from spark_compaction.engines.local import LocalEngine
 from spark_compaction.programs import differences, restored
 from tests.support.client import Client
 from tests.support.tiers import in_tiers
+from tests.support.warm_python import warm_python
 
 
 class _Handed(LocalEngine):
@@ -255,7 +255,7 @@ def test_the_owner_is_killed(tmp_path: Path, root: Path, step: str) -> None:
     before = _filled(first)
     changed = first("SELECT * FROM t ORDER BY id")
     first.close()
-    words = [sys.executable, "-c", _OWNER, str(first.root), step]
+    words = [warm_python(), "-c", _OWNER, str(first.root), step]
     done = subprocess.run(words, cwd=root, capture_output=True, timeout=250)
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
     run = Client(first.root)

@@ -19,6 +19,7 @@ from tests.conftest import ROOT
 from tests.support.client import Client
 from tests.support.dependents import MAIL, TABLES, TOKEN, Stage, others
 from tests.support.traces import holders
+from tests.support.warm_python import warm_python
 
 BACKUPS = (
     "CALL system.backup('visits', name => 'here')",
@@ -37,13 +38,15 @@ def made(run: Client, away: Path) -> list[object]:
 
 def die_at(place: Path | str, step: str, times: int) -> None:
     """Have a process accept a request and purge it, and die at a step of that."""
-    done = subprocess.run(_command(place, step, times), capture_output=True, cwd=ROOT, timeout=120)
+    done = subprocess.run(
+        _command(warm_python(), place, step, times), capture_output=True, cwd=ROOT, timeout=120
+    )
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
 
 
 def die_at_any_moment(place: Path | str, seed: int) -> None:
     """Have a process accept a request, and kill it while it purges."""
-    command = _command(place, "none", 0)
+    command = _command(sys.executable, place, "none", 0)
     child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     assert child.stdout is not None
     assert child.stdout.readline() == "accepted\n"
@@ -53,8 +56,8 @@ def die_at_any_moment(place: Path | str, seed: int) -> None:
     child.stdout.close()
 
 
-def _command(place: Path | str, step: str, times: int) -> list[str]:
-    words = [sys.executable, "-m", "tests.support.killed_eraser"]
+def _command(python: str, place: Path | str, step: str, times: int) -> list[str]:
+    words = [python, "-m", "tests.support.killed_eraser"]
     return [*words, str(place), step, str(times), MAIL, "CASCADE"]
 
 

@@ -1,7 +1,7 @@
 """A command of tests that lets a warm server run it, see ``warm_commands``; standard library only.
 
-The first argument of Python is a script, else Python itself is run; ``palimpsest serve`` too, as
-what serves others is watched and killed by its own number.
+The first argument of ``python`` is a script, else Python itself is run; ``palimpsest serve`` too,
+as what serves others is watched and killed by its own number. ``warm-python`` takes all.
 """
 
 import json
@@ -13,7 +13,7 @@ import sys
 program = os.path.basename(sys.argv[0])
 words = sys.argv[1:]
 is_taken = words[0][:1] != "-" if program == "python" and words else "serve" not in words
-if not is_taken:
+if not is_taken and program != "warm-python":
     real = os.path.join(os.path.dirname(sys.executable), program)
     os.execv(real, [real, *words])
 
@@ -34,6 +34,7 @@ with socket.socket(socket.AF_UNIX) as server:
         signal.signal(number, lambda sent, _: os.kill(pid, sent))
     ended = int(answers.readline())
 if ended < 0:
-    signal.signal(-ended, signal.SIG_DFL)
+    if -ended != signal.SIGKILL:
+        signal.signal(-ended, signal.SIG_DFL)
     os.kill(os.getpid(), -ended)
 sys.exit(ended)

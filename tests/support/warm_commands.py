@@ -1,5 +1,7 @@
 """``palimpsest`` and ``python`` whose modules are loaded already, for tests that run many commands.
 
+Tests that start a Python program of their own take ``warm_python`` instead, see there.
+
     sh --> warm_command.py --arguments, environment, files 0 to 2--> this server --fork--> command
 
 Each command is a process of its own, with its own arguments, environment, folder and files, and
@@ -24,6 +26,8 @@ import subprocess
 import sys
 import tempfile
 import termios
+import time
+import types
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NoReturn
@@ -62,7 +66,7 @@ def running(environment: dict[str, str]) -> Iterator[Path]:
     """
     folder = Path(tempfile.mkdtemp(prefix="palimpsest-warm-"))
     try:
-        for name in ("palimpsest", "python"):
+        for name in ("palimpsest", "python", "warm-python"):
             made = folder / name
             made.write_text(f"#!{sys.executable} -ISE\n{_CLIENT.read_text(encoding='utf-8')}")
             made.chmod(0o755)
@@ -76,6 +80,8 @@ def running(environment: dict[str, str]) -> Iterator[Path]:
                 pass_fds=[listening.fileno()],
                 stdin=subprocess.PIPE,
             ) as server:
+                # Who asks a server that has ended is refused, and does not wait.
+                listening.close()
                 yield folder
                 assert server.stdin is not None
                 server.stdin.close()
@@ -125,7 +131,8 @@ def _take(
         _become(request)
     for file in files:
         os.close(file)
-    client.sendall(b"%d\n" % pid)
+    with contextlib.suppress(BrokenPipeError):
+        client.sendall(b"%d\n" % pid)
     running[pid] = client
     ready.register(client, selectors.EVENT_READ)
 
@@ -146,6 +153,7 @@ def _become(request: dict[str, object]) -> NoReturn:
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(str(request["folder"]))
+    time.tzset()
     if os.isatty(0):
         # Its Ctrl-C, and the size of its lines, are those of this terminal.
         os.setsid()
@@ -154,16 +162,35 @@ def _become(request: dict[str, object]) -> NoReturn:
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", 1, "utf-8", "backslashreplace", closefd=False)  # noqa: SIM115
+    if environment.get("PYTHONUNBUFFERED"):
+        sys.stdout.reconfigure(line_buffering=True)
     sys.argv = words
     if request["program"] == "python":
         sys.argv = words[1:]
         sys.path[0] = str(Path(words[1]).resolve().parent)
         runpy.run_path(words[1], run_name="__main__")
+    elif request["program"] == "warm-python":
+        _run_words(words[1:])
     else:
         from gateway.cli import run
 
         run()
     sys.exit(0)
+
+
+def _run_words(words: list[str]) -> None:
+    """Do what Python does when it is given a module or a program in words."""
+    sys.path[0] = str(Path.cwd())
+    option, what, *arguments = words
+    if option == "-m":
+        sys.argv = [what, *arguments]
+        # One that is loaded already would be warned of.
+        sys.modules.pop(what, None)
+        runpy.run_module(what, run_name="__main__", alter_sys=True)
+        return
+    sys.argv = ["-c", *arguments]
+    program = sys.modules["__main__"] = types.ModuleType("__main__")
+    exec(compile(what, "<string>", "exec"), vars(program))  # noqa: S102
 
 
 def _bury(running: dict[int, socket.socket], ready: selectors.BaseSelector) -> None:
@@ -183,8 +210,9 @@ def _end_abandoned(
     client: socket.socket, running: dict[int, socket.socket], ready: selectors.BaseSelector
 ) -> None:
     """Kill a command whose client was killed."""
-    if client.recv(1):
-        return
+    with contextlib.suppress(ConnectionResetError):
+        if client.recv(1):
+            return
     ready.unregister(client)
     for pid, other in running.items():
         if other is client:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
 
 import pytest
 
@@ -15,6 +14,7 @@ from journal.erasure.erasure_spec import ErasureSpec
 from tests.support import kept, under_hold
 from tests.support.kept import ALL, call, is_whole, rows, spoil
 from tests.support.stores.store import Capability, Store
+from tests.support.warm_python import warm_python
 
 pytestmark = [pytest.mark.timeout(1800), pytest.mark.needs(Capability.BACKUPS)]
 TOKEN = "qz7-unmistakable-xk9"
@@ -168,7 +168,7 @@ def _killed(store: Store, con: Connection, kind: str, step: str) -> Connection:
     """Have another process run a job and die at a step of it; a connection after that."""
     if Capability.PROCESSES not in store.capabilities:
         con.close()
-    words = [sys.executable, "-m", "tests.support.killed_job", store.url, kind, step]
+    words = [warm_python(), "-m", "tests.support.killed_job", store.url, kind, step]
     done = subprocess.run(words, capture_output=True, text=True, timeout=300)
     assert done.returncode == -signal.SIGKILL, done.stderr
     return store.connect()

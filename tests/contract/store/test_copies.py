@@ -6,7 +6,6 @@ import datetime as dt
 import os
 import re
 import subprocess
-import sys
 from decimal import Decimal
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from gateway.session import file_loads
 from gateway.shell.files import import_file
 from tests.support.kept import rows
 from tests.support.stores.store import Capability, Store
+from tests.support.warm_python import warm_python
 
 pytestmark = pytest.mark.timeout(900)
 VALUES = [
@@ -171,7 +171,7 @@ def test_bytes_go_as_postgresql_writes_them(store: Store) -> None:
 @pytest.mark.also_on("hive")
 def test_a_server_takes_copies(store: Store, con: Connection) -> None:
     con.close()
-    command = [sys.executable, "-m", "gateway.cli", "serve", store.url]
+    command = [warm_python(), "-m", "gateway.cli", "serve", store.url]
     serving = subprocess.Popen(
         [*command, "--postgres", "127.0.0.1:0", "--flight", "127.0.0.1:0", "--trust-loopback"],
         stdout=subprocess.PIPE,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,6 +14,7 @@ import pytest
 from pyhive import exc, hive
 
 from tests.support.stores.store import Capability, Store
+from tests.support.warm_python import warm_python
 
 flight = pytest.importorskip("adbc_driver_flightsql.dbapi", reason="no driver of Flight SQL")
 pytestmark = [pytest.mark.also_on("postgres", "hive"), pytest.mark.needs(Capability.ACCESS_CONTROL)]
@@ -34,7 +34,7 @@ class Ports:
 @pytest.fixture
 def ports(store: Store) -> Iterator[Ports]:
     with tempfile.TemporaryDirectory(prefix="palimpsest-") as folder:
-        command = [sys.executable, "-m", "gateway.cli", "serve", store.url, "--trust-loopback"]
+        command = [warm_python(), "-m", "gateway.cli", "serve", store.url, "--trust-loopback"]
         places = [("--" + name, "127.0.0.1:0") for name in ("postgres", "hive", "flight")]
         options = [word for place in places for word in place]
         process = subprocess.Popen(

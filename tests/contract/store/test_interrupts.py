@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import time
 
 import pytest
 
 from tests.conftest import ROOT
 from tests.support.stores.store import Capability, Store
+from tests.support.warm_python import warm_python
 
 pytestmark = pytest.mark.needs(Capability.ACCESS_CONTROL)
 
@@ -49,7 +49,7 @@ def _interrupted(*words: str) -> tuple[float, str, str]:
     """Seconds from Ctrl-C until the process says something; its output and its errors."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, *words], env=environment, **pipes) as process:  # type: ignore[call-overload]
+    with subprocess.Popen([warm_python(), *words], env=environment, **pipes) as process:  # type: ignore[call-overload]
         assert process.stdout.readline().strip() == "begins"
         time.sleep(2)
         assert process.poll() is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 import time
 from datetime import UTC, datetime, timedelta
@@ -17,6 +16,7 @@ from gateway.jobs.scheduler import Scheduler
 from journal.model.errors import Code
 from tests.support.kept import rows
 from tests.support.stores.store import Capability, Store
+from tests.support.warm_python import warm_python
 
 pytestmark = pytest.mark.timeout(900)
 
@@ -150,7 +150,7 @@ def test_a_table_that_fails_stops_no_other_comes_first_next_time_and_is_given_up
 def test_a_run_whose_process_was_killed_is_noted_as_interrupted(
     store: Store, con: Connection
 ) -> None:
-    words = [sys.executable, "-m", "tests.support.endless_job", store.url]
+    words = [warm_python(), "-m", "tests.support.endless_job", store.url]
     child = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
     try:
         assert child.stdout is not None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import threading
 import time
 
@@ -11,6 +10,7 @@ import pytest
 
 import gateway
 from tests.support.stores.store import Store
+from tests.support.warm_python import warm_python
 
 
 @pytest.mark.also_on("hive")
@@ -75,7 +75,7 @@ with gateway.connect(sys.argv[1], dialect="postgres", autocommit=True) as con:
 @pytest.mark.timeout(120)
 def test_advisory_locks_keep_other_processes_out(store: Store) -> None:
     con = store.connect(dialect="postgres", autocommit=True)
-    command = [sys.executable, "-c", _HOLDER, store.url]
+    command = [warm_python(), "-c", _HOLDER, store.url]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
