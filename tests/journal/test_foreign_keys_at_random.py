@@ -11,7 +11,7 @@ from tests.support.references import check_references_at_random
 
 
 @pytest.mark.parametrize(
-    "seed", [0, 159, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3, 161))]
+    "seed", [159, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 1, 2, 3, 161))]
 )
 def test_every_reference_holds(connect: Callable[..., Client], seed: int) -> None:
     ends = check_references_at_random(connect, seed, "main")
