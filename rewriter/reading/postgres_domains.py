@@ -51,9 +51,14 @@ def spell_guarded(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | N
 
 
 def _branch(when: str, why: str, parts: dict[str, exp.Expr]) -> exp.If:
-    given = {name: exp.Paren(this=part.copy()) for name, part in parts.items()}
+    given = {name: exp.Paren(this=_number(part)) for name, part in parts.items()}
     failing: exp.If = fill(f"CASE WHEN {when} THEN error('{why}') END", **given).args["ifs"][0]
     return failing
+
+
+def _number(value: exp.Expr) -> exp.Expr:
+    """A copy; a text that stands for a number as one."""
+    return exp.cast(value, "DOUBLE", dialect="duckdb") if value.is_string else value.copy()
 
 
 def _is_positive(value: exp.Expr) -> bool:
