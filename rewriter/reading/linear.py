@@ -293,6 +293,8 @@ def _final_value(partial: Partial, query: LinearQuery) -> exp.Expr:
     total: exp.Expr = _total(f"{INTERNAL}s{partial.index}")
     if isinstance(partial.function, exp.Avg):
         total = _average(partial, query, total, count)
+    if partial.type is not None:
+        total = exp.cast(total, partial.type, dialect="duckdb")
     some = exp.GT(this=count.copy(), expression=exp.Literal.number(0))
     return exp.Case(ifs=[exp.If(this=some, true=total)])
 

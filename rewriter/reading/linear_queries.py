@@ -19,10 +19,17 @@ from journal.sql.relations import Reader
 from journal.sql.relations_flat import is_flat
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import is_cte, table_name
-from rewriter.reading.exact_values import decimal_places, has_two_faces, is_exact, is_random
+from rewriter.reading.exact_values import (
+    decimal_places,
+    has_two_faces,
+    is_exact,
+    is_random,
+    is_whole,
+)
 from rewriter.reading.key_lookup import pinned_keys
 from rewriter.reading.materialized import holds_its_rows
 from rewriter.reading.merged_sources import merged
+from rewriter.reading.value_types import ValueTypes
 
 _REFUSED = {
     "qualify": "QUALIFY looks at other rows",
@@ -46,12 +53,14 @@ class NotLinear(Exception):
 class Partial:
     """One distinct aggregate of the query; ``index`` numbers its partial columns.
 
-    ``scale``: decimal places of what an AVG is taken over.
+    ``scale``: decimal places of what an AVG is taken over. ``type``: that of a SUM where the sum of
+    such sums has a wider one.
     """
 
     node: exp.Expr
     index: int
     scale: int = 0
+    type: str | None = None
 
     @property
     def function(self) -> exp.Expr:
@@ -134,7 +143,7 @@ def linear_query(given: exp.Select, context: RewriteContext) -> LinearQuery:
     _check_size(groups, node, table, sources)
     has_others = len(sources.tables) > 1 or sources.is_open
     query = LinearQuery(select, node, table, groups, has_others, own, sets, counted)
-    _collect(query, sources)
+    _collect(query, sources, context)
     if not query.partials and counted is None and not is_distinct:
         raise NotLinear
     return query
@@ -358,7 +367,7 @@ def _counted(select: exp.Select) -> exp.Expr | None:
     return next(iter(found.values()), None)
 
 
-def _collect(query: LinearQuery, sources: Sources) -> None:
+def _collect(query: LinearQuery, sources: Sources, context: RewriteContext) -> None:
     """Find the aggregates; raises NotLinear when one of them, or anything around them, is not."""
     for place in _places(query.select):
         if place.find(exp.Query) is not None or place.find(exp.Window) is not None:
@@ -379,7 +388,21 @@ def _collect(query: LinearQuery, sources: Sources) -> None:
             scale = decimal_places(node.this, sources.column)
         if scale is None:
             raise NotLinear(f"the digits of {node.sql(dialect='duckdb')} are not known")
-        query.partials.setdefault(whole.sql(), Partial(whole, len(query.partials), scale))
+        kind = _narrow_type(node, sources, context)
+        query.partials.setdefault(whole.sql(), Partial(whole, len(query.partials), scale, kind))
+
+
+def _narrow_type(node: exp.Expr, sources: Sources, context: RewriteContext) -> str | None:
+    """BIGINT for a SUM of which PostgreSQL makes that, while its sum of BIGINT is a NUMERIC.
+
+    Raises NotLinear for whole numbers of a type that cannot be told.
+    """
+    if not isinstance(node, exp.Sum) or not context.capabilities.postgres_functions:
+        return None
+    kind = ValueTypes(context).of(node).kind
+    if kind is None and is_whole(node.this, sources.column):
+        raise NotLinear(f"the type of {node.sql(dialect='duckdb')} is not known")
+    return kind if kind == "BIGINT" else None
 
 
 def _check_linear(node: exp.Expr, sources: Sources) -> None:
