@@ -41,6 +41,8 @@ class Capabilities:
       what they mean there, and a NUMERIC without digits has as many as a number needs.
     - ``divides_by_type``: ``//`` divides whole numbers as such and others as they are, and fails at
       a division by zero, as ``/`` does in PostgreSQL.
+    - ``joins_in_place``: a star over JOIN .. USING has the columns that are joined where the first
+      table has them; else before all others.
     - ``column_name``: what journals call a new column; the same, unless the store lacks the name.
     """
 
@@ -61,5 +63,6 @@ class Capabilities:
     replicates: bool = False
     postgres_functions: bool = False
     divides_by_type: bool = False
+    joins_in_place: bool = False
     folder: Path | None = None
     column_name: Callable[[str], str] = str

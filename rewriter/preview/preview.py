@@ -135,6 +135,7 @@ def without_store(
             indexes_endings=dialect == "postgres",
             postgres_functions=dialect == "postgres",
             divides_by_type=dialect == "duckdb",
+            joins_in_place=dialect == "duckdb",
             counts_rows=dialect == "duckdb",
         ),
     )

@@ -18,6 +18,7 @@ from rewriter.context import RewriteContext
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import function_name
 from rewriter.reading import (
+    joined_stars,
     postgres_calls,
     postgres_domains,
     postgres_formats,
@@ -66,7 +67,7 @@ _KINDS: tuple[type[exp.Expr], ...] = (
     *postgres_operators.KINDS,
     *postgres_jsonb.KINDS,
     *postgres_rows.KINDS,
-    *(exp.Anonymous, exp.WithinGroup, exp.Sum),
+    *(exp.Anonymous, exp.WithinGroup, exp.Sum, exp.Select),
     *_BY_KIND,
 )
 _EVERYWHERE: tuple[type[exp.Expr], ...] = (
@@ -140,6 +141,8 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
     if isinstance(node, exp.ArrayContainsAll | exp.ArrayContainedBy | exp.Sub):
         is_native = context.capabilities.postgres_functions
         return is_native or postgres_jsonb.concerns_jsonb(node, ValueTypes(context))
+    if isinstance(node, exp.Select):
+        return joined_stars.moves_columns(node, context)
     if isinstance(node, exp.WithinGroup):
         return is_supposed_rank(node)
     if isinstance(node, postgres_operators.JOINING):
@@ -181,6 +184,8 @@ def _spell(holder: exp.Paren, context: RewriteContext) -> None:
             continue
         if postgres_operators.compares_array_text(node):
             postgres_operators.spell_operator(node, types)
+        elif isinstance(node, exp.Select):
+            joined_stars.put_joined_first(node, context)
         elif isinstance(node, exp.WithinGroup):
             spell_supposed_rank(node)
         elif isinstance(node, exp.Sum):

@@ -25,7 +25,7 @@ def columns_in_reach(node: exp.Expr, context: RewriteContext) -> list[str]:
     wanted = fold(column.table) if isinstance(column, exp.Column) else ""
     found: dict[str, None] = {}
     for scope in enclosing_statements(column):
-        known = _ctes(scope, context)
+        known = ctes_in_reach(scope, context)
         for source in relations_of(scope):
             # An INSERT has one relation besides its source, and several names for it.
             if wanted in {"", fold(source.alias_or_name)} or isinstance(scope, exp.Insert):
@@ -85,7 +85,7 @@ def relations_of(scope: exp.Expr) -> list[exp.Expr]:
     return found
 
 
-def _ctes(scope: exp.Expr, context: RewriteContext) -> Scope:
+def ctes_in_reach(scope: exp.Expr, context: RewriteContext) -> Scope:
     """The columns of the CTEs that a scope sees, by name."""
     holders: list[exp.Expr] = []
     holder: exp.Expr | None = scope

@@ -74,6 +74,7 @@ class Journal:
             equates_texts=True,
             enums=True,
             divides_by_type=True,
+            joins_in_place=True,
             folder=root,
         )
         self.store = DuckDBStore(root / DATABASE_FILE, settings or {}, modes)
