@@ -3,7 +3,7 @@
 NUMERIC without digits keeps any number in PostgreSQL. A store without such a type would take its
 own default, which rounds to three digits or to none; here it has ten digits behind the point and 28
 before it. A number that no such type holds is refused. ``7 / 2`` is 3, as both are whole, where
-other stores say 3.5 and have ``//`` for that.
+other stores say 3.5 and have ``//`` for that. ``div(7.9, 2)`` is 3 as well.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.sql.builders import fill
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import position_of
 from rewriter.reading.value_types import ValueTypes
@@ -22,7 +23,15 @@ _INTERVAL = exp.DType.INTERVAL
 _FLOATS = frozenset({exp.DType.FLOAT, exp.DType.DOUBLE})
 _NOT_WHOLE = (exp.Extract, exp.Round, exp.Floor, exp.Ceil, exp.Trunc)
 """Calls that give no whole number in PostgreSQL, and may give one here."""
-KINDS = (exp.DataType, exp.Div, exp.Literal)
+_QUOTIENT = "CAST(ROUND((a - a % b) / b) AS DECIMAL(38, 0))"
+"""What div() gives; as exactly as a DOUBLE where that is what ``/`` gives."""
+_WHOLE_QUOTIENT = (
+    "CASE WHEN a % 1 = 0 AND b % 1 = 0"
+    " THEN CAST(CAST(a AS HUGEINT) // CAST(b AS HUGEINT) AS DECIMAL(38, 0))"
+    f" ELSE {_QUOTIENT} END"
+)
+"""The same where ``/`` gives a DOUBLE: of whole numbers exactly."""
+KINDS = (exp.DataType, exp.Div, exp.IntDiv, exp.Literal)
 
 
 def concerns_numbers(node: exp.Expr, context: RewriteContext) -> bool:
@@ -31,6 +40,8 @@ def concerns_numbers(node: exp.Expr, context: RewriteContext) -> bool:
         return not node.is_string and len(node.name) > DIGITS and not _becomes_float(node)
     if isinstance(node, exp.DataType):
         return node.this is exp.DType.DECIMAL and not (node.expressions and _fits(node))
+    if isinstance(node, exp.IntDiv):
+        return isinstance(node.parent, exp.Cast)
     return bool(node.args.get("typed")) and context.capabilities.divides_by_type
 
 
@@ -48,11 +59,21 @@ def spell_number(node: exp.Expr, types: ValueTypes) -> None:
         if isinstance(holder, exp.Cast) and isinstance(holder.this, exp.Literal):
             _check_digits(holder, holder.this.name)
         node.set("expressions", _digits(node))
+    elif isinstance(node, exp.IntDiv):
+        _spell_quotient(node, types)
     elif not any(_is_no_number(side, types) for side in _operands(node)):
         left = node.this
         if any(_is_numeric(side, types) for side in _operands(node)):
             left = exp.cast(left, "DOUBLE", dialect="duckdb")
         node.replace(exp.IntDiv(this=left, expression=node.expression))
+
+
+def _spell_quotient(node: exp.IntDiv, types: ValueTypes) -> None:
+    """Put a whole number in the place of ``div(a, b)``, which is read as a cast of ``a // b``."""
+    sides = dict(zip("ab", (exp.paren(side.copy()) for side in _operands(node)), strict=True))
+    by_type = types.context.capabilities.divides_by_type
+    if isinstance(node.parent, exp.Cast):
+        node.parent.replace(fill(_WHOLE_QUOTIENT if by_type else _QUOTIENT, **sides))
 
 
 def _becomes_float(constant: exp.Expr) -> bool:

@@ -491,3 +491,52 @@ def test_a_series_has_the_name_of_its_alias(store: Store) -> None:
         cursor = con.execute(f"{query} ORDER BY 1")
         assert [column[0] for column in cursor.description or ()] == [name]
         assert cursor.fetchall() == [(1,), (2,), (3,)]
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="SQLite leaves them where the first table has them")
+def test_columns_that_are_joined_come_first(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE a (i INTEGER PRIMARY KEY, x INTEGER, p INTEGER)")
+    con.execute("CREATE TABLE b (q INTEGER PRIMARY KEY, x INTEGER, i INTEGER)")
+    con.execute("CREATE TABLE c (z INTEGER PRIMARY KEY, q INTEGER)")
+    con.execute("INSERT INTO a VALUES (1, 10, 100), (2, 20, 200)")
+    con.execute("INSERT INTO b VALUES (7, 10, 1), (8, 30, 3)")
+    con.execute("INSERT INTO c VALUES (5, 7)")
+    for query, names in (
+        ("* FROM a JOIN b USING (x)", "x i p q i"),
+        ("* FROM a JOIN b USING (x, i)", "x i p q"),
+        ("* FROM a JOIN b USING (i)", "i x p q x"),
+        ("* FROM a NATURAL JOIN b", "i x p q"),
+        ("* FROM a JOIN b USING (x) JOIN c USING (q)", "q x i p i z"),
+        ("*, q AS last FROM a LEFT JOIN b USING (x)", "x i p q i last"),
+        ("* FROM a JOIN b USING (x) CROSS JOIN c", "x i p q i z q"),
+        ("* FROM (SELECT * FROM a JOIN b USING (x, i)) s", "x i p q"),
+    ):
+        cursor = con.execute(f"SELECT {query}")
+        assert " ".join(column[0] for column in cursor.description or ()) == names, query
+    query = "SELECT * FROM a RIGHT JOIN b USING (x, i) ORDER BY x"
+    assert con.execute(query).fetchall() == [(10, 1, 100, 7), (30, 3, None, 8)]
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has other numbers")
+def test_quotients_are_whole(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    query = "div(7.9, 2), div(-7.9, 2), div(-7, 2), div(7, 0.5), div(NULL, 2)"
+    assert con.execute(f"SELECT {query}").fetchall() == [(3, -3, -3, 14, None)]
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, a NUMERIC(30, 2), b NUMERIC)")
+    con.execute("INSERT INTO t VALUES (1, 99999999999999, 10), (2, 7.95, 2)")
+    found = con.execute("SELECT div(a, b), div(k, 2) FROM t ORDER BY k").fetchall()
+    assert found == [(9999999999999, 0), (3, 1)]
+    for divided in ("5", "5.5"):
+        with pytest.raises(gateway.DataError) as raised:
+            con.execute(f"SELECT div({divided}, 0)")
+        assert raised.value.sqlstate == "22012"
+
+
+@pytest.mark.drifts(toy="it has other numbers", hive="its division gives a DOUBLE")
+def test_quotients_of_many_digits_are_exact(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    query = "SELECT div(999999999999999999999::numeric, 10)"
+    assert con.execute(query).fetchall() == [(Decimal("99999999999999999999"),)]
