@@ -79,7 +79,7 @@ def test_a_policy_is_stated_and_shown_and_its_instances_are_due_once(
     ((name, shown),) = rows(con, "SHOW POLICY t")[:1]
     assert name == "REPLICATION"
     assert f"TO '{target}', EVERY 2 HOURS, DELAY 1 HOUR, PARALLEL 2" in shown
-    for other, code in (("nosuch", "PAL-262"), ("s3://bucket/t", "PAL-110")):
+    for other, code in (("nosuch", "PAL-262"), ("https://bucket/t", "PAL-110")):
         with pytest.raises(Error) as caught:
             con.execute(f"ALTER TABLE t SET POLICY (REPLICATION = (TO '{other}'))")
         assert caught.value.code == code

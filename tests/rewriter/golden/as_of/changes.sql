@@ -15,123 +15,107 @@ SELECT * FROM table_changes('main.t', 1000, 2000);
 -- 1. result
 SELECT *
 FROM (
+  WITH _palimpsest_begun AS (
+    SELECT i."k", i."a", i."b", i."_palimpsest_from" AS _at
+    FROM (
+      SELECT "k", "a", "b", "version_number" AS "_palimpsest_from", "subsequent_version_number" AS "_palimpsest_until"
+      FROM (
+        SELECT *
+        FROM (
+          SELECT o."k", o."a", o."b", o."version_number", c."subsequent_version_number" AS "subsequent_version_number"
+          FROM (
+            SELECT *
+            FROM (
+              SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+              FROM _palimpsest.t1_base
+              UNION ALL
+              SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+              FROM _palimpsest.t1_delta
+              UNION ALL
+              SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+              FROM _palimpsest.t1_head
+            ) AS x
+            WHERE "subsequent_version_number" IS NULL
+          ) AS o
+          LEFT JOIN (
+            SELECT "k", "version_number", "subsequent_version_number"
+            FROM (
+              SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+              FROM _palimpsest.t1_delta
+              UNION ALL
+              SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+              FROM _palimpsest.t1_head
+            ) AS x
+            WHERE "subsequent_version_number" > "version_number"
+          ) AS c ON c."k" = o."k" AND c."version_number" = o."version_number"
+        ) AS h
+      ) AS o
+    ) AS i
+    WHERE i."_palimpsest_from" >= MAKE_TIMESTAMPTZ($p_time_0) AND i."_palimpsest_from" <= MAKE_TIMESTAMPTZ($p_time_1)
+  ), _palimpsest_ended AS (
+    SELECT i."k", i."a", i."b", i."_palimpsest_until" AS _at
+    FROM (
+      SELECT "k", "a", "b", "version_number" AS "_palimpsest_from", "subsequent_version_number" AS "_palimpsest_until"
+      FROM (
+        SELECT *
+        FROM (
+          SELECT o."k", o."a", o."b", o."version_number", c."subsequent_version_number" AS "subsequent_version_number"
+          FROM (
+            SELECT *
+            FROM (
+              SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+              FROM _palimpsest.t1_base
+              UNION ALL
+              SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+              FROM _palimpsest.t1_delta
+              UNION ALL
+              SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+              FROM _palimpsest.t1_head
+            ) AS x
+            WHERE "subsequent_version_number" IS NULL
+          ) AS o
+          LEFT JOIN (
+            SELECT "k", "version_number", "subsequent_version_number"
+            FROM (
+              SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+              FROM _palimpsest.t1_delta
+              UNION ALL
+              SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+              FROM _palimpsest.t1_head
+            ) AS x
+            WHERE "subsequent_version_number" > "version_number"
+          ) AS c ON c."k" = o."k" AND c."version_number" = o."version_number"
+        ) AS h
+      ) AS o
+    ) AS i
+    WHERE
+      i."_palimpsest_until" >= MAKE_TIMESTAMPTZ($p_time_0)
+      AND i."_palimpsest_until" <= MAKE_TIMESTAMPTZ($p_time_1)
+  ), _palimpsest_paired AS (
+    SELECT DISTINCT b."k", b."_at"
+    FROM _palimpsest_begun AS b
+    JOIN _palimpsest_ended AS c ON b."k" = c."k" AND b."_at" = c."_at"
+  )
   SELECT
     e."k" AS "k",
     e."a" AS "a",
     e."b" AS "b",
-    CASE
-      WHEN e."_edge" = 'begin' AND e."_pair" > 1
-      THEN 'update_postimage'
-      WHEN e."_edge" = 'begin'
-      THEN 'insert'
-      WHEN e."_pair" > 1
-      THEN 'update_preimage'
-      ELSE 'delete'
-    END AS "_change_type",
-    w."version" AS "_version",
-    w."committed_at" AS "_committed_at"
+    e."_kind" AS "_change_type",
+    t."version" AS "_version",
+    t."committed_at" AS "_committed_at"
   FROM (
-    SELECT *, COUNT(*) OVER (PARTITION BY e."k", e."_at") AS _pair
-    FROM (
-      SELECT i."k", i."a", i."b", i."_palimpsest_from" AS _at, 'begin' AS _edge
-      FROM (
-        SELECT
-          "k",
-          "a",
-          "b",
-          "version_number" AS "_palimpsest_from",
-          "subsequent_version_number" AS "_palimpsest_until"
-        FROM (
-          SELECT *
-          FROM (
-            SELECT
-              o."k",
-              o."a",
-              o."b",
-              o."version_number",
-              c."subsequent_version_number" AS "subsequent_version_number"
-            FROM (
-              SELECT *
-              FROM (
-                SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-                FROM _palimpsest.t1_base
-                UNION ALL
-                SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-                FROM _palimpsest.t1_delta
-                UNION ALL
-                SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-                FROM _palimpsest.t1_head
-              ) AS x
-              WHERE "subsequent_version_number" IS NULL
-            ) AS o
-            LEFT JOIN (
-              SELECT "k", "version_number", "subsequent_version_number"
-              FROM (
-                SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-                FROM _palimpsest.t1_delta
-                UNION ALL
-                SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-                FROM _palimpsest.t1_head
-              ) AS x
-              WHERE "subsequent_version_number" > "version_number"
-            ) AS c ON c."k" = o."k" AND c."version_number" = o."version_number"
-          ) AS h
-        ) AS o
-      ) AS i
-      WHERE
-        i."_palimpsest_from" >= MAKE_TIMESTAMPTZ($p_time_0)
-        AND i."_palimpsest_from" <= MAKE_TIMESTAMPTZ($p_time_1)
-      UNION ALL
-      SELECT i."k", i."a", i."b", i."_palimpsest_until" AS _at, 'end' AS _edge
-      FROM (
-        SELECT
-          "k",
-          "a",
-          "b",
-          "version_number" AS "_palimpsest_from",
-          "subsequent_version_number" AS "_palimpsest_until"
-        FROM (
-          SELECT *
-          FROM (
-            SELECT
-              o."k",
-              o."a",
-              o."b",
-              o."version_number",
-              c."subsequent_version_number" AS "subsequent_version_number"
-            FROM (
-              SELECT *
-              FROM (
-                SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-                FROM _palimpsest.t1_base
-                UNION ALL
-                SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-                FROM _palimpsest.t1_delta
-                UNION ALL
-                SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-                FROM _palimpsest.t1_head
-              ) AS x
-              WHERE "subsequent_version_number" IS NULL
-            ) AS o
-            LEFT JOIN (
-              SELECT "k", "version_number", "subsequent_version_number"
-              FROM (
-                SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-                FROM _palimpsest.t1_delta
-                UNION ALL
-                SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-                FROM _palimpsest.t1_head
-              ) AS x
-              WHERE "subsequent_version_number" > "version_number"
-            ) AS c ON c."k" = o."k" AND c."version_number" = o."version_number"
-          ) AS h
-        ) AS o
-      ) AS i
-      WHERE
-        i."_palimpsest_until" >= MAKE_TIMESTAMPTZ($p_time_0)
-        AND i."_palimpsest_until" <= MAKE_TIMESTAMPTZ($p_time_1)
-    ) AS e
+    SELECT x.*, 1 AS _edge, CASE WHEN p."_at" IS NULL THEN 'insert' ELSE 'update_postimage' END AS _kind
+    FROM _palimpsest_begun AS x
+    LEFT JOIN _palimpsest_paired AS p ON x."k" = p."k" AND x."_at" = p."_at"
+    UNION ALL
+    SELECT x.*, 0 AS _edge, CASE WHEN p."_at" IS NULL THEN 'delete' ELSE 'update_preimage' END AS _kind
+    FROM _palimpsest_ended AS x
+    LEFT JOIN _palimpsest_paired AS p ON x."k" = p."k" AND x."_at" = p."_at"
   ) AS e
-  ASOF LEFT JOIN _palimpsest.transactions AS w ON w."version" >= EPOCH_US(e."_at")
-  ORDER BY e."_at", e."k", e."_edge" DESC
+  LEFT JOIN (
+    SELECT d."_at", w."version", w."committed_at"
+    FROM (SELECT x."_at" FROM _palimpsest_begun AS x UNION SELECT x."_at" FROM _palimpsest_ended AS x) AS d
+    ASOF LEFT JOIN _palimpsest.transactions AS w ON w."version" >= EPOCH_US(d."_at")
+  ) AS t ON t."_at" = e."_at"
+  ORDER BY e."_at", e."k", e."_edge"
 ) AS "table_changes";
