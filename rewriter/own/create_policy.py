@@ -25,7 +25,7 @@ from rewriter.reading.named_policies import (
     secured_table,
 )
 from rewriter.statements.own_statement import OwnStatement
-from rewriter.syntax.policy_clauses import PolicyClauses, read_clauses
+from rewriter.syntax.policy_clauses import PolicyClauses, read_clauses, read_name
 from rewriter.syntax.token_reader import Parse, TokenReader
 
 
@@ -45,10 +45,7 @@ class CreatePolicy(OwnStatement):
         reader = TokenReader(tokens, parse, 1, "see docs/roles.md for the form of the statement")
         if not reader.takes("POLICY"):
             return None
-        name = reader.word()
-        if not reader.takes("ON"):
-            raise reader.error("ON and the table were expected")
-        table = reader.name()
+        name, table = read_name(reader)
         restrictive = reader.takes("AS", "RESTRICTIVE")
         _ = restrictive or reader.takes("AS", "PERMISSIVE")
         command = "ALL"

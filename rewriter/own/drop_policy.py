@@ -15,6 +15,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.new_relations import ddl_plan
 from rewriter.reading.named_policies import access_of, find_policy, put_policies, secured_table
 from rewriter.statements.own_statement import OwnStatement
+from rewriter.syntax.policy_clauses import read_name
 from rewriter.syntax.token_reader import Parse, TokenReader
 
 TAG = "DROP POLICY"
@@ -35,10 +36,7 @@ class DropPolicy(OwnStatement):
         if not reader.takes("POLICY"):
             return None
         exists = reader.takes("IF", "EXISTS")
-        name = reader.word()
-        if not reader.takes("ON"):
-            raise reader.error("ON and the table were expected")
-        table = reader.name()
+        name, table = read_name(reader)
         _ = reader.takes("CASCADE") or reader.takes("RESTRICT")
         reader.ends("nothing else stands behind the table")
         return cls(name, table, exists)

@@ -8,11 +8,11 @@ from journal.model.access import PutAccess
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Change, StatementPlan
 from journal.model.row_policy import TablePolicy
-from journal.model.schema import Column, Relation, Table, relation_key
+from journal.model.schema import Column, Table, relation_key
 from rewriter.context import RewriteContext
-from rewriter.definitions.access import find_relation_by
 from rewriter.definitions.new_relations import ddl_plan
-from rewriter.name_resolution import position_of, unknown_column
+from rewriter.name_resolution import unknown_column
+from rewriter.reading.named_policies import secured_table
 from rewriter.reading.policy_texts import checked_text, invalid
 from rewriter.statements.access import SetTablePolicy
 
@@ -22,12 +22,11 @@ TAG = "ALTER TABLE"
 def rewrite_table_policy(ast: SetTablePolicy, context: RewriteContext) -> StatementPlan:
     """SET and DROP of a row policy or a masking policy."""
     try:
-        found = find_relation_by(ast.table, context)
+        table = secured_table(ast.table, context)
     except PalimpsestError as error:
         if ast.exists and error.code is Code.UNKNOWN_TABLE:
             return ddl_plan([], TAG)
         raise
-    table = _table(found, ast)
     stored = None if ast.column is None else _column(table, ast.column, ast)
     place = "" if stored is None else stored.physical
     access = context.rights.access_of(relation_key(table))
@@ -44,17 +43,6 @@ def rewrite_table_policy(ast: SetTablePolicy, context: RewriteContext) -> Statem
         what = "row policy" if stored is None else f'masking policy on "{stored.name}"'
         raise invalid(f"{table.name} has no {what}", "SELECT * FROM system.access_policies")
     return ddl_plan([Change(PutAccess(replace(access, policies=kept)))], TAG)
-
-
-def _table(found: Relation, ast: SetTablePolicy) -> Table:
-    if isinstance(found, Table) and found.materialized is None:
-        return found
-    raise PalimpsestError(
-        Code.WRONG_OBJECT,
-        f"{found.name} is a view, which shows rows under the policies of its tables",
-        advice="set the policy on the tables it is made of",
-        position=position_of(ast.table),
-    )
 
 
 def _column(table: Table, name: str, ast: SetTablePolicy) -> Column:

@@ -1,4 +1,4 @@
-"""What CREATE POLICY and ALTER POLICY say behind the table: TO, USING and WITH CHECK."""
+"""What statements say of a row policy: its name and table, and TO, USING and WITH CHECK."""
 
 from __future__ import annotations
 
@@ -17,6 +17,14 @@ class PolicyClauses:
     roles: tuple[str, ...] = ()
     using: exp.Expr | None = None
     check: exp.Expr | None = None
+
+
+def read_name(reader: TokenReader) -> tuple[str, exp.Table]:
+    """The name of a policy and its table, ``name ON t``; raises SYNTAX."""
+    name = reader.word()
+    if not reader.takes("ON"):
+        raise reader.error("ON and the table were expected")
+    return name, reader.name()
 
 
 def read_clauses(reader: TokenReader) -> PolicyClauses:

@@ -145,11 +145,6 @@ def _brought_up(
     return found.result(wanted.name, place, wanted.version, changed=changed)
 
 
-def run_tidy(run: BackupRun, known: Backup) -> bool:
-    """Finish or undo what was killed; False if nothing is there then."""
-    return copies.tidy(run.journal, known)
-
-
 def _renewal(wanted: Backup, known: Backup | None) -> _Renewal:
     """What of a table its copy has: files that were made of the very pieces."""
     files = tuple((s, f) for s in wanted.segments for f in s.files)
