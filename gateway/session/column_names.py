@@ -8,7 +8,7 @@ that the store gives, but for the names under which the gateway sends parameters
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -83,18 +83,26 @@ def postgres_names(parsed: Parsed | None, columns: Sequence[ResultColumn]) -> li
     nodes = _output(parsed)
     if parsed is not None and _is_list_of_values(parsed):
         return [replace(column, name=f"column{n}") for n, column in enumerate(found, 1)]
-    if len(nodes) != len(found) or any(_is_star(node) for node in nodes):
-        return found
-    if parsed is None or all(isinstance(node, exp.Alias | exp.Column) for node in nodes):
+    if parsed is None or all(isinstance(node, exp.Alias | exp.Column | exp.Star) for node in nodes):
         return found
     words = _calls_in(parsed.text)
     called = words if len(words) == len(nodes) else [None] * len(nodes)
-    return [
-        column
-        if isinstance(node, exp.Alias)
-        else replace(column, name=word or postgres_name(node) or _UNNAMED)
-        for node, column, word in zip(nodes, found, called, strict=True)
-    ]
+    for number, place in _places(nodes, len(found)):
+        node = nodes[number]
+        if not isinstance(node, exp.Alias):
+            name = called[number] or postgres_name(node) or _UNNAMED
+            found[place] = replace(found[place], name=name)
+    return found
+
+
+def _places(nodes: Sequence[exp.Expr], width: int) -> Iterator[tuple[int, int]]:
+    """The numbers of outputs, and their places among ``width`` columns; not those between stars."""
+    stars = [number for number, node in enumerate(nodes) if node.is_star]
+    before, behind = (stars[0], len(nodes) - stars[-1] - 1) if stars else (len(nodes), 0)
+    if before + behind > width or (not stars and before != width):
+        return
+    yield from ((number, number) for number in range(before))
+    yield from ((len(nodes) - back, width - back) for back in range(behind, 0, -1))
 
 
 def _is_list_of_values(parsed: Parsed) -> bool:
@@ -115,12 +123,6 @@ def _output(parsed: Parsed | None) -> list[exp.Expr]:
         return list(ast.expressions)
     returning = ast.args.get("returning")
     return [] if returning is None else list(returning.expressions)
-
-
-def _is_star(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Star) or (
-        isinstance(node, exp.Column) and isinstance(node.this, exp.Star)
-    )
 
 
 def _written_names(parsed: Parsed, nodes: Sequence[exp.Expr]) -> Sequence[str]:

@@ -61,6 +61,9 @@ SELECT a, column2 FROM (VALUES (1, 2), (3, 4)) q(a) ORDER BY 1
 WITH q AS (VALUES (1, 2)) SELECT column2 FROM q
 SELECT column2, column1 FROM w ORDER BY 1
 VALUES (1, 2), (3, 4)
+SELECT -x, *, count(*) OVER (), 1 FROM t ORDER BY x
+SELECT t.*, upper(s) FROM t ORDER BY x
+SELECT *, upper(t.s) FROM t JOIN v USING (s) ORDER BY x
 """.strip().splitlines()
 """Queries that name outputs which have no alias."""
 NAMING = (
