@@ -289,6 +289,15 @@ def _number(tokens: list[Token], index: int) -> None:
     ]
 
 
+def _element(tokens: list[Token], index: int) -> None:
+    """``f(j -> 'a')`` as ``f(((j)) -> 'a')``: PostgreSQL has no lambdas, which this looks like."""
+    if _kind(tokens, index - 2) in {TokenType.L_PAREN, TokenType.COMMA}:
+        name = tokens[index - 1]
+        opening = [_token_like(name, TokenType.L_PAREN, "(") for _ in range(2)]
+        closing = [_token_like(name, TokenType.R_PAREN, ")") for _ in range(2)]
+        tokens[index - 1 : index] = [*opening, name, *closing]
+
+
 _IN_BOTH: dict[TokenType | str, Change] = {
     TokenType.NUMBER: _number,
     TokenType.DCOLON: _cast,
@@ -315,4 +324,5 @@ _IN_DUCKDB: dict[TokenType | str, Change] = {
     "LIST": _name,
     "ROW": _row,
 }
-_CHANGES = {"duckdb": _IN_DUCKDB, "postgres": _IN_BOTH}
+_IN_POSTGRES: dict[TokenType | str, Change] = {**_IN_BOTH, TokenType.ARROW: _element}
+_CHANGES = {"duckdb": _IN_DUCKDB, "postgres": _IN_POSTGRES}

@@ -27,6 +27,7 @@ from rewriter.reading import (
     postgres_jsonb,
     postgres_numbers,
     postgres_operators,
+    postgres_patterns,
     postgres_rows,
 )
 from rewriter.reading.postgres_aggregates import (
@@ -61,6 +62,9 @@ _BY_KIND = {
     exp.JSONBDeleteAtPath: postgres_json_paths.spell_delete,
     exp.TimeToStr: postgres_formats.spell_template,
     exp.ToNumber: postgres_formats.spell_to_number,
+    exp.StrToDate: postgres_formats.spell_reading,
+    exp.StrToTime: postgres_formats.spell_reading,
+    exp.SimilarTo: postgres_patterns.spell_similar,
 }
 _KINDS: tuple[type[exp.Expr], ...] = (
     *postgres_numbers.KINDS,
@@ -221,6 +225,9 @@ _NAMES: dict[type[exp.Expr], str] = {
     exp.ArrayRemove: "array_remove",
     exp.ArraySize: "array_length",
     exp.StringToArray: "string_to_array",
+    exp.SimilarTo: "?column?",
+    exp.StrToDate: "to_date",
+    exp.StrToTime: "to_timestamp",
     exp.TimeToStr: "to_char",
     exp.ToNumber: "to_number",
     exp.WidthBucket: "width_bucket",

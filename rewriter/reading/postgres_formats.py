@@ -55,7 +55,7 @@ _NUMBER = re.compile(
 _OF_NUMBERS = re.compile(r"[90]")
 
 
-def template_of(node: exp.TimeToStr) -> str | None:
+def template_of(node: exp.Expr) -> str | None:
     """The template as it was written, which the parser has translated; None for no constant."""
     found = node.args.get("format")
     if not isinstance(found, exp.Literal) or not found.is_string:
@@ -80,6 +80,31 @@ def spell_template(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | 
     if _OF_NUMBERS.search(bare):
         return _number(node, template)
     return _moment(node, template)
+
+
+def spell_reading(node: exp.Expr, _: Sequence[exp.Expr]) -> exp.Expr | None:
+    """``to_date(t, 'DD Mon YYYY')`` and ``to_timestamp``, whose template has names of months.
+
+    Raises NOT_SUPPORTED for a pattern that reads nothing here.
+    """
+    template = template_of(node)
+    if template is None:
+        return None
+    format_, end = "", 0
+    for found in _PART.finditer(template):
+        format_ += template[end : found.start()].replace("%", "%%")
+        end = found.end()
+        if found["text"] is not None:
+            format_ += found["text"].replace("%", "%%")
+            continue
+        code = _NAMES.get(found["name"].lower()) or _CODES.get(found["name"].lower())
+        if code is None:
+            function = "to_date" if isinstance(node, exp.StrToDate) else "to_timestamp"
+            raise _refused(node, f"the pattern {found['name']}", function)
+        format_ += code
+    made = node.copy()
+    made.set("format", exp.Literal.string(format_ + template[end:].replace("%", "%%")))
+    return made
 
 
 def _moment(node: exp.TimeToStr, template: str) -> exp.Expr:

@@ -158,10 +158,17 @@ def cast_to_jsonb(node: exp.Expr, types: ValueTypes) -> None:
         sides = node.expressions[:1] if node.name.lower().startswith("jsonb_") else []
     else:
         sides = [side for side in (node.this, node.expression) if side is not None]
-    if any(types.of(side).kind == "JSON" for side in sides):
+    if any(_is_json(side, types) for side in sides):
         for side in sides:
-            if types.of(side).kind == "JSON" or (side.is_string and isinstance(node, _OF_TWO)):
+            if _is_json(side, types) or (side.is_string and isinstance(node, _OF_TWO)):
                 side.replace(exp.cast(side.copy(), "JSONB", dialect="postgres"))
+
+
+def _is_json(side: exp.Expr, types: ValueTypes) -> bool:
+    """True for a column of json, and for what ``->`` takes out of one."""
+    while isinstance(side, exp.Paren) or type(side) is exp.JSONExtract:
+        side = side.this
+    return types.of(side).kind == "JSON"
 
 
 _OF_TWO = (exp.ArrayContainsAll, exp.ArrayContainedBy, exp.DPipe)

@@ -39,6 +39,8 @@ def postgres_name(node: exp.Expr) -> str | None:
             return _strong_name(node.this) or _type_name(node)
         case exp.Interval():
             return "interval"
+        case exp.AtTimeZone():
+            return "timezone"
         case exp.Case():
             default = node.args.get("default")
             return (default is not None and _strong_name(default)) or "case"

@@ -38,6 +38,9 @@ extract(year FROM d) | extract
 EXISTS (SELECT 1) | exists
 s LIKE 'a' | ?column?
 ARRAY[1, 2] | array
+now() AT TIME ZONE 'UTC' | timezone
+s SIMILAR TO 'a%' | ?column?
+to_date(s, 'DD Mon YYYY') | to_date
 coalesce(x, 1) AS c | c
 """.strip().splitlines()
 

@@ -58,7 +58,14 @@ _UNSURE = re.compile(
     r"numBuckets in width_bucket function must be above 0|Error evaluating .*width_bucket\("
 )
 """How a server refuses a value; see ``hive_refused``."""
+_DOMAIN = re.compile(
+    r"cannot take (logarithm|square root) of|raised to a negative power is undefined"
+    r"|non-integer power yields a complex result|input is out of range|is no number by the template"
+    r"|null values cannot be formatted|count must be greater than zero"
+)
+"""What statements of the postgres dialect raise themselves for values that PostgreSQL refuses."""
 _SAID = (
+    (_DOMAIN, Code.DATA),
     (re.compile(r"Malformed JSON when casting"), Code.CONVERSION),
     (re.compile(INVALID), Code.CONVERSION),
     (re.compile(r"Malformed JSON"), Code.DATA),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from decimal import Decimal
 
 import pytest
@@ -540,3 +541,39 @@ def test_quotients_of_many_digits_are_exact(store: Store) -> None:
     con = store.connect(dialect="postgres")
     query = "SELECT div(999999999999999999999::numeric, 10)"
     assert con.execute(query).fetchall() == [(Decimal("99999999999999999999"),)]
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has other functions")
+def test_patterns_of_sql_match_whole_texts(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    for text, pattern, wanted in (
+        ("whole", "w%", True),
+        ("whole", "who", False),
+        ("abc", "(a|x)_c", True),
+        ("a.c", "a.c", True),
+        ("axc", "a.c", False),
+        ("aac", "a{2}[b-d]", True),
+        ("50%", "50\\%", True),
+        ("502", "50\\%", False),
+    ):
+        query = f"SELECT '{text}' SIMILAR TO '{pattern}', '{text}' NOT SIMILAR TO '{pattern}'"
+        assert con.execute(query).fetchall() == [(wanted, not wanted)], query
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has other functions")
+def test_elements_of_json_are_arguments_of_calls(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, j JSONB)")
+    con.execute("""INSERT INTO t VALUES (1, '{"b": [1, 2], "c": {"d": 1}}')""")
+    query = "SELECT jsonb_array_length(j->'b'), coalesce(j->'b'->>0, 'none'), lower(j->>'c') FROM t"
+    assert [row[:2] for row in con.execute(query).fetchall()] == [(2, "1")]
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has other functions")
+def test_dates_are_read_by_names_of_months(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    query = "SELECT to_date('05 Dec 2000', 'DD Mon YYYY'), to_date('2000-12-05', 'YYYY-MM-DD')"
+    assert con.execute(query).fetchall() == [(date(2000, 12, 5), date(2000, 12, 5))]
