@@ -7,8 +7,8 @@ export VENV
 unexport PYTHONDONTWRITEBYTECODE
 
 CODE := gateway rewriter journal spark_compaction tests bench
-# Two more than there are processors: much of the time a test waits for a server.
-WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 2 )))
+# One more than there are processors: much of the time a test waits for a server.
+WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
 ARGS ?=
 
 .DEFAULT_GOAL := help
