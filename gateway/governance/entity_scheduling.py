@@ -10,7 +10,7 @@ makes no sense in a state leaves it as it is. No instance runs here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -118,6 +118,13 @@ def touch_entities(
     return _results(keys, touch)
 
 
+def check_named(rows: Iterable[EntityRow], kind: EntityKind | None, name: str) -> None:
+    """Raise UNKNOWN_ENTITY for a name that none of some entities has; ``kind``: that was asked."""
+    known = [row.name for row in rows]
+    if name not in known:
+        raise unknown_entity(kind or EntityKind.PROCESS, name, known)
+
+
 @operation
 def entity_status(
     session: Session, _advance: Advance, kind: EntityKind | None = None, name: str | None = None
@@ -125,10 +132,8 @@ def entity_status(
     """Where entities stand: of one kind, of one name, or all."""
     rows = list_entities(session, _advance, kind)
     if name is not None:
-        known = [row.name for row in rows]
+        check_named(rows, kind, name)
         rows = [row for row in rows if row.name == name]
-        if not rows:
-            raise unknown_entity(kind or EntityKind.PROCESS, name, known)
     with session.journal.reading_session() as records:
         schedules = {(row.kind, row.name): row for row in schedule_rows.load_schedules(records)}
     return [_status(row, schedules.get((row.kind, row.name))) for row in rows]

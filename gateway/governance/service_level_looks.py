@@ -19,9 +19,8 @@ from gateway.governance.entity_operations import (
     list_entities,
     live_entities,
     recorded_now,
-    unknown_entity,
 )
-from gateway.governance.entity_scheduling import SCHEDULED
+from gateway.governance.entity_scheduling import SCHEDULED, check_named
 from gateway.governance.events import EventName, record_event
 from gateway.governance.instance_states import InstanceState
 from gateway.governance.ownership import EntityRight, has_right
@@ -37,7 +36,6 @@ from gateway.governance.service_levels import (
 from gateway.session.operations import Advance, operation
 from journal.model.store_session import RecordSession, StoreSession
 from journal.records import instance_rows, schedule_rows
-from journal.records.entity_rows import EntityRow
 from journal.records.instance_data import uses_touching
 from journal.records.instance_rows import InstanceFilter
 from journal.records.schedule_rows import ScheduleRow
@@ -70,7 +68,7 @@ def service_levels(
     Raises UNKNOWN_ENTITY for the name of none.
     """
     if name is not None:
-        _check_name(list_entities(session, _advance, kind), kind, name)
+        check_named(list_entities(session, _advance, kind), kind, name)
     with session.journal.reading_session() as records:
         found = _open_now(records, load_missed(records), recorded_now(session))
     return [
@@ -98,13 +96,6 @@ def note_service_levels(session: Session, _advance: Advance) -> list[ServiceLeve
         noted = _note(session, records, found, known, now)
         records.commit()
     return noted
-
-
-def _check_name(rows: Sequence[EntityRow], kind: EntityKind | None, name: str) -> None:
-    """Raise UNKNOWN_ENTITY for a name that none of some entities has."""
-    known = [row.name for row in rows]
-    if name not in known:
-        raise unknown_entity(kind or EntityKind.PROCESS, name, known)
 
 
 _OpenLevels = Sequence[tuple[Entity, list[ServiceLevel]]]

@@ -1,4 +1,4 @@
-"""DuckDB's SQL made ready for sqlglot, so that it reads what was written; never runs any.
+"""DuckDB's and PostgreSQL's SQL made ready for sqlglot, to be read as written; never runs any.
 
 sqlglot reads to translate: it settles units and paths that are known only when a statement runs,
 drops arguments that other engines do not have, and takes some names for types. Its parsers cannot

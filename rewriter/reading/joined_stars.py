@@ -44,7 +44,7 @@ def _stars(select: exp.Select) -> list[exp.Star]:
 def _first_columns(select: exp.Select, context: RewriteContext) -> list[str]:
     """The columns that USING and NATURAL join, those of the last join first.
 
-    None where the store has them first anyway, and where names would have to be known that are not.
+    Empty where the store has them first anyway, and where it takes names that are not known.
     """
     joins: Sequence[exp.Join] = select.args.get("joins") or []
     if not any(_joins_by_name(join) for join in joins):
@@ -78,7 +78,7 @@ def _joins_by_name(join: exp.Join) -> bool:
 def _joined(
     join: exp.Join, left: Sequence[str] | None, right: Sequence[str] | None
 ) -> list[str] | None:
-    """The columns that a join joins by name; None for a list of sources, and if unknown."""
+    """The columns that a join joins by name; None for a comma between sources, and if unknown."""
     if join.args.get("using"):
         return [name.name for name in join.args["using"]]
     if join.method == _NATURAL:

@@ -88,7 +88,7 @@ def _with_conditions(access: ObjectAccess) -> ObjectAccess:
 
 
 def find_policy(access: ObjectAccess, name: str, table: Table) -> NamedPolicy:
-    """The policy of a name; raises UNDEFINED_OBJECT."""
+    """The policy of a name; raises UNKNOWN_POLICY."""
     for policy in access.named_policies:
         if policy.name == name:
             return policy

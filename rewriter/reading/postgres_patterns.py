@@ -3,7 +3,8 @@
 s SIMILAR TO '(a|b)%'    becomes    regexp_full_match(s, '(?s)(?:(a|b).*)')
 
 DuckDB takes the pattern of SIMILAR TO for a regular expression, in which % and _ stand for
-themselves.
+themselves. A backslash makes signs literal, and letters what they are in regular expressions, as in
+PostgreSQL.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ def spell_similar(node: exp.Expr, _: Sequence[exp.Expr]) -> exp.Expr | None:
     pattern = node.expression
     if isinstance(node.parent, exp.Escape):
         raise not_here(node, "SIMILAR TO with ESCAPE", "escape with a backslash")
+    if isinstance(pattern, exp.Null):
+        return exp.cast(exp.null(), "BOOLEAN")
     if not (isinstance(pattern, exp.Literal) and pattern.is_string):
         raise not_here(
             node, "SIMILAR TO a pattern that is no constant", "use ~ with a regular expression"
@@ -41,7 +44,7 @@ def expression_of(pattern: str) -> str:
     for sign in signs:
         if sign == "\\":
             following = next(signs, sign)
-            made += following if following.isalnum() or following in " _%" else f"\\{following}"
+            made += following if following in " _%" else f"\\{following}"
         elif in_brackets:
             in_brackets = sign != "]"
             made += sign

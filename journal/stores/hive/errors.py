@@ -58,14 +58,7 @@ _UNSURE = re.compile(
     r"numBuckets in width_bucket function must be above 0|Error evaluating .*width_bucket\("
 )
 """How a server refuses a value; see ``hive_refused``."""
-_DOMAIN = re.compile(
-    r"cannot take (logarithm|square root) of|raised to a negative power is undefined"
-    r"|non-integer power yields a complex result|input is out of range|is no number by the template"
-    r"|null values cannot be formatted|count must be greater than zero"
-)
-"""What statements of the postgres dialect raise themselves for values that PostgreSQL refuses."""
 _SAID = (
-    (_DOMAIN, Code.DATA),
     (re.compile(r"Malformed JSON when casting"), Code.CONVERSION),
     (re.compile(INVALID), Code.CONVERSION),
     (re.compile(r"Malformed JSON"), Code.DATA),
@@ -88,6 +81,8 @@ _SAID = (
     (re.compile(r"OutOfMemoryError|GC overhead", re.I), Code.OUT_OF_MEMORY),
     (re.compile(r"\bcancell?ed\b", re.I), Code.CANCELLED),
     (re.compile(r"timed out|timeout", re.I), Code.CANCELLED),
+    # What a statement raises itself: it was given a value that it does not take.
+    (re.compile(r"\[USER_RAISED_EXCEPTION\]"), Code.DATA),
 )
 _LOGIN = re.compile(
     r"Bad status|Error validating the login|authentication|unauthori[sz]ed|GSS|SASL|Kerberos"

@@ -556,9 +556,12 @@ def test_patterns_of_sql_match_whole_texts(store: Store) -> None:
         ("aac", "a{2}[b-d]", True),
         ("50%", "50\\%", True),
         ("502", "50\\%", False),
+        ("5", "\\d", True),
+        ("a+", "a\\+", True),
     ):
         query = f"SELECT '{text}' SIMILAR TO '{pattern}', '{text}' NOT SIMILAR TO '{pattern}'"
         assert con.execute(query).fetchall() == [(wanted, not wanted)], query
+    assert con.execute("SELECT 'a' SIMILAR TO NULL").fetchall() == [(None,)]
 
 
 @pytest.mark.also_on("hive")
