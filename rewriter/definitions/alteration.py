@@ -28,6 +28,7 @@ from rewriter.definitions.policies import changed_properties
 from rewriter.definitions.row_columns import column_path, columns_of, renamed_columns, with_fields
 from rewriter.definitions.struct_fields import FieldChange
 from rewriter.definitions.user_types import DECLARED, OF_DOMAIN, domain_checks
+from rewriter.definitions.whole_numbers import are_whole, is_cast_of
 from rewriter.functions import check_functions
 from rewriter.name_resolution import position_of, unknown_column
 from rewriter.syntax.spelled_types import SPELLED
@@ -191,21 +192,26 @@ class Alteration:
         if domain is not None and domain.not_null:
             self.set_not_null(name, required=True, node=node)
             stored = self.draft.columns[index]
+        if using is not None and is_cast_of(using, stored.name, wanted):
+            using = None
         if wanted == stored.type and using is None:
             return
         what = f'the type of "{name}" cannot be changed'
         check_free(self.draft.columns, stored.physical, what)
         if stored.generated is not None:
             raise self._refusal(f"{what}: it is generated", "create the table anew", node)
-        if stored.physical in self.draft.key:
+        stays_whole = are_whole(wanted, stored.type, *stored.earlier_types)
+        if stored.physical in self.draft.key and not (stays_whole and using is None):
             raise self._refusal(
-                f'the type of key column "{name}" cannot be changed',
-                "create a table with the other type and INSERT INTO it .. SELECT",
+                f'the type of key column "{name}" cannot be changed from {stored.type} to {wanted}',
+                "only whole numbers can become other whole numbers, without USING; else create a"
+                " table with the other type and INSERT INTO it .. SELECT",
                 node,
             )
         known_type = wanted in stored.earlier_types or wanted == stored.type
-        if using is None and not known_type and not _by_zone(stored.type, wanted):
-            earlier = (*stored.earlier_types, stored.type)
+        keeps_values = stays_whole or not (known_type or _by_zone(stored.type, wanted))
+        if using is None and keeps_values:
+            earlier = (*(k for k in stored.earlier_types if k != wanted), stored.type)
             self._replace(index, type=wanted, earlier_types=earlier)
             before = self.values.get(stored.physical, column(stored.physical, "t"))
             self.values[stored.physical] = cast(before.copy(), wanted)

@@ -22,6 +22,7 @@ from rewriter.definitions.definition import TableDraft, WantedKey
 from rewriter.definitions.descriptions import shown_type
 from rewriter.definitions.generated_values import with_generated
 from rewriter.definitions.reference_options import check_actions, read_options
+from rewriter.definitions.whole_numbers import are_whole
 from rewriter.name_resolution import find_table, position_of, table_name
 
 NOT_ENFORCED = (
@@ -129,7 +130,8 @@ def _check_columns(old: Table, new: Table, key: ForeignKey, columns: Sequence[st
     kinds = {c.physical: c.type for c in new.columns}
     for physical in columns:
         stored = old.by_physical(physical)
-        if kinds.get(physical) != stored.type:
+        kind = kinds.get(physical)
+        if kind is None or (kind != stored.type and not are_whole(kind, stored.type)):
             raise PalimpsestError(
                 Code.DEPENDENT_OBJECTS,
                 f'column "{stored.name}" of {old.name} cannot be dropped or given another type:'
@@ -238,7 +240,9 @@ def _key_of(parent: Table, wanted: WantedKey) -> tuple[str, ...]:
 
 
 def _are_alike(mine: str, theirs: str) -> bool:
-    """True for the same type; how long a text may be makes no difference."""
+    """True for the same type; how long a text may be, or a whole number, makes no difference."""
+    if are_whole(mine, theirs):
+        return True
     kinds = [data_type(text) for text in (mine, theirs)]
     if all(kind.is_type(*exp.DataType.TEXT_TYPES) for kind in kinds):
         return True

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from journal.model.errors import Code
 from journal.model.foreign_key import ForeignKey
 from journal.model.plan import Append, Change, Guard, PutRelation, Query, SkipNumbers, Stage, Step
 from journal.model.schema import Reference, Table
@@ -24,6 +25,7 @@ from rewriter.definitions.new_relations import validation_guard
 from rewriter.definitions.policies import hold_guard_steps
 from rewriter.definitions.row_columns import columns_of
 from rewriter.definitions.sequences import owned_by
+from rewriter.definitions.whole_numbers import are_whole, lost_bounds
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, new_name, old_name
 from rewriter.writing.guards import guard_steps, no_doubles
@@ -41,6 +43,7 @@ def altering_steps(
     """
     context = reads.context
     steps: list[Step] = [validation_guard(new), *hold_guard_steps(old, new, context.catalog)]
+    steps += _lost_keys(reads, old, new)
     append: Append | None = None
     added = change.keys_to_check(new)
     for key in added:
@@ -71,6 +74,32 @@ def altering_steps(
         steps.append(append)
         steps += _skipped_numbers(old, new, stage)
     return steps
+
+
+def _lost_keys(reads: Reads, old: Table, new: Table) -> list[Guard]:
+    """Guards that every key the journal holds has a place in a key column's new type.
+
+    Also keys of rows that ended: a row is told to have ended by its key.
+    """
+    found: list[Guard] = []
+    for name in new.key:
+        before, after = old.by_physical(name), new.by_physical(name)
+        if before.type == after.type or not are_whole(before.type, after.type):
+            continue
+        bounds = lost_bounds(before.type, after.type)
+        if bounds is None:
+            continue
+        rows = reads.written(old, [(column(name), "key")]).subquery("w")
+        low, high = (exp.convert(bound) for bound in bounds)
+        outside = exp.Not(this=exp.Between(this=column("key", "w"), low=low, high=high))
+        beyond = exp.select(column("key", "w")).from_(rows).where(outside).limit(1)
+        message = (
+            f'key column "{after.name}" of {new.name} cannot be {after.type}:'
+            " a row, perhaps one that ended, has the key {0}"
+        )
+        advice = "leave the wider type; rows that ended keep their keys until a retention"
+        found.append(Guard(Query.of(beyond), Code.OUT_OF_RANGE, message, advice))
+    return found
 
 
 def _skipped_numbers(old: Table, new: Table, stage: str) -> list[Step]:

@@ -137,7 +137,7 @@ def test_rows_a_new_check_has_not_seen_conflict(
         ("ALTER TABLE t DROP COLUMN k", "PAL-210", "2BP01"),
         ("ALTER TABLE t DROP COLUMN u", "PAL-210", "2BP01"),
         ("ALTER TABLE t DROP COLUMN b", "PAL-210", "2BP01"),
-        ("ALTER TABLE t ALTER COLUMN k TYPE BIGINT", "PAL-110", "0A000"),
+        ("ALTER TABLE t ALTER COLUMN k TYPE VARCHAR", "PAL-110", "0A000"),
         ("ALTER TABLE t ALTER COLUMN k DROP NOT NULL", "PAL-211", "42P16"),
         ("ALTER TABLE t ALTER COLUMN nothing DROP NOT NULL", "PAL-202", "42703"),
         ("ALTER TABLE t ADD COLUMN _row_id INTEGER", "PAL-113", "42939"),
