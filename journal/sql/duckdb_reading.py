@@ -324,5 +324,9 @@ _IN_DUCKDB: dict[TokenType | str, Change] = {
     "LIST": _name,
     "ROW": _row,
 }
-_IN_POSTGRES: dict[TokenType | str, Change] = {**_IN_BOTH, TokenType.ARROW: _element}
+_IN_POSTGRES: dict[TokenType | str, Change] = {
+    **_IN_BOTH,
+    TokenType.ARROW: _element,
+    "DATE_BIN": _keep_call,
+}
 _CHANGES = {"duckdb": _IN_DUCKDB, "postgres": _IN_POSTGRES}

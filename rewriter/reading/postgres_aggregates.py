@@ -68,6 +68,28 @@ def spell_sum_of_intervals(node: exp.Sum) -> None:
     whole.replace(exp.Paren(this=exp.Add(this=first, expression=rest)))
 
 
+UNDEFINED = (exp.Corr, exp.RegrSlope, exp.RegrIntercept, exp.RegrR2)
+"""Aggregates that are NULL in PostgreSQL where their quotient is by zero, and NaN here."""
+
+
+def spell_undefined(node: exp.Expr) -> None:
+    """Put NULL in the place of what is no number, with the FILTER and the OVER."""
+    whole = node
+    while isinstance(whole.parent, exp.Filter | exp.Window) and whole.arg_key == "this":
+        whole = whole.parent
+    whole.replace(fill("NULLIF(x, CAST('NaN' AS DOUBLE))", x=whole.copy()))
+
+
+def is_rough_percentile(node: exp.Expr, kind: str | None) -> bool:
+    """True for a ``percentile_cont`` of NUMERIC or whole numbers, whose kind this is."""
+    return (
+        isinstance(node, exp.WithinGroup)
+        and isinstance(node.this, exp.PercentileCont)
+        and kind is not None
+        and (kind.startswith("DECIMAL") or kind.endswith("INT") or kind == "INTEGER")
+    )
+
+
 def _counts(
     rank: exp.Expr,
     orders: Sequence[exp.Expr],

@@ -206,6 +206,7 @@ CALLS: Mapping[str, Spell] = {
     "min_scale": _piece(
         "CAST(length(rtrim(split_part(CAST(x AS VARCHAR), '.', 2), '0')) AS INTEGER)", "x"
     ),
+    "scale": _piece("CAST(length(split_part(CAST(x AS VARCHAR), '.', 2)) AS INTEGER)", "x"),
     "trim_scale": _piece("x", "x"),
     "quote_literal": _piece(QUOTED, "x"),
     "quote_ident": _piece(QUOTED_NAME, "x"),

@@ -25,15 +25,18 @@ from rewriter.reading import (
     postgres_json,
     postgres_json_paths,
     postgres_jsonb,
+    postgres_moments,
     postgres_numbers,
     postgres_operators,
     postgres_patterns,
     postgres_rows,
 )
 from rewriter.reading.postgres_aggregates import (
+    UNDEFINED,
     is_supposed_rank,
     spell_sum_of_intervals,
     spell_supposed_rank,
+    spell_undefined,
 )
 from rewriter.reading.postgres_calls import arguments_of
 from rewriter.reading.postgres_grouping import add_determined_columns, determined_columns
@@ -45,18 +48,22 @@ from rewriter.reading.postgres_sources import (
     name_series,
     spell_source,
 )
-from rewriter.reading.value_types import ValueTypes
+from rewriter.reading.postgres_typed import NATIVE, TYPED
+from rewriter.reading.value_types import KIND, ValueTypes
 from rewriter.statement import Explain, SqlStatement, Statement
 from rewriter.statements.own_statement import OwnStatement
+from rewriter.syntax.postgres_names import postgres_name
 
 _CALLS = {
     **postgres_calls.CALLS,
+    **postgres_moments.CALLS,
     **postgres_json.CALLS,
     "jsonb_set": postgres_json_paths.spell_set,
     "jsonb_insert": postgres_json_paths.spell_insert,
 }
 _BY_KIND = {
     **postgres_calls.KINDS,
+    **postgres_moments.KINDS,
     **postgres_json.KINDS,
     **dict.fromkeys(postgres_domains.KINDS, postgres_domains.spell_guarded),
     exp.JSONBDeleteAtPath: postgres_json_paths.spell_delete,
@@ -71,13 +78,17 @@ _KINDS: tuple[type[exp.Expr], ...] = (
     *postgres_operators.KINDS,
     *postgres_jsonb.KINDS,
     *postgres_rows.KINDS,
-    *(exp.Anonymous, exp.WithinGroup, exp.Sum, exp.Select),
+    *(exp.Anonymous, exp.WithinGroup, exp.Sum, exp.Select, exp.Escape),
+    *UNDEFINED,
+    *TYPED,
     *_BY_KIND,
 )
 _EVERYWHERE: tuple[type[exp.Expr], ...] = (
     *(exp.Table, exp.Lateral, exp.Group),
     *(exp.ColumnDef, exp.AlterColumn),
     *(exp.TimeToStr, exp.ToNumber, exp.Cast, exp.Round, exp.Anonymous),
+    *(exp.StrToDate, exp.StrToTime),
+    *NATIVE,
     *postgres_json.JSONB_OPERATORS,
 )
 """What is spelled otherwise on PostgreSQL as well, which reads journals in the place of tables."""
@@ -132,6 +143,9 @@ def _changed(value: T, context: RewriteContext) -> T:
 
 
 def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
+    typed = NATIVE if context.capabilities.postgres_functions else TYPED
+    if type(node) in typed and typed[type(node)](node, ValueTypes(context)) is not None:
+        return True
     if isinstance(node, exp.Group):
         return next(determined_columns(node, context), None) is not None
     if is_postgres_source(node) or is_unnamed_series(node) or concerns_lengths(node):
@@ -150,9 +164,13 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
     if isinstance(node, exp.WithinGroup):
         return is_supposed_rank(node)
     if isinstance(node, postgres_operators.JOINING):
-        return bool(postgres_operators.truths_of(node, ValueTypes(context)))
+        return bool(postgres_operators.parts_of_own_text(node, ValueTypes(context)))
     if isinstance(node, exp.Sum):
         return ValueTypes(context).of(node.this).kind == "INTERVAL"
+    if isinstance(node, exp.Escape):
+        return postgres_patterns.is_similar_with_escape(node)
+    if isinstance(node, UNDEFINED):
+        return not context.capabilities.postgres_functions
     if type(node) in _BY_KIND:
         return True
     if isinstance(node, postgres_rows.KINDS):
@@ -170,10 +188,17 @@ def _keep_native(holder: exp.Paren, context: RewriteContext) -> None:
     """What PostgreSQL has itself, and its adapter would give the meaning that DuckDB gives it."""
     types = ValueTypes(context)
     for node in reversed(list(holder.find_all(*_EVERYWHERE))):
-        if isinstance(node, exp.TimeToStr):
-            _put(node, "to_char", postgres_formats.native_call(node))
+        native = NATIVE[type(node)](node, types) if type(node) in NATIVE else None
+        if native is not None:
+            _spell_typed(node, native, types)
+        elif isinstance(node, exp.TimeToStr):
+            _put(node, "to_char", postgres_formats.native_call(node), types)
+        elif isinstance(node, exp.StrToDate | exp.StrToTime):
+            name = _NAMES[type(node)]
+            _put(node, name, postgres_formats.native_call(node, name), types)
         elif isinstance(node, exp.ToNumber):
-            _put(node, "to_number", call("to_number", node.this, node.args.get("format")))
+            made = call("to_number", node.this, node.args.get("format"))
+            _put(node, "to_number", made, types)
         elif isinstance(node, (*postgres_json.JSONB_OPERATORS, exp.Anonymous)):
             postgres_json.cast_to_jsonb(node, types)
         elif postgres_operators.concerns_operators(node):
@@ -183,10 +208,18 @@ def _keep_native(holder: exp.Paren, context: RewriteContext) -> None:
 def _spell(holder: exp.Paren, context: RewriteContext) -> None:
     """Change the tree in a holder, inner nodes first."""
     types = ValueTypes(context)
+    for escape in list(holder.find_all(exp.Escape)):
+        if postgres_patterns.is_similar_with_escape(escape):
+            postgres_patterns.spell_similar_with_escape(escape)
     for node in reversed(list(holder.find_all(*_KINDS))):
         if not _concerns(node, context):
             continue
-        if postgres_operators.compares_array_text(node):
+        made = TYPED[type(node)](node, types) if type(node) in TYPED else None
+        if made is not None:
+            _spell_typed(node, made, types)
+        elif isinstance(node, UNDEFINED):
+            spell_undefined(node)
+        elif postgres_operators.compares_array_text(node):
             postgres_operators.spell_operator(node, types)
         elif isinstance(node, exp.Select):
             joined_stars.put_joined_first(node, context)
@@ -195,7 +228,10 @@ def _spell(holder: exp.Paren, context: RewriteContext) -> None:
         elif isinstance(node, exp.Sum):
             spell_sum_of_intervals(node)
         elif isinstance(node, exp.Anonymous) or type(node) in _BY_KIND:
-            _spell_call(node)
+            if isinstance(node, exp.Format):
+                postgres_operators.spell_texts(node.expressions, types)
+            postgres_json.spell_moments(node, types)
+            _spell_call(node, types)
         elif isinstance(node, postgres_rows.KINDS):
             postgres_rows.spell_rows(node)
         elif isinstance(node, postgres_numbers.KINDS) and not _is_text(node):
@@ -206,16 +242,24 @@ def _spell(holder: exp.Paren, context: RewriteContext) -> None:
             postgres_operators.spell_operator(node, types)
 
 
-def _spell_call(node: exp.Expr) -> None:
+def _spell_typed(node: exp.Expr, made: exp.Expr, types: ValueTypes) -> None:
+    _put(node, postgres_name(node) or "?column?", made, types)
+
+
+def _spell_call(node: exp.Expr, types: ValueTypes) -> None:
     name = function_name(node) if isinstance(node, exp.Anonymous) else ""
     spell = _CALLS[name] if name else _BY_KIND[type(node)]
     made = spell(node, arguments_of(node))
     if made is not None:
-        _put(node, name or _NAMES.get(type(node), node.key), made)
+        _put(node, name or _NAMES.get(type(node), node.key), made, types)
 
 
-def _put(call: exp.Expr, name: str, made: exp.Expr) -> None:
-    """Put something in the place of a call, as an output of the name that PostgreSQL gives it."""
+def _put(call: exp.Expr, name: str, made: exp.Expr, types: ValueTypes) -> None:
+    """Put something in the place of a call, as an output of the name that PostgreSQL gives it.
+
+    It keeps the type of the call, by which others around it may go.
+    """
+    made.meta.setdefault(KIND, types.of(call).kind)
     if isinstance(call.parent, exp.Select) and call.arg_key == "expressions":
         made = exp.Alias(this=made, alias=ident(name))
     call.replace(made)
@@ -232,6 +276,12 @@ _NAMES: dict[type[exp.Expr], str] = {
     exp.ToNumber: "to_number",
     exp.WidthBucket: "width_bucket",
     exp.JSONArrayAgg: "json_agg",
+    exp.JSONObjectAgg: "json_object_agg",
+    exp.JSONBObjectAgg: "jsonb_object_agg",
+    exp.JustifyDays: "justify_days",
+    exp.JustifyHours: "justify_hours",
+    exp.JustifyInterval: "justify_interval",
+    exp.Overlaps: "overlaps",
     exp.JSONBExtract: "?column?",
     exp.JSONBExtractScalar: "?column?",
     exp.JSONBDeleteAtPath: "?column?",

@@ -36,15 +36,32 @@ _CALLS = {
     "d": "CAST(dayofweek(x) + 1 AS VARCHAR)",
     "q": "CAST(quarter(x) AS VARCHAR)",
     "ww": "lpad(CAST((dayofyear(x) - 1) // 7 + 1 AS VARCHAR), 2, '0')",
+    "w": "CAST((day(x) - 1) // 7 + 1 AS VARCHAR)",
+    "j": "CAST(CAST(floor(julian(CAST(x AS DATE))) AS BIGINT) AS VARCHAR)",
+    "ssss": "CAST(hour(x) * 3600 + minute(x) * 60 + second(x) AS VARCHAR)",
+    "sssss": "CAST(hour(x) * 3600 + minute(x) * 60 + second(x) AS VARCHAR)",
 }
+_SPANS = {
+    "yyyy": ("year(x)", 4), "mm": ("month(x)", 2), "dd": ("day(x)", 2), "hh24": ("hour(x)", 2),
+    "hh12": ("(hour(x) + 11) % 12 + 1", 2), "hh": ("(hour(x) + 11) % 12 + 1", 2),
+    "mi": ("minute(x)", 2), "ss": ("second(x)", 2), "ms": ("millisecond(x) % 1000", 3),
+    "us": ("microsecond(x) % 1000000", 6),
+}  # fmt: skip
+"""Parts of an interval and how many digits they have at least."""
+_ORDINAL = (
+    "CASE WHEN regexp_matches(n, '1[0-9]$') THEN 'th' WHEN ends_with(n, '1') THEN 'st'"
+    " WHEN ends_with(n, '2') THEN 'nd' WHEN ends_with(n, '3') THEN 'rd' ELSE 'th' END"
+)
 _REFUSED = (
-    *("y,yyy", "iyy", "yyy", "sssss", "ssss", "a.m.", "p.m.", "b.c.", "a.d.", "bc", "ad", "tzh"),
-    *("tzm", "tz", "of", "cc", "rm", "iddd", "ff1", "ff2", "ff3", "ff4", "ff5", "ff6", "fx", "j"),
-    *("iy", "i", "y", "w", "th", "sp"),
+    *("y,yyy", "iyy", "yyy", "a.m.", "p.m.", "b.c.", "a.d.", "bc", "ad", "tzh"),
+    *("tzm", "tz", "of", "cc", "rm", "iddd", "ff1", "ff2", "ff3", "ff4", "ff5", "ff6", "fx"),
+    *("iy", "i", "y", "th", "sp"),
 )
 _KNOWN = sorted({*map(str.lower, _CODES), *_NAMES, *_CALLS, *_REFUSED}, key=len, reverse=True)
 _PART = re.compile(
-    '"(?P<text>[^"]*)"|(?P<plain>(?:fm|tm)?)(?P<name>' + "|".join(map(re.escape, _KNOWN)) + ")",
+    '"(?P<text>[^"]*)"|(?P<plain>(?:fm|tm)?)(?P<name>'
+    + "|".join(map(re.escape, _KNOWN))
+    + ")(?P<ordinal>th)?",
     re.I,
 )
 _NUMBER = re.compile(
@@ -53,6 +70,7 @@ _NUMBER = re.compile(
     re.I,
 )
 _OF_NUMBERS = re.compile(r"[90]")
+_SCIENTIFIC = re.compile(r"9(?:[.D](?P<rest>9+))?EEEE", re.I)
 
 
 def template_of(node: exp.Expr) -> str | None:
@@ -64,10 +82,10 @@ def template_of(node: exp.Expr) -> str | None:
     return format_time(found.name, of.INVERSE_TIME_MAPPING, of.INVERSE_TIME_TRIE) or ""
 
 
-def native_call(node: exp.TimeToStr) -> exp.Expr:
-    """The call as PostgreSQL itself reads it."""
+def native_call(node: exp.Expr, name: str = "to_char") -> exp.Expr:
+    """The call of a function with a template as PostgreSQL itself reads it."""
     template = template_of(node)
-    return call("to_char", node.this, node.args.get("format") if template is None else template)
+    return call(name, node.this, node.args.get("format") if template is None else template)
 
 
 def spell_template(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
@@ -104,7 +122,8 @@ def spell_reading(node: exp.Expr, _: Sequence[exp.Expr]) -> exp.Expr | None:
         format_ += code
     made = node.copy()
     made.set("format", exp.Literal.string(format_ + template[end:].replace("%", "%%")))
-    return made
+    is_date = isinstance(node, exp.StrToDate)
+    return made if is_date else exp.cast(made, "TIMESTAMPTZ", dialect="duckdb")
 
 
 def _moment(node: exp.TimeToStr, template: str) -> exp.Expr:
@@ -118,13 +137,20 @@ def _moment(node: exp.TimeToStr, template: str) -> exp.Expr:
             continue
         name, is_plain = found["name"], bool(found["plain"])
         code = _code(name, is_plain)
-        if code is not None:
+        if code is not None and not found["ordinal"]:
             format_ += code
             continue
         if name.lower() in _REFUSED:
             raise _refused(node, f"the pattern {name}")
         parts += [_formatted(node.this, format_)] if format_ else []
-        parts.append(_spelled_name(node.this, name, is_plain))
+        parts.append(
+            _spelled_name(node.this, name, is_plain)
+            if code is None
+            else _formatted(node.this, code)
+        )
+        if found["ordinal"]:
+            suffix = fill(_ORDINAL, n=parts[-1])
+            parts.append(exp.Upper(this=suffix) if found["ordinal"].isupper() else suffix)
         format_ = ""
     format_ += template[end:].replace("%", "%%")
     if format_ or not parts:
@@ -132,6 +158,37 @@ def _moment(node: exp.TimeToStr, template: str) -> exp.Expr:
     made = parts[0]
     for part in parts[1:]:
         made = exp.DPipe(this=made, expression=part, safe=True)
+    return exp.Paren(this=made)
+
+
+def spell_span(node: exp.Expr) -> exp.Expr | None:
+    """``to_char`` of an interval; raises NOT_SUPPORTED for patterns of moments alone."""
+    template = template_of(node)
+    if template is None:
+        raise _refused(node, "a template that is no constant")
+    parts: list[exp.Expr] = []
+    end = 0
+    for found in _PART.finditer(template):
+        parts.append(exp.Literal.string(template[end : found.start()]))
+        end = found.end()
+        if found["text"] is not None:
+            parts.append(exp.Literal.string(found["text"]))
+            continue
+        part = _SPANS.get(found["name"].lower())
+        if part is None or found["ordinal"]:
+            raise _refused(node, f"the pattern {found['name']} of an interval")
+        number = fill(part[0], x=exp.paren(node.this.copy()))
+        text = "CAST(v AS VARCHAR)"
+        if not found["plain"]:
+            text = (
+                f"CASE WHEN v < 0 OR length({text}) >= n THEN {text} ELSE lpad({text}, n, '0') END"
+            )
+        parts.append(exp.paren(fill(text, v=exp.paren(number), n=part[1])))
+    parts.append(exp.Literal.string(template[end:]))
+    parts = [p for p in parts if not (p.is_string and not p.name)] or [exp.Literal.string("")]
+    made = parts[0]
+    for following in parts[1:]:
+        made = exp.DPipe(this=made, expression=following, safe=True)
     return exp.Paren(this=made)
 
 
@@ -167,6 +224,11 @@ def _formatted(value: exp.Expr, format_: str) -> exp.Expr:
 
 def _number(node: exp.TimeToStr, template: str) -> exp.Expr:
     """Digits before and behind the point, groups of thousands, zeros, blanks, and the sign."""
+    scientific = _SCIENTIFIC.fullmatch(template)
+    if scientific is not None:
+        sql = "CASE WHEN x < 0 THEN '' WHEN x >= 0 THEN ' ' END || printf(f, CAST(x AS DOUBLE))"
+        form = f"%.{len(scientific['rest'] or '')}e"
+        return exp.Paren(this=fill(sql, x=exp.paren(node.this.copy()), f=form))
     found = _NUMBER.fullmatch(template)
     if found is None:
         raise _refused(node, f"the template '{template}'")

@@ -13,7 +13,9 @@ from sqlglot import exp
 from journal.model.errors import PalimpsestError
 from journal.sql.array_text import parse_array
 from journal.sql.builders import call, fill
-from rewriter.reading.postgres_calls import Spell
+from rewriter.functions import function_name
+from rewriter.reading.postgres_calls import Spell, arguments_of
+from rewriter.reading.postgres_rows import row_values
 from rewriter.reading.value_types import ValueTypes
 
 _TYPE = (
@@ -33,6 +35,7 @@ _RENAMED = {
     "build_array": "json_array",
     "build_object": "json_object",
     "pretty": "json_pretty",
+    "strip_nulls": "json_strip_nulls",
 }
 
 
@@ -64,6 +67,62 @@ def _aggregate(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None
     node.replace(made)
     whole.replace(call("to_json", whole))
     return None
+
+
+_MEMBER = "CAST(to_json(CAST(k AS VARCHAR)) AS VARCHAR) || ':' || COALESCE(v, 'null')"
+
+
+def _object_aggregate(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    """``jsonb_object_agg(k, v ORDER BY o)`` with its FILTER and OVER: the texts of all, joined."""
+    if len(arguments) != 2:
+        return None
+    key, value = arguments
+    order = value.copy() if isinstance(value, exp.Order) else None
+    value = value.this if isinstance(value, exp.Order) else value
+    text = fill("CAST(to_json(v) AS VARCHAR)", v=value)
+    member: exp.Expr = fill(_MEMBER, k=key, v=text)
+    if order is not None:
+        order.set("this", member)
+        member = order
+    made: exp.Expr = exp.GroupConcat(this=member, separator=exp.Literal.string(","))
+    whole = node
+    while isinstance(whole.parent, exp.Filter | exp.Window) and whole.arg_key == "this":
+        whole = whole.parent
+    joined = "CAST('{' || x || '}' AS JSON)"
+    if whole is node:
+        return fill(joined, x=made)
+    node.replace(made)
+    whole.replace(fill(joined, x=whole))
+    return None
+
+
+def _of_row(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    """``row_to_json(row(a, b))``: the values of a row that is written out are f1, f2 and so on."""
+    values = row_values(arguments[0]) if len(arguments) == 1 else ()
+    if not values:
+        return call("to_json", *arguments) if function_name(node) == "to_jsonb" else None
+    parts = [part for n, v in enumerate(values, 1) for part in (exp.Literal.string(f"f{n}"), v)]
+    return call("json_object", *parts)
+
+
+_BUILDING = frozenset(
+    f"{of}_{verb}" for of in ("json", "jsonb") for verb in ("build_object", "build_array", "agg")
+) | {"to_json", "to_jsonb"}
+_MOMENT = "replace(CAST(x AS VARCHAR), ' ', 'T')"
+
+
+def spell_moments(node: exp.Expr, types: ValueTypes) -> None:
+    """Moments that become JSON have a T between day and time, and the minutes of a zone."""
+    is_list = isinstance(node, exp.JSONArrayAgg)
+    if not is_list and function_name(node) not in _BUILDING:
+        return
+    for value in arguments_of(node):
+        kind = types.of(value).kind or ""
+        if kind.startswith("TIMESTAMP"):
+            text = fill(_MOMENT, x=value)
+            if kind != "TIMESTAMP":
+                text = fill("regexp_replace(t, '([+-][0-9][0-9])$', '\\1:00')", t=text)
+            value.replace(text)
 
 
 def _at_path(is_text: bool) -> Spell:
@@ -188,12 +247,13 @@ _BY_VERB: Mapping[str, Spell] = {
 }
 CALLS: Mapping[str, Spell] = {
     **{f"{kind}_{verb}": spell for verb, spell in _BY_VERB.items() for kind in ("json", "jsonb")},
-    "to_jsonb": _renamed("to_json"),
+    **dict.fromkeys(("to_json", "to_jsonb", "row_to_json"), _of_row),
     "jsonb_exists_any": _has_keys(exp.Or),
     "jsonb_exists_all": _has_keys(exp.And),
 }
 KINDS: Mapping[type[exp.Expr], Spell] = {
     exp.JSONArrayAgg: _aggregate,
+    **dict.fromkeys((exp.JSONObjectAgg, exp.JSONBObjectAgg), _object_aggregate),
     **dict.fromkeys((exp.JSONBContainsTopKey, exp.JSONBExists), _has_key),
     exp.JSONBContainsAnyTopKeys: _has_keys(exp.Or),
     exp.JSONBContainsAllTopKeys: _has_keys(exp.And),

@@ -16,7 +16,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.sql.builders import fill
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import position_of
-from rewriter.reading.value_types import ValueTypes
+from rewriter.reading.value_types import KIND, ValueTypes
 
 DIGITS, FRACTION = 38, 10
 _INTERVAL = exp.DType.INTERVAL
@@ -65,7 +65,9 @@ def spell_number(node: exp.Expr, types: ValueTypes) -> None:
         left = node.this
         if any(_is_numeric(side, types) for side in _operands(node)):
             left = exp.cast(left, "DOUBLE", dialect="duckdb")
-        node.replace(exp.IntDiv(this=left, expression=node.expression))
+        quotient = exp.IntDiv(this=left, expression=node.expression)
+        quotient.meta[KIND] = types.of(node).kind
+        node.replace(quotient)
 
 
 def _spell_quotient(node: exp.IntDiv, types: ValueTypes) -> None:

@@ -11,12 +11,15 @@ round(f)                        of a floating-point number: halves go to the eve
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from journal.sql.array_text import array_of_text
 from journal.sql.builders import call, fill
 from journal.sql.moment_text import AS_POSTGRES
 from journal.sql.typed_constants import typed_constant
+from rewriter.reading.postgres_texts import has_own_text, joined_text, text_of
 from rewriter.reading.value_types import UNTOLD, ValueTypes
 
 JOINING = (exp.Concat, exp.ConcatWs)
@@ -27,7 +30,6 @@ _TRUTHS = (
     *((True, word) for word in ("true", "yes", "on", "1")),
     *((False, word) for word in ("false", "no", "off", "0")),
 )
-_TRUTH_GIVING = (exp.Boolean, exp.Predicate, exp.Not, exp.And, exp.Or)
 _TEXTS = frozenset({exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.NVARCHAR, exp.DType.NCHAR})
 _ALONE = {exp.DType.CHAR: "1", exp.DType.NCHAR: "1"}
 """How long a text is whose type says nothing of it."""
@@ -62,8 +64,7 @@ def spell_operator(node: exp.Expr, types: ValueTypes) -> None:
         else:
             _cut(node)
     elif isinstance(node, JOINING):
-        for part in truths_of(node, types):
-            part.replace(fill("CASE WHEN b THEN 't' WHEN NOT b THEN 'f' END", b=part.copy()))
+        spell_texts(node.expressions, types)
     elif isinstance(node, exp.Literal):
         _read_as_compared(node, types)
     elif isinstance(node, _COMPARISONS):
@@ -79,13 +80,17 @@ def spell_operator(node: exp.Expr, types: ValueTypes) -> None:
         _join(node, types)
 
 
-def truths_of(node: exp.Expr, types: ValueTypes) -> list[exp.Expr]:
-    """The arguments of a call of concat that are BOOLEAN."""
-    return [
-        part
-        for part in node.expressions
-        if isinstance(part.unnest(), _TRUTH_GIVING) or types.of(part).kind == "BOOLEAN"
-    ]
+def spell_texts(parts: Sequence[exp.Expr], types: ValueTypes) -> None:
+    """Put PostgreSQL's texts in the place of values that concat() or format() joins."""
+    for part in list(parts):
+        made = joined_text(part, types)
+        if made is not None:
+            part.replace(made)
+
+
+def parts_of_own_text(node: exp.Expr, types: ValueTypes) -> list[exp.Expr]:
+    """The arguments of a call of concat whose texts are not those of the store."""
+    return [part for part in node.expressions if joined_text(part, types) is not None]
 
 
 def _read_as_compared(constant: exp.Literal, types: ValueTypes) -> None:
@@ -127,6 +132,9 @@ def _join(node: exp.Expr, types: ValueTypes) -> None:
     kinds = [types.of(side).kind for side in (left, right)]
     depths = [(kind or "").count("[") for kind in kinds]
     if not any(depths):
+        for side, kind in zip((left, right), kinds, strict=True):
+            if has_own_text(kind):
+                side.replace(text_of(side, kind))
         return
     for place, (side, other) in enumerate(((left, kinds[1]), (right, kinds[0]))):
         bare = side.unnest() if isinstance(side, exp.Paren) else side

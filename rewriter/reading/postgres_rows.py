@@ -27,33 +27,33 @@ _LIST_MAX = 1_000
 
 def concerns_rows(node: exp.Expr) -> bool:
     """True for two rows of as many values, and for a row that is not in a list of rows."""
-    values = _values(node.this)
+    values = row_values(node.this)
     if not values:
         return False
     if isinstance(node, exp.In):
         listed = node.expressions
         is_short = 0 < len(listed) <= _LIST_MAX and _is_denied(node)
-        return is_short and all(len(_values(item)) == len(values) for item in listed)
-    return len(_values(node.expression)) == len(values)
+        return is_short and all(len(row_values(item)) == len(values) for item in listed)
+    return len(row_values(node.expression)) == len(values)
 
 
 def spell_rows(node: exp.Expr) -> None:
     """Put conditions on the values in the place of such a comparison."""
-    left = _values(node.this)
+    left = row_values(node.this)
     if isinstance(node, exp.In):
-        each = [_equal(left, _values(item)) for item in node.expressions]
+        each = [_equal(left, row_values(item)) for item in node.expressions]
         made: exp.Expr = exp.or_(*each, copy=False)
     elif isinstance(node, exp.EQ):
-        made = _equal(left, _values(node.expression))
+        made = _equal(left, row_values(node.expression))
     elif isinstance(node, exp.NEQ):
-        pairs = zip(left, _values(node.expression), strict=True)
+        pairs = zip(left, row_values(node.expression), strict=True)
         made = exp.or_(*(exp.NEQ(this=a.copy(), expression=b.copy()) for a, b in pairs), copy=False)
     else:
-        made = _ordered(type(node), left, _values(node.expression))
+        made = _ordered(type(node), left, row_values(node.expression))
     node.replace(exp.Paren(this=made))
 
 
-def _values(node: exp.Expr | None) -> Sequence[exp.Expr]:
+def row_values(node: exp.Expr | None) -> Sequence[exp.Expr]:
     """The values of a row that is written out; none for anything else."""
     while isinstance(node, exp.Paren):
         node = node.this

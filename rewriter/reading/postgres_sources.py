@@ -15,13 +15,14 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.named_definitions import STRUCT
-from journal.model.schema import Table
+from journal.model.schema import Table, fold
 from journal.sql.builders import call
 from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.user_types import find_type
 from rewriter.functions import function_name
 from rewriter.name_resolution import position_of, table_name
+from rewriter.reading.visible_columns import relations_of
 
 _ROW = "_palimpsest_row"
 _KEY = "_palimpsest_key"
@@ -90,6 +91,8 @@ def spell_source(node: exp.Expr, context: RewriteContext) -> None:
     else:
         query = _records(node, columns, context)
         columns = []
+    if _ONE_COLUMN.get(name) is not None and not columns:
+        _name_value(node, called, context)
     named = exp.TableAlias(this=ident(called), columns=[c.copy() for c in columns])
     source: exp.Expr = exp.Subquery(this=query, alias=named)
     if isinstance(node, exp.Lateral) or node.this.find(exp.Column) is not None:
@@ -99,6 +102,36 @@ def spell_source(node: exp.Expr, context: RewriteContext) -> None:
         if node.args.get(part):
             source.set(part, node.args[part])
     node.replace(source)
+
+
+def _name_value(node: exp.Expr, called: str, context: RewriteContext) -> None:
+    """The source named as a value, ``SELECT e FROM json_array_elements(j) e``, is its one column.
+
+    A column of that name in another relation comes first.
+    """
+    query = node.find_ancestor(exp.Select)
+    for place in [] if query is None else list(query.find_all(exp.Column)):
+        if (
+            place.table
+            or fold(place.name) != fold(called)
+            or place.find_ancestor(type(node)) is node
+        ):
+            continue
+        scope = place.parent_select or query
+        others = (source for source in relations_of(scope) if source is not node) if scope else ()
+        if any(_has_column(source, called, context) for source in others):
+            continue
+        value: exp.Expr = column(_VALUE, called)
+        if isinstance(place.parent, exp.Select) and place.arg_key == "expressions":
+            value = exp.alias_(value, ident(place.name))
+        place.replace(value)
+
+
+def _has_column(source: exp.Expr, name: str, context: RewriteContext) -> bool:
+    if not isinstance(source, exp.Table) or not isinstance(source.this, exp.Identifier):
+        return False
+    found = context.catalog.get(table_name(source, context))
+    return isinstance(found, Table) and found.find(name) is not None
 
 
 def _rows(node: exp.Expr, name: str) -> exp.Select:

@@ -29,6 +29,18 @@ _KEEPING = (
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod)
 _OF_ARRAYS = (exp.ArrayAppend, exp.ArrayPrepend, exp.ArrayConcat, exp.ArrayRemove)
 _DEPTH_MAX = 16
+_MADE_KINDS: dict[type[exp.Expr], str] = {
+    **dict.fromkeys((exp.Interval, exp.JustifyDays, exp.JustifyHours), "INTERVAL"),
+    exp.JustifyInterval: "INTERVAL",
+    exp.CurrentDate: "DATE",
+    exp.CurrentTimestamp: "TIMESTAMPTZ",
+    exp.Localtimestamp: "TIMESTAMP",
+    exp.StrToDate: "DATE",
+    exp.StrToTime: "TIMESTAMPTZ",
+    exp.UnixToTime: "TIMESTAMPTZ",
+}
+_CALL_KINDS = {"age": "INTERVAL", "make_interval": "INTERVAL", "now": "TIMESTAMPTZ"}
+"""The types of what calls give, whatever they are given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +57,8 @@ class ValueType:
 
 
 UNKNOWN = ValueType()
+KIND = "palimpsest_kind"
+"""Where a node's meta data keep the type of what it stands for."""
 UNTOLD = "?"
 """Stands for the type of elements that cannot be told."""
 
@@ -74,6 +88,8 @@ class ValueTypes:
         """The type of an expression."""
         if depth > _DEPTH_MAX:
             return UNKNOWN
+        if KIND in node.meta:
+            return ValueType(kind=node.meta[KIND])
         match node:
             case exp.Column():
                 return self._of_column(node, depth)
@@ -102,16 +118,34 @@ class ValueTypes:
             kinds = [self.of(side, depth).kind or "" for side in (node.this, node.expression)]
             if all(kind.startswith("TIMESTAMP") for kind in kinds):
                 return "INTERVAL"
+            if kinds == ["DATE", "DATE"]:
+                return "INTEGER"
+        if isinstance(node, exp.Add | exp.Sub):
+            first, second = (self.of(side, depth).kind for side in (node.this, node.expression))
+            if second == "INTERVAL" and first is not None and first.startswith(("TIME", "DATE")):
+                return "TIMESTAMP" if first == "DATE" else first
         if isinstance(node, _ARITHMETIC):
             return widest(self.of(side, depth).kind for side in (node.this, node.expression))
         if isinstance(node, _OF_ARRAYS):
             return self.of(node.this, depth).kind
         if isinstance(node, exp.Array) and node.expressions:
-            element = self.of(node.expressions[0], depth).kind
+            value = node.expressions[0]
+            if isinstance(value, exp.Query):
+                value = exp.Subquery(this=value)
+            element = self.of(value, depth).kind
             return f"{element or UNTOLD}[]"
-        if isinstance(node, exp.Interval):
-            return "INTERVAL"
-        return constant_kind(node)
+        if isinstance(node, exp.ArrayAgg):
+            return self._listed(node.this, depth)
+        if isinstance(node, exp.Anonymous):
+            return _CALL_KINDS.get(node.name.lower())
+        return _MADE_KINDS.get(type(node)) or constant_kind(node)
+
+    def _listed(self, element: exp.Expr, depth: int) -> str | None:
+        """The type of a list of such values."""
+        while isinstance(element, exp.Order | exp.Distinct):
+            element = element.expressions[0] if isinstance(element, exp.Distinct) else element.this
+        kind = self.of(element, depth).kind
+        return None if kind is None else f"{kind}[]"
 
     def of_stored(self, table: Table, name: str) -> ValueType:
         """The type of a table's column."""

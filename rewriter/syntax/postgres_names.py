@@ -59,6 +59,8 @@ def postgres_name(node: exp.Expr) -> str | None:
             return {"LEADING": "ltrim", "TRAILING": "rtrim"}.get(side, "btrim")
         case exp.Extract():
             return "extract"
+        case exp.Overlaps():
+            return "overlaps"
         case exp.Func() if type(node) in _CALLS:
             return _CALLS[type(node)]
         case exp.Binary() | exp.Unary() | exp.Predicate():

@@ -17,7 +17,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from journal.sql import bytea
 from journal.sql.array_text import array_of_text
+from journal.sql.interval_text import plain_interval
 from journal.sql.moment_text import AS_POSTGRES, may_be_moment
 from journal.sql.typed_constants import typed_constant
 from rewriter.syntax.grouped_outputs import spell_grouped_outputs
@@ -28,7 +30,17 @@ from rewriter.syntax.spelled_types import mark_spelled_types
 _FLOATS = frozenset({exp.DType.FLOAT, exp.DType.DOUBLE})
 _MOMENTS = frozenset({exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ})
 _REAL_DIGITS = 24
+_DAY = exp.Interval(this=exp.Literal.string("1"), unit=exp.var("DAY"))
+_WORDS: dict[str, exp.Expr] = {
+    "now": exp.CurrentTimestamp(),
+    "today": exp.CurrentDate(),
+    "tomorrow": exp.Add(this=exp.CurrentDate(), expression=_DAY),
+    "yesterday": exp.Sub(this=exp.CurrentDate(), expression=_DAY),
+    "epoch": exp.Literal.string("1970-01-01 00:00:00+00"),
+}
+"""What words mean that are cast to a moment."""
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_LIKES = (exp.Like, exp.ILike)
 _UNNAMED = "unnest"
 """What PostgreSQL calls the columns of UNNEST."""
 
@@ -47,6 +59,8 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
             made = array_of_text(text.name, cast.to)
             cast.set("this", made)
             cast.set("to", _as_deep(cast.to, made))
+        elif isinstance(text, exp.Literal) and text.is_string and _spell_out_moment(cast, text):
+            continue
         elif isinstance(text, exp.Literal) and AS_POSTGRES in text.meta:
             text.replace(
                 typed_constant(text, cast.to.this.value if cast.to.this in _MOMENTS else "")
@@ -68,6 +82,22 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
     name_inner_outputs(ast)
     spell_ordered_outputs(ast)
     return ast
+
+
+def _spell_out_moment(cast: exp.Cast, text: exp.Expr) -> bool:
+    """``'today'::date`` and its like, and texts of intervals that not every store reads."""
+    if cast.is_type(exp.DType.INTERVAL):
+        plain = plain_interval(text.name)
+        if plain is not None:
+            text.replace(exp.Literal.string(plain))
+        return plain is not None
+    word = text.name.strip().lower()
+    if cast.to.this not in _MOMENTS or word not in _WORDS:
+        return False
+    text.replace(_WORDS[word].copy())
+    if word == "epoch" and cast.is_type(exp.DType.DATE):
+        cast.this.set("this", "1970-01-01")
+    return True
 
 
 def _as_deep(kind: exp.DataType, array: exp.Expr) -> exp.DataType:
@@ -98,6 +128,10 @@ def _spell_out_code(call: exp.Expr) -> None:
     form = call.args.get("charset")
     name = form.name.lower() if isinstance(form, exp.Literal) else ""
     value, decodes = call.this, isinstance(call, exp.Decode)
+    if value.is_string and not decodes:
+        value = exp.Cast(
+            this=bytea.converted(value), to=exp.DataType(this=exp.DType.VARBINARY, nested=False)
+        )
     if name == "hex":
         made = exp.Unhex(this=value) if decodes else exp.LowerHex(this=value)
         call.replace(made)
@@ -108,7 +142,7 @@ def _spell_out_code(call: exp.Expr) -> None:
 def _spell_out_membership(call: exp.Expr) -> None:
     """``a = ANY ('{1,2}')`` as ``a IN ('1', '2')``, whose texts become values of the type of a."""
     beside = call.parent
-    if not isinstance(beside, _COMPARISONS) or call.arg_key != "expression":
+    if not isinstance(beside, _COMPARISONS + _LIKES) or call.arg_key != "expression":
         return
     is_all = isinstance(call, exp.All) or (
         isinstance(call, exp.Anonymous) and call.name.lower() == "all"

@@ -15,7 +15,7 @@ from journal.stores.hive import enums
 from journal.stores.hive import json as hive_json
 from journal.stores.hive.elements import element, no_lambda, sorted_list, transformed
 from journal.stores.hive.lists import collected
-from journal.stores.hive.moments import difference, difference_in, truncated
+from journal.stores.hive.moments import difference, difference_in, microseconds, truncated
 from journal.stores.hive.nested import as_text, compared, extreme, length, ordered, outermost
 from journal.stores.hive.quantified import in_query, quantified
 
@@ -174,6 +174,7 @@ _BY_NAME: dict[str, Change] = {
     "datediff": difference_in,
     "date_trunc": truncated,
     "sha256": _template("SHA2(x, 256)", "x"),
+    "regexp_full_match": _template("x RLIKE CONCAT('^(?:', y, ')$')", "x", "y"),
     "fdiv": _template("CAST(x AS DOUBLE) / CAST(y AS DOUBLE)", "x", "y"),
 }
 _BY_CLASS: dict[type[exp.Expr], Change] = {
@@ -198,6 +199,7 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.Reduce: no_lambda("reduce"),
     exp.Bracket: _sliced,
     exp.DateDiff: difference,
+    exp.Extract: microseconds,
     exp.TimestampTrunc: truncated,
     exp.JSONExtract: hive_json.extracted,
     exp.JSONExtractScalar: hive_json.extracted,

@@ -45,6 +45,14 @@ def truncated(node: exp.Expr) -> exp.Expr | None:
     )
 
 
+def microseconds(node: exp.Expr) -> exp.Expr | None:
+    """Seconds and their fraction, of which Spark has no whole number of microseconds."""
+    if node.name.upper() not in {"MICROSECOND", "MICROSECONDS"}:
+        return None
+    seconds = exp.Extract(this=exp.var("SECOND"), expression=node.expression.copy())
+    return fill("CAST(CAST(s AS DECIMAL(8, 6)) * 1000000 AS BIGINT)", s=seconds)
+
+
 def difference(node: exp.Expr) -> exp.Expr | None:
     """The boundaries between two moments, of a unit that is written."""
     unit = node.args.get("unit")

@@ -1,0 +1,126 @@
+"""Texts of intervals as PostgreSQL reads them, made into amounts that every store reads. Pure.
+
+1 month - 1 day     signs may stand apart
+1-2                 years and months, 1-2 3 4:05:06 with days and a time
+@ 1 day ago         backwards
+P1Y2M3DT4H          as ISO 8601 has it
+1h 5m               units cut short, and without a space
+1.5 months          fractions go to the smaller units, of 30 days and 24 hours
+10                  seconds
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+_PLAIN = re.compile(
+    r"\s*(?:[+-]?\d+\s+(?:year|month|mon|week|day|hour|minute|second)s?\s*)*"
+    r"(?:[+-]?\d+:\d\d(?::\d\d(?:\.\d+)?)?)?\s*",
+    re.I,
+)
+"""What means the same everywhere."""
+_PART = re.compile(
+    r"\s*(?:(?P<time>[+-]?\s*\d+:\d+(?::\d+(?:\.\d*)?)?)|(?P<months>[+-]?\s*\d+-\d+)"
+    r"|(?P<amount>[+-]?\s*(?:\d+(?:\.\d*)?|\.\d+))\s*(?P<unit>[a-z]*))\s*",
+    re.I,
+)
+_ISO = re.compile(
+    r"P(?:(?P<y>-?[\d.]+)Y)?(?:(?P<m>-?[\d.]+)M)?(?:(?P<w>-?[\d.]+)W)?(?:(?P<d>-?[\d.]+)D)?"
+    r"(?:T(?:(?P<h>-?[\d.]+)H)?(?:(?P<mi>-?[\d.]+)M)?(?:(?P<s>-?[\d.]+)S)?)?",
+    re.I,
+)
+_ISO_UNITS = {
+    "y": "year",
+    "m": "mon",
+    "w": "week",
+    "d": "day",
+    "h": "hour",
+    "mi": "min",
+    "s": "sec",
+}
+_SECOND = 1_000_000
+_DAY_MICROSECONDS = 86_400 * _SECOND
+_UNITS: dict[str, tuple[str, int]] = {
+    unit: meaning
+    for units, meaning in (
+        ("millennium millennia mil mils", ("months", 12_000)),
+        ("century centuries cent c", ("months", 1200)),
+        ("decade decades decs dec", ("months", 120)),
+        ("year years yr yrs y", ("months", 12)),
+        ("month months mon mons", ("months", 1)),
+        ("week weeks w", ("days", 7)),
+        ("day days d", ("days", 1)),
+        ("hour hours hr hrs h", ("time", 3600 * _SECOND)),
+        ("minute minutes min mins m", ("time", 60 * _SECOND)),
+        ("second seconds sec secs s", ("time", _SECOND)),
+        ("millisecond milliseconds msec msecs ms", ("time", 1000)),
+        ("microsecond microseconds usec usecs us", ("time", 1)),
+    )
+    for unit in units.split()
+}
+_LENGTH_MAX = 200
+
+
+def plain_interval(text: str) -> str | None:
+    """The text as months, days and microseconds; None for one that is plain, or no interval.
+
+    >>> plain_interval("1 month - 1 day")
+    '1 months -1 days 0 microseconds'
+    """
+    if len(text) > _LENGTH_MAX or _PLAIN.fullmatch(text):
+        return None
+    iso = _ISO.fullmatch(text.strip())
+    if iso is not None:
+        parts = [(Decimal(n), _ISO_UNITS[u]) for u, n in iso.groupdict().items() if n and n != "."]
+        return _summed(parts, 1) if parts else None
+    words, sign = text.strip().removeprefix("@"), 1
+    if words.lower().endswith("ago"):
+        words, sign = words[:-3], -1
+    found = _parts(words)
+    return None if found is None else _summed(found, sign)
+
+
+def _parts(words: str) -> list[tuple[Decimal, str]] | None:
+    """Amounts and their units; None if something else stands there."""
+    found: list[tuple[Decimal, str]] = []
+    end = 0
+    while end < len(words):
+        part = _PART.match(words, end)
+        if part is None or part.end() == end:
+            return None
+        end = part.end()
+        if part["amount"] is None:
+            text = (part["time"] or part["months"]).replace(" ", "")
+            sign = -1 if text.startswith("-") else 1
+            units = ("hour", "min", "sec") if part["time"] else ("year", "mon")
+            numbers = re.split("[:-]", text.lstrip("+-"))
+            found += [
+                (sign * Decimal(n), u) for n, u in zip(numbers, units, strict=False) if n != ""
+            ]
+            continue
+        # A number alone is of days before a time, and else of seconds.
+        rest = words[end:]
+        unit = part["unit"].lower() or ("day" if ":" in rest else "sec")
+        if unit not in _UNITS:
+            return None
+        found.append((Decimal(part["amount"].replace(" ", "")), unit))
+    return found or None
+
+
+def _summed(parts: list[tuple[Decimal, str]], sign: int) -> str:
+    sums = {"months": Decimal(0), "days": Decimal(0), "time": Decimal(0)}
+    for amount, name in parts:
+        kind, size = _UNITS[name]
+        total = amount * size
+        whole = Decimal(int(total)) if kind != "time" else total
+        sums[kind] += whole
+        rest = total - whole
+        if kind == "months" and rest:
+            of_days = rest * 30
+            sums["days"] += Decimal(int(of_days))
+            sums["time"] += (of_days - int(of_days)) * _DAY_MICROSECONDS
+        elif kind == "days" and rest:
+            sums["time"] += rest * _DAY_MICROSECONDS
+    months, days, time = (sign * int(sums[kind].to_integral_value()) for kind in sums)
+    return f"{months} months {days} days {time} microseconds"

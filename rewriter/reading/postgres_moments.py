@@ -1,0 +1,137 @@
+"""PostgreSQL's functions of moments and intervals, in words that the stores have. Pure.
+
+EXTRACT(SECOND FROM t)              with its fraction, on every store
+(a, b) OVERLAPS (c, d)              conditions on the four
+date_trunc('day', t, 'Asia/Tokyo')  cut in the time of that zone
+date_bin('15 minutes', t, o)        time_bucket
+justify_hours(i)                    months, days and the rest, each by itself
+clock_timestamp()                   the moment of the statement
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+
+from journal.sql.builders import call, fill
+from rewriter.reading.postgres_calls import Spell
+
+_FRACTIONS = {
+    "SECOND": "CAST(EXTRACT(microseconds FROM t) * 0.000001 AS DECIMAL(18, 6))",
+    "SECONDS": "CAST(EXTRACT(microseconds FROM t) * 0.000001 AS DECIMAL(18, 6))",
+    "MILLISECOND": "CAST(EXTRACT(microseconds FROM t) * 0.001 AS DECIMAL(18, 3))",
+    "MILLISECONDS": "CAST(EXTRACT(microseconds FROM t) * 0.001 AS DECIMAL(18, 3))",
+}
+_MONTHS = "(year(i) * 12 + month(i))"
+_TIME = "(hour(i) * 3600000000 + minute(i) * 60000000 + microsecond(i))"
+_DAY, _MONTH = 86_400_000_000, 2_592_000_000_000
+"""Microseconds of a day, and of a month of thirty days."""
+
+
+def _carried(high: str, low: str, size: int) -> tuple[str, str]:
+    """Both numbers, with whole ``size`` of the lower in the higher one, and of one sign."""
+    whole, rest = f"({high} + {low} // {size})", f"({low} % {size})"
+    shift = (
+        f"CASE WHEN {whole} > 0 AND {rest} < 0 THEN 1"
+        f" WHEN {whole} < 0 AND {rest} > 0 THEN -1 ELSE 0 END"
+    )
+    return f"{whole} - {shift}", f"{rest} + ({shift}) * {size}"
+
+
+def _interval(months: str, days: str, time: str) -> str:
+    parts = (("months", months), ("days", days), ("microseconds", time))
+    made = " + ".join(f"to_{name}(CAST({part} AS BIGINT))" for name, part in parts)
+    return f"({made})"
+
+
+_DAYS, _HOURS = _carried("day(i)", _TIME, _DAY)
+_WHOLE_MONTHS, _REST_OF_DAYS = _carried(_MONTHS, "day(i)", 30)
+_ALL_MONTHS, _REST = _carried(_MONTHS, f"(day(i) * {_DAY} + {_TIME})", _MONTH)
+_JUSTIFIED: Mapping[type[exp.Expr], str] = {
+    exp.JustifyHours: _interval(_MONTHS, _DAYS, _HOURS),
+    exp.JustifyDays: _interval(_WHOLE_MONTHS, _REST_OF_DAYS, _TIME),
+    exp.JustifyInterval: _interval(_ALL_MONTHS, f"({_REST}) // {_DAY}", f"({_REST}) % {_DAY}"),
+}
+_OVERLAPS = (
+    "(a > c AND NOT (a >= d AND b >= d)) OR (c > a AND NOT (c >= b AND d >= b))"
+    " OR (a = c AND b IS NOT NULL AND d IS NOT NULL)"
+)
+
+
+def has_fraction(node: exp.Expr) -> bool:
+    """True for the part of a moment that has digits behind the point in PostgreSQL."""
+    return isinstance(node, exp.Extract) and node.name.upper() in _FRACTIONS
+
+
+def spell_fraction(node: exp.Expr) -> exp.Expr:
+    """The part with these digits."""
+    return fill(_FRACTIONS[node.name.upper()], t=node.expression)
+
+
+def _justify(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    given = arguments[0]
+    if given.is_string:
+        given = exp.cast(given.copy(), "INTERVAL")
+    return fill(_JUSTIFIED[type(node)], i=exp.paren(given.copy()))
+
+
+def _overlaps(node: exp.Expr, _: Sequence[exp.Expr]) -> exp.Expr | None:
+    """Two spans, each from one of its ends to the other, or as long as an interval says."""
+    spans = [side.expressions for side in (node.this, node.expression)]
+    if any(len(span) != 2 for span in spans):
+        return None
+    ends: list[exp.Expr] = []
+    for given in spans:
+        first, second = (
+            exp.cast(end.copy(), "TIMESTAMP", dialect="duckdb") if end.is_string else end
+            for end in given
+        )
+        last = second
+        if isinstance(second, exp.Interval) or second.is_type(exp.DType.INTERVAL):
+            last = exp.Add(this=first, expression=second)
+        for pick in ("least", "greatest"):
+            ends.append(fill(f"{pick}(x, y)", x=first, y=last))
+    names = dict(zip("abcd", ends, strict=True))
+    return exp.Paren(this=fill(_OVERLAPS, **names))
+
+
+def _cut(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    """``date_trunc`` in the time of a zone."""
+    if len(arguments) != 3:
+        return None
+    unit, moment, zone = arguments
+    local = exp.AtTimeZone(this=exp.paren(moment.copy()), zone=zone.copy())
+    return exp.AtTimeZone(this=call("date_trunc", unit, local), zone=zone.copy())
+
+
+def _bin(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    if len(arguments) != 3:
+        return None
+    width, moment, origin = (argument.copy() for argument in arguments)
+    if width.is_string:
+        width = exp.cast(width, "INTERVAL")
+    moment, origin = (
+        exp.cast(one, "TIMESTAMP", dialect="duckdb") if one.is_string else one
+        for one in (moment, origin)
+    )
+    return call("time_bucket", width, moment, origin)
+
+
+def _now(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    return None if arguments else exp.CurrentTimestamp()
+
+
+CALLS: Mapping[str, Spell] = {
+    "date_bin": _bin,
+    "date_trunc": _cut,
+    "clock_timestamp": _now,
+    "statement_timestamp": _now,
+    "transaction_timestamp": _now,
+}
+"""By the name of a function that the parser does not know."""
+KINDS: Mapping[type[exp.Expr], Spell] = {
+    **dict.fromkeys(_JUSTIFIED, _justify),
+    exp.Overlaps: _overlaps,
+}
+"""By the kind of node that the parser makes of a call."""

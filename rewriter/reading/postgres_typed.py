@@ -1,0 +1,269 @@
+"""Operators and calls of PostgreSQL that mean something else by what they are given. Pure.
+
+x = ANY (l)                    of a list that is NULL: unknown, where DuckDB says false
+s LIKE p                       a backslash in the pattern escapes
+d::text                        of an interval, a DOUBLE or an array, as PostgreSQL writes it
+real * 2, real + numeric       computed as DOUBLE
+round(a / 3, 2)                of a NUMERIC: exactly, where the store has a DOUBLE
+t + '1 hour', n + '2'          the text is a value of the type that the operator takes
+substring(s, -1, 3)            begins before the text; DuckDB counts from its end
+pg_typeof(x)                   by PostgreSQL's names
+
+What is not known to be of such a type is left as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from sqlglot import exp
+
+from journal.sql.builders import call, fill
+from rewriter.functions import function_name
+from rewriter.reading.postgres_aggregates import is_rough_percentile
+from rewriter.reading.postgres_formats import spell_span, spell_template
+from rewriter.reading.postgres_moments import has_fraction, spell_fraction
+from rewriter.reading.postgres_patterns import concerns_patterns, quantified, spell_like
+from rewriter.reading.postgres_texts import has_own_text, text_of
+from rewriter.reading.value_types import ValueTypes
+
+Spell = Callable[[exp.Expr, ValueTypes], exp.Expr | None]
+"""Makes what stands for a node; None leaves it as it is."""
+
+_FILTERING = (exp.Where, exp.Having, exp.Join, exp.Qualify)
+_FLOATS = frozenset({"FLOAT", "REAL"})
+_WHOLE = frozenset({"SMALLINT", "INTEGER", "INT", "BIGINT", "TINYINT"})
+_MEANS = (*(exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop),)
+_INEXACT = (
+    *(exp.Div, exp.IntDiv, exp.Sqrt, exp.Pow, exp.Exp, exp.Ln, exp.Log, exp.Cbrt),
+    *_MEANS,
+)
+"""What gives a DOUBLE where PostgreSQL has a NUMERIC."""
+_EXACT = "CAST(CAST(x AS VARCHAR) AS DECIMAL(38, 16))"
+"""A DOUBLE by its shortest text, so that what was 2.675 is rounded as 2.675."""
+
+
+def _of_any(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
+    """A comparison with elements; where only what is true counts, ANY needs no more."""
+    found = quantified(node)
+    if found is None:
+        return None
+    array, is_all = found
+    if isinstance(array, exp.Array | exp.Tuple) or (not is_all and _only_selects(node)):
+        return None
+    return fill("CASE WHEN l IS NOT NULL THEN made END", l=array, made=node)
+
+
+def _only_selects(node: exp.Expr) -> bool:
+    """True for a condition whose being false and being unknown mean the same."""
+    while isinstance(node.parent, exp.And | exp.Or | exp.Paren):
+        node = node.parent
+    return isinstance(node.parent, _FILTERING)
+
+
+def _like(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
+    return spell_like(node) if concerns_patterns(node) else None
+
+
+def _cast(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    assert isinstance(node, exp.Cast)
+    if type(node) is not exp.Cast:
+        return None
+    if node.to.this in {exp.DType.TEXT, exp.DType.VARCHAR} and not node.to.expressions:
+        kind = types.of(node.this).kind
+        return text_of(node.this, kind) if has_own_text(kind) else None
+    if node.to.this is exp.DType.DECIMAL and node.to.expressions and _is_inexact(node.this, types):
+        cast = node.copy()
+        cast.set("this", exp.cast(cast.this, "VARCHAR", dialect="duckdb"))
+        return cast
+    if node.to.this is exp.DType.BIT and node.to.expressions and types.of(node.this).kind in _WHOLE:
+        bits = "CAST(right(CAST(CAST(x AS BIT) AS VARCHAR), n) AS BIT)"
+        return fill(bits, x=node.this, n=node.to.expressions[0].this)
+    return None
+
+
+def _is_inexact(value: exp.Expr, types: ValueTypes) -> bool:
+    """True for a NUMERIC that the store computes as a DOUBLE."""
+    if types.of(value).kind in {"DOUBLE", *_FLOATS}:
+        return False
+    kinds = _MEANS if types.context.capabilities.postgres_functions else _INEXACT
+    return any(_is_rough(found, types) for found in value.find_all(*kinds))
+
+
+def _is_rough(node: exp.Expr, types: ValueTypes) -> bool:
+    """True for what is computed as a DOUBLE of values that are none."""
+    kinds = [types.of(part).kind for part in node.iter_expressions()]
+    if isinstance(node, exp.IntDiv):
+        return not any(kind is None or kind in _WHOLE for kind in kinds[:1]) or (
+            (types.of(node).kind or "").startswith("DECIMAL")
+        )
+    return not any(kind in {"DOUBLE", *_FLOATS} for kind in kinds)
+
+
+def _rounded(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    digits = node.args.get("decimals")
+    if digits is None or not _is_inexact(node.this, types):
+        return None
+    made = node.copy()
+    made.set("this", fill(_EXACT, x=node.this))
+    return made
+
+
+def _arithmetic(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    sides = {"this": node.this, "expression": node.expression}
+    kinds = {name: types.of(side).kind or "" for name, side in sides.items()}
+    changed = {}
+    for name, other in (("this", "expression"), ("expression", "this")):
+        side, beside = sides[name].unnest(), kinds[other]
+        if kinds[name] in _FLOATS and beside and beside not in _FLOATS:
+            changed[name] = exp.cast(side.copy(), "DOUBLE", dialect="duckdb")
+        elif side.is_string and beside:
+            kind = _taken_beside(beside, type(node))
+            if kind is not None:
+                changed[name] = exp.cast(side.copy(), kind, dialect="duckdb")
+    if not changed:
+        return None
+    made = node.copy()
+    for name, value in changed.items():
+        made.set(name, value)
+    return made
+
+
+def _taken_beside(kind: str, operator: type[exp.Expr]) -> str | None:
+    """The type that PostgreSQL takes a text for beside a value of another."""
+    if kind.startswith("TIMESTAMP") or kind == "INTERVAL":
+        if operator not in {exp.Add, exp.Sub}:
+            return None
+        return kind if operator is exp.Sub else "INTERVAL"
+    if kind == "DATE":
+        return kind if operator is exp.Sub else None
+    return kind if kind in _WHOLE or kind == "DOUBLE" else None
+
+
+def _percentile(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """Of the DOUBLE of values, so that what lies between two is not rounded to their digits."""
+    ordered = node.expression.expressions
+    if len(ordered) != 1 or not is_rough_percentile(node, types.of(ordered[0].this).kind):
+        return None
+    made = node.copy()
+    first = made.expression.expressions[0]
+    first.set("this", exp.cast(first.this.copy(), "DOUBLE", dialect="duckdb"))
+    return made
+
+
+def _substring(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """A part that may begin before the first sign, of which it has the less."""
+    start, length = node.args.get("start"), node.args.get("length")
+    if start is None or start.is_string or (isinstance(start, exp.Literal) and start.name != "0"):
+        return None
+    is_number = isinstance(start, exp.Literal | exp.Neg | exp.StrPosition | exp.Length)
+    if not is_number and types.of(start).kind not in _WHOLE:
+        return None
+    parts = {"s": node.this, "n": exp.paren(start.copy())}
+    first = "CASE WHEN n < 1 THEN 1 ELSE n END"
+    if length is None:
+        return fill(f"substr(s, {first})", **parts)
+    size = "CASE WHEN n >= 1 THEN m WHEN n + m < 1 THEN 0 ELSE n + m - 1 END"
+    return fill(f"substr(s, {first}, {size})", **parts, m=exp.paren(length.copy()))
+
+
+def _fraction(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
+    return spell_fraction(node) if has_fraction(node) else None
+
+
+_TYPE_NAMES = {
+    "BOOLEAN": "boolean", "SMALLINT": "smallint", "TINYINT": "smallint", "INTEGER": "integer",
+    "INT": "integer", "BIGINT": "bigint", "HUGEINT": "numeric", "FLOAT": "real", "REAL": "real",
+    "DOUBLE": "double precision", "DECIMAL": "numeric", "VARCHAR": "text", "TEXT": "text",
+    "BLOB": "bytea", "DATE": "date", "TIME": "time without time zone", "UUID": "uuid",
+    "TIMESTAMP": "timestamp without time zone", "INTERVAL": "interval", "JSON": "json",
+    "TIMESTAMPTZ": "timestamp with time zone", "BIT": "bit", "TIME WITH TIME ZONE":
+    "time with time zone", "TIMESTAMP WITH TIME ZONE": "timestamp with time zone",
+}  # fmt: skip
+
+
+def _type_name(kind: str) -> str:
+    element = kind.rstrip("[]")
+    name = _TYPE_NAMES.get(element.partition("(")[0], element.lower())
+    return name + ("[]" if kind.endswith("[]") else "")
+
+
+def _typeof(value: exp.Expr, types: ValueTypes) -> exp.Expr:
+    if isinstance(value, exp.Null) or value.is_string:
+        return exp.Literal.string("unknown")
+    kind, mean = types.of(value).kind, value
+    while isinstance(mean, exp.Window | exp.Filter):
+        mean = mean.this
+    if isinstance(mean, exp.Avg):
+        kind = types.of(mean.this).kind
+        kind = "DOUBLE" if kind in {"DOUBLE", *_FLOATS} else "DECIMAL"
+    if kind is not None and "?" not in kind:
+        name = exp.Literal.string(_type_name(kind))
+        # An aggregate stays one, so that its query gives a row for each group.
+        is_row = value.find(exp.AggFunc) is None
+        return name if is_row else fill("CASE WHEN x IS NULL THEN n ELSE n END", x=value, n=name)
+    branches = " ".join(f"WHEN '{kind}' THEN '{name}'" for kind, name in _TYPE_NAMES.items())
+    of = "regexp_replace(typeof(x), '\\(.*|(\\[\\])+$', '')"
+    is_array = "CASE WHEN ends_with(typeof(x), '[]') THEN '[]' ELSE '' END"
+    return fill(f"CASE {of} {branches} ELSE lower({of}) END || {is_array}", x=value)
+
+
+def _octets(value: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    if types.of(value).kind == "BLOB":
+        return None
+    return fill("octet_length(encode(CAST(x AS VARCHAR)))", x=value)
+
+
+def _named(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    if len(node.expressions) != 1:
+        return None
+    found = {"pg_typeof": _typeof, "octet_length": _octets}.get(function_name(node))
+    return None if found is None else found(node.expressions[0], types)
+
+
+def _of_span(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``to_char`` of a time of day and of an interval."""
+    kind = types.of(node.this).kind
+    if kind == "INTERVAL":
+        return spell_span(node)
+    if kind != "TIME":
+        return None
+    made = node.copy()
+    made.set("this", fill("CAST('1970-01-01' AS DATE) + t", t=node.this))
+    return spell_template(made, ())
+
+
+def _lower_hex(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    if types.of(node.this).kind in {"BLOB", "VARCHAR"}:
+        return None
+    return exp.Lower(this=call("to_hex", node.this))
+
+
+def _bits(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
+    return exp.cast(exp.Literal.string(node.name), "BIT", dialect="duckdb")
+
+
+COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+TYPED: Mapping[type[exp.Expr], Spell] = {
+    **dict.fromkeys(COMPARED, _of_any),
+    **dict.fromkeys((exp.Like, exp.ILike), _like),
+    **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div), _arithmetic),
+    **dict.fromkeys((exp.Round, exp.Trunc), _rounded),
+    exp.Cast: _cast,
+    exp.Substring: _substring,
+    exp.Extract: _fraction,
+    exp.WithinGroup: _percentile,
+    exp.Anonymous: _named,
+    exp.Hex: _lower_hex,
+    exp.TimeToStr: _of_span,
+    exp.BitString: _bits,
+}
+"""By kinds of nodes, for stores that are no PostgreSQL."""
+NATIVE: Mapping[type[exp.Expr], Spell] = {
+    exp.Substring: _substring,
+    exp.Extract: _fraction,
+    exp.Trunc: _rounded,
+    exp.Round: _rounded,
+    exp.Hex: lambda node, _: call("to_hex", node.this),
+}
+"""The same for PostgreSQL, to which its adapter says them as DuckDB means them."""
