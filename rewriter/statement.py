@@ -216,12 +216,15 @@ class Show:
 class StoreUpkeep:
     """CHECKPOINT, ANALYZE, CLUSTER and the like, which change nothing; ``tag`` is the first word.
 
-    ``table`` and ``database`` are what it names, and must be there.
+    ``table``, ``database``, ``schema`` and ``index`` are what it names, and must be there;
+    a schema stands before the name of no table.
     """
 
     tag: str
     table: exp.Table | None = None
     database: str | None = None
+    schema: exp.Table | None = None
+    index: exp.Table | None = None
 
 
 @dataclass(frozen=True, slots=True)

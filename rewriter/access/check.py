@@ -136,6 +136,8 @@ class StatementAccess:
             case Show(_, table, _) | StoreUpkeep(_, table, _):
                 if table is not None and not self.owners.is_system(table):
                     self.owners.find_visible(table)
+                if isinstance(statement, StoreUpkeep) and statement.index is not None:
+                    self._definitions.index(statement.index)
             case Restore(table):
                 found = self.owners.find_visible(table)
                 self.reads.check_past(found, table)

@@ -13,6 +13,8 @@ from journal.model.schema import fold, relation_key
 from rewriter.access.owning import OwnerCheck, schema_key
 from rewriter.access.reading import ReadCheck
 from rewriter.access.writing import WriteCheck
+from rewriter.definitions.index_names import find_index, find_key
+from rewriter.definitions.sequences import find_sequence
 from rewriter.name_resolution import is_cte, table_name
 
 _RELATIONS = frozenset({"TABLE", "VIEW", "MATERIALIZED VIEW"})
@@ -132,15 +134,18 @@ class DefinitionCheck:
         """Check ALTER of tables, views and indexes."""
         node = ast.this
         if kind == "INDEX":
-            index = self._context.catalog.index(table_name(node, self._context))
-            if index is not None:
-                self._owners.check_owner(index[0], node)
+            self.index(node)
             return
         if kind not in _RELATIONS:
             self._owners.refuse(f"to alter a {kind.lower()}", ast)
             return
         name = table_name(node, self._context)
         known = self._context.catalog.get(name)
+        if known is None and self.index(node):
+            return
+        if known is None and find_sequence(node, self._context) is not None:
+            self._owners.sequence(node, is_optional=False)
+            return
         if known is None and ast.args.get("exists"):
             return
         found = self._owners.find_visible(node)
@@ -157,6 +162,14 @@ class DefinitionCheck:
             if isinstance(action, exp.AlterRename):
                 skipped += action.find_all(exp.Table)
         self._named(ast, skipped, query=None)
+
+    def index(self, node: exp.Table) -> bool:
+        """Check who owns the table of an index, or of a key; False where it is neither."""
+        index = find_index(node, self._context)
+        table = find_key(node, self._context) if index is None else index[0]
+        if table is not None:
+            self._owners.check_owner(table, node)
+        return table is not None
 
     def comment(self, ast: exp.Comment, kind: str) -> None:
         """Check COMMENT."""

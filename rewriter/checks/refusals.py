@@ -13,16 +13,27 @@ from rewriter.checks.misspelled_keywords import misspelled_keyword
 
 _NO_LOCKS = "leave it out: the second of two writers of a row gets a serialization failure"
 _NO_CARE = "leave it out: the store looks after itself"
+_NO_CODE = "leave it out, and write what it does as an expression or as a CREATE MACRO"
 _INDEX_CLAUSES = "write CREATE [UNIQUE] INDEX name ON t (columns) [WHERE ..]; NULLs are distinct"
 _NO_FILES = "one connection reads one warehouse; load other data with COPY .. FROM"
 _ADVICE = {
     "ATTACH": _NO_FILES,
     "CACHE": _NO_CARE,
     "CLUSTER": _NO_CARE,
+    "CREATE AGGREGATE": _NO_CODE,
+    "CREATE CAST": _NO_CODE,
+    "CREATE COLLATION": "write COLLATE NOCASE, NOACCENT or the name of a language",
     "CREATE DATABASE": "palimpsest init makes a warehouse; CREATE SCHEMA makes a schema in it",
-    "CREATE FUNCTION": "write the expression out, or put it into a view",
+    "CREATE EVENT TRIGGER": "read table_changes('t', from, to) from time to time",
+    "CREATE FUNCTION": "CREATE MACRO f(a) AS expression | TABLE query does what it may compute",
     "CREATE INDEX": _INDEX_CLAUSES,
     "CREATE UNIQUE": _INDEX_CLAUSES,
+    "CREATE OPERATOR": _NO_CODE,
+    "CREATE PROCEDURE": "run its statements in the application, in one transaction",
+    "CREATE PUBLICATION": "read table_changes('t', from, to), or a policy of REPLICATION",
+    "CREATE RULE": "write a view, and INSERT into the table itself",
+    "CREATE STATISTICS": _NO_CARE,
+    "CREATE SUBSCRIPTION": "a policy of REPLICATION copies a table",
     "CREATE TRIGGER": "read table_changes('t', from, to) from time to time",
     "CREATE TYPE": "use VARCHAR with a CHECK constraint",
     "DECLARE": "iterate over the cursor, which reads its rows as they are fetched",
@@ -70,9 +81,11 @@ def refusal(tokens: list[Token], ast: exp.Expr | None) -> PalimpsestError | None
     """
     first = tokens[0]
     word = first.text.upper()
+    shown = _first_words(tokens)
     bare = first.token_type is not TokenType.IDENTIFIER
     if isinstance(ast, exp.Command) and word in _OF_OBJECTS and len(tokens) > 1:
         close = get_close_matches(tokens[1].text.upper(), _OBJECTS, n=1, cutoff=_CLOSE)
+        close = [] if shown in _ADVICE else close
         if close and tokens[1].text.upper() not in _OBJECTS:
             return _unexpected(tokens[1], "a kind of object", f"did you mean {close[0]}?")
     if bare and word not in _ADVICE and isinstance(ast, exp.Condition | exp.Alias):
@@ -84,11 +97,22 @@ def refusal(tokens: list[Token], ast: exp.Expr | None) -> PalimpsestError | None
     if isinstance(ast, exp.Command) or (bare and word in _ADVICE and _means_nothing(ast)):
         return PalimpsestError(
             Code.NOT_SUPPORTED,
-            f"the statement {word} is not supported",
-            advice=advice_for(" ".join(token.text.upper() for token in tokens[:2])),
+            f"{'' if ' ' in shown else 'the statement '}{shown} is not supported",
+            advice=advice_for(shown),
             position=Position(first.line, max(1, first.col - len(first.text) + 1)),
         )
     return None
+
+
+def _first_words(tokens: list[Token]) -> str:
+    """The first words of a statement, with the kind of object where it creates or drops one."""
+    words = [token.text.upper() for token in tokens[:5]]
+    if words[0] not in _OF_OBJECTS:
+        return " ".join(words[:2]) if " ".join(words[:2]) in _ADVICE else words[0]
+    if words[1:3] == ["OR", "REPLACE"]:
+        words = [words[0], *words[3:]]
+    words = [word for word in words if word not in {"CONSTRAINT", "TRUSTED"}]
+    return " ".join(words[: 3 if words[1:3] == ["EVENT", "TRIGGER"] else 2])
 
 
 def _unexpected(word: Token, wanted: str, advice: str) -> PalimpsestError:

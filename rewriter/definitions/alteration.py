@@ -35,18 +35,8 @@ from rewriter.syntax.spelled_types import SPELLED
 from rewriter.users import stored_expression
 
 _PLAIN = (
-    exp.Literal,
-    exp.Null,
-    exp.Boolean,
-    exp.Cast,
-    exp.Neg,
-    exp.Paren,
-    exp.DataType,
-    exp.DataTypeParam,
-    exp.Array,
-    exp.Identifier,
-    exp.Interval,
-    exp.Var,
+    *(exp.Literal, exp.Null, exp.Boolean, exp.Cast, exp.Neg, exp.Paren, exp.DataType),
+    *(exp.DataTypeParam, exp.Array, exp.Identifier, exp.Interval, exp.Var),
 )
 
 
@@ -109,7 +99,7 @@ class Alteration:
         self.draft.add_column(node)
         settle_added(self.draft)
         if self.draft.key and not had_key:
-            self._add_key(node)
+            self.add_late_key(node)
         self.uniques += self.draft.uniques[before[0] :]
         for check in self.draft.checks[before[1] :]:
             self._concern_check(check.expression)
@@ -123,7 +113,7 @@ class Alteration:
         elif stored.default is not None:
             default = stored_expression(stored.default)
             if _is_plain(default):
-                self._replace(len(self.draft.columns) - 1, initial=stored.default)
+                self.replace_column(len(self.draft.columns) - 1, initial=stored.default)
             else:
                 self.rewritten.add(stored.physical)
         self.values[stored.physical] = cast(default, stored.type)
@@ -165,7 +155,7 @@ class Alteration:
         self.draft.foreign_keys = [k for k in self.draft.foreign_keys if k not in references]
         self.draft.indexes = [i for i in self.draft.indexes if i not in indexes]
         del self.draft.columns[index]
-        self._drop_physical(physical)
+        self.forget_physical(physical)
 
     def rename_column(self, old: str, new: str, node: exp.Expr) -> None:
         """RENAME COLUMN: the physical name stays."""
@@ -183,7 +173,7 @@ class Alteration:
         """
         index = self.column_index(name, node)
         wanted = type_text(kind)
-        self._replace(index, declared=kind.meta.get(DECLARED), spelled=kind.meta.get(SPELLED))
+        self.replace_column(index, declared=kind.meta.get(DECLARED), spelled=kind.meta.get(SPELLED))
         stored = self.draft.columns[index]
         for condition, shown in _checks_of(kind, self.table, name):
             self.draft.add_check(condition, shown)
@@ -212,16 +202,16 @@ class Alteration:
         keeps_values = stays_whole or not (known_type or _by_zone(stored.type, wanted))
         if using is None and keeps_values:
             earlier = (*(k for k in stored.earlier_types if k != wanted), stored.type)
-            self._replace(index, type=wanted, earlier_types=earlier)
+            self.replace_column(index, type=wanted, earlier_types=earlier)
             before = self.values.get(stored.physical, column(stored.physical, "t"))
             self.values[stored.physical] = cast(before.copy(), wanted)
             self.concerned.add(stored.physical)
             return
         physical = self.draft.new_physical(stored.name)
         value = self._over_old_row(using or exp.column(stored.name, quoted=True), node)
-        self._replace(index, type=wanted, physical=physical, initial=None, earlier_types=())
-        self._drop_physical(stored.physical)
-        self._rename_physical(stored.physical, physical)
+        self.replace_column(index, type=wanted, physical=physical, initial=None, earlier_types=())
+        self.forget_physical(stored.physical)
+        self.rename_physical(stored.physical, physical)
         self.values[physical] = cast(exp.paren(value), wanted)
         self.rewritten.add(physical)
         self.concerned.add(physical)
@@ -235,7 +225,7 @@ class Alteration:
         if wanted == kind:
             return
         default = stored.default
-        self._replace(index, default=None)
+        self.replace_column(index, default=None)
         value = change.value(kind, exp.column(stored.name, quoted=True))
         self.change_type(name, wanted, value, change.node)
         if default is not None:
@@ -252,7 +242,7 @@ class Alteration:
             )
         typed = None if value is None else typed_constant(value, stored.type)
         text = None if typed is None else default_text(typed, f'the DEFAULT of "{name}"')
-        self._replace(index, default=text)
+        self.replace_column(index, default=text)
 
     def set_not_null(self, name: str, *, required: bool, node: exp.Expr) -> None:
         """SET NOT NULL, DROP NOT NULL."""
@@ -266,13 +256,13 @@ class Alteration:
                 advice="leave it NOT NULL",
                 position=position_of(node),
             )
-        self._replace(index, not_null=required)
+        self.replace_column(index, not_null=required)
         if required:
             self.concerned.add(stored.physical)
 
     def set_comment(self, name: str, text: str | None, node: exp.Expr) -> None:
         """A column's comment."""
-        self._replace(self.column_index(name, node), comment=text or None)
+        self.replace_column(self.column_index(name, node), comment=text or None)
 
     def add_constraint(
         self, node: exp.Expr, name: str | None = None, *, checks_rows: bool = True
@@ -291,7 +281,7 @@ class Alteration:
             self.unchecked |= set(range(wanted, len(self.draft.wanted)))
             return
         if self.draft.key and not had_key:
-            self._add_key(node)
+            self.add_late_key(node)
         self.uniques += self.draft.uniques[uniques:]
         self.concerned |= {p for u in self.draft.uniques[uniques:] for p in u.columns}
         for check in self.draft.checks[checks:]:
@@ -353,18 +343,12 @@ class Alteration:
         references = [k for k in self.draft.foreign_keys if fold(k.name) != fold(name)]
         found = len(kept) + len(checks) + len(references) < len(self.draft.constraints)
         if not found and not exists:
-            names = [k.name for k in self.draft.constraints]
-            raise PalimpsestError(
-                Code.INVALID_DEFINITION,
-                f'{self.table.name} has no constraint "{name}"',
-                advice="it has " + (", ".join(names) or "none that can be dropped"),
-                position=position_of(node),
-            )
+            raise self.no_constraint(name, node)
         self.draft.uniques, self.draft.checks = kept, checks
         self.draft.foreign_keys = references
         self.uniques = [u for u in self.uniques if u in kept]
 
-    def _add_key(self, node: exp.Expr) -> None:
+    def add_late_key(self, node: exp.Expr) -> None:
         """A key that comes late is a UNIQUE constraint; rows keep the hidden key they have."""
         columns, name = self.draft.key, self.draft.key_name
         self.draft.key, self.draft.key_name = (), None
@@ -379,17 +363,21 @@ class Alteration:
         self.draft.uniques.append(unique)
         for index, stored in enumerate(self.draft.columns):
             if stored.physical in columns:
-                self._replace(index, not_null=True)
+                self.replace_column(index, not_null=True)
 
-    def _replace(self, index: int, **changes: object) -> None:
+    def replace_column(self, index: int, **changes: object) -> None:
+        """Change what is said of the column at a place."""
         self.draft.columns[index] = replace(self.draft.columns[index], **changes)  # type: ignore[arg-type]
 
-    def _drop_physical(self, physical: str) -> None:
+    def forget_physical(self, physical: str) -> None:
+        """Write and check no values of a physical column."""
         self.values.pop(physical, None)
         self.rewritten.discard(physical)
         self.concerned.discard(physical)
 
-    def _rename_physical(self, old: str, new: str) -> None:
+    def rename_physical(self, old: str, new: str) -> None:
+        """Let keys, indexes and checks name another physical column."""
+
         def renamed(names: Sequence[str]) -> tuple[str, ...]:
             return tuple(new if n == old else n for n in names)
 

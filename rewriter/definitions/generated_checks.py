@@ -79,6 +79,15 @@ def settle_added(draft: TableDraft) -> None:
     draft.columns[-1] = _check_expression(draft, draft.columns[-1], physical)
 
 
+def settle_changed(draft: TableDraft, index: int) -> None:
+    """Check a generated column with another expression, and name physical columns in it.
+
+    It may read only columns that are not generated, so that nothing goes in a circle.
+    """
+    physical = {fold(c.name): c.physical for c in draft.columns if c.generated is None}
+    draft.columns[index] = _check_expression(draft, draft.columns[index], physical)
+
+
 def _check_expression(draft: TableDraft, stored: Column, physical: dict[str, str]) -> Column:
     assert stored.generated is not None
     held = exp.Paren(this=expression(stored.generated))

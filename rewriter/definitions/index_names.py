@@ -70,6 +70,15 @@ def find_index(node: exp.Table, context: RewriteContext) -> tuple[Table, Index] 
     return next((f for f in found if f is not None), None)
 
 
+def find_key(node: exp.Table, context: RewriteContext) -> Table | None:
+    """The table with a key, primary or UNIQUE, whose constraint a name means."""
+    for name in _candidates(node, context):
+        for table in context.catalog.tables():
+            if fold(table.name.schema) == name.key[0] and name.key[1] in _constraints(table):
+                return table
+    return None
+
+
 def _candidates(node: exp.Table, context: RewriteContext) -> Iterator[TableName]:
     own = context.catalog.own
     if own is not None and (not node.db or is_in_temp_schema(node)):

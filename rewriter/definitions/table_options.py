@@ -25,9 +25,22 @@ JOURNAL_OPTIONS = (
 PARTITIONED, BUCKETED = "partitioned_by", "bucketed_by"
 _HINTS = (
     *(exp.EngineProperty, exp.FileFormatProperty, exp.CharacterSetProperty),
-    exp.UnloggedProperty,
+    *(exp.UnloggedProperty, exp.TableSpaceProperty),
 )
 """What changes no answer; a table that may be lost in a crash keeps its rows all the same."""
+
+
+_OF_PARENT = {
+    exp.PartitionedOfProperty: (
+        "PARTITION OF another table is",
+        "make one table, PARTITIONED BY (column): a policy of RETENTION removes its old rows",
+    ),
+    exp.InheritsProperty: (
+        "INHERITS is",
+        "CREATE TABLE .. (LIKE parent INCLUDING ALL), and a view with UNION ALL over both",
+    ),
+}
+"""Tables that are parts of others: what is refused, and what to do instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +81,9 @@ def read_options(ast: exp.Create, *, temporary: bool = False) -> TableOptions:
             case _ if isinstance(node, _HINTS):
                 continue
             case _:
+                if type(node) in _OF_PARENT:
+                    what, advice = _OF_PARENT[type(node)]
+                    raise _refusal(what, ast, advice)
                 shown = (node.key.removesuffix("property") or node.name).upper()
                 raise _refusal(f"the table option {shown} is", ast, "leave it out")
     return options

@@ -13,20 +13,18 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Change, Guard, PutRelation, Query, StatementPlan, Step
 from journal.model.schema import Column, Sequence, Table, TableName
-from journal.model.sequence_changes import PutSequence
 from journal.sql.relations import ident
 from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
 from rewriter.definitions.identity_changes import restarted_identity
 from rewriter.definitions.new_relations import check_schema_name, ddl_plan, resolve_schema
+from rewriter.definitions.replaced_sequence import replaced_sequence
 from rewriter.definitions.sequence_definition import defined_sequence
 from rewriter.definitions.sequences import (
     find_sequence,
     identity_named,
-    renamed_default,
     sequence_relation,
     unknown_sequence,
-    users_of,
 )
 from rewriter.name_resolution import position_of
 from rewriter.statements.own_statement import OwnStatement
@@ -90,7 +88,7 @@ def _plan(ast: AlterSequence, context: RewriteContext) -> StatementPlan:
     if found is None:
         numbered = identity_named(ast.name, context)
         if numbered is not None:
-            return ddl_plan([_restart(numbered, ast, context)], "ALTER SEQUENCE")
+            return ddl_plan([_altered_identity(numbered, ast, context)], "ALTER SEQUENCE")
         if ast.exists:
             return ddl_plan([], "ALTER SEQUENCE")
         raise unknown_sequence(ast.name, context)
@@ -100,20 +98,9 @@ def _plan(ast: AlterSequence, context: RewriteContext) -> StatementPlan:
     if ast.new_schema is not None:
         check_schema_name(ast.new_schema, ast.name)
         name = resolve_schema(TableName(ast.new_schema, name.name), ast.name, context)
-    taken = context.catalog.sequences.get(name.key) or context.catalog.get(name)
-    if name.key != found.name.key and taken is not None:
-        raise PalimpsestError(
-            Code.DUPLICATE_TABLE,
-            f"{name} exists already",
-            advice="use another name",
-            position=position_of(ast.name),
-        )
     made = defined_sequence(replace(found, name=name), ast.options, context, ast.name)
-    steps: list[Step] = [*_within_bounds(found, made, ast, context)]
-    steps.append(Change(PutSequence(made, found.name)))
-    for table, _, _ in users_of([found.name], context) if name != found.name else []:
-        columns = tuple(renamed_default(c, found.name, name) for c in table.columns)
-        steps.append(Change(PutRelation(replace(table, columns=columns), table.name)))
+    moved = replaced_sequence(found, made, ast.name, context)
+    steps: list[Step] = [*_within_bounds(found, made, ast, context), *moved]
     return with_numbers(ddl_plan(steps, "ALTER SEQUENCE"), context)
 
 
@@ -140,17 +127,31 @@ def _within_bounds(
     return steps
 
 
-def _restart(numbered: tuple[Table, Column], ast: AlterSequence, context: RewriteContext) -> Step:
-    """RESTART of the sequence that an identity column has; nothing else of it can change."""
+_OF_IDENTITY = frozenset({"type", "cache", "start", "increment", "restart"})
+
+
+def _altered_identity(
+    numbered: tuple[Table, Column], ast: AlterSequence, context: RewriteContext
+) -> Step:
+    """Options of the sequence that an identity column has; its type and its cache do nothing."""
     table, column = numbered
-    if ast.options.said != {"restart"}:
+    options, identity = ast.options, column.identity
+    assert identity is not None
+    if options.said - _OF_IDENTITY or ast.new_name is not None or ast.new_schema is not None:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f'{ast.name.name} belongs to the identity column "{column.name}" of {table.name}, and'
-            " only RESTART changes it",
-            advice=f"write ALTER TABLE {table.name} ALTER COLUMN {column.name} SET ..",
+            " has no name, owner or bounds of its own",
+            advice=f"write ALTER TABLE {table.name} ALTER COLUMN {column.name} .., or a CHECK",
             position=position_of(ast.name),
         )
-    begun = restarted_identity(column, context.new_table_id, ast.options.restart)
-    columns = tuple(begun if c == column else c for c in table.columns)
+    if options.start is not None:
+        # The counter goes on; only the next RESTART begins with it.
+        identity = replace(identity, start=options.start, begin=identity.first)
+    if options.increment is not None:
+        identity = replace(identity, increment=options.increment)
+    made = replace(column, identity=identity)
+    if "restart" in options.said:
+        made = restarted_identity(made, context.new_table_id, options.restart)
+    columns = tuple(made if c == column else c for c in table.columns)
     return Change(PutRelation(replace(table, columns=columns), table.name))

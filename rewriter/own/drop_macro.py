@@ -1,4 +1,7 @@
-"""DROP MACRO [TABLE] [IF EXISTS] name [CASCADE | RESTRICT], which DuckDB also calls FUNCTION."""
+"""DROP MACRO [TABLE] [IF EXISTS] name [CASCADE | RESTRICT], which DuckDB also calls FUNCTION.
+
+PostgreSQL's DROP FUNCTION names the types of arguments behind the name.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +33,16 @@ class DropMacro(OwnStatement):
     def read(cls, tokens: list[Token], parse: Parse) -> DropMacro | None:
         """The statement, or None where something else than a macro is dropped."""
         reader = TokenReader(tokens, parse, 1)
-        if not reader.takes("MACRO") and not reader.takes("FUNCTION"):
+        is_function = reader.takes("FUNCTION")
+        if not is_function and not reader.takes("MACRO"):
             return None
         is_table = reader.takes("TABLE")
         exists = reader.takes("IF", "EXISTS")
         name = reader.name()
+        if is_function and reader.takes("("):
+            if not reader.takes(")"):
+                reader.part({")"})
+                reader.takes(")")
         _ = reader.takes("CASCADE") or reader.takes("RESTRICT")
         reader.ends("DROP MACRO needs one name")
         return cls(name, is_table, exists)

@@ -266,13 +266,6 @@ class Reads:
         rows = reader.current(outputs)
         return rows if reader.is_plain() else self._without_ended(table, rows, at)
 
-    def written(self, table: Table, outputs: list[Output]) -> exp.Query:
-        """Every row of a table's journal as it was written, also what ended or is hidden."""
-        scan = self.context.scan_info(table.id)
-        self.tables[table.id] = table
-        self.names.add(table.name)
-        return Reader(table, scan.tiers).journal(outputs)
-
     def _without_ended(self, table: Table, rows: exp.Query, at: exp.Table | None) -> exp.Query:
         """Rows of a journal, in a careful plan behind a fence; other plans say what they meet."""
         if self.context.careful:

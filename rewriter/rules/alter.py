@@ -28,12 +28,15 @@ from journal.model.schema import Table, TableName, View
 from journal.sql.relations_flat import is_flat
 from rewriter.context import RewriteContext
 from rewriter.definitions.alteration import Alteration, changed_layout
+from rewriter.definitions.altered_index import altered_index
+from rewriter.definitions.changed_expressions import drop_expression, set_expression
 from rewriter.definitions.collations import check_collations, read_collation
 from rewriter.definitions.definition import default_text
 from rewriter.definitions.foreign_keys import check_still_fits, with_foreign_keys
 from rewriter.definitions.identity_changes import change_identity, is_about_identity
-from rewriter.definitions.index_names import check_moved_indexes
+from rewriter.definitions.index_names import check_moved_indexes, find_index, find_key
 from rewriter.definitions.index_terms import check_zones
+from rewriter.definitions.keys_of_indexes import add_key_of_index
 from rewriter.definitions.new_relations import (
     already_exists,
     check_journal_name,
@@ -43,7 +46,8 @@ from rewriter.definitions.new_relations import (
 )
 from rewriter.definitions.policies import check_properties
 from rewriter.definitions.renamed_constraints import rename_constraint
-from rewriter.definitions.sequences import with_named_defaults
+from rewriter.definitions.replaced_sequence import replaced_sequence
+from rewriter.definitions.sequences import find_sequence, with_named_defaults
 from rewriter.definitions.storage_actions import check_storage
 from rewriter.definitions.struct_fields import FieldChange, adding, dropping, renaming
 from rewriter.definitions.table_policies import check_policies_fit
@@ -52,7 +56,17 @@ from rewriter.dialect_semantics import semantics_of
 from rewriter.functions import check_functions
 from rewriter.name_resolution import find_table, position_of, table_name, unknown_table
 from rewriter.reading.read_rewriter import Reads
-from rewriter.syntax.alter import DEFERRAL, NOT_VALID, RENAMES, VALIDATES, WITHIN
+from rewriter.reading.view_columns import renamed_column
+from rewriter.syntax.alter import (
+    DEFERRAL,
+    NOT_VALID,
+    OF_INDEX,
+    PRIMARY,
+    RENAMES,
+    VALIDATES,
+    WITHIN,
+)
+from rewriter.syntax.alter_generated import DROPS_EXPRESSION, EXPRESSION, IF_GENERATED
 from rewriter.syntax.alter_storage import STORAGE
 from rewriter.writing.altered_rows import altering_steps
 from rewriter.writing.views_of_columns import drop_views_of_columns
@@ -64,10 +78,15 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
     found = context.catalog.get(table_name(node, context))
     if ast.args.get("exists") and found is None:
         return ddl_plan([], "ALTER TABLE")
-    if isinstance(found, View) and all(
-        isinstance(action, exp.AlterRename) for action in ast.args["actions"]
-    ):
+    renames = all(
+        isinstance(action, exp.AlterRename | exp.RenameColumn) for action in ast.args["actions"]
+    )
+    if renames and isinstance(found, View):
         return rewrite_alter_view(ast, context)
+    if renames and found is None:
+        other = _other_object(ast, context)
+        if other is not None:
+            return other
     table = find_table(node, context)
     drops = semantics_of(context.dialect).indexes_are_relations
     change = Alteration.of(table, context.capabilities.column_name, drops_dependents=drops)
@@ -109,6 +128,22 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
     return _plan(change, table, altered, context, steps)
 
 
+def _other_object(ast: exp.Alter, context: RewriteContext) -> StatementPlan | None:
+    """The plan for an index or a sequence, which PostgreSQL renames by ALTER TABLE too."""
+    if find_index(ast.this, context) or find_key(ast.this, context):
+        return altered_index(ast, context)
+    sequence = find_sequence(ast.this, context)
+    if sequence is None:
+        return None
+    name = sequence.name
+    for action in ast.args["actions"]:
+        if not isinstance(action, exp.AlterRename):
+            raise _unknown_action(action)
+        name = _new_name(name, action, context)
+    made = replace(sequence, name=name)
+    return ddl_plan(replaced_sequence(sequence, made, ast.this, context), "ALTER TABLE")
+
+
 def _check_not_flat(table: Table, node: exp.Expr) -> None:
     """Raise NOT_SUPPORTED for a table over a journal that others find by its name."""
     if is_flat(table):
@@ -121,7 +156,7 @@ def _check_not_flat(table: Table, node: exp.Expr) -> None:
 
 
 def rewrite_alter_view(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
-    """The plan of an ALTER VIEW, which can only rename it."""
+    """The plan of an ALTER VIEW, which renames or moves it, and renames its columns."""
     name = table_name(ast.this, context)
     found = context.catalog.get(name)
     if found is None:
@@ -130,11 +165,15 @@ def rewrite_alter_view(ast: exp.Alter, context: RewriteContext) -> StatementPlan
         raise unknown_table(name, context.catalog, ast.this)
     if not isinstance(found, View):
         raise wrong_kind(name, found, ast.this)
+    made = found
     for action in ast.args["actions"]:
-        if not isinstance(action, exp.AlterRename):
+        if isinstance(action, exp.RenameColumn):
+            made = renamed_column(made, action, context)
+        elif isinstance(action, exp.AlterRename):
+            name = _new_name(name, action, context)
+        else:
             raise _unknown_action(action)
-        name = _new_name(name, action, context)
-    put = PutRelation(replace(found, name=name), instead_of=found.name)
+    put = PutRelation(replace(made, name=name), instead_of=found.name)
     return ddl_plan([Change(put)], "ALTER VIEW")
 
 
@@ -178,6 +217,10 @@ def _apply_action(change: Alteration, action: exp.Expr) -> None:
             rename_constraint(change, action.expressions[0].name, action.args[RENAMES], action)
         case exp.AddConstraint() if action.args.get(DEFERRAL):
             change.defer(action.expressions[0].name, deferral_of(action.args[DEFERRAL]), action)
+        case exp.AddConstraint() if action.args.get(OF_INDEX):
+            name = action.expressions[0].name
+            is_primary = bool(action.args[PRIMARY])
+            add_key_of_index(change, action.args[OF_INDEX], name, primary=is_primary)
         case exp.AddConstraint():
             for node in action.expressions:
                 change.add_constraint(node, checks_rows=not action.args.get(NOT_VALID))
@@ -237,7 +280,11 @@ def _alter_column(change: Alteration, action: exp.AlterColumn) -> None:
     given = action.args
     if given.get("visible") or given.get("rename_to"):
         raise _unknown_action(action)
-    if given.get("dtype") is not None:
+    if given.get(EXPRESSION) is not None:
+        set_expression(change, name, given[EXPRESSION], action)
+    elif given.get(DROPS_EXPRESSION):
+        drop_expression(change, name, action, exists=bool(given.get(IF_GENERATED)))
+    elif given.get("dtype") is not None:
         change.change_type(name, given["dtype"], given.get("using") or None, action)
         _set_collation(change, name, given.get("collate"), action)
     elif given.get("default") is not None:

@@ -12,11 +12,12 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Change, PutRelation, StatementKind, StatementPlan, Step
-from journal.model.schema import Table, TableName, View, fold
+from journal.model.schema import Table, TableName, View
 from journal.sql.relations import column
 from journal.sql.sql import relation
 from journal.sql.unique_keys import index_key
 from rewriter.context import RewriteContext
+from rewriter.definitions.altered_index import altered_index
 from rewriter.definitions.foreign_keys import check_still_fits
 from rewriter.definitions.index_names import (
     check_index_name,
@@ -104,28 +105,8 @@ def rewrite_drop_index(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
 
 
 def rewrite_alter_index(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
-    """The plan of an ALTER INDEX, which can only rename it."""
-    found = find_index(ast.this, context)
-    if found is None:
-        if ast.args.get("exists"):
-            return ddl_plan([], "ALTER INDEX")
-        raise unknown_index(ast.this, context)
-    table, index = found
-    for action in ast.args["actions"]:
-        if not isinstance(action, exp.AlterRename) or action.this.db:
-            raise PalimpsestError(
-                Code.NOT_SUPPORTED,
-                f"{action.sql(dialect='duckdb')} is not supported in ALTER INDEX",
-                advice="ALTER INDEX takes RENAME TO and a name without a schema",
-                position=position_of(ast.this),
-            )
-        renamed = replace(index, name=action.this.name)
-        if fold(renamed.name) != fold(index.name):
-            name = TableName(table.name.schema, renamed.name)
-            check_index_name(name, action.this, context)
-        kept = tuple(renamed if i is index else i for i in table.indexes)
-        table, index = replace(table, indexes=kept), renamed
-    return ddl_plan([Change(PutRelation(table))], "ALTER INDEX")
+    """The plan of an ALTER INDEX."""
+    return altered_index(ast, context)
 
 
 def _check_clauses(ast: exp.Expr, known: set[str]) -> None:

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import StatementKind, StatementPlan
+from journal.model.schema import TableName
 from rewriter.context import RewriteContext
+from rewriter.definitions.index_names import find_index, find_key, unknown_index
+from rewriter.definitions.new_relations import resolve_schema
 from rewriter.name_resolution import find_table, is_database
 from rewriter.statement import StoreUpkeep
 
@@ -23,4 +26,10 @@ def rewrite_store_upkeep(statement: StoreUpkeep, context: RewriteContext) -> Sta
             f"there is no database {statement.database}",
             advice=f"leave it out: every schema is in {context.catalog.database}",
         )
+    if statement.schema is not None:
+        resolve_schema(TableName(statement.schema.db, ""), statement.schema, context)
+    if statement.index is not None and not (
+        find_index(statement.index, context) or find_key(statement.index, context)
+    ):
+        raise unknown_index(statement.index, context)
     return StatementPlan(StatementKind.READ, (), tag=statement.tag)

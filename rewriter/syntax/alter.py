@@ -13,6 +13,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
 from rewriter.statement import SqlStatement, Statement
+from rewriter.syntax.alter_generated import generated_action
 from rewriter.syntax.alter_identity import identity_action
 from rewriter.syntax.alter_storage import storage_action
 from rewriter.syntax.properties import properties_action
@@ -23,8 +24,10 @@ WITHIN = "within"
 """The argument of an added column that is a field: the column and the fields that it lies in."""
 
 NOT_VALID, VALIDATES, DEFERRAL, RENAMES = "not_valid", "validates", "deferral", "renames"
+OF_INDEX, PRIMARY = "of_index", "primary"
 """Arguments of an added constraint: rows there are not checked; a constraint there is checks them
-now; is deferrable as the text says; or has another name from now on."""
+now; is deferrable as the text says; or has another name from now on. It is the key that an index
+is; and the primary one."""
 _DEFERRALS = frozenset(
     {
         *("NOT DEFERRABLE", "DEFERRABLE", "DEFERRABLE INITIALLY IMMEDIATE"),
@@ -50,6 +53,8 @@ _ACTIONS = frozenset(
 
 def recognise_alter(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     """ALTER TABLE as one AST; None for other kinds of ALTER."""
+    if len(tokens) > 2 and tokens[1].text.upper() == "VIEW":
+        return _moved_view(tokens, parse)
     if len(tokens) < 2 or tokens[1].text.upper() != "TABLE":
         return None
     start = _after_name(tokens)
@@ -64,6 +69,8 @@ def recognise_alter(tokens: list[Token], parse: ParseTokens) -> Statement | None
         if ast is None:
             ast = (
                 identity_action(part, parse)
+                or generated_action(part, parse)
+                or _key_of_index(part)
                 or storage_action(part, parse)
                 or _schema_move(part)
                 or _no_key(part)
@@ -87,6 +94,21 @@ def recognise_alter(tokens: list[Token], parse: ParseTokens) -> Statement | None
             found.set("actions", [*found.args["actions"], *ast.args["actions"]])
     assert found is not None
     return SqlStatement(found)
+
+
+def _moved_view(tokens: list[Token], parse: ParseTokens) -> Statement | None:
+    """ALTER VIEW .. SET SCHEMA; None for its other forms."""
+    move = _schema_move(tokens[-3:])
+    if move is None:
+        return None
+    table = [*tokens[:1], _like(tokens[1], TokenType.TABLE, "TABLE"), *tokens[2:-3]]
+    exists = [t.text.upper() for t in tokens[2:4]] == ["IF", "EXISTS"]
+    name = _table_of(table, parse)
+    return SqlStatement(exp.Alter(this=name, kind="VIEW", exists=exists, actions=[move]))
+
+
+def _like(token: Token, kind: TokenType, text: str) -> Token:
+    return Token(kind, text, token.line, token.col, token.start, token.end)
 
 
 def _after_name(tokens: list[Token]) -> int:
@@ -192,6 +214,26 @@ def _constraint(part: list[Token], parse: ParseTokens) -> exp.AddConstraint | No
     made = exp.AddConstraint(expressions=found.expressions)
     made.set(NOT_VALID, not_valid)
     return made
+
+
+def _key_of_index(part: list[Token]) -> exp.AddConstraint | None:
+    """``ADD [CONSTRAINT c] UNIQUE | PRIMARY KEY USING INDEX i``."""
+    words = " ".join(t.text.upper() for t in part).split()
+    named = words[:2] == ["ADD", "CONSTRAINT"]
+    rest = words[3 if named else 1 :]
+    primary = rest[:2] == ["PRIMARY", "KEY"]
+    if words[0] != "ADD" or not (primary or rest[:1] == ["UNIQUE"]):
+        return None
+    if rest[2 if primary else 1 :][:2] != ["USING", "INDEX"] or len(rest) != 4 + primary:
+        return None
+    index = exp.to_identifier(part[-1].text, quoted=True)
+    index.update_positions(part[-1])
+    shown = part[2] if named else part[-1]
+    constraint = exp.Constraint(this=exp.to_identifier(shown.text, quoted=True), expressions=[])
+    found = exp.AddConstraint(expressions=[constraint])
+    found.set(OF_INDEX, index)
+    found.set(PRIMARY, primary)
+    return found
 
 
 def _known_constraint(part: list[Token]) -> exp.AddConstraint | None:

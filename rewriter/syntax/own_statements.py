@@ -28,7 +28,9 @@ from rewriter.statement import (
 )
 from rewriter.statements.own_statement import OWN, read_own
 from rewriter.syntax import show, upkeep
+from rewriter.syntax.absent_objects import recognise_absent
 from rewriter.syntax.alter import recognise_alter
+from rewriter.syntax.alter_storage import storage_of_index
 from rewriter.syntax.blame import recognise_blame
 from rewriter.syntax.clause_order import aliases_last
 from rewriter.syntax.comment import recognise_comment
@@ -73,6 +75,9 @@ def normalise(tokens: list[Token]) -> list[Token]:
         tokens = [*tokens[:-1], _token_like(tokens[-1], TokenType.STRING, "")]
     if tokens[0].text.upper() == "COPY":
         tokens = _with_text_format(tokens)
+    if tokens[0].text.upper() == "CREATE" and _words(tokens[-2:]) == ["WITHOUT", "OIDS"]:
+        # What every table of PostgreSQL is, since version 12.
+        tokens = tokens[:-2]
     travels = False
     for token in tokens:
         if token.text[:7].upper() == "SYSTEM_":
@@ -310,7 +315,7 @@ def _alter(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     found: Statement | None = recognise_scoped_policy(tokens, parse)
     found = found or recognise_default_privileges(tokens, parse) or _definition(tokens, parse)
     found = found or recognise_table_policy(tokens, parse)
-    found = found or recognise_tags(tokens, parse)
+    found = found or recognise_tags(tokens, parse) or storage_of_index(tokens, parse)
     return found or recognise_alter(tokens, parse)
 
 
@@ -323,7 +328,7 @@ def _definition(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     if of_role is not None:
         return of_role
     if tokens[0].text.upper() in {"CREATE", "DROP"}:
-        extension = recognise_extension(tokens, parse)
+        extension = recognise_extension(tokens, parse) or recognise_absent(tokens, parse)
         if extension is not None:
             return extension
     return recognise_materialized(tokens, parse)

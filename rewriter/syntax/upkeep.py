@@ -60,21 +60,38 @@ def analyze(tokens: list[Token], parse: Parse) -> StoreUpkeep:
     return StoreUpkeep(tokens[0].text.upper(), _named_table(rest, parse) if rest else None)
 
 
-def cluster(tokens: list[Token], parse: Parse) -> StoreUpkeep | None:
-    """CLUSTER, with or without a table; None where it names an index, which nothing looks up."""
-    if "USING" in (t.text.upper() for t in tokens):
-        return None
+def cluster(tokens: list[Token], parse: Parse) -> StoreUpkeep:
+    """CLUSTER [t [USING i]]."""
     rest = _after_options(tokens[1:])
-    return StoreUpkeep("CLUSTER", _named_table(rest, parse) if rest else None)
+    using = next((i for i, t in enumerate(rest) if t.text.upper() == "USING"), len(rest))
+    index = _named_table(rest[using + 1 :], parse) if using + 1 < len(rest) else None
+    table = _named_table(rest[:using], parse) if using else None
+    return StoreUpkeep("CLUSTER", table, index=index)
 
 
 def reindex(tokens: list[Token], parse: Parse) -> StoreUpkeep | None:
-    """REINDEX TABLE t; None for an index, a schema or a database."""
+    """REINDEX TABLE | INDEX | SCHEMA | DATABASE | SYSTEM [CONCURRENTLY] name; None for no kind."""
     rest = _after_options(tokens[1:])
-    if len(rest) < 2 or rest[0].text.upper() != "TABLE":
+    kind = rest[0].text.upper() if rest else ""
+    named = rest[2 if _is_concurrent(rest) else 1 :]
+    if kind in {"DATABASE", "SYSTEM"} and len(named) < 2:
+        return StoreUpkeep("REINDEX", database=named[0].text if named else None)
+    if not named:
         return None
-    concurrently = len(rest) > 2 and rest[1].text.upper() == "CONCURRENTLY"
-    return StoreUpkeep("REINDEX", _named_table(rest[2 if concurrently else 1 :], parse))
+    match kind:
+        case "TABLE":
+            return StoreUpkeep("REINDEX", _named_table(named, parse))
+        case "INDEX":
+            return StoreUpkeep("REINDEX", index=_named_table(named, parse))
+        case "SCHEMA":
+            schema = exp.Table(db=_named_table(named, parse).this)
+            return StoreUpkeep("REINDEX", schema=schema)
+        case _:
+            return None
+
+
+def _is_concurrent(rest: list[Token]) -> bool:
+    return len(rest) > 1 and rest[1].text.upper() == "CONCURRENTLY"
 
 
 def _named_table(tokens: list[Token], parse: Parse) -> exp.Table:

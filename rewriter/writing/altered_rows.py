@@ -15,7 +15,7 @@ from journal.model.foreign_key import ForeignKey
 from journal.model.plan import Append, Change, Guard, PutRelation, Query, SkipNumbers, Stage, Step
 from journal.model.schema import Reference, Table
 from journal.model.sequence_changes import DropSequence
-from journal.sql.relations import Output, column
+from journal.sql.relations import Output, Reader, column
 from journal.sql.sql import cast
 from journal.sql.unique_keys import UniqueKey, further_keys, unique_keys
 from rewriter.definitions.alteration import Alteration
@@ -89,7 +89,7 @@ def _lost_keys(reads: Reads, old: Table, new: Table) -> list[Guard]:
         bounds = lost_bounds(before.type, after.type)
         if bounds is None:
             continue
-        rows = reads.written(old, [(column(name), "key")]).subquery("w")
+        rows = _journal_rows(reads, old, [(column(name), "key")]).subquery("w")
         low, high = (exp.convert(bound) for bound in bounds)
         outside = exp.Not(this=exp.Between(this=column("key", "w"), low=low, high=high))
         beyond = exp.select(column("key", "w")).from_(rows).where(outside).limit(1)
@@ -100,6 +100,13 @@ def _lost_keys(reads: Reads, old: Table, new: Table) -> list[Guard]:
         advice = "leave the wider type; rows that ended keep their keys until a retention"
         found.append(Guard(Query.of(beyond), Code.OUT_OF_RANGE, message, advice))
     return found
+
+
+def _journal_rows(reads: Reads, table: Table, outputs: list[Output]) -> exp.Query:
+    """Every row of a journal as it was written, also what ended or is hidden."""
+    reads.tables[table.id] = table
+    reads.names.add(table.name)
+    return Reader(table, reads.context.scan_info(table.id).tiers).journal(outputs)
 
 
 def _skipped_numbers(old: Table, new: Table, stage: str) -> list[Step]:

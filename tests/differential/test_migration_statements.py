@@ -1,0 +1,56 @@
+"""Statements that migrations send: what a plain PostgreSQL says, and what the gateway does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+import gateway
+from gateway.dbapi.connection import Connection
+from tests.support.migration_scripts import differences, read_scripts
+from tests.support.postgres import Cluster, running
+
+SCRIPTS = read_scripts(Path(__file__).parents[1] / "fixtures" / "migrations.sql")
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Cluster]:
+    """A server of plain tables, and of the gateway's."""
+    with running() as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def theirs(server: Cluster) -> Iterator[psycopg.Connection]:
+    """A database that knows nothing of the gateway."""
+    url = server.conninfo(server.database())
+    with psycopg.connect(url, autocommit=True) as connection:
+        yield connection
+
+
+@pytest.fixture(scope="module")
+def ours(
+    request: pytest.FixtureRequest, server: Cluster, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Connection]:
+    """One store for all scripts, each of which has a schema of its own in it."""
+    url = f"palimpsest:///{tmp_path_factory.mktemp('store')}/w"
+    if request.param == "postgres":
+        url = server.url(server.database())
+    with gateway.connect(url, autocommit=True, dialect="postgres") as connection:
+        yield connection
+
+
+@pytest.mark.parametrize(
+    "ours", ["embedded", pytest.param("postgres", marks=pytest.mark.stores)], indirect=True
+)
+def test_outcomes_are_those_of_postgresql(theirs: psycopg.Connection, ours: Connection) -> None:
+    found: list[str] = []
+    for number, script in enumerate(SCRIPTS):
+        found += [f"{script.title}: {each}" for each in differences(script, number, theirs, ours)]
+        theirs.execute(f"DROP SCHEMA script_{number} CASCADE")
+    assert found == []
