@@ -3,6 +3,7 @@
 One run serves every accepted request that touches the table, and those about tables that were
 dropped, or the requests that it is given; a request is purged in all its tables, or in none. The
 report names the tables that a run takes along. What a legal hold keeps back waits for its release.
+With ``unit_bytes`` large tables are written anew in units of so many bytes, each a commit.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ def _run(context: JobContext) -> JobReport:
         context.session.recorded_user or system_user(),
         [r.id for r in concerned],
         context.progress,
+        context.number("unit_bytes") or 0,
     )
     for name, error in done.failures.items():
         context.log(f"{name}: {error.message}")
@@ -112,4 +114,6 @@ def _dry_run_report(
     )
 
 
-KIND = JobKind("purge", "remove what was erased from every file", _run, options=("requests",))
+KIND = JobKind(
+    "purge", "remove what was erased from every file", _run, options=("requests", "unit_bytes")
+)

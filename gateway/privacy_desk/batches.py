@@ -1,13 +1,14 @@
 """Which requests share a scan, and into which parts a large scan is split. Pure.
 
 A batch takes the requests that are due first. Its parts are groups of tables, each within the bytes
-that the policy lets one scan read; a table that is larger stands alone, and is read in units.
+that the policy lets one scan read; a table that is larger stands alone, and may have several.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import TypeVar
 
 from gateway.privacy_desk.desk_policy import DeskPolicy, PrivacyAction
 from gateway.privacy_desk.states import PrivacyState
@@ -22,6 +23,7 @@ _WAITING = frozenset(
     {PrivacyState.FAILED, PrivacyState.PARTIAL, PrivacyState.AWAITING_BACKUP_EXPIRY}
 )
 _LOOKED_AFTER = timedelta(minutes=10)
+Name = TypeVar("Name", str, int)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ def _filled(
     return found
 
 
-def split_tables(sizes: Mapping[str, int], most: int) -> list[list[str]]:
+def split_tables(sizes: Mapping[Name, int], most: int) -> list[list[Name]]:
     """Groups of tables, by their size in bytes, of at most so many bytes; 0: all are one group.
 
     >>> split_tables({"a": 5, "b": 4, "c": 1}, 5)
@@ -119,7 +121,7 @@ def split_tables(sizes: Mapping[str, int], most: int) -> list[list[str]]:
     """
     if not most:
         return [sorted(sizes)]
-    groups: list[list[str]] = []
+    groups: list[list[Name]] = []
     rooms: list[int] = []
     for name, size in sorted(sizes.items(), key=lambda item: (-item[1], item[0])):
         place = next((i for i, room in enumerate(rooms) if room >= size), None)

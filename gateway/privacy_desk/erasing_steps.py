@@ -18,9 +18,10 @@ from typing import Any
 from gateway.lineage.questions import NamedEdge, filled_from
 from gateway.privacy_desk import composite, sealing, table_actions
 from gateway.privacy_desk.batch_steps import identities_in, move, subjects_in
-from gateway.privacy_desk.batches import Estimate, split_tables
+from gateway.privacy_desk.batches import Estimate
 from gateway.privacy_desk.desk import Desk, Named
 from gateway.privacy_desk.desk_policy import DeskPolicy
+from gateway.privacy_desk.parts import Part, planned
 from gateway.privacy_desk.states import PrivacyEvent
 from gateway.procedures import requests as erasures
 from gateway.procedures.erasing import names_of
@@ -35,10 +36,13 @@ from journal.erasure.unreachable_copies import OUT_OF_REACH
 from journal.identity.descriptor import ever_described
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
+from journal.model.suppression import Suppression
 from journal.records.privacy_rows import PrivacyBatch, PrivacyRequest
 from journal.transactions.reading import committed_state, reading
 
 _MARK = "privacy batch"
+_OUTCOMES = [str(o) for o in (Outcome.SEARCHED_NONE, Outcome.ERASED, Outcome.PENDING)]
+"""Those that parts of a table may have, the one that all of it has the last."""
 _STATEMENT_MAX = 200
 """Characters of a statement that a receipt shows."""
 
@@ -54,29 +58,26 @@ class Uncovered:
 def find(desk: Desk, batch: PrivacyBatch) -> PrivacyBatch:
     """Accept the parts of a batch, those that were accepted already apart."""
     requests, named = identities_in(desk, batch)
-    known = {r.reason: r for r in erasure_spec.requests(desk.journal) if r.reason is not None}
-    round_number = int(batch.detail.get("round", 1))
-    accepted: list[ErasureRequest] = []
     searches_all = batch.detail.get("searches_all", False)
     before = set() if searches_all else _searched_tables(_requests_of(desk, batch))
-    for number, wanted in enumerate(_specs(desk, batch, requests, named, before), 1):
-        mark = f"{_MARK} {batch.id} part {round_number}.{number}"
-        found = known.get(mark)
-        if found is None:
-            found = erasure_of(desk.session).accept(replace(wanted, reason=mark), desk.by)
-        accepted.append(found)
+    wanted = _find_wanted(desk, batch, requests, named, before)
+    if batch.detail.get("parts") is None:
+        parts = [part.to_json() for part in wanted.parts(desk)]
+        batch = move(desk, batch, PrivacyEvent.FIND, {"parts": parts})
+    accepted = _accept(desk, batch, wanted)
     ids = [*batch.detail.get("erasures", ()), *(r.id for r in accepted)]
     with desk.reading() as records:
         _, policy = desk.policy(records)
     read = sum(t.bytes_searched for r in accepted for t in r.targets)
-    planned = erasure_of(desk.session).planned
+    work = erasure_of(desk.session).planned
     tables = sorted({t.table_id for r in accepted for t in r.targets if t.mask})
-    written = sum(planned(table_id, accepted).written.bytes for table_id in tables)
+    written = sum(work(table_id, accepted).written.bytes for table_id in tables)
     detail = {
         "erasures": list(dict.fromkeys(ids)),
         "estimate": asdict(Estimate.of(policy, read, written)),
         "covered_before": sorted(before),
         "searches_all": False,
+        "parts": None,
     }
     keys = sum(t.keys for r in accepted for t in r.targets)
     return move(
@@ -84,10 +85,36 @@ def find(desk: Desk, batch: PrivacyBatch) -> PrivacyBatch:
     )
 
 
+def _accept(desk: Desk, batch: PrivacyBatch, wanted: _Wanted) -> list[ErasureRequest]:
+    """The requests of all parts; those that were accepted before are found by their reason."""
+    known = {r.reason: r for r in erasure_spec.requests(desk.journal) if r.reason is not None}
+    round_number = int(batch.detail.get("round", 1))
+    accepted: list[ErasureRequest] = []
+
+    def take(number: int, spec: ErasureSpec) -> None:
+        mark = f"{_MARK} {batch.id} part {round_number}.{number}"
+        found = known.get(mark)
+        if found is None:
+            found = erasure_of(desk.session).accept(replace(spec, reason=mark), desk.by)
+        accepted.append(found)
+
+    parts = [Part.of_json(part) for part in batch.detail["parts"]]
+    for number, part in enumerate(parts, 1):
+        spec = part.spec(committed_state(desk.journal), wanted.subjects, accepted)
+        if spec is not None:
+            take(number, wanted.with_actions(spec))
+    whole = wanted.whole_specs() if not parts else wanted.conditions
+    for number, spec in enumerate(whole, len(parts) + 1):
+        take(number, wanted.with_actions(spec))
+    return accepted
+
+
 def execute(desk: Desk, batch: PrivacyBatch, advance: Advance) -> PrivacyBatch:
     """Purge the parts of a batch in one run, and go on as far as they are."""
     names = batch.detail["erasures"]
-    found, run = erasures.purge(desk.session, advance, names)
+    with desk.reading() as records:
+        _, policy = desk.policy(records)
+    found, run = erasures.purge(desk.session, advance, names, policy.part_bytes)
     error = None if run is None else run.error
     if error is not None and not _waits_for_copy(error, found):
         raise error
@@ -141,10 +168,12 @@ def dry_run(
     desk: Desk, requests: Sequence[PrivacyRequest], named: Named
 ) -> tuple[list[ErasureRequest], list[list[str]]]:
     """What finding some requests would come to, and the parts they would be split into."""
-    specs = _specs(desk, None, requests, named)
-    program = erasure_of(desk.session)
-    parts = [sorted(".".join(key) for key in spec.tables or ()) for spec in specs]
-    return [program.dry_run(spec) for spec in specs], parts
+    wanted = _find_wanted(desk, None, requests, named)
+    program, state = erasure_of(desk.session), committed_state(desk.journal)
+    parts = [part.description(state) for part in wanted.parts(desk)]
+    specs = [wanted.with_actions(spec) for spec in wanted.whole_specs()]
+    whole = [[".".join(key) for key in sorted(spec.tables or ())] for spec in specs]
+    return [program.dry_run(spec) for spec in specs], parts or whole
 
 
 def uncovered_by(
@@ -205,8 +234,9 @@ def _check_none_left(
 ) -> None:
     """Raise ERASURE if the people are in a table that this round has searched."""
     program, before = erasure_of(desk.session), set(batch.detail.get("covered_before", ()))
-    for wanted in _specs(desk, batch, requests, named, before, split=False):
-        found = program.dry_run(wanted)
+    wanted = _find_wanted(desk, batch, requests, named, before)
+    for spec in wanted.whole_specs():
+        found = program.dry_run(wanted.with_actions(spec))
         # Where only rows were erased the same people may have been written since.
         again = [t for t in found.targets if t.keys and not t.rows_only]
         left = sorted(t.table for t in again if not t.holds_copies)
@@ -218,18 +248,55 @@ def _check_none_left(
             )
 
 
-def _specs(
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a batch asks the machinery for: people in ``only`` some tables, and ``conditions``.
+
+    Conditions are those of identities of several parts, each on one table as a whole.
+    """
+
+    subjects: Mapping[str, Sequence[str]]
+    only: frozenset[tuple[str, str]] | None
+    conditions: Sequence[ErasureSpec]
+    actions: table_actions.TableActions
+
+    def parts(self, desk: Desk) -> list[Part]:
+        """The parts of what ``subjects`` are looked for in; empty where it is one."""
+        if not self.subjects:
+            return []
+        with desk.reading() as records:
+            _, policy = desk.policy(records)
+        kept = self.actions.kept
+        return planned(desk, set(self.subjects), self.only, kept, policy.part_bytes)
+
+    def whole_specs(self) -> list[ErasureSpec]:
+        """All that is asked, in as few requests as can be."""
+        whole = [ErasureSpec(subjects=self.subjects, tables=self.only)] if self.subjects else []
+        return [*whole, *self.conditions]
+
+    def with_actions(self, spec: ErasureSpec) -> ErasureSpec:
+        """With what becomes of columns and tables. The last part alone suppresses identifiers.
+
+        It searches what has come by then, and so nobody has to be kept out before.
+        """
+        actions = self.actions
+        if spec.share is not None and not spec.share.is_last:
+            spec = replace(spec, suppression=Suppression.KEY)
+        return replace(
+            spec, changes=actions.changes, kept=actions.kept, rows_only=actions.rows_only
+        )
+
+
+def _find_wanted(
     desk: Desk,
     batch: PrivacyBatch | None,
     requests: Sequence[PrivacyRequest],
     named: Named,
     before: AbstractSet[str] = frozenset(),
-    *,
-    split: bool = True,
-) -> list[ErasureSpec]:
-    """What the machinery is asked for: groups of tables, and conditions for identities of parts.
+) -> _Wanted:
+    """What the machinery is asked for; tables that a round ``before`` has searched are left out.
 
-    Tables that a round ``before`` has searched are left out; there may be nothing else to ask.
+    There may be nothing else to ask then.
     """
     session = desk.session
     with desk.reading() as records:
@@ -238,28 +305,22 @@ def _specs(
     options = requests[0].detail.get("options", {})
     only = names_of(session, list(options.get("tables", ())))
     subjects = subjects_in(named)
-    found: list[ErasureSpec] = []
     if before:
         kinds = {kind for pairs in named.values() for kind, _ in pairs}
         only = _unsearched_tables(desk, kinds, only, before, actions.kept)
         if not only:
-            return []
-    if subjects:
-        for group in _groups(desk, subjects, only) if split else [only]:
-            found.append(ErasureSpec(subjects=subjects, tables=group))
-    found += [s for s in composite.specs(session, named, only) if not s.rows.keys() & actions.kept]
-    found = [
-        replace(s, changes=actions.changes, kept=actions.kept, rows_only=actions.rows_only)
-        for s in found
+            return _Wanted({}, only, (), actions)
+    conditions = [
+        s for s in composite.specs(session, named, only) if not s.rows.keys() & actions.kept
     ]
-    if not found:
+    if not subjects and not conditions:
         who = "the people of a dry run" if batch is None else f"the people of batch {batch.id}"
         raise PalimpsestError(
             Code.ERASURE,
             f"no table identifies {who}",
             advice="onboard one: ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'email LOWER')",
         )
-    return found
+    return _Wanted(subjects, only, conditions, actions)
 
 
 def _unsearched_tables(
@@ -285,57 +346,59 @@ def _unsearched_tables(
     )
 
 
-def _groups(
-    desk: Desk,
-    subjects: Mapping[str, Sequence[str]],
-    only: frozenset[tuple[str, str]] | None,
-) -> list[frozenset[tuple[str, str]] | None]:
-    """The tables of each part; None stands for all tables there are."""
-    with desk.reading() as records:
-        _, policy = desk.policy(records)
-    most = policy.part_bytes
-    if not most:
-        return [only]
-    state = committed_state(desk.journal)
-    sizes: dict[str, int] = {}
-    keys: dict[str, tuple[str, str]] = {}
-    for table in state.catalog.tables():
-        if only is not None and table.name.key not in only:
-            continue
-        held = state.tables[table.id]
-        if {i.type for i in ever_described(held.layouts)} & set(subjects):
-            sizes[str(table.name)] = sum(s.bytes for s in held.manifest.segments)
-            keys[str(table.name)] = table.name.key
-    groups = split_tables(sizes, most)
-    if len(groups) < 2:
-        return [only]
-    return [frozenset(keys[name] for name in group) for group in groups]
-
-
 def _receipts(found: Sequence[ErasureRequest]) -> list[dict[str, Any]]:
-    """By part and table what was found and removed; counts alone."""
-    return [
-        {
-            "erasure": r.id,
-            "state": r.state.value,
-            "table": t.table,
-            "outcome": t.outcome.value,
-            "keys": t.keys,
-            "versions_removed": t.versions_removed + t.copies_removed,
-            **_told_changes(t),
-            "files_searched": t.files_searched,
-            "files_skipped": t.files_skipped,
-            "manifest_before": t.manifest_before,
-            "manifest_after": t.manifest_after,
-            "why": t.remarks,
-        }
-        for r in found
-        for t in r.targets
-        if t.outcome is not Outcome.NOT_SEARCHED
-        or t.is_deferred
-        or t.holds_copies
-        or t.why.startswith(KEPT)
-    ]
+    """By table what was found and removed, the parts of one together; counts alone."""
+    shared = {t.table_id for r in found for t in r.targets if t.pieces}
+    pairs = [(r, t) for r in found for t in r.targets if _is_told(t)]
+    merged: dict[tuple[int, str], dict[str, Any]] = {}
+    for number, (request, target) in enumerate(pairs):
+        is_part = target.table_id in shared and not target.is_deferred
+        place = target.table_id, "" if is_part else str(number)
+        before = merged.get(place)
+        one = _receipt(request, target)
+        merged[place] = one if before is None else _with_part(before, one)
+    return list(merged.values())
+
+
+def _with_part(receipt: Mapping[str, Any], part: Mapping[str, Any]) -> dict[str, Any]:
+    """The receipt of a table with that of one more part of it."""
+    sums = ("keys", "versions_removed", "versions_changed", "files_searched", "files_skipped")
+    return {
+        **part,
+        **receipt,
+        **{n: receipt.get(n, 0) + part.get(n, 0) for n in sums if n in {*receipt, *part}},
+        "erasure": f"{receipt['erasure']}, {part['erasure']}",
+        "state": part["state"],
+        "outcome": max(receipt["outcome"], part["outcome"], key=_OUTCOMES.index),
+        "manifest_before": receipt["manifest_before"] or part["manifest_before"],
+        "manifest_after": part["manifest_after"] or receipt["manifest_after"],
+        "why": "; ".join(dict.fromkeys(why for why in (receipt["why"], part["why"]) if why)),
+        "parts": receipt.get("parts", 1) + 1,
+    }
+
+
+def _is_told(target: Target) -> bool:
+    """True for what was searched, or holds copies, or is left out on purpose."""
+    is_searched = target.outcome is not Outcome.NOT_SEARCHED
+    is_kept = target.why.startswith(KEPT)
+    return is_searched or target.is_deferred or target.holds_copies or is_kept
+
+
+def _receipt(request: ErasureRequest, target: Target) -> dict[str, Any]:
+    return {
+        "erasure": request.id,
+        "state": request.state.value,
+        "table": target.table,
+        "outcome": target.outcome.value,
+        "keys": target.keys,
+        "versions_removed": target.versions_removed + target.copies_removed,
+        **_told_changes(target),
+        "files_searched": target.files_searched,
+        "files_skipped": target.files_skipped,
+        "manifest_before": target.manifest_before,
+        "manifest_after": target.manifest_after,
+        "why": target.remarks,
+    }
 
 
 def _told_changes(target: Target) -> dict[str, Any]:

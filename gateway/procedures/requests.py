@@ -112,11 +112,12 @@ def cancel(session: Session, advance: Advance, name: str) -> ErasureRequest:
 
 @operation
 def purge(
-    session: Session, advance: Advance, names: Sequence[str]
+    session: Session, advance: Advance, names: Sequence[str], unit_bytes: int = 0
 ) -> tuple[list[ErasureRequest], JobRun | None]:
     """Purge requests, all that wait if none is named, as one run of the job ``purge``.
 
-    The requests as they are then, and the run; None if nothing waited.
+    The requests as they are then, and the run; None if nothing waited. With ``unit_bytes`` large
+    tables are written anew in units, each a commit.
     """
     journal = erasure_of(session).journal
     found = [find_request(journal, name) for name in names] or erasure_spec.requests(journal)
@@ -124,6 +125,8 @@ def purge(
     run = None
     if waiting:
         given = {"requests": ",".join(r.id for r in waiting)}
+        if unit_bytes:
+            given["unit_bytes"] = str(unit_bytes)
         (run,) = run_all(
             session, JobRequest("purge", given, progress=advance), [_first_table(session, waiting)]
         )

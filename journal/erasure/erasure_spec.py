@@ -11,6 +11,7 @@ import pyarrow as pa
 from journal.erasure.column_changes import ColumnChange
 from journal.erasure.requests import ErasureRequest
 from journal.erasure.scope import load_scope
+from journal.erasure.table_share import TableShare
 from journal.erasure.tagged_copies import Sought, told_copies
 from journal.identity.descriptor import EVERY_ROW, DescriptorEntry, ever_described
 from journal.model.dependents import Dependents
@@ -51,7 +52,8 @@ class ErasureSpec:
 
     ``changes`` are, by table, what becomes of columns where rows stay. ``kept`` are tables that are
     not searched, by their id, and why. In those that are ``rows_only`` rows go and nothing is
-    suppressed: whoever is meant may be written again.
+    suppressed: whoever is meant may be written again. With a ``share`` it is about a part of one
+    table.
     """
 
     subjects: Subjects = field(default_factory=dict)
@@ -68,6 +70,7 @@ class ErasureSpec:
     changes: Mapping[int, tuple[ColumnChange, ...]] = field(default_factory=dict)
     kept: Mapping[int, str] = field(default_factory=dict)
     rows_only: frozenset[int] = frozenset()
+    share: TableShare | None = None
 
     @property
     def suppressed(self) -> Subjects:

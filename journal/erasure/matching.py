@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from journal.erasure.erasure_spec import Subjects
@@ -27,6 +28,7 @@ from journal.sql.relations import column, ident
 _SMALL = (exp.DType.TINYINT, exp.DType.SMALLINT, exp.DType.INT, exp.DType.BIGINT)
 _BIGINT_LETTERS = len(str(-(2**63)))
 _SMALL_UNSIGNED = (exp.DType.UTINYINT, exp.DType.USMALLINT, exp.DType.UINT)
+_KNOWN = "_known"
 
 
 def distinct_keys(found: Iterable[pa.Table]) -> pa.Table | None:
@@ -40,6 +42,23 @@ def distinct_keys(found: Iterable[pa.Table]) -> pa.Table | None:
     bare = pa.table({f.name: _stored(every.column(f.name)) for f in schema})
     once = bare.group_by(bare.column_names).aggregate([])
     return pa.table({f.name: _as_shown(once.column(f.name), f.type) for f in schema}, schema=schema)
+
+
+def keys_without(keys: pa.Table | None, others: Iterable[pa.Table]) -> pa.Table | None:
+    """Keys, once each, that are not among others; None if all of them are."""
+    others = [k.select(keys.column_names) for k in others] if keys is not None else []
+    if keys is None or not others:
+        return keys
+    marked = [keys.append_column(_KNOWN, pa.array([0] * keys.num_rows, pa.int8()))]
+    marked += [k.append_column(_KNOWN, pa.array([1] * k.num_rows, pa.int8())) for k in others]
+    every = pa.concat_tables(marked, promote_options="permissive")
+    bare = pa.table({f.name: _stored(every.column(f.name)) for f in every.schema})
+    once = bare.group_by(keys.column_names).aggregate([(_KNOWN, "max")])
+    left = once.filter(pc.equal(once.column(f"{_KNOWN}_max"), 0))
+    if not left.num_rows:
+        return None
+    kinds = {f.name: f.type for f in every.schema}
+    return pa.table({n: _as_shown(left.column(n), kinds[n]) for n in keys.column_names})
 
 
 def _stored(values: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -77,6 +77,7 @@ class Target:
     ``mask`` is the list of the keys that nobody sees, ``spared`` of those under a legal hold.
     ``changes`` are what becomes of columns where rows stay: ``versions_changed`` counts them, and
     no row is removed. Where it is ``rows_only`` the rows go, and their keys may be written again.
+    ``pieces`` are the files or segments that it was searched in, where several share a large table.
     """
 
     table_id: int
@@ -114,6 +115,7 @@ class Target:
     changes: tuple[ColumnChange, ...] = ()
     versions_changed: int = 0
     rows_only: bool = False
+    pieces: tuple[str, ...] = ()
 
     @property
     def frees_keys(self) -> bool:
@@ -209,7 +211,8 @@ class ErasureRequest:
 
 def _target(raw: Mapping[str, Any]) -> Target:
     changes = tuple(map(ColumnChange.of_row, raw.get("changes", ())))
-    return Target(**{**raw, "outcome": Outcome(raw["outcome"]), "changes": changes})
+    pieces, outcome = tuple(raw.get("pieces", ())), Outcome(raw["outcome"])
+    return Target(**{**raw, "outcome": outcome, "changes": changes, "pieces": pieces})
 
 
 def looked_for(found: Iterable[ErasureRequest]) -> set[str]:

@@ -11,7 +11,7 @@ writes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import field, replace
 from functools import partial
@@ -19,16 +19,15 @@ from functools import partial
 import pyarrow as pa
 
 from journal.erasure import audit
-from journal.erasure.column_changes import ColumnChange
-from journal.erasure.erasure_spec import ErasureSpec, TargetTable, aims
-from journal.erasure.matching import distinct_keys
-from journal.erasure.requests import ErasureRequest, Outcome, State, Target
+from journal.erasure.erasure_spec import ErasureSpec, aims
+from journal.erasure.matching import keys_without
+from journal.erasure.requests import ErasureRequest, State, Target
 from journal.erasure.scope import load_scope
 from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
+from journal.erasure.table_share import TableShare, earlier_lists, pieces_of
 from journal.erasure.unreachable_copies import check_searched, receipts
 from journal.model.dependents import Dependents, dependents_of
-from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.policy import PREFIX
 from journal.model.schema import Table
@@ -40,108 +39,20 @@ from journal.transactions.reading import reading
 from journal.transactions.state import JournalState
 from spark_compaction.erasure import legal_holds
 from spark_compaction.erasure.backend import ErasureBackend, KeyLists, ListChange, ListDecision
-from spark_compaction.erasure.cascade import CascadedTable, CascadeWalker, too_fast
+from spark_compaction.erasure.cascade import CascadeWalker, too_fast
 from spark_compaction.erasure.deferred_search import subjects_text
 from spark_compaction.erasure.legal_holds import KeySplit
 from spark_compaction.erasure.offsite_search import search_copies
 from spark_compaction.erasure.orphaned_rows import orphaned_rows
 from spark_compaction.erasure.reject_search import reject_receipts
-from spark_compaction.erasure.search import NOT_LOOKED_AT, Search
+from spark_compaction.erasure.search import NOT_LOOKED_AT
 from spark_compaction.erasure.shared_identifiers import Shared
+from spark_compaction.erasure.table_search import TableSearch
 from spark_compaction.programs import copies
 
 _ROUNDS_MAX = 5
 _LATE_FILES_MAX = 16
 """So many files may be searched inside the commit section; for more, the search begins anew."""
-
-
-@dataclass(slots=True)
-class _TableSearch:
-    """One table while it is searched; ``matched`` are the live rows that meet a condition."""
-
-    aim: TargetTable
-    search: Search = field(default_factory=Search)
-    matched: pa.Table | None = None
-    dangling: Mapping[str, int] = field(default_factory=dict)
-    depends: str = ""
-    """Why rows of it go whom nobody named; empty if none do."""
-    _cascaded: pa.Table | None = None
-    changes: tuple[ColumnChange, ...] = ()
-    """What becomes of its columns where its rows stay."""
-    rows_only: bool = False
-    is_taken: bool = True
-    """False for a materialised view as long as nothing goes that it may be made of."""
-
-    @property
-    def table(self) -> Table:
-        return self.aim.table
-
-    @property
-    def is_searched(self) -> bool:
-        """True if it is searched for who is meant."""
-        return self.aim.why_not is None
-
-    def cascade(self, cascaded: CascadedTable, search: Search) -> None:
-        """Let rows go as well that depend on what goes; raises PRIVACY_ACTION where rows stay."""
-        if self.changes:
-            raise PalimpsestError(
-                Code.PRIVACY_ACTION,
-                f"rows of {self.table.name} would go, as they refer to erased ones, but its columns"
-                " are to be changed and its rows to stay",
-                advice="erase its rows as well, or let rows that refer to erased ones stay",
-            )
-        if not self.is_searched:
-            self.search = search
-        self.depends, self._cascaded = cascaded.why, cascaded.keys
-
-    def is_behind(self, state: JournalState) -> bool:
-        """True if rows may have come since the search; to an adopted journal they always may."""
-        last = state.tables[self.table.id].last_version
-        return self.is_searched and (self.search.version != last or is_flat(self.table))
-
-    def unseen_files(self, state: JournalState) -> int:
-        """How many files a manifest lists that were not searched by name."""
-        segments = state.tables[self.table.id].manifest.segments
-        return sum(f.path not in self.search.seen for s in segments for f in s.files)
-
-    def keys(self) -> pa.Table | None:
-        """All keys that were found, once each; None if there are none."""
-        if not self.is_taken:
-            return None
-        if self._cascaded is not None:
-            # They include those found before.
-            return distinct_keys([self._cascaded])
-        return distinct_keys([*self.search.keys, *([] if self.matched is None else [self.matched])])
-
-    def target(self, keys: pa.Table | None) -> Target:
-        """The receipt so far."""
-        table, name = self.table, str(self.table.name)
-        why_not, left = self.aim.why_not, Outcome.NOT_SEARCHED
-        if why_not is not None and not self.depends:
-            return Target(table.id, name, left, why_not, holds_copies=self.aim.holds_copies)
-        live, kept, copied = self.search.live, self.search.kept, self.search.copies
-        return Target(
-            table.id,
-            name,
-            Outcome.SEARCHED_NONE if keys is None else Outcome.PENDING,
-            "; ".join(part for part in (self.depends, self.search.warns) if part),
-            keys=0 if keys is None else keys.num_rows,
-            files_searched=live.read,
-            files_skipped=live.skipped,
-            bytes_searched=live.bytes_read,
-            bytes_skipped=live.bytes_skipped,
-            kept_searched=kept.read,
-            kept_skipped=kept.skipped,
-            kept_bytes_searched=kept.bytes_read,
-            kept_bytes_skipped=kept.bytes_skipped,
-            copies_searched=copied.read,
-            copies_skipped=copied.skipped,
-            copies_bytes_searched=copied.bytes_read,
-            copies_bytes_skipped=copied.bytes_skipped,
-            dangling=self.dangling,
-            changes=self.changes,
-            rows_only=self.rows_only,
-        )
 
 
 @dataclass(slots=True)
@@ -151,7 +62,7 @@ class _Searching:
     backend: ErasureBackend
     wanted: ErasureSpec
     tidies: bool
-    found: list[_TableSearch] = field(default_factory=list)
+    found: list[TableSearch] = field(default_factory=list)
     walker: CascadeWalker = field(init=False)
     shared: Shared = field(init=False)
 
@@ -165,11 +76,12 @@ class _Searching:
             session, committed = statement.session, statement.committed
             targets = aims(session, committed, wanted)
             self.found = [
-                _TableSearch(
+                TableSearch(
                     aim,
                     changes=() if aim.is_whole else tuple(wanted.changes.get(aim.table.id, ())),
                     is_taken=not aim.is_whole,
                     rows_only=aim.table.id in wanted.rows_only and not aim.is_whole,
+                    share=_share_of(wanted, aim.table),
                 )
                 for aim in targets
             ]
@@ -180,7 +92,7 @@ class _Searching:
             self.shared.look_ahead(session, committed)
         for one in self.found:
             is_asked = not wanted.rows or one.table.id in wanted.among or one.aim.is_whole
-            if one.is_searched and is_asked:
+            if one.is_searched and is_asked and not one.is_partial:
                 search_copies(backend, one.aim, wanted, one.search, tidies=self.tidies)
         self.walker = CascadeWalker(backend, self.tidies, wanted.dependents, scope)
         with reading(backend.journal) as statement:
@@ -191,14 +103,17 @@ class _Searching:
                         check_searched(one.search.left)
             self.walker.search(statement.session, committed, self.removed_keys())
 
-    def _search(self, session: StoreSession, state: JournalState, one: _TableSearch) -> None:
+    def _search(self, session: StoreSession, state: JournalState, one: TableSearch) -> None:
         """Search a table for what was not seen yet; a condition is asked anew as a whole."""
         if not one.is_searched:
             return
         table, search, wanted = one.table, one.search, self.wanted
         if not wanted.rows or one.aim.is_whole:
-            subjects = wanted.subjects
-            self.backend.search_rows(session, state, one.aim, subjects, search)
+            subjects, at, is_all = wanted.subjects, one.at(state), not one.is_partial
+            self.backend.search_rows(session, at, one.aim, subjects, search, kept=is_all)
+            if one.is_partial:
+                found = pieces_of(at.tables[table.id].manifest.segments)
+                one.pieces = tuple(dict.fromkeys([*one.pieces, *found]))
         else:
             one.matched = wanted.rows[table.id]()
             find = wanted.among.get(table.id)
@@ -253,7 +168,7 @@ class _Searching:
         self.shared.count_remaining(session, state, going)
         return True
 
-    def _may_hold(self, view: _TableSearch, state: JournalState, going: AbstractSet[int]) -> bool:
+    def _may_hold(self, view: TableSearch, state: JournalState, going: AbstractSet[int]) -> bool:
         """True if a materialised view may hold, in any version, rows of somebody who is meant.
 
         That cannot be excluded where rows of its tables have gone before it was refreshed.
@@ -369,8 +284,10 @@ def _decided(
     request_id = backend.new_request_id()
     splits: list[tuple[Table, KeySplit]] = []
     targets: list[Target] = []
+    earlier = lists.open_requests(wanted.share.earlier) if wanted.share is not None else []
     for one in searching.found:
-        keys, table = one.keys(), one.table
+        table, found = one.table, one.keys()
+        keys = keys_without(found, [lists.read(table, n) for n in earlier_lists(earlier, table.id)])
         target = one.target(keys)
         if keys is not None:
             # What is only hidden is not in the way of a hold, which keeps rows from removal.
@@ -392,11 +309,18 @@ def _decided(
     )
 
 
+def _share_of(wanted: ErasureSpec, table: Table) -> TableShare | None:
+    share = wanted.share
+    return share if share is not None and share.table_id == table.id else None
+
+
 def _reject_receipts(searching: _Searching, session: StoreSession) -> list[Target]:
     """The receipts of reject files, which the purge searches.
 
     A condition cannot be asked of rejected rows, and neither can what they depend on.
     """
+    if any(one.is_partial for one in searching.found):
+        return []
     searched, by_condition = {}, bool(searching.wanted.rows)
     for one in searching.found:
         if one.is_searched or one.depends:

@@ -152,7 +152,8 @@ class PurgeRun:
     """One run of purges: the ids of requests that no hold keeps back, and what it runs with.
 
     With ``changes`` no row goes: those of the keys get other values in these columns. ``by`` is who
-    had it run.
+    had it run. With ``unit_bytes`` segments are written anew in units of about so many bytes, each
+    a commit of its own: a run that is killed goes on after the last of them. 0: all are one unit.
     """
 
     accepted: frozenset[str]
@@ -160,6 +161,7 @@ class PurgeRun:
     progress: Progress
     changes: tuple[ColumnChange, ...] = ()
     by: str = ""
+    unit_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +239,14 @@ class ErasureBackend(Protocol):
 
     def rows_of(self, table: Table, segments: Sequence[Segment]) -> Sequence[exp.Query]:
         """The rows of segments that were brought, in the present columns of their table."""
+
+    def piece_sizes(
+        self, session: StoreSession, state: JournalState, table: Table
+    ) -> Mapping[str, int]:
+        """The bytes of each file or segment that can be searched by itself, as far as is known.
+
+        Under an empty name those of all that is searched as a whole. See ``table_share``.
+        """
 
     def count_keys(
         self, session: StoreSession, state: JournalState, table: Table, keys: pa.Table

@@ -68,6 +68,7 @@ class ErasureProgram:
         by: str,
         only: Iterable[str] | None = None,
         progress: Progress = silent,
+        unit_bytes: int = 0,
     ) -> Erased:
         """Purge what has been accepted, of all or ``only`` some requests; see ``purging.purge``.
 
@@ -81,7 +82,12 @@ class ErasureProgram:
             self.refresh_views()
             try:
                 return purging.purge(
-                    self.backend, by, only=only, engine=engine, progress=progress, ask_again=again
+                    *(self.backend, by),
+                    only=only,
+                    engine=engine,
+                    progress=progress,
+                    ask_again=again,
+                    unit_bytes=unit_bytes,
                 )
             finally:
                 self.refresh_views()

@@ -22,12 +22,13 @@ from journal.model.segment import Manifest, Segment
 from journal.model.store_session import StoreSession
 from journal.records import backups, retired
 from journal.records.backups import Backup
-from journal.records.report import Work
+from journal.records.report import JobReport, Work
 from journal.sql.relations import column, ident
 from journal.transactions.state import JournalState
 from spark_compaction.backend import Alongside, Piece, PurgeBackend, Replan, TableAt
 from spark_compaction.contract import JobPlan, Json, Progress, Replacement, Staged, silent
 from spark_compaction.erasure.receipts import PurgedRows, nothing_to_purge
+from spark_compaction.erasure.units import units_of
 from spark_compaction.programs import copies
 from spark_compaction.programs.backup_transport import BackupTransport
 from spark_compaction.programs.compaction_sql import BYTES
@@ -35,6 +36,7 @@ from spark_compaction.programs.journal_rows import journal_names
 from spark_compaction.programs.rewriting import (
     ChangedRows,
     Goes,
+    RewritePlan,
     RewrittenPiece,
     compare,
     moved_segments,
@@ -52,11 +54,18 @@ WHY = ("holds {} rows of the keys", "no row of it goes")
 class PurgeInSql:
     """The job for one table; ``masks`` says whose keys go, whenever the job plans.
 
-    With ``changed`` rows of the keys stay, and get other values in these columns.
+    With ``changed`` rows of the keys stay, and get other values in these columns. With
+    ``unit_bytes`` one run looks at segments of about so many bytes, at one at least; ``in_units``
+    has it run until none is left.
     """
 
     masks: Callable[[], Collection[str]]
     changed: tuple[ColumnChange, ...] = ()
+    unit_bytes: int = 0
+    is_over: bool = field(default=True, init=False)
+    """True if the last plan left no segment out that was not looked at."""
+    _clean: set[str] = field(default_factory=set, init=False)
+    _looked: frozenset[str] = field(default=frozenset(), init=False)
     _masks: tuple[str, ...] = field(default=(), init=False)
     _rewritten: list[RewrittenPiece] = field(default_factory=list, init=False)
     _removed: Mapping[str, int] = field(default_factory=dict, init=False)
@@ -76,13 +85,16 @@ class PurgeInSql:
 
         What was replaced earlier, and waits to go, may hold the rows.
         """
-        table, self._masks = at.table, tuple(self.masks())
+        table, masks = at.table, tuple(self.masks())
+        if set(masks) != set(self._masks):
+            self._clean.clear()
+        self._masks, self.is_over, self._rewritten = masks, True, []
         found = JobPlan(self.kind, table.id, str(table.name), at.state.manifest.generation)
         if not self._masks:
             return replace(found, is_empty=True, why=nothing_to_purge(table).why)
         changes = changes_of(backend, table, self.changed)
         goes = rows_of_keys(backend, table, self._masks, changes)
-        planned = plan_rewrite(backend, at, backend.with_backups(at), goes, WHY)
+        planned = self._planned_unit(backend, at, goes)
         return replace(
             found,
             why="rows were erased",
@@ -92,6 +104,30 @@ class PurgeInSql:
             inexact=dict.fromkeys(BYTES, backend.sizes),
             task={"pieces": planned.pieces, "gone": planned.gone.total},
         )
+
+    def _planned_unit(self, backend: PurgeBackend, at: TableAt, goes: Goes) -> RewritePlan:
+        """What is to be rewritten of the next unit that holds a key, or of the last one."""
+        pieces = backend.with_backups(at)
+        if not self.unit_bytes:
+            return plan_rewrite(backend, at, pieces, goes, WHY)
+        left = [s for p in pieces for s in p.segments if s.id not in self._clean]
+        units = units_of({s.id: backend.size(s) for s in left}, self.unit_bytes) or [[]]
+        looked: set[str] = set()
+        for number, ids in enumerate(units, 1):
+            unit = frozenset(ids)
+            looked |= unit
+            some = [one for p in pieces if (one := p.only(unit)).segments]
+            planned = plan_rewrite(backend, at, some, goes, WHY)
+            self.is_over = number == len(units)
+            if planned.pieces or self.is_over:
+                break
+        self._looked = frozenset(looked)
+        return planned
+
+    def end_unit(self) -> None:
+        """Look no more at segments that were looked at, nor at what was made of them."""
+        self._clean |= self._looked
+        self._clean |= {one.made.id for one in self._rewritten if one.made is not None}
 
     def stage(
         self, backend: PurgeBackend, at: TableAt, plan: JobPlan, progress: Progress
@@ -142,6 +178,15 @@ class PurgeInSql:
             follow_backups(session, at.table, staged, live, now)
 
         return Alongside(lambda _pieces: None, record)
+
+
+def in_units(program: PurgeInSql, run: Callable[[], JobReport]) -> list[JobReport]:
+    """Have a program run, unit after unit, each a job and a commit of its own; their reports."""
+    reports = [run()]
+    while not program.is_over:
+        program.end_unit()
+        reports.append(run())
+    return reports
 
 
 def follow_backups(

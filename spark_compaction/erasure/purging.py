@@ -51,12 +51,13 @@ def purge(
     engine: Engine | None = None,
     progress: Progress = silent,
     ask_again: AskAgain | None = None,
+    unit_bytes: int = 0,
 ) -> Erased:
     """Purge what has been accepted (or ``only`` some requests), and complete what can be.
 
     ``engine`` writes rows elsewhere where the store has that done. ``ask_again`` looks for a
     condition in copies that were out of reach when it was accepted. What fails in one table is in
-    the result, by the table's name.
+    the result, by the table's name. ``unit_bytes``: see ``PurgeRun``.
     """
     done, journal = Erased(), backend.journal
     chosen = None if only is None else set(only)
@@ -65,7 +66,9 @@ def purge(
     ids = {r.id for r in pending}
     apply_holds(backend, by, ids)
     accepted = [r for r in requests(journal) if r.id in ids and r.state is State.ACCEPTED]
-    run = PurgeRun(frozenset(r.id for r in accepted), engine, progress, by=by)
+    run = PurgeRun(
+        frozenset(r.id for r in accepted), engine, progress, by=by, unit_bytes=unit_bytes
+    )
     tables = sorted({t.table_id for r in accepted for t in r.targets if t.mask})
     with reading(journal) as statement:
         committed = statement.committed

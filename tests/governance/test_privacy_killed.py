@@ -76,8 +76,8 @@ with gateway.connect(url, autocommit=True) as con:
 def test_a_killed_request_goes_on_and_leaves_nothing(tmp_path: Path, step: str) -> None:
     root = tmp_path / "warehouse"
     kill_a_request(f"palimpsest:///{root}", step)
-    assert _places_of(ADA, root) == []
-    assert _places_of(BOB, root) != []
+    assert places_of(ADA, root) == []
+    assert places_of(BOB, root) != []
 
 
 def kill_a_request(url: str, step: str) -> None:
@@ -100,7 +100,7 @@ def kill_a_request(url: str, step: str) -> None:
         assert audit_check.verify(journal).problems == ()
 
 
-def _places_of(value: str, root: Path) -> list[str]:
+def places_of(value: str, root: Path) -> list[str]:
     """The files of a warehouse in which a text stands, in whatever case."""
     wanted = value.lower().encode()
     files = [path for path in root.rglob("*") if path.is_file()]

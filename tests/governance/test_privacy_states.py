@@ -8,6 +8,7 @@ from itertools import product
 
 import pytest
 
+from gateway.privacy_desk import parts as parts_of_tables
 from gateway.privacy_desk.batch_steps import without_values
 from gateway.privacy_desk.batches import Estimate, form_batches, split_tables
 from gateway.privacy_desk.desk_policy import DeskPolicy
@@ -211,3 +212,15 @@ def test_no_error_keeps_what_it_quotes_of_an_identifier() -> None:
 
 def test_a_request_is_a_value() -> None:
     assert replace(_request(1), state="FINDING") != _request(1)
+
+
+def test_a_table_that_is_larger_is_split_by_its_pieces() -> None:
+    sizes = {1: {"a": 5, "b": 4, "c": 1, "": 3}, 2: {"d": 1}, 3: {"": 9}}
+    parts = parts_of_tables.split(sizes, 5)
+    assert [(part.tables, part.pieces, part.is_last) for part in parts] == [
+        ((3,), (), False),
+        ((2,), (), False),
+        ((1,), ("a",), False),
+        ((1,), ("b", "c"), False),
+        ((1,), (), True),
+    ]

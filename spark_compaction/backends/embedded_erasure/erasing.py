@@ -8,17 +8,18 @@ A hold that is placed meanwhile keeps its rows.
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
 from journal.erasure.column_changes import Changes
+from journal.erasure.table_share import pieces_of
 from journal.files.filters.sidecar import merge_sidecars
 from journal.local_engine.hash_key import hash_key
 from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
-from journal.model.segment import RowCounts, Segment
+from journal.model.segment import Manifest, RowCounts, Segment
 from journal.records import backups, retired
 from journal.records.report import ESTIMATED, JobReport, Skipped, Work
 from journal.stores.embedded.integrity import damage_named
@@ -44,11 +45,13 @@ from spark_compaction.backends.embedded_erasure.purge import (
     rewrite,
     unit_of,
     volume,
+    with_files,
 )
 from spark_compaction.engines.local import LocalEngine
 from spark_compaction.erasure.backend import PurgeRun
 from spark_compaction.erasure.legal_holds import check_hidden
 from spark_compaction.erasure.receipts import PurgedRows
+from spark_compaction.erasure.units import units_of
 from spark_compaction.programs.unsealed import unsealed
 from spark_compaction.runner import RunOptions, run_job
 
@@ -64,20 +67,52 @@ def remove_rows(
 
     Raises JOB_BUSY if a hold is placed meanwhile, ERASURE if other jobs keep bringing rows back.
     """
+    changes, reports = changes_of(table, run), list[JobReport]()
+    if run.unit_bytes:
+        with _holding(journal, table, names, changes) as (_, found):
+            live = set(pieces_of(journal.state.tables[table.id].manifest.segments))
+            sizes = {h.file.path: h.file.bytes for h in found.held if h.file.path in live}
+        for unit in units_of(sizes, run.unit_bytes)[:-1]:
+            reports.append(remove_unit(journal, table, names, run, frozenset(unit)))
     before = journal.state.tables[table.id].manifest
-    changes = changes_of(table, run)
     with damage_named(journal.checker, before.segments):
         with _holding(journal, table, names, changes) as (session, found):
             counts = counts_by_mask(
                 session, journal.root, table, found, names, before.heads, changes
             )
-        reports, others = _remove(journal, table, names, run, changes)
+        last, others = _remove(journal, table, names, run, changes)
+    _record(journal, table, before, last, counts, others)
+    return [*reports, *last]
+
+
+def remove_unit(
+    journal: Journal, table: Table, names: tuple[str, ...], run: PurgeRun, paths: frozenset[str]
+) -> JobReport:
+    """Write some live files anew without the keys in the masks, and add it to the receipts."""
+    before, changes = journal.state.tables[table.id].manifest, changes_of(table, run)
+    with damage_named(journal.checker, before.segments):
+        with journal.reading_session() as session:
+            segments = with_files(before.segments, paths)
+            found = holdings(session, journal.root, table, segments, names, changes=changes)
+            counts = counts_by_mask(session, journal.root, table, found, names, (), changes)
+        report = _run_purge(journal, table, PurgeJob(names, changes, paths), run)
+    _record(journal, table, before, [report], counts, report.details.get("others", {}))
+    return report
+
+
+def _record(
+    journal: Journal,
+    table: Table,
+    before: Manifest,
+    reports: Sequence[JobReport],
+    counts: Mapping[str, int],
+    others: Mapping[str, str],
+) -> None:
     work = sum((r.work for r in reports), Work())
     with journal.exclusive_session() as session:
         after = journal.state.tables[table.id].manifest
         PurgedRows(before, after, work, counts, json.dumps(others, sort_keys=True)).record(session)
         session.commit()
-    return reports
 
 
 def changes_of(table: Table, run: PurgeRun) -> Changes | None:
@@ -95,20 +130,10 @@ def _remove(
     changes: Changes | None,
 ) -> tuple[list[JobReport], dict[str, str]]:
     """Write files anew until none holds a key; reports, and what the others of a file hold."""
-
-    def check(state: JournalState) -> tuple[Segment, ...]:
-        check_hidden(state.tables[table.id].manifest, names, table)
-        return ()
-
     reports: list[JobReport] = []
     others: dict[str, str] = {}
     for _ in range(_ROUNDS_MAX):
-        report = run_job(
-            *(journal, PurgeJob(names, changes), table.id, run.engine or LocalEngine()),
-            options=RunOptions(grace_us=0, wait_s=_WAIT_S),
-            progress=run.progress,
-            check=check,
-        )
+        report = _run_purge(journal, table, PurgeJob(names, changes), run)
         if report.state == "done":
             others = dict(report.details.get("others", {}))
         reports += [report, *_purge_retired(journal, table, names, run, changes)]
@@ -118,6 +143,21 @@ def _remove(
         Code.ERASURE,
         f"the purge still finds rows of erased keys in {table.name}",
         advice="run it again when fewer jobs replace segments of the table",
+    )
+
+
+def _run_purge(journal: Journal, table: Table, job: PurgeJob, run: PurgeRun) -> JobReport:
+    """Run a job unless a hold is placed meanwhile."""
+
+    def check(state: JournalState) -> tuple[Segment, ...]:
+        check_hidden(state.tables[table.id].manifest, job.masks, table)
+        return ()
+
+    return run_job(
+        *(journal, job, table.id, run.engine or LocalEngine()),
+        options=RunOptions(grace_us=0, wait_s=_WAIT_S),
+        progress=run.progress,
+        check=check,
     )
 
 

@@ -153,6 +153,13 @@ class WarehouseErasure:
                 found.append(layout.segment_rows(table, paths, fields, self.journal.root))
         return found
 
+    def piece_sizes(
+        self, session: StoreSession, state: JournalState, table: Table
+    ) -> Mapping[str, int]:
+        """Of files; heads are small."""
+        segments = state.tables[table.id].manifest.segments
+        return {f.path: f.bytes for s in segments for f in s.files}
+
     def count_keys(
         self, session: StoreSession, state: JournalState, table: Table, keys: pa.Table
     ) -> KeyCount:

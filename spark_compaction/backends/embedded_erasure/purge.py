@@ -7,7 +7,7 @@ nor written. Owner's side; loads no pyspark.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
@@ -46,10 +46,14 @@ _WHOLE_FOLDER = frozenset({"ROW_GROUPS_PER_FILE", "FILENAME_PATTERN"})
 
 @dataclass(frozen=True, slots=True)
 class PurgeJob:
-    """Removes the rows of the keys in ``masks`` from the live segments of a table."""
+    """Removes the rows of the keys in ``masks`` from the live segments of a table.
+
+    Of all files, or of those ``only`` that have these paths.
+    """
 
     masks: tuple[str, ...]
     changes: Changes | None = None
+    only: frozenset[str] | None = None
     kind: str = "purge"
 
     def plan(self, journal: Journal, table_id: int, settled: Version) -> JobPlan:
@@ -58,9 +62,11 @@ class PurgeJob:
         table = definition(journal.state, table_id)
         with journal.reading_session() as session:
             manifest = state.manifest
+            segments, heads = manifest.segments, manifest.heads
+            if self.only is not None:
+                segments, heads = tuple(with_files(manifest.segments, self.only)), ()
             found = holdings(
-                *(session, journal.root, table, manifest.segments, self.masks, manifest.heads),
-                self.changes,
+                *(session, journal.root, table, segments, self.masks, heads), self.changes
             )
         nothing = JobPlan(self.kind, table_id, str(table.name), manifest.generation, is_empty=True)
         work = planned_work(found)
@@ -105,6 +111,14 @@ class PurgeJob:
         found = staged.details["digests"]
         check_digests(found, plan.table)
         return {"others": found["after"]}
+
+
+def with_files(segments: Iterable[Segment], paths: Container[str]) -> Iterator[Segment]:
+    """Segments with those of their files that have some paths."""
+    for segment in segments:
+        files = tuple(f for f in segment.files if f.path in paths)
+        if files:
+            yield replace(segment, files=files)
 
 
 def rewrite(engine: Engine | None, files: Sequence[Any], progress: Progress) -> list[Any]:

@@ -64,11 +64,14 @@ from spark_compaction.erasure.backend import (
     fetched_segments,
     unchanged,
 )
-from spark_compaction.erasure.purge_sql import PurgeInSql
+from spark_compaction.erasure.purge_sql import PurgeInSql, in_units
 from spark_compaction.erasure.search import Search, unseen
 
 _COUNTED = "keys_counted"
 _ROUNDS_MAX = 5
+_VERSIONS = 2
+_VALUE_BYTES = 8
+"""What a value takes, about, where nobody says what a partition does."""
 
 
 class _Outrun(PalimpsestError):
@@ -158,6 +161,15 @@ class HiveErasure:
             rows_in_layout(table, layout.rows_of(names, paths(p)).subquery(), p.fields)
             for p in pieces(segments)
         ]
+
+    def piece_sizes(
+        self, session: StoreSession, state: JournalState, table: Table
+    ) -> Mapping[str, int]:
+        """Estimated of rows and columns: Spark does not say what partitions take."""
+        return {
+            s.files[0].path: s.counts.total * (len(s.fields) + _VERSIONS) * _VALUE_BYTES
+            for s in state.tables[table.id].manifest.segments
+        }
 
     def count_keys(
         self, session: StoreSession, state: JournalState, table: Table, keys: pa.Table
@@ -286,8 +298,9 @@ class HiveErasure:
     ) -> list[JobReport]:
         """Have Spark write partitions anew."""
         request = JobRequest(table, ",".join(sorted(run.accepted)), grace_us=0)
-        program = PurgeInSql(masks, run.changes)
-        return [runner.run(HiveBackend(self.journal, request), program, request)]
+        program = PurgeInSql(masks, run.changes, run.unit_bytes)
+        backend = HiveBackend(self.journal, request)
+        return in_units(program, lambda: runner.run(backend, program, request))
 
     def purge_copy(
         self,

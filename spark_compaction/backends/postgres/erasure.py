@@ -27,8 +27,9 @@ from journal.records import deferred_subjects
 from journal.records import erasure_rows as rows_of
 from journal.records.backups import Backup
 from journal.records.report import JobReport, Work
+from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import rows_in_layout
-from journal.stores.postgres import backup_segments, layout
+from journal.stores.postgres import backup_segments, layout, pieces
 from journal.stores.postgres.journal import DatabaseJournal
 from journal.stores.postgres.store import PostgresSession
 from journal.transactions.protocol import OpenStatement
@@ -53,7 +54,7 @@ from spark_compaction.erasure.backend import (
     fetched_segments,
     unchanged,
 )
-from spark_compaction.erasure.purge_sql import PurgeInSql
+from spark_compaction.erasure.purge_sql import PurgeInSql, in_units
 from spark_compaction.erasure.search import Search
 
 _COUNTED = "keys_counted"
@@ -152,6 +153,19 @@ class DatabaseErasure:
         """The rows of tables that were loaded."""
         return [rows_in_layout(table, layout.segment_table(s), s.fields) for s in segments]
 
+    def piece_sizes(
+        self, session: StoreSession, state: JournalState, table: Table
+    ) -> Mapping[str, int]:
+        """Of tables; heads, and an adopted journal, are searched as a whole."""
+        assert isinstance(session, PostgresSession)
+        held = state.tables[table.id]
+        total = searched.volume(session, table, held).bytes_read
+        if is_flat(table):
+            return {"": total}
+        segments = held.manifest.segments
+        found = {s.id: pieces.size(session, layout.segment_table(s)) for s in segments}
+        return {**found, "": total - sum(found.values())}
+
     def count_keys(
         self, session: StoreSession, state: JournalState, table: Table, keys: pa.Table
     ) -> KeyCount:
@@ -229,7 +243,8 @@ class DatabaseErasure:
         request = JobRequest(table, ",".join(sorted(run.accepted)), grace_us=0)
         fill = by_server if run.engine is None else by_spark(run.engine, silent)
         backend = DatabaseBackend(self.journal, request, fill)
-        return [runner.run(backend, PurgeInSql(masks, run.changes), request)]
+        program = PurgeInSql(masks, run.changes, run.unit_bytes)
+        return in_units(program, lambda: runner.run(backend, program, request))
 
     def purge_copy(
         self,

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gateway.cli import main
+from gateway.dbapi.connection import Connection
 from gateway.jobs.scheduler import Scheduler
 from tests.support.kept import rows
 from tests.support.stores.store import Capability, Store
@@ -308,6 +309,48 @@ def test_a_large_batch_is_split_by_tables_into_one_result(store: Store, url: str
     assert len(erased) == 2
     with store.connect() as con:
         assert rows(con, "SELECT id FROM visits") == [(2,)]
+
+
+@pytest.mark.also_on("hive")
+def test_a_large_table_is_split_by_segments_into_one_result(store: Store, url: str) -> None:
+
+    def _seal(con: Connection) -> None:
+        """Give the rows a segment of their own: with columns of their own nothing merges them."""
+        if Capability.MINOR_COMPACTION in store.capabilities:
+            rows(con, "CALL system.compact('visits')")
+        else:
+            rows(con, "CALL system.flush()")
+
+    with store.connect() as con:
+        con.execute(
+            "CREATE TABLE visits (id INTEGER PRIMARY KEY, email VARCHAR, place VARCHAR)"
+            " WITH (erasure = 'email LOWER')"
+        )
+        for first in (0, 10, 20):
+            con.execute(
+                "INSERT INTO visits (id, email, place)"
+                f" VALUES ({first}, '{BOB}', 'a'), ({first + 1}, '{CYD}', 'b')"
+            )
+            _seal(con)
+            con.execute(f"ALTER TABLE visits ADD COLUMN more_{first} VARCHAR")
+        # One key lies in two segments, and one person is named by an earlier version alone.
+        con.execute(f"UPDATE visits SET email = '{CYD}', place = 'c' WHERE id = 10")
+        _seal(con)
+        con.execute(f"INSERT INTO visits (id, email, place) VALUES (30, '{BOB}', 'd')")
+    _json(url, "policy", "--set", "batch_bytes=1", "--set", "verification=search")
+    _submit(url, "erasure", BOB)
+    (planned,) = _json(url, "run", "--dry-run")
+    assert planned["keys"] == 5
+    (batch,) = _json(url, "run")
+    assert batch["step"] == "COMPLETED", batch["detail"]
+    (receipt,) = [r for r in batch["detail"]["receipts"] if r["table"].endswith("visits")]
+    assert (receipt["outcome"], receipt["keys"]) == ("ERASED", 4)
+    assert receipt["versions_removed"] >= 5  # More where what jobs replaced is kept, or not merged.
+    parts = [told for (told,) in planned["parts"] if "visits" in told]
+    assert receipt["parts"] == len(parts) > 2
+    assert parts[-1].endswith("visits, the rest")
+    with store.connect() as con:
+        assert rows(con, "SELECT id FROM visits ORDER BY id") == [(1,), (11,), (21,)]
 
 
 @pytest.mark.also_on("hive", "postgres")
