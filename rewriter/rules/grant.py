@@ -51,6 +51,7 @@ from rewriter.statements.access import (
     GrantPrivileges,
     ReassignOwned,
 )
+from rewriter.syntax.grants import FREE_TO_USE
 
 Wanted = tuple[Privilege, str]
 """A privilege, and the column that it is for; an empty text: the whole object."""
@@ -63,6 +64,8 @@ def rewrite_grant(ast: GrantPrivileges, context: RewriteContext) -> StatementPla
         raise PalimpsestError(
             Code.GRANT, "PUBLIC cannot be given a grant option", advice="name roles"
         )
+    if ast.kind in FREE_TO_USE:
+        return _without_effect(ast, "GRANT", context)
     steps = []
     for key, relation, node in _objects(ast, context):
         wanted = list(_named_privileges(ast, key, relation, node))
@@ -78,6 +81,8 @@ def rewrite_default_privileges(
 ) -> StatementPlan:
     """ALTER DEFAULT PRIVILEGES: by members of the roles that it is for, or by ADMIN."""
     rights, grant = context.rights, ast.grant
+    if grant.kind in FREE_TO_USE:
+        return _without_effect(grant, "ALTER DEFAULT PRIVILEGES", context)
     kind = ObjectKind(grant.kind.lower())
     if kind is ObjectKind.SCHEMA and grant.objects:
         raise PalimpsestError(
@@ -102,6 +107,14 @@ def rewrite_default_privileges(
             if grants != known.grants:
                 steps.append(Change(PutAccess(replace(known, grants=grants))))
     return ddl_plan(steps, "ALTER DEFAULT PRIVILEGES")
+
+
+def _without_effect(ast: GrantPrivileges, tag: str, context: RewriteContext) -> StatementPlan:
+    """A plan that grants nothing, as everybody may use such objects, and says so."""
+    for name in ast.roles:
+        find_grantee(name, context)
+    said = f"GRANT ON {ast.kind} has no effect: everybody may use {ast.kind.lower()}"
+    return replace(ddl_plan([], tag), notices=(said,))
 
 
 def rewrite_change_owner(ast: ChangeOwner, context: RewriteContext) -> StatementPlan:

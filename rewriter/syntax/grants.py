@@ -2,10 +2,12 @@
 
 GRANT privilege [(column, ..)], .. | ALL [PRIVILEGES] ON [TABLE] name, .. | SEQUENCE name, ..
     | SCHEMA name, .. | ALL TABLES IN SCHEMA name, .. | ALL SEQUENCES IN SCHEMA name, ..
+    | ALL FUNCTIONS | ROUTINES IN SCHEMA name, .. (of GRANT alone)
     | DATABASE name | TAG name, .. | SYSTEM TO role, .. [WITH GRANT OPTION]
 REVOKE [GRANT OPTION FOR] .. FROM role, .. [CASCADE | RESTRICT]
 ALTER DEFAULT PRIVILEGES [FOR ROLE | USER role, ..] [IN SCHEMA name, ..]
     GRANT privilege, .. | ALL ON TABLES | SEQUENCES | SCHEMAS TO role, .. [WITH GRANT OPTION]
+    | GRANT .. ON FUNCTIONS | ROUTINES | TYPES TO role, ..
     | REVOKE [GRANT OPTION FOR] .. FROM role, .. [CASCADE | RESTRICT]
 GRANT role, .. TO role, .. [WITH ADMIN OPTION];  REVOKE [ADMIN OPTION FOR] role, .. FROM role, ..
 """
@@ -26,6 +28,8 @@ from rewriter.syntax.token_reader import Parse, TokenReader
 
 _ADVICE = "see docs/roles.md for the form of the statement"
 _KINDS_MADE = {"TABLES": "TABLE", "SEQUENCES": "SEQUENCE", "SCHEMAS": "SCHEMA"}
+FREE_TO_USE = frozenset({"FUNCTIONS", "ROUTINES", "TYPES"})
+"""What everybody may use: that it is granted changes nothing, and it cannot be revoked."""
 
 
 def recognise_grant(tokens: list[Token], parse: Parse) -> OfAccess:
@@ -38,7 +42,8 @@ def recognise_grant(tokens: list[Token], parse: Parse) -> OfAccess:
     privileges = _privileges(reader)
     if not reader.takes("ON"):
         raise reader.error("ON and what the privileges are for was expected")
-    return _granted(reader, privileges, _objects(reader), revokes, only_option)
+    on = _objects(reader, is_grant=not revokes)
+    return _granted(reader, privileges, on, revokes, only_option)
 
 
 def recognise_default_privileges(
@@ -62,10 +67,11 @@ def recognise_default_privileges(
     if not reader.takes("ON"):
         raise reader.error("ON and a kind of objects was expected")
     kind = reader.word().upper()
-    if kind not in _KINDS_MADE:
+    if kind not in _KINDS_MADE and (revokes or kind not in FREE_TO_USE):
         reader.place -= 1
         raise reader.error(f"{', '.join(_KINDS_MADE)} was expected: others have no privileges,")
-    granted = _granted(reader, privileges, (_KINDS_MADE[kind], schemas), revokes, only_option)
+    on = _KINDS_MADE.get(kind, kind), schemas
+    granted = _granted(reader, privileges, on, revokes, only_option)
     return AlterDefaultPrivileges(granted, owners)
 
 
@@ -130,13 +136,14 @@ def _columns(reader: TokenReader) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _objects(reader: TokenReader) -> tuple[str, tuple[exp.Table, ...]]:
+def _objects(reader: TokenReader, *, is_grant: bool) -> tuple[str, tuple[exp.Table, ...]]:
     if reader.takes("SYSTEM"):
         return "SYSTEM", ()
     if reader.takes("ALL"):
         word = reader.word().upper()
-        if word in {"TABLES", "SEQUENCES"} and reader.takes("IN", "SCHEMA"):
-            return f"ALL {word}", _names(reader)
+        is_kept = word in {"TABLES", "SEQUENCES"}
+        if (is_kept or (is_grant and word in FREE_TO_USE)) and reader.takes("IN", "SCHEMA"):
+            return f"ALL {word}" if is_kept else word, _names(reader)
         raise reader.error("ALL TABLES IN SCHEMA or ALL SEQUENCES IN SCHEMA was expected")
     for kind in ("TABLE", "VIEW", "SEQUENCE", "SCHEMA", "DATABASE", "TAG"):
         if reader.takes(kind):

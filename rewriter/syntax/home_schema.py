@@ -15,6 +15,7 @@ from journal.model.schema import CatalogSnapshot, fold
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.functions import SEQUENCE_FUNCTIONS
 from rewriter.statement import SetSetting, Statement
+from rewriter.statements.access import AlterDefaultPrivileges
 
 PUBLIC_SCHEMA = "public"
 _OF_NAMES = SEQUENCE_FUNCTIONS | {"pg_get_serial_sequence"}
@@ -39,7 +40,7 @@ def in_home_schema(statement: Statement, catalog: CatalogSnapshot) -> Statement:
         if not ast.args.get("exists") and _is_empty(home, catalog):
             return statement
     kind = str(getattr(statement, "kind", "")).upper()
-    of_schemas = kind in _SCHEMAS or isinstance(statement, SetSetting)
+    of_schemas = kind in _SCHEMAS or isinstance(statement, SetSetting | AlterDefaultPrivileges)
     named: Any = _changed(statement, home, of_schemas)
     return statement if named is None else named
 

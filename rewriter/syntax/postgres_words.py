@@ -21,7 +21,7 @@ from journal.sql import bytea
 from journal.sql.array_text import array_of_text
 from journal.sql.interval_text import plain_interval
 from journal.sql.moment_text import AS_POSTGRES, may_be_moment
-from journal.sql.typed_constants import typed_constant
+from journal.sql.typed_constants import moment_of_word, typed_constant
 from rewriter.syntax.grouped_outputs import spell_grouped_outputs
 from rewriter.syntax.named_outputs import name_inner_outputs
 from rewriter.syntax.output_order import spell_ordered_outputs
@@ -30,15 +30,6 @@ from rewriter.syntax.spelled_types import mark_spelled_types
 _FLOATS = frozenset({exp.DType.FLOAT, exp.DType.DOUBLE})
 _MOMENTS = frozenset({exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ})
 _REAL_DIGITS = 24
-_DAY = exp.Interval(this=exp.Literal.string("1"), unit=exp.var("DAY"))
-_WORDS: dict[str, exp.Expr] = {
-    "now": exp.CurrentTimestamp(),
-    "today": exp.CurrentDate(),
-    "tomorrow": exp.Add(this=exp.CurrentDate(), expression=_DAY),
-    "yesterday": exp.Sub(this=exp.CurrentDate(), expression=_DAY),
-    "epoch": exp.Literal.string("1970-01-01 00:00:00+00"),
-}
-"""What words mean that are cast to a moment."""
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _LIKES = (exp.Like, exp.ILike)
 _UNNAMED = "unnest"
@@ -91,13 +82,10 @@ def _spell_out_moment(cast: exp.Cast, text: exp.Expr) -> bool:
         if plain is not None:
             text.replace(exp.Literal.string(plain))
         return plain is not None
-    word = text.name.strip().lower()
-    if cast.to.this not in _MOMENTS or word not in _WORDS:
-        return False
-    text.replace(_WORDS[word].copy())
-    if word == "epoch" and cast.is_type(exp.DType.DATE):
-        cast.this.set("this", "1970-01-01")
-    return True
+    made = moment_of_word(text.name, cast.to.this.value) if cast.to.this in _MOMENTS else None
+    if made is not None:
+        text.replace(made.this if isinstance(made, exp.Cast) else made)
+    return made is not None
 
 
 def _as_deep(kind: exp.DataType, array: exp.Expr) -> exp.DataType:

@@ -92,13 +92,18 @@ def source_columns(source: exp.Expr, known: Known = _NOTHING) -> list[str] | Non
     """Names of the columns a source has; None where the tree does not say."""
     alias = source.args.get("alias")
     named = [c.name for c in alias.columns] if isinstance(alias, exp.TableAlias) else []
-    if named:
-        return named
+    if isinstance(source, exp.Unnest) and isinstance(source.args.get("offset"), exp.Identifier):
+        return [*named, source.args["offset"].name]
+    found = _own_columns(source, known)
+    return named or None if found is None else [*named, *found[len(named) :]]
+
+
+def _own_columns(source: exp.Expr, known: Known) -> list[str] | None:
+    """The columns of a source by the names that its alias may replace."""
     if isinstance(source, exp.Subquery) and not source.args.get("pivots"):
         inner = source.this
-        if isinstance(inner, exp.Query):
-            return _outputs(inner, known)
-        return None
+        is_join = isinstance(inner, exp.Subquery) and bool(inner.args.get("joins"))
+        return _outputs(inner, known) if isinstance(inner, exp.Query) and not is_join else None
     if isinstance(source, exp.Table):
         return _cte_columns(source, known) or (None if source.db else known.get(fold(source.name)))
     return None

@@ -698,3 +698,36 @@ def test_json_of_rows_and_pairs(store: Store) -> None:
         assert (json.loads(found) if isinstance(found, str) else found) == wanted, query
     query = "SELECT e->>'x', e.value->>'x' FROM jsonb_array_elements('[{\"x\": 1}]') e"
     assert con.execute(query).fetchall() == [("1", "1")]
+
+
+@pytest.mark.drifts(toy="it has no roles", hive="it has no intervals")
+def test_words_of_moments_are_values_and_stars_have_all_names(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, p TIMESTAMP, d INTERVAL, b DATE)")
+    con.execute("INSERT INTO t VALUES (1, 'now', '1-2', 'epoch')")
+    query = "SELECT p <= now(), d = interval '14 months', b FROM t WHERE p > 'yesterday'"
+    assert con.execute(query).fetchall() == [(True, True, date(1970, 1, 1))]
+    con.execute("CREATE VIEW v AS SELECT * FROM (t JOIN (SELECT 1 AS k, 2 AS z) u USING (k)) AS y")
+    assert con.execute("SELECT z, k FROM v").fetchall() == [(2, 1)]
+    found = con.execute("SELECT * FROM unnest(ARRAY[5]) WITH ORDINALITY AS r(v, n)")
+    assert [column[0] for column in found.description] == ["v", "n"]
+    assert found.fetchall() == [(5, 1)]
+
+
+@pytest.mark.drifts(toy="it has no roles")
+def test_grants_of_what_everybody_may_use_say_so(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE ROLE reader_of_words")
+    for sql in (
+        "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO reader_of_words",
+        "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT EXECUTE ON FUNCTIONS TO reader_of_words",
+        "ALTER DEFAULT PRIVILEGES GRANT USAGE ON TYPES TO reader_of_words",
+        "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO reader_of_words",
+    ):
+        con.execute(sql)
+    with pytest.raises(gateway.ProgrammingError, match="PAL-101"):
+        con.execute("REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM reader_of_words")
+    con.execute(
+        "ALTER DEFAULT PRIVILEGES IN SCHEMA public REVOKE ALL ON TABLES FROM reader_of_words"
+    )
+    con.execute("DROP ROLE reader_of_words")
