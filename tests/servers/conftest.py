@@ -16,17 +16,31 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.support.warm_python import warm_python
+
 if TYPE_CHECKING:
     import psycopg
 
 _START_S = 60.0
+_PROGRAM = """
+import os
+
+from gateway.cli import run
+
+print(os.getpid(), flush=True)
+run()
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A running server: its process, the folder of its socket, and its port."""
+    """A running server: who started it, its own number, the folder of its socket, and its port.
+
+    Signals reach the server through ``process``, but for those that no process can take.
+    """
 
     process: subprocess.Popen[str]
+    pid: int
     folder: Path
     port: int
     lines: tuple[str, ...] = ()
@@ -47,7 +61,9 @@ def launch(
     folder: Path, *options: str, environment: Mapping[str, str] = MappingProxyType({})
 ) -> Server:
     """Start a server on a new warehouse in a folder, on a port that the system chooses."""
-    command = [sys.executable, "-m", "gateway.cli", "serve", str(folder / "w")]
+    # What a process is given as it begins, as another clock, no fork takes on.
+    python = sys.executable if environment else warm_python()
+    command = [python, "-c", _PROGRAM, "serve", str(folder / "w")]
     process = subprocess.Popen(
         [*command, "--postgres", "127.0.0.1:0", "--trust-loopback", *options],
         stdout=subprocess.PIPE,
@@ -56,12 +72,13 @@ def launch(
         env={**os.environ, "PYTHONUNBUFFERED": "1", **environment},
     )
     assert process.stdout is not None
+    pid = int(process.stdout.readline())
     more = sum(option in {"--hive", "--hive-http"} for option in options)
     for line in process.stdout:
         found = re.fullmatch(r"postgresql://127\.0\.0\.1:(\d+)/palimpsest\n", line)
         if found:
             lines = tuple(process.stdout.readline().strip() for _ in range(more))
-            return Server(process, folder / "w", int(found[1]), lines)
+            return Server(process, pid, folder / "w", int(found[1]), lines)
     raise AssertionError(process.communicate(timeout=_START_S)[1])
 
 

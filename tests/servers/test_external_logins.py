@@ -10,7 +10,6 @@ import signal
 import socket
 import ssl
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -29,6 +28,7 @@ from gateway.access.ldap_bind import LdapBind
 from journal.model.errors import PalimpsestError
 from tests.servers.test_logins import Secured
 from tests.support.certificates import make_certificates
+from tests.support.warm_python import warm_python
 
 ISSUER, AUDIENCE = "https://id.example.org", "palimpsest"
 DN = "uid={user},dc=example,dc=org"
@@ -123,7 +123,7 @@ def server(
     folder: Path, directory: tuple[int, int], key: ec.EllipticCurvePrivateKey
 ) -> Iterator[Secured]:
     command = [
-        *(sys.executable, "-m", "gateway.cli", "serve", str(folder / "w")),
+        *(warm_python(), "-m", "gateway.cli", "serve", str(folder / "w")),
         *("--postgres", "127.0.0.1:0", "--socket-dir", str(folder)),
         *("--tls-cert", str(folder / "server.pem"), "--tls-key", str(folder / "server.key")),
         *("--jwt-keys", str(folder / "keys.json"), "--jwt-issuer", ISSUER),

@@ -205,5 +205,5 @@ def _drop(client: psycopg.Connection) -> None:
 
 def _held(server: Server) -> int:
     """How many threads and open files the server has."""
-    place = Path(f"/proc/{server.process.pid}")
+    place = Path(f"/proc/{server.pid}")
     return len(list((place / "task").iterdir())) + len(list((place / "fd").iterdir()))

@@ -184,7 +184,7 @@ def test_a_killed_server_loses_nothing_that_it_has_acknowledged(tmp_path: Path) 
     for thread in threads:
         thread.start()
     time.sleep(4)
-    os.kill(server.process.pid, signal.SIGKILL)
+    os.kill(server.pid, signal.SIGKILL)
     server.process.communicate(timeout=30)
     for thread in threads:
         thread.join(30)
@@ -201,7 +201,7 @@ def test_a_killed_server_loses_nothing_that_it_has_acknowledged(tmp_path: Path) 
 
 def test_a_thousand_connections_leave_no_thread_and_no_file(tmp_path: Path) -> None:
     server, url = started(tmp_path)
-    process = Path(f"/proc/{server.process.pid}")
+    process = Path(f"/proc/{server.pid}")
 
     def held() -> tuple[int, int]:
         return len(list((process / "fd").iterdir())), len(list((process / "task").iterdir()))

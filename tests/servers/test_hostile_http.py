@@ -68,7 +68,7 @@ def _is_alive(port: int) -> bool:
 
 
 def _held(server: Server) -> int:
-    place = Path(f"/proc/{server.process.pid}")
+    place = Path(f"/proc/{server.pid}")
     return len(list((place / "task").iterdir())) + len(list((place / "fd").iterdir()))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from gateway.cli import main
 from tests.servers.conftest import launch
+from tests.support.warm_python import warm_python
 
 Check = Callable[..., Result]
 
@@ -130,7 +130,7 @@ def test_the_environment_and_the_command_line_go_before_the_file(
 
 def test_a_check_is_a_command_of_its_own(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "gateway.cli", "serve", "--check"],
+        [warm_python(), "-m", "gateway.cli", "serve", "--check"],
         cwd=tmp_path,
         capture_output=True,
         text=True,

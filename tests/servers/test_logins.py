@@ -7,7 +7,6 @@ import re
 import socket
 import struct
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ import gateway
 from gateway.servers.tls import ServerTls, TlsFiles, end_point
 from tests.support.certificates import make_certificates, run_openssl
 from tests.support.repeatedly import repeatedly
+from tests.support.warm_python import warm_python
 
 PASSWORD = "one"
 
@@ -69,7 +69,7 @@ def secured_at(folder: Path, *options: str) -> Iterator[Secured]:
         ):
             con.execute(sql)
     process = subprocess.Popen(
-        [sys.executable, "-m", "gateway.cli", "serve", str(folder / "w"),
+        [warm_python(), "-m", "gateway.cli", "serve", str(folder / "w"),
          "--postgres", "127.0.0.1:0", "--socket-dir", str(folder),
          "--tls-cert", str(folder / "server.pem"), "--tls-key", str(folder / "server.key"),
          "--tls-client-ca", str(folder / "ca.pem"), *options],
@@ -321,7 +321,7 @@ def test_strangers_end_nothing(secured: Secured, sent: bytes) -> None:
     ],
 )
 def test_no_port_is_opened_without_need(tmp_path: Path, words: list[str], said: str) -> None:
-    command = [sys.executable, "-m", "gateway.cli", "serve", str(tmp_path / "w"), *words]
+    command = [warm_python(), "-m", "gateway.cli", "serve", str(tmp_path / "w"), *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert done.returncode != 0
     assert said in done.stderr
@@ -330,7 +330,7 @@ def test_no_port_is_opened_without_need(tmp_path: Path, words: list[str], said: 
 def test_other_machines_need_tls(tmp_path: Path) -> None:
     with gateway.connect(f"palimpsest:///{tmp_path}/w", autocommit=True) as con:
         con.execute("CREATE USER ann PASSWORD 'one'")
-    command = [sys.executable, "-m", "gateway.cli", "serve", str(tmp_path / "w")]
+    command = [warm_python(), "-m", "gateway.cli", "serve", str(tmp_path / "w")]
     done = subprocess.run(
         [*command, "--postgres", "0.0.0.0:0"], capture_output=True, text=True, timeout=60
     )

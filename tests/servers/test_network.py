@@ -163,7 +163,7 @@ def test_what_a_lost_connection_leaves(tmp_path: Path) -> None:
     writing.execute("INSERT INTO t VALUES (1)")
     committing = gateway.connect(url_of(server))
     committing.execute("INSERT INTO t VALUES (2)")
-    os.kill(server.process.pid, signal.SIGSTOP)
+    os.kill(server.pid, signal.SIGSTOP)
     failed: list[gateway.Error] = []
 
     def commit() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,6 +25,7 @@ from journal.model.system_user import system_user
 from tests.servers.test_flight import asking
 from tests.servers.test_hive_logins import Ports, over_binary, over_http
 from tests.support.certificates import make_certificates
+from tests.support.warm_python import warm_python
 
 PROXY, PASSWORD = "superset", "one"
 RECORDED = f"ann (by {PROXY})"
@@ -56,7 +56,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
             "ALTER TABLE t SET ROW POLICY (owner = CURRENT_USER)",
         ):
             con.execute(sql)
-    command = [sys.executable, "-m", "gateway.cli", "serve", str(folder / "w"), "--drain", "1"]
+    command = [warm_python(), "-m", "gateway.cli", "serve", str(folder / "w"), "--drain", "1"]
     places = [
         f
         for name in ("postgres", "hive", "hive-http", "flight")
@@ -219,7 +219,7 @@ def test_a_change_of_rights_names_both(running: Running) -> None:
         ask("GRANT USAGE ON SCHEMA anns TO bob")
     folder = running.hive.authority.parent / "w"
     done = subprocess.run(
-        [sys.executable, "-m", "gateway.cli", "audit", "list", "-w", str(folder)],
+        [warm_python(), "-m", "gateway.cli", "audit", "list", "-w", str(folder)],
         check=True, capture_output=True, text=True,
     )  # fmt: skip
     assert RECORDED in done.stdout

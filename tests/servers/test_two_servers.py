@@ -6,7 +6,6 @@ import itertools
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
@@ -20,6 +19,7 @@ import pytest
 from tests.support.postgres import running
 from tests.support.relay import Relay
 from tests.support.repeatedly import repeatedly
+from tests.support.warm_python import warm_python
 
 pytestmark = pytest.mark.stores
 _SLOW = (
@@ -58,7 +58,7 @@ def ports() -> Iterator[list[int]]:
             # Paths of sockets have to be short.
             folder = Path(tempfile.mkdtemp(prefix="palimpsest-"))
             ends.callback(shutil.rmtree, folder)
-            command = [sys.executable, "-m", "gateway.cli", "serve", url, "--trust-loopback"]
+            command = [warm_python(), "-m", "gateway.cli", "serve", url, "--trust-loopback"]
             command += ["--postgres", f"127.0.0.1:{port}", "--socket-dir", str(folder)]
             command += ["--node", str(node), "--peer", f"{1 - node}=127.0.0.1:{found[1 - node]}"]
             process = ends.enter_context(subprocess.Popen(command, stdout=subprocess.PIPE))
