@@ -17,7 +17,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -119,12 +119,18 @@ class Cluster:
     listens: str = "127.0.0.1"
     waits_for_disk: bool = False
     """Whether a commit is on disk before it is acknowledged, as with other servers."""
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """What the server is told besides, or instead of what others are."""
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
     _databases: int = 0
 
     @staticmethod
     def start(
-        place: Path | None = None, version: str | None = None, *, waits_for_disk: bool = False
+        place: Path | None = None,
+        version: str | None = None,
+        *,
+        waits_for_disk: bool = False,
+        settings: Mapping[str, str] | None = None,
     ) -> Cluster:
         """Make a cluster of a version, in a folder or in one of its own, and start it.
 
@@ -133,6 +139,7 @@ class Cluster:
         version = version or postgres_versions.asked()
         folder = place or Path(tempfile.mkdtemp(prefix="palimpsest-pg-"))
         cluster = Cluster(folder, free_port(), None, folder, waits_for_disk=waits_for_disk)
+        cluster.settings = settings or {}
         try:
             cluster.account = _account()
             cluster.bin = _programs(version, folder)
@@ -162,6 +169,7 @@ class Cluster:
         settings = {**_SETTINGS, "port": str(self.port), "unix_socket_directories": "."}
         settings["listen_addresses"] = self.listens
         settings["fsync"] = "on" if self.waits_for_disk else "off"
+        settings |= self.settings
         options = [part for k, v in settings.items() for part in ("-c", f"{k}={v}")]
         with (self.folder / "server.log").open("ab") as log:
             self._process = subprocess.Popen(
