@@ -175,20 +175,51 @@ class Reader:
         rows = self._select(self._all_changes(), [*outputs, (value, sign)])
         return where(rows, any_of(is_open, is_closing))
 
-    def open_rows(self, outputs: Sequence[Output]) -> exp.Query:
-        """Rows of the changes that were written open, whether or not they have ended since."""
-        opened = exp.Is(this=column(self._subsequent), expression=exp.Null())
-        return where(self._select(self._all_changes(), outputs), opened)
+    def all_changes(self, outputs: Sequence[Output]) -> exp.Query:
+        """Every row of the changes: open, closing and tombstones alike."""
+        return self._select(self._all_changes(), outputs)
 
-    def signed_endings(self, outputs: Sequence[Output], sign: str) -> exp.Query:
-        """The closing rows of the changes, with ``sign`` -1.
+    def not_open(self, outputs: Sequence[Output], sign: str) -> exp.Query:
+        """What all rows of the changes hold too much: the rows that are not open, with ``sign``.
 
-        That their end is not NULL follows; but a server knows how often a column is NULL.
+        It is -2 for a closing row, which goes with the row that it ends, and -1 for a tombstone.
         """
-        end = column(self._subsequent)
-        given = exp.Not(this=exp.Is(this=end.copy(), expression=exp.Null()))
-        rows = self._select(self._all_changes(), [*outputs, (exp.Literal.number(-1), sign)])
-        return where(where(rows, given), exp.GT(this=end, expression=column(self._version)))
+        rows = self._select(self._all_changes(), [*outputs, (self._excess(), sign)])
+        return where(rows, self._is_given())
+
+    def weighted_rows(self, outputs: Sequence[Output], sign: str) -> exp.Query:
+        """Rows with ``sign`` as often as each counts: the base and changes, or all and ``not_open``.
+
+        The conditions stand above the union: a server's planner makes one relation, into which a
+        join hands its keys, only of parts that have none. For the first parts they fold to true.
+        """
+        one, end = exp.Literal.number(1), column(self._subsequent)
+        changes = [tier for tier in _CHANGES if tier in self.tiers]
+        first, kept, weight = changes, self._is_given(), self._excess()
+        if Tier.BASE in self.tiers:
+            is_open = exp.Is(this=end.copy(), expression=exp.Null())
+            is_closing = exp.GT(this=end, expression=column(self._version))
+            first, kept = [Tier.BASE], any_of(is_open, is_closing)
+            weight = exp.Case(ifs=[exp.If(this=is_open.copy(), true=one)], default=exp.Neg(this=one))
+        names = [*(c.physical for c in self.table.stored), self._version, self._subsequent]
+        stored: list[Output] = [(column(name), name) for name in names]
+        whole = f"{sign}_whole"
+        parts = [
+            self._select(self._physical(tier), [*stored, (value.copy(), sign), (told, whole)])
+            for tiers, value, told in ((first, one, exp.true()), (changes, weight, exp.false()))
+            for tier in tiers
+        ]
+        rows = self._select(relation(union_all(parts), "o"), [*outputs, (column(sign), sign)])
+        return where(rows, any_of(column(whole), kept))
+
+    def _is_given(self) -> exp.Expr:
+        """That a row is not open: it has an end."""
+        return exp.Not(this=exp.Is(this=column(self._subsequent), expression=exp.Null()))
+
+    def _excess(self) -> exp.Case:
+        is_closing = exp.GT(this=column(self._subsequent), expression=column(self._version))
+        one, two = (exp.Neg(this=exp.Literal.number(n)) for n in (1, 2))
+        return exp.Case(ifs=[exp.If(this=is_closing, true=two)], default=one)
 
     def _all_changes(self) -> exp.Expr:
         return _aliased(self._union([t for t in _CHANGES if t in self.tiers]), "o")

@@ -3,8 +3,8 @@
 SUM, COUNT and AVG over exact types are linear in the rows: what a closing row takes away can be
 subtracted. So ``SELECT g, SUM(x) .. GROUP BY g`` over a changed table is the plain aggregate of its
 base, united with that of the few changes (open rows +1, closing rows -1), combined again by
-``g``. Without a base it is that of all open rows and of the closing rows, where these have an
-index. Where groups are grouped once more (grouping sets, COUNT(DISTINCT ..)), those without a row
+``g``. Without a base it is that of all rows, less that of what is not open: closing rows count
+twice, with the rows that they end, where an index finds them. Where groups are grouped once more (grouping sets, COUNT(DISTINCT ..)), those without a row
 are left out before. What is not linear (``linear_queries``) takes the general shape. The idea is
 that of incremental view maintenance with multiplicities (Gupta, Mumick, Subrahmanian 1993). Pure.
 """
@@ -61,7 +61,7 @@ class SplitAggregate:
         """What the preview says of it."""
         if self.has_base:
             return self.why_not or "base as it is, changes with a sign"
-        return self.why_not or "open rows, less those that have ended"
+        return self.why_not or "all rows, less twice those that end others"
 
 
 def split_aggregates(nodes: Nodes, context: RewriteContext) -> list[SplitAggregate]:
@@ -106,18 +106,20 @@ def split_aggregate(select: exp.Select, context: RewriteContext) -> tuple[exp.Se
     outputs = business_outputs(table.columns)
     condition = query.select.args.get("where")
     is_shared = query.joins or (condition is not None and condition.find(exp.Query) is not None)
-    if Tier.BASE not in reader.tiers:
-        if is_shared:
-            raise NotLinear
-        opened = _partial_query(query, reader.open_rows(outputs), signed=False)
-        ended = _partial_query(query, reader.signed_endings(outputs, SIGN), signed=True)
-        both: exp.Query = exp.union(opened, ended, distinct=False, copy=False)
+    by_index = context.capabilities.indexes_endings
+    both: exp.Query
+    if is_shared and by_index:
+        both = _partial_query(query, reader.weighted_rows(outputs, SIGN), by_factor=True)
     elif is_shared:
         # Joined twice, the other tables would be read and hashed twice; those of subqueries, too.
-        both = _partial_query(query, reader.signed_rows(outputs, SIGN), signed=True)
+        both = _partial_query(query, reader.signed_rows(outputs, SIGN), by_factor=False)
+    elif Tier.BASE not in reader.tiers:
+        written = _partial_query(query, reader.all_changes(outputs))
+        excess = _partial_query(query, reader.not_open(outputs, SIGN), by_factor=True)
+        both = exp.union(written, excess, distinct=False, copy=False)
     else:
-        base = _partial_query(query, reader.base(outputs), signed=False)
-        changes = _partial_query(query, reader.signed_changes(outputs, SIGN), signed=True)
+        base = _partial_query(query, reader.base(outputs))
+        changes = _partial_query(query, reader.signed_changes(outputs, SIGN), by_factor=False)
         both = exp.union(base, changes, distinct=False, copy=False)
     if _is_grouped_again(query):
         both = _net_groups(query, both)
@@ -145,8 +147,10 @@ def _has_rows() -> exp.Expr:
     return exp.GT(this=_total(_ROWS), expression=exp.Literal.number(0))
 
 
-def _partial_query(query: LinearQuery, rows: exp.Query, *, signed: bool) -> exp.Select:
-    """The partial aggregate over one side of the split table."""
+def _partial_query(
+    query: LinearQuery, rows: exp.Query, *, by_factor: bool | None = None
+) -> exp.Select:
+    """The partial aggregate over one side of the split table; None of rows without a sign."""
     alias = exp.TableAlias(this=ident(query.node.alias_or_name))
     query.node.meta[_TARGET] = True
     part = query.select.copy()
@@ -159,22 +163,31 @@ def _partial_query(query: LinearQuery, rows: exp.Query, *, signed: bool) -> exp.
     outputs: list[exp.Expr] = [named(g.copy(), f"{_GROUP}{i}") for i, g in enumerate(query.groups)]
     outputs += [exp.alias_(value, name) for name, value in _partials(query)]
     groups = [g.copy() for g in query.groups]
-    if signed:
+    if by_factor is not None:
         outputs.append(column(SIGN))
         groups.append(column(SIGN))
     part.set("expressions", outputs)
     part.set("group", exp.Group(expressions=groups) if groups else None)
-    return _signed_partials(query, part) if signed else part
+    return part if by_factor is None else _signed_partials(query, part, by_factor=by_factor)
 
 
-def _signed_partials(query: LinearQuery, part: exp.Select) -> exp.Select:
-    """The partial aggregates of each sign, those of rows that ended made negative."""
-    ended = exp.LT(this=column(SIGN, "w"), expression=exp.Literal.number(0))
+def _signed_partials(query: LinearQuery, part: exp.Select, *, by_factor: bool) -> exp.Select:
+    """The partial aggregates of each sign, as often as it says.
+
+    Without ``by_factor`` signs are 1 and -1 alone, and nothing is multiplied: the product of a
+    DECIMAL has fewer digits on Spark.
+    """
     outputs: list[exp.Expr] = [column(f"{_GROUP}{i}", "w") for i in range(len(query.groups))]
+    sign = column(SIGN, "w")
     for name, _ in _partials(query):
-        value = column(name, "w")
-        negative = exp.If(this=ended.copy(), true=exp.Neg(this=value.copy()))
-        outputs.append(exp.alias_(exp.Case(ifs=[negative], default=value), name))
+        value: exp.Expr = column(name, "w")
+        if by_factor:
+            value = exp.Mul(this=value, expression=sign.copy())
+        else:
+            ended = exp.LT(this=sign.copy(), expression=exp.Literal.number(0))
+            negative = exp.If(this=ended, true=exp.Neg(this=value.copy()))
+            value = exp.Case(ifs=[negative], default=value)
+        outputs.append(exp.alias_(value, name))
     return exp.select(*outputs).from_(part.subquery("w"))
 
 

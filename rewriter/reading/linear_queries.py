@@ -195,12 +195,14 @@ def _take_source(
 
 def _split_table(sources: Sources, context: RewriteContext) -> tuple[exp.Table, Table]:
     why = ""
-    for name, (node, table) in sources.tables.items():
+    for place, (name, (node, table)) in enumerate(sources.tables.items()):
         scan = context.scan_info(table.id)
         if scan.pinned or pinned_keys(node, table) is not None:
             continue
-        if Tier.BASE not in scan.tiers and not _splits_head(table, scan.tiers, context):
-            continue
+        if Tier.BASE not in scan.tiers:
+            # What is joined to others is small as a rule, and looks smaller when it is split.
+            if place or not _splits_head(table, scan.tiers, context):
+                continue
         if Reader(table, scan.tiers).is_plain():
             continue
         if any(c.collation is not None for c in table.columns):

@@ -60,8 +60,9 @@ def create_head(session: PostgresSession, table: Table, head: Head) -> None:
         name = ident(f"{target.name}{ONCE}").sql(dialect="postgres")
         columns = ", ".join((*_columns(first), kind))
         session.text(f"CREATE UNIQUE INDEX {name} ON {place} ({columns})")
-        closing = f"({', '.join(_columns(first))}) WHERE {end} > {start}"
-        session.text(f"CREATE INDEX ON {place} {closing}")
+        # Few rows have an end, and the server knows how many: not so how many end after the start.
+        ended = f"({', '.join((*_columns(first), end))}) WHERE {end} IS NOT NULL"
+        session.text(f"CREATE INDEX ON {place} {ended}")
         _keep_a_page(session, table, place)
     for columns_ in others:
         session.text(f"CREATE INDEX ON {place} ({', '.join(_columns(columns_))})")

@@ -30,6 +30,7 @@ from journal.stores.postgres import classic_writers, flat, layout, public, reade
 from journal.stores.postgres import suppression_triggers as fencing
 from journal.stores.postgres.adopt_ddl import TAKEN, bare, take_over
 from journal.stores.postgres.catalog import record_inline
+from journal.stores.postgres.estimates import refresh_estimates
 from journal.stores.postgres.jobs import replaced, was_erased
 from journal.stores.postgres.native_indexes import follow_indexes
 from journal.stores.postgres.replaced_view import check_free
@@ -158,7 +159,9 @@ def _append(
 
 
 def _add_rows(session: PostgresSession, table: Table, head: Head, rows: exp.Query) -> None:
-    session.run(layout.insert_into(table, layout.head_table(table.id, head), rows))
+    target = layout.head_table(table.id, head)
+    session.run(layout.insert_into(table, target, rows))
+    refresh_estimates(session, table, target, session.changed())
 
 
 HEADS = HeadTables(show_rows, layout.create_head, _add_rows, was_erased)
