@@ -21,12 +21,12 @@ from journal.model.schema import Column, Table
 from journal.model.segment import Tier
 from journal.model.trees import copy_tree
 from journal.model.version import VersionType
-from journal.sql.sql import all_of, any_of, cast, limited, relation, select, select_star, where
+from journal.sql.sql import all_of, cast, limited, relation, select, select_star, where
 
 Output = tuple[exp.Expr, str]
 """An expression over the unqualified stored columns, and the name it goes by."""
 
-_CHANGES = (Tier.DELTA, Tier.HEAD, Tier.BUFFER)
+CHANGES = (Tier.DELTA, Tier.HEAD, Tier.BUFFER)
 
 
 def ident(name: str) -> exp.Identifier:
@@ -102,7 +102,7 @@ class Reader:
 
     def is_plain(self) -> bool:
         """True when nothing is uncompacted: the base alone is the current view."""
-        return not self.tiers & frozenset(_CHANGES)
+        return not self.tiers & frozenset(CHANGES)
 
     @property
     def shape(self) -> tuple[str, str]:
@@ -121,7 +121,7 @@ class Reader:
         """Current view: open rows that no closing row names."""
         if not self.tiers - {Tier.HISTORY}:
             return self._no_rows(outputs)
-        changes = [t for t in _CHANGES if t in self.tiers]
+        changes = [t for t in CHANGES if t in self.tiers]
         if not changes:
             return self._select(self._physical(Tier.BASE), outputs)
         if self.placed:
@@ -156,7 +156,7 @@ class Reader:
         rows: list[exp.Query] = [self._select(placed(self.table.id), outputs)]
         if Tier.HEAD in self.tiers:
             # A large write goes to sealed files at once, and may end rows that the head has.
-            ends = self._union([t for t in _CHANGES if t in self.tiers])
+            ends = self._union([t for t in CHANGES if t in self.tiers])
             head = self._physical(Tier.HEAD)
             rows.append(self._survivors(head, outputs, self._is_open(), ends))
         return union_all(rows)
@@ -164,70 +164,6 @@ class Reader:
     def base(self, outputs: Sequence[Output]) -> exp.Query:
         """The base alone: what was current when it was written."""
         return self._select(self._physical(Tier.BASE), outputs)
-
-    def signed_changes(self, outputs: Sequence[Output], sign: str) -> exp.Query:
-        """What changed since: open rows with ``sign`` 1, closing rows with -1, no tombstones."""
-        end = column(self._subsequent)
-        is_open = exp.Is(this=end.copy(), expression=exp.Null())
-        is_closing = exp.GT(this=end, expression=column(self._version))
-        plus, minus = exp.Literal.number(1), exp.Literal.number(-1)
-        value = exp.Case(ifs=[exp.If(this=is_open.copy(), true=plus)], default=minus)
-        rows = self._select(self._all_changes(), [*outputs, (value, sign)])
-        return where(rows, any_of(is_open, is_closing))
-
-    def all_changes(self, outputs: Sequence[Output]) -> exp.Query:
-        """Every row of the changes: open, closing and tombstones alike."""
-        return self._select(self._all_changes(), outputs)
-
-    def not_open(self, outputs: Sequence[Output], sign: str) -> exp.Query:
-        """What all rows of the changes hold too much: the rows that are not open, with ``sign``.
-
-        It is -2 for a closing row, which goes with the row that it ends, and -1 for a tombstone.
-        """
-        rows = self._select(self._all_changes(), [*outputs, (self._excess(), sign)])
-        return where(rows, self._is_given())
-
-    def weighted_rows(self, outputs: Sequence[Output], sign: str) -> exp.Query:
-        """Rows with ``sign`` as often as each counts: the base and changes, or all and ``not_open``.
-
-        The conditions stand above the union: a server's planner makes one relation, into which a
-        join hands its keys, only of parts that have none. For the first parts they fold to true.
-        """
-        one, end = exp.Literal.number(1), column(self._subsequent)
-        changes = [tier for tier in _CHANGES if tier in self.tiers]
-        first, kept, weight = changes, self._is_given(), self._excess()
-        if Tier.BASE in self.tiers:
-            is_open = exp.Is(this=end.copy(), expression=exp.Null())
-            is_closing = exp.GT(this=end, expression=column(self._version))
-            first, kept = [Tier.BASE], any_of(is_open, is_closing)
-            weight = exp.Case(ifs=[exp.If(this=is_open.copy(), true=one)], default=exp.Neg(this=one))
-        names = [*(c.physical for c in self.table.stored), self._version, self._subsequent]
-        stored: list[Output] = [(column(name), name) for name in names]
-        whole = f"{sign}_whole"
-        parts = [
-            self._select(self._physical(tier), [*stored, (value.copy(), sign), (told, whole)])
-            for tiers, value, told in ((first, one, exp.true()), (changes, weight, exp.false()))
-            for tier in tiers
-        ]
-        rows = self._select(relation(union_all(parts), "o"), [*outputs, (column(sign), sign)])
-        return where(rows, any_of(column(whole), kept))
-
-    def _is_given(self) -> exp.Expr:
-        """That a row is not open: it has an end."""
-        return exp.Not(this=exp.Is(this=column(self._subsequent), expression=exp.Null()))
-
-    def _excess(self) -> exp.Case:
-        is_closing = exp.GT(this=column(self._subsequent), expression=column(self._version))
-        one, two = (exp.Neg(this=exp.Literal.number(n)) for n in (1, 2))
-        return exp.Case(ifs=[exp.If(this=is_closing, true=two)], default=one)
-
-    def _all_changes(self) -> exp.Expr:
-        return _aliased(self._union([t for t in _CHANGES if t in self.tiers]), "o")
-
-    def signed_rows(self, outputs: Sequence[Output], sign: str) -> exp.Query:
-        """The base with ``sign`` 1, and what changed since."""
-        base = self.base([*outputs, (exp.Literal.number(1), sign)])
-        return union_all([base, self.signed_changes(outputs, sign)])
 
     def by_key(
         self,
@@ -246,7 +182,7 @@ class Reader:
         A row that ends was written when it ended. Of rows written at once the open one counts: it
         is what the others made way for. Where that row was removed by its date, none is left.
         """
-        parts = [t for t in (Tier.BASE, *_CHANGES) if t in self.tiers]
+        parts = [t for t in (Tier.BASE, *CHANGES) if t in self.tiers]
         if point is not None and Tier.HISTORY in self.tiers:
             parts.append(Tier.HISTORY)
         if not parts:
@@ -329,13 +265,13 @@ class Reader:
         """
         if not self.tiers:
             return self._no_rows(outputs)
-        parts = [t for t in (Tier.BASE, *_CHANGES) if t in self.tiers]
+        parts = [t for t in (Tier.BASE, *CHANGES) if t in self.tiers]
         end = self._subsequent
         branches: list[exp.Query] = []
         if parts:
-            opens = select_star(_aliased(self._union(parts), "x"))
+            opens = select_star(aliased(self._union(parts), "x"))
             opens = where(opens, exp.Is(this=column(end), expression=exp.Null()))
-            changes = [t for t in _CHANGES if t in self.tiers]
+            changes = [t for t in CHANGES if t in self.tiers]
             if changes:
                 ends = self._closing_rows(self._union(changes), None)
                 names = [*(c.physical for c in self.table.stored), self._version]
@@ -407,7 +343,7 @@ class Reader:
         kept: exp.Expr | None,
         closings: exp.Expr | None,
     ) -> exp.Select:
-        rows = self._select(_aliased(source, "o"), outputs, "o")
+        rows = self._select(aliased(source, "o"), outputs, "o")
         if kept is not None:
             rows = where(rows, kept)
         if closings is None:
@@ -417,14 +353,14 @@ class Reader:
         )
         # Not NOT EXISTS: over a union DuckDB turns that into a join with all distinct row versions.
         on = all_of(self._same_row("c", "o"), is_closing)
-        rows.append("joins", exp.Join(this=_aliased(closings, "c"), kind="ANTI", on=on))
+        rows.append("joins", exp.Join(this=aliased(closings, "c"), kind="ANTI", on=on))
         return rows
 
     def _closing_rows(self, source: exp.Expr, until: exp.Expr | None) -> exp.Select:
         names = [*self.table.key, self._version, self._subsequent]
         rows = select(
             [column(n) for n in names],
-            _aliased(source, "x"),
+            aliased(source, "x"),
             exp.GT(this=column(self._subsequent), expression=column(self._version)),
         )
         if until is not None:
@@ -458,7 +394,8 @@ def _output(expression: exp.Expr, name: str, *, always: bool = False) -> exp.Exp
     return exp.Alias(this=expression, alias=ident(name))
 
 
-def _aliased(source: exp.Expr, alias: str) -> exp.Expr:
+def aliased(source: exp.Expr, alias: str) -> exp.Expr:
+    """The relation itself, under another name."""
     source.set("alias", exp.TableAlias(this=exp.Identifier(this=alias)))
     return source
 

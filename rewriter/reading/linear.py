@@ -2,11 +2,12 @@
 
 SUM, COUNT and AVG over exact types are linear in the rows: what a closing row takes away can be
 subtracted. So ``SELECT g, SUM(x) .. GROUP BY g`` over a changed table is the plain aggregate of its
-base, united with that of the few changes (open rows +1, closing rows -1), combined again by
-``g``. Without a base it is that of all rows, less that of what is not open: closing rows count
-twice, with the rows that they end, where an index finds them. Where groups are grouped once more (grouping sets, COUNT(DISTINCT ..)), those without a row
-are left out before. What is not linear (``linear_queries``) takes the general shape. The idea is
-that of incremental view maintenance with multiplicities (Gupta, Mumick, Subrahmanian 1993). Pure.
+base, united with that of the few changes (open rows +1, closing rows -1), combined again by ``g``.
+Without a base it is that of all rows, less that of what is not open: closing rows count twice, with
+the rows that they end, where an index finds them. Where groups are grouped once more (grouping
+sets, COUNT(DISTINCT ..)), those without a row are left out before. What is not linear
+(``linear_queries``) takes the general shape. The idea is that of incremental view maintenance with
+multiplicities (Gupta, Mumick, Subrahmanian 1993). Pure.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table, fold
 from journal.model.segment import Tier
 from journal.model.trees import Nodes
-from journal.sql.relations import Reader, business_outputs, column, ident
+from journal.sql.relations import business_outputs, column, ident
+from journal.sql.signed_rows import SignedReader
 from journal.sql.sql import named
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import INTERNAL
@@ -102,7 +104,7 @@ def split_aggregate(select: exp.Select, context: RewriteContext) -> tuple[exp.Se
     if RowSecurity.of(table, context) is not None:
         raise NotLinear("the role sees its rows under policies")
     outer = _outer_query(query)
-    reader = Reader(table, context.scan_info(table.id).tiers)
+    reader = SignedReader(table, context.scan_info(table.id).tiers)
     outputs = business_outputs(table.columns)
     condition = query.select.args.get("where")
     is_shared = query.joins or (condition is not None and condition.find(exp.Query) is not None)
