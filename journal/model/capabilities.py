@@ -32,8 +32,8 @@ class Capabilities:
       else it moves none below one that calls a random number.
     - ``plans_unions_apart``: the optimizer orders the joins below a UNION ALL by themselves, and
       knows of the whole how many rows and different values it has.
-    - ``indexes_endings``: a head has an index of the rows that are not open, found without reading the
-      others; and the planner takes a union for one relation if no part has a condition.
+    - ``indexes_endings``: a head has an index of the rows that are not open, found without reading
+      the others; and the planner takes a union for one relation if no part has a condition.
     - ``counts_rows``: what is on record of a table tells how many rows it has, since nobody else
       can write it.
     - ``replicates``: other stores can have replicas of its tables.

@@ -31,49 +31,47 @@ class SignedReader(Reader):
         """Every row of the changes: open, closing and tombstones alike."""
         return self._select(self._changes(), outputs)
 
-    def not_open(self, outputs: Sequence[Output], sign: str) -> exp.Query:
-        """What all rows of the changes hold too much: the rows that are not open, with ``sign``.
+    def not_open(self, outputs: Sequence[Output], closing: str) -> exp.Query:
+        """What all rows of the changes hold too much: the rows that are not open.
 
-        It is -2 for a closing row, which goes with the row that it ends, and -1 for a tombstone.
+        ``closing`` tells those that count twice, with the row that they end, from tombstones.
         """
-        rows = self._select(self._changes(), [*outputs, (self._excess(), sign)])
-        return where(rows, self._is_given())
+        rows = self._select(self._changes(), [*outputs, (self._ends_later(), closing)])
+        return where(rows, self._has_end())
 
-    def weighted_rows(self, outputs: Sequence[Output], sign: str) -> exp.Query:
-        """Rows with how often each counts as ``sign``: base and changes, or all and ``not_open``.
+    def weighted_rows(self, outputs: Sequence[Output], whole: str, closing: str) -> exp.Query:
+        """The base (``whole``) and its changes; without one all rows (``whole``) and ``not_open``.
 
-        The conditions stand above the union: a server's planner makes one relation, into which a
-        join hands its keys, only of parts that have none. For the first parts they fold to true.
+        Among changes of a base the ``closing`` rows are to be taken away. The conditions stand
+        above the union: a server's planner makes one relation, into which a join hands its keys,
+        only of parts that have none. For the first parts they fold to true. Of groups by a truth
+        value the planner knows that there are two.
         """
-        one, end = exp.Literal.number(1), column(self._subsequent)
         changes = [tier for tier in CHANGES if tier in self.tiers]
-        first, kept, weight = changes, self._is_given(), self._excess()
+        first, kept, is_closing = changes, self._has_end(), self._ends_later()
         if Tier.BASE in self.tiers:
-            is_open = exp.Is(this=end.copy(), expression=exp.Null())
-            is_closing = exp.GT(this=end, expression=column(self._version))
-            first, kept = [Tier.BASE], any_of(is_open, is_closing)
-            weight = exp.Case(
-                ifs=[exp.If(this=is_open.copy(), true=one)], default=exp.Neg(this=one)
-            )
+            is_open = exp.Is(this=column(self._subsequent), expression=exp.Null())
+            first, kept = [Tier.BASE], any_of(is_open, self._ends_later())
+            is_closing = self._has_end()
         names = [*(c.physical for c in self.table.stored), self._version, self._subsequent]
         stored: list[Output] = [(column(name), name) for name in names]
-        whole = f"{sign}_whole"
         parts = [
-            self._select(self._physical(tier), [*stored, (value.copy(), sign), (told, whole)])
-            for tiers, value, told in ((first, one, exp.true()), (changes, weight, exp.false()))
+            self._select(self._physical(tier), [*stored, (told, whole), (value, closing)])
+            for tiers, told, value in (
+                (first, exp.true(), exp.false()),
+                (changes, exp.false(), is_closing),
+            )
             for tier in tiers
         ]
-        rows = self._select(relation(union_all(parts), "o"), [*outputs, (column(sign), sign)])
+        signs: list[Output] = [(column(name), name) for name in (whole, closing)]
+        rows = self._select(relation(union_all(parts), "o"), [*outputs, *signs])
         return where(rows, any_of(column(whole), kept))
 
-    def _is_given(self) -> exp.Expr:
-        """That a row is not open: it has an end."""
+    def _has_end(self) -> exp.Expr:
         return exp.Not(this=exp.Is(this=column(self._subsequent), expression=exp.Null()))
 
-    def _excess(self) -> exp.Case:
-        is_closing = exp.GT(this=column(self._subsequent), expression=column(self._version))
-        one, two = (exp.Neg(this=exp.Literal.number(n)) for n in (1, 2))
-        return exp.Case(ifs=[exp.If(this=is_closing, true=two)], default=one)
+    def _ends_later(self) -> exp.Expr:
+        return exp.GT(this=column(self._subsequent), expression=column(self._version))
 
     def signed_rows(self, outputs: Sequence[Output], sign: str) -> exp.Query:
         """The base with ``sign`` 1, and what changed since."""

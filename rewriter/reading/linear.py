@@ -38,6 +38,41 @@ from rewriter.reading.row_security import RowSecurity
 
 _TARGET = "split"
 SIGN, _ROWS, _GROUP = f"{INTERNAL}sign", f"{INTERNAL}rows", f"{INTERNAL}g"
+_WHOLE, _CLOSING = f"{INTERNAL}whole", f"{INTERNAL}closing"
+
+
+@dataclass(frozen=True, slots=True)
+class _Weights:
+    """Columns that group rows by how often each counts; and how often, by the first that is true.
+
+    What counts -1 times is made negative, not multiplied: a product has fewer digits on Spark.
+    """
+
+    columns: tuple[str, ...]
+    factors: tuple[tuple[str, int], ...]
+    otherwise: int
+
+    def weighed(self, value: exp.Column) -> exp.Expr:
+        """A partial aggregate as often as its rows count."""
+        cases = [exp.If(this=_says(n), true=_times(value, f)) for n, f in self.factors]
+        return exp.Case(ifs=cases, default=_times(value, self.otherwise))
+
+
+def _says(name: str) -> exp.Expr:
+    found = column(name, "w")
+    return exp.LT(this=found, expression=exp.Literal.number(0)) if name == SIGN else found
+
+
+def _times(value: exp.Column, factor: int) -> exp.Expr:
+    once = value.copy() if abs(factor) == 1 else exp.Mul(this=value.copy(), expression=_TWO.copy())
+    return once if factor > 0 else exp.Neg(this=once)
+
+
+_TWO = exp.Literal.number(2)
+_SIGNED = _Weights((SIGN,), ((SIGN, -1),), 1)
+_NOT_OPEN = _Weights((_CLOSING,), ((_CLOSING, -2),), -1)
+_WITH_BASE = _Weights((_WHOLE, _CLOSING), ((_CLOSING, -1),), 1)
+_WITHOUT_BASE = _Weights((_WHOLE, _CLOSING), ((_WHOLE, 1), *_NOT_OPEN.factors), -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,20 +143,22 @@ def split_aggregate(select: exp.Select, context: RewriteContext) -> tuple[exp.Se
     outputs = business_outputs(table.columns)
     condition = query.select.args.get("where")
     is_shared = query.joins or (condition is not None and condition.find(exp.Query) is not None)
-    by_index = context.capabilities.indexes_endings
+    has_base = Tier.BASE in reader.tiers
     both: exp.Query
-    if is_shared and by_index:
-        both = _partial_query(query, reader.weighted_rows(outputs, SIGN), by_factor=True)
-    elif is_shared:
+    if is_shared:
         # Joined twice, the other tables would be read and hashed twice; those of subqueries, too.
-        both = _partial_query(query, reader.signed_rows(outputs, SIGN), by_factor=False)
-    elif Tier.BASE not in reader.tiers:
+        if context.capabilities.indexes_endings:
+            rows = reader.weighted_rows(outputs, _WHOLE, _CLOSING)
+            both = _partial_query(query, rows, _WITH_BASE if has_base else _WITHOUT_BASE)
+        else:
+            both = _partial_query(query, reader.signed_rows(outputs, SIGN), _SIGNED)
+    elif not has_base:
         written = _partial_query(query, reader.all_changes(outputs))
-        excess = _partial_query(query, reader.not_open(outputs, SIGN), by_factor=True)
+        excess = _partial_query(query, reader.not_open(outputs, _CLOSING), _NOT_OPEN)
         both = exp.union(written, excess, distinct=False, copy=False)
     else:
         base = _partial_query(query, reader.base(outputs))
-        changes = _partial_query(query, reader.signed_changes(outputs, SIGN), by_factor=False)
+        changes = _partial_query(query, reader.signed_changes(outputs, SIGN), _SIGNED)
         both = exp.union(base, changes, distinct=False, copy=False)
     if _is_grouped_again(query):
         both = _net_groups(query, both)
@@ -150,9 +187,9 @@ def _has_rows() -> exp.Expr:
 
 
 def _partial_query(
-    query: LinearQuery, rows: exp.Query, *, by_factor: bool | None = None
+    query: LinearQuery, rows: exp.Query, weights: _Weights | None = None
 ) -> exp.Select:
-    """The partial aggregate over one side of the split table; None of rows without a sign."""
+    """The partial aggregate over one side of the split table, and what its rows weigh."""
     alias = exp.TableAlias(this=ident(query.node.alias_or_name))
     query.node.meta[_TARGET] = True
     part = query.select.copy()
@@ -165,31 +202,18 @@ def _partial_query(
     outputs: list[exp.Expr] = [named(g.copy(), f"{_GROUP}{i}") for i, g in enumerate(query.groups)]
     outputs += [exp.alias_(value, name) for name, value in _partials(query)]
     groups = [g.copy() for g in query.groups]
-    if by_factor is not None:
-        outputs.append(column(SIGN))
-        groups.append(column(SIGN))
+    signs = weights.columns if weights is not None else ()
+    outputs += [column(name) for name in signs]
+    groups += [column(name) for name in signs]
     part.set("expressions", outputs)
     part.set("group", exp.Group(expressions=groups) if groups else None)
-    return part if by_factor is None else _signed_partials(query, part, by_factor=by_factor)
+    return part if weights is None else _signed_partials(query, part, weights)
 
 
-def _signed_partials(query: LinearQuery, part: exp.Select, *, by_factor: bool) -> exp.Select:
-    """The partial aggregates of each sign, as often as it says.
-
-    Without ``by_factor`` signs are 1 and -1 alone, and nothing is multiplied: the product of a
-    DECIMAL has fewer digits on Spark.
-    """
+def _signed_partials(query: LinearQuery, part: exp.Select, weights: _Weights) -> exp.Select:
+    """The partial aggregates of each sign, as often as it says."""
     outputs: list[exp.Expr] = [column(f"{_GROUP}{i}", "w") for i in range(len(query.groups))]
-    sign = column(SIGN, "w")
-    for name, _ in _partials(query):
-        value: exp.Expr = column(name, "w")
-        if by_factor:
-            value = exp.Mul(this=value, expression=sign.copy())
-        else:
-            ended = exp.LT(this=sign.copy(), expression=exp.Literal.number(0))
-            negative = exp.If(this=ended, true=exp.Neg(this=value.copy()))
-            value = exp.Case(ifs=[negative], default=value)
-        outputs.append(exp.alias_(value, name))
+    outputs += [exp.alias_(weights.weighed(column(n, "w")), n) for n, _ in _partials(query)]
     return exp.select(*outputs).from_(part.subquery("w"))
 
 

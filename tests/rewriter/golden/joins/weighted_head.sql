@@ -16,26 +16,45 @@ SELECT "p"."_palimpsest_g0" AS "b", CASE WHEN SUM("p"."_palimpsest_n0") > 0 THEN
 FROM (
   SELECT
     "w"."_palimpsest_g0",
-    "w"."_palimpsest_n0" * "w"."_palimpsest_sign" AS "_palimpsest_n0",
-    "w"."_palimpsest_s0" * "w"."_palimpsest_sign" AS "_palimpsest_s0",
-    "w"."_palimpsest_rows" * "w"."_palimpsest_sign" AS "_palimpsest_rows"
+    CASE
+      WHEN "w"."_palimpsest_whole"
+      THEN "w"."_palimpsest_n0"
+      WHEN "w"."_palimpsest_closing"
+      THEN -"w"."_palimpsest_n0" * 2
+      ELSE -"w"."_palimpsest_n0"
+    END AS "_palimpsest_n0",
+    CASE
+      WHEN "w"."_palimpsest_whole"
+      THEN "w"."_palimpsest_s0"
+      WHEN "w"."_palimpsest_closing"
+      THEN -"w"."_palimpsest_s0" * 2
+      ELSE -"w"."_palimpsest_s0"
+    END AS "_palimpsest_s0",
+    CASE
+      WHEN "w"."_palimpsest_whole"
+      THEN "w"."_palimpsest_rows"
+      WHEN "w"."_palimpsest_closing"
+      THEN -"w"."_palimpsest_rows" * 2
+      ELSE -"w"."_palimpsest_rows"
+    END AS "_palimpsest_rows"
   FROM (
     SELECT
       "b" AS "_palimpsest_g0",
       COUNT("a") AS "_palimpsest_n0",
       SUM("a") AS "_palimpsest_s0",
       COUNT(*) AS "_palimpsest_rows",
-      "_palimpsest_sign"
+      "_palimpsest_whole",
+      "_palimpsest_closing"
     FROM (
-      SELECT "k", "a", "_palimpsest_sign"
+      SELECT "k", "a", "_palimpsest_whole", "_palimpsest_closing"
       FROM (
         SELECT
           "k",
           "a",
           "version_number",
           "subsequent_version_number",
-          1 AS "_palimpsest_sign",
-          TRUE AS "_palimpsest_sign_whole"
+          TRUE AS "_palimpsest_whole",
+          FALSE AS "_palimpsest_closing"
         FROM "_palimpsest"."t1_head"
         UNION ALL
         SELECT
@@ -43,11 +62,11 @@ FROM (
           "a",
           "version_number",
           "subsequent_version_number",
-          CASE WHEN "subsequent_version_number" > "version_number" THEN -2 ELSE -1 END AS "_palimpsest_sign",
-          FALSE AS "_palimpsest_sign_whole"
+          FALSE AS "_palimpsest_whole",
+          "subsequent_version_number" > "version_number" AS "_palimpsest_closing"
         FROM "_palimpsest"."t1_head"
       ) AS "o"
-      WHERE "_palimpsest_sign_whole" OR NOT "subsequent_version_number" IS NULL
+      WHERE "_palimpsest_whole" OR NOT "subsequent_version_number" IS NULL
     ) AS "t"
     JOIN (
       SELECT "o"."m", "o"."b"
@@ -63,7 +82,7 @@ FROM (
             AND "c"."subsequent_version_number" > "c"."version_number"
         )
     ) AS "u" ON "k" = "m"
-    GROUP BY "b", "_palimpsest_sign"
+    GROUP BY "b", "_palimpsest_whole", "_palimpsest_closing"
   ) AS "w"
 ) AS "p"
 GROUP BY "p"."_palimpsest_g0"

@@ -22,26 +22,25 @@ FROM (
   UNION ALL
   SELECT
     "w"."_palimpsest_g0",
-    "w"."_palimpsest_n0" * "w"."_palimpsest_sign" AS "_palimpsest_n0",
-    "w"."_palimpsest_s0" * "w"."_palimpsest_sign" AS "_palimpsest_s0",
-    "w"."_palimpsest_rows" * "w"."_palimpsest_sign" AS "_palimpsest_rows"
+    CASE WHEN "w"."_palimpsest_closing" THEN -"w"."_palimpsest_n0" * 2 ELSE -"w"."_palimpsest_n0"
+    END AS "_palimpsest_n0",
+    CASE WHEN "w"."_palimpsest_closing" THEN -"w"."_palimpsest_s0" * 2 ELSE -"w"."_palimpsest_s0"
+    END AS "_palimpsest_s0",
+    CASE WHEN "w"."_palimpsest_closing" THEN -"w"."_palimpsest_rows" * 2 ELSE -"w"."_palimpsest_rows"
+    END AS "_palimpsest_rows"
   FROM (
     SELECT
       "b" AS "_palimpsest_g0",
       COUNT("a") AS "_palimpsest_n0",
       SUM("a") AS "_palimpsest_s0",
       COUNT(*) AS "_palimpsest_rows",
-      "_palimpsest_sign"
+      "_palimpsest_closing"
     FROM (
-      SELECT
-        "k",
-        "a",
-        "b",
-        CASE WHEN "subsequent_version_number" > "version_number" THEN -2 ELSE -1 END AS "_palimpsest_sign"
+      SELECT "k", "a", "b", "subsequent_version_number" > "version_number" AS "_palimpsest_closing"
       FROM "_palimpsest"."t1_head" AS "o"
       WHERE NOT "subsequent_version_number" IS NULL
     ) AS "t"
-    GROUP BY "b", "_palimpsest_sign"
+    GROUP BY "b", "_palimpsest_closing"
   ) AS "w"
 ) AS "p"
 GROUP BY "p"."_palimpsest_g0"
