@@ -51,7 +51,7 @@ def concerns_operators(node: exp.Expr) -> bool:
 def compares_array_text(node: exp.Expr) -> bool:
     """True for a comparison with what may be the text of an array."""
     return isinstance(node, _COMPARISONS) and any(
-        _is_array_text(side) for side in (node.this, node.expression)
+        is_array_text(side) for side in (node.this, node.expression)
     )
 
 
@@ -70,8 +70,8 @@ def spell_operator(node: exp.Expr, types: ValueTypes) -> None:
     elif isinstance(node, _COMPARISONS):
         for text, other in ((node.this, node.expression), (node.expression, node.this)):
             kind = types.of(other).kind or ""
-            if _is_array_text(text) and kind.endswith("[]"):
-                _read_array(text, kind)
+            if is_array_text(text) and kind.endswith("[]"):
+                text.replace(read_array(text, kind))
     elif isinstance(node, exp.Round):
         if types.of(node.this).kind in {"DOUBLE", "FLOAT", "REAL"}:
             double = exp.cast(node.this, "DOUBLE", dialect="duckdb")
@@ -141,8 +141,8 @@ def _join(node: exp.Expr, types: ValueTypes) -> None:
         if isinstance(bare, exp.Null):
             node.replace(right if place == 0 else left)
             return
-        if _is_array_text(bare):
-            _read_array(bare, other or "")
+        if is_array_text(bare):
+            bare.replace(read_array(bare, other or ""))
             depths[place] = depths[1 - place]
             kinds[place] = other
     left, right = node.this, node.expression
@@ -164,16 +164,17 @@ def joined_arrays(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     )
 
 
-def _is_array_text(node: exp.Expr) -> bool:
+def is_array_text(node: exp.Expr) -> bool:
+    """True for a constant that may be the text of an array."""
     return node.is_string and bool(node.name.lstrip().startswith("{"))
 
 
-def _read_array(text: exp.Expr, kind: str) -> None:
-    """Put an array in the place of its text, of the type of the array beside it."""
+def read_array(text: exp.Expr, kind: str) -> exp.Expr:
+    """The array of such a text, of the type of the array beside it."""
     if UNTOLD in kind:
         kind = "VARCHAR" + kind[len(UNTOLD) :]
     of = exp.DataType.build(kind, dialect="duckdb")
-    text.replace(exp.cast(array_of_text(text.name, of), of.copy()))
+    return exp.cast(array_of_text(text.name, of), of.copy())
 
 
 def _is_element(node: exp.Expr, kind: str | None) -> bool:

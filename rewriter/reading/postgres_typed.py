@@ -14,6 +14,7 @@ What is not known to be of such a type is left as it is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 from sqlglot import exp
@@ -23,6 +24,7 @@ from rewriter.functions import function_name
 from rewriter.reading.postgres_aggregates import is_rough_percentile
 from rewriter.reading.postgres_formats import spell_span, spell_template
 from rewriter.reading.postgres_moments import has_fraction, spell_fraction
+from rewriter.reading.postgres_operators import is_array_text, read_array
 from rewriter.reading.postgres_patterns import concerns_patterns, quantified, spell_like
 from rewriter.reading.postgres_texts import has_own_text, text_of
 from rewriter.reading.value_types import ValueTypes
@@ -30,6 +32,7 @@ from rewriter.reading.value_types import ValueTypes
 Spell = Callable[[exp.Expr, ValueTypes], exp.Expr | None]
 """Makes what stands for a node; None leaves it as it is."""
 
+_WORD_ENDS = re.compile(r"(?<!\\)\\[mMy]")
 _FILTERING = (exp.Where, exp.Having, exp.Join, exp.Qualify)
 _FLOATS = frozenset({"FLOAT", "REAL"})
 _WHOLE = frozenset({"SMALLINT", "INTEGER", "INT", "BIGINT", "TINYINT"})
@@ -214,7 +217,16 @@ def _octets(value: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     return fill("octet_length(encode(CAST(x AS VARCHAR)))", x=value)
 
 
+_CONVERSIONS = {"convert_from": "decode", "convert_to": "encode"}
+
+
 def _named(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    converted = _CONVERSIONS.get(function_name(node))
+    if converted is not None and len(node.expressions) == 2:
+        value, charset = node.expressions
+        is_read = charset.is_string and charset.name.lower() in {"utf8", "utf-8"}
+        is_plain = not value.is_string or (converted == "encode" and "\\" not in value.name)
+        return call(converted, value) if is_read and is_plain else None
     if len(node.expressions) != 1:
         return None
     found = {"pg_typeof": _typeof, "octet_length": _octets}.get(function_name(node))
@@ -239,6 +251,28 @@ def _lower_hex(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     return exp.Lower(this=call("to_hex", node.this))
 
 
+def _array_operator(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``a @> '{x}'``: the text beside an array is one of its type."""
+    for name, other in (("this", node.expression), ("expression", node.this)):
+        kind, text = types.of(other).kind or "", node.args[name]
+        if is_array_text(text) and kind.endswith("[]"):
+            made = node.copy()
+            made.set(name, read_array(text, kind))
+            return made
+    return None
+
+
+def _word_ends(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
+    r"""``t ~ '\mword\M'``, whose marks stores know as the one of either end."""
+    pattern = node.expression
+    text = _WORD_ENDS.sub(r"\\b", pattern.name) if pattern.is_string else pattern.name
+    if text == pattern.name:
+        return None
+    made = node.copy()
+    made.set("expression", exp.Literal.string(text))
+    return made
+
+
 def _bits(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
     return exp.cast(exp.Literal.string(node.name), "BIT", dialect="duckdb")
 
@@ -257,6 +291,10 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     exp.Hex: _lower_hex,
     exp.TimeToStr: _of_span,
     exp.BitString: _bits,
+    **dict.fromkeys((exp.RegexpLike, exp.RegexpILike), _word_ends),
+    **dict.fromkeys(
+        (exp.ArrayContainsAll, exp.ArrayContainedBy, exp.ArrayOverlaps), _array_operator
+    ),
 }
 """By kinds of nodes, for stores that are no PostgreSQL."""
 NATIVE: Mapping[type[exp.Expr], Spell] = {

@@ -141,6 +141,7 @@ BY_NAME: dict[str, Change] = {
     "weekday": _part("DOW"),
 }
 BY_CLASS: dict[type[exp.Expr], Change] = {
+    exp.CurrentTime: lambda node: None if node.this else exp.var("CURRENT_TIME"),
     exp.Extract: _extract,
     exp.ToDays: _template("x * INTERVAL '1 day'", "x"),
     exp.Year: _part("YEAR"),

@@ -673,6 +673,9 @@ def test_values_are_written_as_postgresql_writes_them(store: Store) -> None:
         ("date_bin('15 minutes', p, '2001-01-01')::text", ("2024-01-16 08:15:00",)),
         ("'today'::date = current_date, 'epoch'::timestamp::text", (True, "1970-01-01 00:00:00")),
         ("(p + '1 hour')::text, k + '2'", ("2024-01-16 09:15:30", 3)),
+        ("a @> '{a b}', a && '{x}', 'foo bar' ~ '\\mbar\\M'", (True, False, True)),
+        ("convert_from(convert_to('é', 'UTF8'), 'UTF8')", ("é",)),
+        ("current_time IS NULL", (False,)),
     ):
         grouped = " GROUP BY k, d, f, b, a, p, h" if "agg(" in query else ""
         assert con.execute(f"SELECT {query} FROM t{grouped}").fetchall() == [wanted], query
