@@ -246,7 +246,7 @@ class PostgresSession:
     def _shape(self) -> list[_Output]:
         """The columns of the query that was executed last."""
         described = self._cursor.description or []
-        names = _fitting(self._names, len(described))
+        names = _names_of_columns(self._names, len(described))
         return [
             (name or d.name, d.type_code, self._cursor.modifier(i))
             for i, (d, name) in enumerate(zip(described, names, strict=False))
@@ -379,7 +379,7 @@ class PostgresSession:
                 state = result.error_field(pq.DiagnosticField.SQLSTATE)
                 said = result.error_field(pq.DiagnosticField.MESSAGE_PRIMARY) or b""
                 raise translate(None if state is None else state.decode(), said.decode())
-        names = _fitting(text.names, result.nfields)
+        names = _names_of_columns(text.names, result.nfields)
         return [
             (names[i] or (result.fname(i) or b"").decode(), result.ftype(i), result.fmod(i))
             for i in range(result.nfields)
@@ -394,7 +394,7 @@ class PostgresSession:
         self._connection.close()
 
 
-def _fitting(names: Sequence[str], count: int) -> Sequence[str]:
+def _names_of_columns(names: Sequence[str], count: int) -> Sequence[str]:
     """Names of so many columns; those of the server, for which "" stands, where others are told."""
     return names if len(names) == count else ("",) * count
 

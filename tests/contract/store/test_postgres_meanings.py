@@ -1,0 +1,167 @@
+"""What PostgreSQL means by the types of values, in its dialect on every kind of store."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from decimal import Decimal
+
+import pytest
+
+import gateway
+from tests.support.stores.store import Store
+
+pytestmark = pytest.mark.timeout(900)
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has other functions and lists")
+def test_conditions_with_lists_and_patterns(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, s VARCHAR, tags VARCHAR[])")
+    con.execute(
+        "INSERT INTO t VALUES (1, 'a_b', ARRAY['x', 'y']), (2, 'axb', ARRAY['z']), (3, 'C', NULL)"
+    )
+    for query, wanted in (
+        ("SELECT k, 'x' = ANY(tags), 'x' <> ALL(tags)", [(1, 1, 0), (2, 0, 1), (3, None, None)]),
+        ("SELECT k FROM t WHERE NOT 'x' = ANY(tags)", [(2,)]),
+        ("SELECT k FROM t WHERE 'x' <> ALL(tags)", [(2,)]),
+        ("SELECT k FROM t WHERE 'x' = ANY(tags) OR k = 3", [(1,), (3,)]),
+        ("SELECT k FROM t WHERE s LIKE 'a\\_%'", [(1,)]),
+        ("SELECT k FROM t WHERE s LIKE ANY (ARRAY['a\\_%', 'C'])", [(1,), (3,)]),
+        ("SELECT k FROM t WHERE s LIKE ANY ('{a%,C}')", [(1,), (2,), (3,)]),
+        ("SELECT k FROM t WHERE s NOT LIKE ALL (ARRAY['a%', '%z'])", [(3,)]),
+        ("SELECT k FROM t WHERE s SIMILAR TO 'a!_(b|c)' ESCAPE '!'", [(1,)]),
+        ("SELECT substring(s, 0), substring(s, -1, 3) FROM t WHERE k = 1", [("a_b", "a")]),
+    ):
+        text = query if "FROM" in query else f"{query} FROM t"
+        assert con.execute(f"{text} ORDER BY 1").fetchall() == wanted, query
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has other functions")
+def test_parts_of_moments_and_numbers_are_exact(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, p TIMESTAMP, r REAL, n NUMERIC(12, 2))")
+    con.execute("INSERT INTO t VALUES (1, '2024-01-16 08:15:30.25', 0.25, 1000000.01)")
+    con.execute("INSERT INTO t VALUES (2, '2024-02-17 18:45:00', 0.5, 2.68)")
+    for query, wanted in (
+        ("EXTRACT(SECOND FROM p), date_part('milliseconds', p)", [(30.25, 30250), (0, 0)]),
+        ("n * r, r * 2", [(250000.0025, 0.5), (1.34, 1)]),
+        ("(p, p + interval '1 day') OVERLAPS ('2024-01-17', '2024-01-18')", [(1,), (0,)]),
+    ):
+        found = con.execute(f"SELECT {query} FROM t ORDER BY k").fetchall()
+        assert [tuple(map(float, row)) for row in found] == wanted, query
+    query = "SELECT round(avg(n) / 1, 2), round(2.675 / 1, 2) FROM t"
+    assert con.execute(query).fetchall() == [(Decimal("500001.35"), Decimal("2.68"))]
+    query = "SELECT corr(r, k), regr_slope(r, k) FROM t WHERE k = 1"
+    assert con.execute(query).fetchall() == [(None, None)]
+    template = "to_timestamp('17 Feb 2024 18:45', 'DD Mon YYYY HH24:MI')"
+    query = f"SELECT k, pg_typeof({template}) FROM t WHERE p = {template}"
+
+
+@pytest.mark.drifts(toy="it has other functions", hive="it has no intervals or other texts of them")
+def test_values_are_written_as_postgresql_writes_them(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute(
+        "CREATE TABLE t (k INTEGER PRIMARY KEY, d INTERVAL, f DOUBLE PRECISION, b BOOLEAN,"
+        " a VARCHAR[], p TIMESTAMP, h TIME)"
+    )
+    con.execute(
+        "INSERT INTO t VALUES (1, '1 mon -2 days 03:04:05.5', 100, true, ARRAY['a b', NULL, ''],"
+        " '2024-01-16 08:15:30', '08:15:30')"
+    )
+    for query, wanted in (
+        ("d::text, f::text, a::text", ("1 mon -2 days +03:04:05.5", "100", '{"a b",NULL,""}')),
+        ("concat(f, b, a), f || ''", ('100t{"a b",NULL,""}', "100")),
+        ("format('%s %s %s', b, f, d)", ("t 100 1 mon -2 days +03:04:05.5",)),
+        ("ARRAY(SELECT k FROM t)::text, array_agg(k)::text", ("{1}", "{1}")),
+        (
+            "justify_hours('36 hours')::text, justify_days('-35 days')::text",
+            ("1 day 12:00:00", "-1 mons -5 days"),
+        ),
+        ("justify_interval('1 mon -1 hour')::text", ("29 days 23:00:00",)),
+        (
+            "interval '1 month - 1 day'::text, '1-2'::interval::text",
+            ("1 mon -1 days", "1 year 2 mons"),
+        ),
+        (
+            "'P1Y2M3DT4H'::interval::text, '@ 1 day ago'::interval::text",
+            ("1 year 2 mons 3 days 04:00:00", "-1 days"),
+        ),
+        ("to_char(d, 'MM DD HH24:MI'), to_char(h, 'HH12:MI AM')", ("01 -2 03:04", "08:15 AM")),
+        ("to_char(p, 'FMDDth Mon'), to_char(p, 'J W SSSS')", ("16th Jan", "2460326 3 29730")),
+        ("to_char(0.000123, '9.99EEEE')", (" 1.23e-04",)),
+        ("trunc(2.675 / 1, 2)", (Decimal("2.67"),)),
+        (
+            "to_hex(255), octet_length('é'), encode('\\xdead', 'hex'), scale(1.50)",
+            ("ff", 2, "dead", 2),
+        ),
+        (
+            "pg_typeof(k), pg_typeof(f), pg_typeof(sum(k) OVER ()), pg_typeof(NULL)",
+            ("integer", "double precision", "bigint", "unknown"),
+        ),
+        ("date_bin('15 minutes', p, '2001-01-01')::text", ("2024-01-16 08:15:00",)),
+        ("'today'::date = current_date, 'epoch'::timestamp::text", (True, "1970-01-01 00:00:00")),
+        ("(p + '1 hour')::text, k + '2'", ("2024-01-16 09:15:30", 3)),
+        ("a @> '{a b}', a && '{x}', 'foo bar' ~ '\\mbar\\M'", (True, False, True)),
+        ("convert_from(convert_to('é', 'UTF8'), 'UTF8')", ("é",)),
+        ("current_time IS NULL", (False,)),
+    ):
+        grouped = " GROUP BY k, d, f, b, a, p, h" if "agg(" in query else ""
+        assert con.execute(f"SELECT {query} FROM t{grouped}").fetchall() == [wanted], query
+    assert con.execute(
+        "SELECT '2024-01-16'::timestamp - '2024-01-15' < interval '2 days'"
+    ).fetchall() == [(True,)]
+
+
+@pytest.mark.drifts(toy="it has other functions", hive="its JSON has other words")
+def test_json_of_rows_and_pairs(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, s VARCHAR, p TIMESTAMP)")
+    con.execute("INSERT INTO t VALUES (1, 'x', '2024-01-16 08:15:30'), (2, NULL, NULL)")
+    for query, wanted in (
+        ("SELECT jsonb_object_agg(k, s ORDER BY k) FROM t", {"1": "x", "2": None}),
+        ("SELECT json_object_agg(k, s) FILTER (WHERE k = 1) FROM t", {"1": "x"}),
+        ("SELECT json_object_agg(k, s) FROM t WHERE k > 9", None),
+        ("SELECT row_to_json(ROW(k, s)) FROM t WHERE k = 1", {"f1": 1, "f2": "x"}),
+        ("SELECT json_build_object('p', p) FROM t WHERE k = 1", {"p": "2024-01-16T08:15:30"}),
+        ('SELECT jsonb_strip_nulls(\'{"a": 1, "b": null}\')', {"a": 1}),
+    ):
+        found = con.execute(query).fetchall()[0][0]
+        assert (json.loads(found) if isinstance(found, str) else found) == wanted, query
+    query = "SELECT e->>'x', e.value->>'x' FROM jsonb_array_elements('[{\"x\": 1}]') e"
+    assert con.execute(query).fetchall() == [("1", "1")]
+
+
+@pytest.mark.drifts(toy="it has no roles", hive="it has no intervals")
+def test_words_of_moments_are_values_and_stars_have_all_names(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, p TIMESTAMP, d INTERVAL, b DATE)")
+    con.execute("INSERT INTO t VALUES (1, 'now', '1-2', 'epoch')")
+    query = "SELECT p <= now(), d = interval '14 months', b FROM t WHERE p > 'yesterday'"
+    assert con.execute(query).fetchall() == [(True, True, date(1970, 1, 1))]
+    con.execute("CREATE VIEW v AS SELECT * FROM (t JOIN (SELECT 1 AS k, 2 AS z) u USING (k)) AS y")
+    assert con.execute("SELECT z, k FROM v").fetchall() == [(2, 1)]
+    found = con.execute("SELECT * FROM unnest(ARRAY[5]) WITH ORDINALITY AS r(v, n)")
+    assert [column[0] for column in found.description] == ["v", "n"]
+    assert found.fetchall() == [(5, 1)]
+
+
+@pytest.mark.drifts(toy="it has no roles")
+def test_grants_of_what_everybody_may_use_say_so(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE ROLE reader_of_words")
+    for sql in (
+        "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO reader_of_words",
+        "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT EXECUTE ON FUNCTIONS TO reader_of_words",
+        "ALTER DEFAULT PRIVILEGES GRANT USAGE ON TYPES TO reader_of_words",
+        "ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT ON TABLES TO reader_of_words",
+    ):
+        con.execute(sql)
+    with pytest.raises(gateway.ProgrammingError, match="PAL-101"):
+        con.execute("REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM reader_of_words")
+    con.execute(
+        "ALTER DEFAULT PRIVILEGES IN SCHEMA public REVOKE ALL ON TABLES FROM reader_of_words"
+    )
+    con.execute("DROP ROLE reader_of_words")
