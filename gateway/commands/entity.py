@@ -16,8 +16,8 @@ from gateway.commands.connecting import (
     Access,
     open_connection,
     perform,
-    upkeep_options,
 )
+from gateway.commands.control_store import control_options
 from gateway.commands.entity_lineage import lineage
 from gateway.commands.failure import STATEMENT, error_object, exit_on_error
 from gateway.governance import entity_operations
@@ -34,6 +34,7 @@ from gateway.governance.entity_scheduling import (
 )
 from gateway.governance.entity_schema import read_entity
 from gateway.governance.scheduled_submissions import submit_and_schedule
+from gateway.governance.table_datasets import datasets_of_table
 from journal.records.entity_rows import EntityRow
 
 _KIND = click.argument(
@@ -67,7 +68,7 @@ def command() -> None:
 @command.command("validate")
 @_FILES
 @JSON_OPTION
-@upkeep_options
+@control_options
 def validate(files: tuple[Path, ...], as_json: bool, access: Access) -> None:
     """Check the declarations in FILES against schema and warehouse; change nothing.
 
@@ -83,7 +84,7 @@ def validate(files: tuple[Path, ...], as_json: bool, access: Access) -> None:
 @_FILES
 @click.option("--schedule", is_flag=True, help="Also schedule the datasets and processes.")
 @JSON_OPTION
-@upkeep_options
+@control_options
 def submit(files: tuple[Path, ...], schedule: bool, as_json: bool, access: Access) -> None:
     """Put the entities of FILES on record; submitting one again changes nothing.
 
@@ -102,7 +103,7 @@ def submit(files: tuple[Path, ...], schedule: bool, as_json: bool, access: Acces
 @command.command("update")
 @_FILES
 @JSON_OPTION
-@upkeep_options
+@control_options
 def update(files: tuple[Path, ...], as_json: bool, access: Access) -> None:
     """Replace the definitions of the entities in FILES from now on; the old ones stay readable.
 
@@ -119,7 +120,7 @@ def update(files: tuple[Path, ...], as_json: bool, access: Access) -> None:
 @_KIND
 @_NAME
 @JSON_OPTION
-@upkeep_options
+@control_options
 def delete(kind: str, name: str, as_json: bool, access: Access) -> None:
     """Delete the entity of this KIND and NAME, unless others refer to it.
 
@@ -141,7 +142,7 @@ def _scheduling(name: str, operation: ScheduleChange, summary: str) -> click.Com
     @_KIND
     @_NAMES
     @JSON_OPTION
-    @upkeep_options
+    @control_options
     def change(kind: str, names: tuple[str, ...], as_json: bool, access: Access) -> None:
         keys = [(EntityKind(kind), one) for one in names]
         results = perform(access, "entity", as_json, operation, keys)
@@ -186,7 +187,7 @@ for _name, _operation, _summary in (
 @click.argument("kind", required=False, type=click.Choice([k.value for k in EntityKind]))
 @click.argument("name", required=False)
 @JSON_OPTION
-@upkeep_options
+@control_options
 def status(kind: str | None, name: str | None, as_json: bool, access: Access) -> None:
     """Show whether entities are SUBMITTED, SCHEDULED or SUSPENDED, and which instance is next.
 
@@ -219,7 +220,7 @@ def _status_object(one: EntityStatus) -> dict[str, Any]:
 @command.command("list")
 @click.option("--kind", type=click.Choice([k.value for k in EntityKind]), help="Only this kind.")
 @JSON_OPTION
-@upkeep_options
+@control_options
 def list_command(kind: str | None, as_json: bool, access: Access) -> None:
     """List the entities: kind, name, version, who declared it and when.
 
@@ -237,7 +238,7 @@ def list_command(kind: str | None, as_json: bool, access: Access) -> None:
 @_KIND
 @_NAME
 @JSON_OPTION
-@upkeep_options
+@control_options
 def definition(kind: str, name: str, as_json: bool, access: Access) -> None:
     """Write the definition that counts, as YAML that can be submitted again, or as JSON.
 
@@ -266,7 +267,7 @@ def definition(kind: str, name: str, as_json: bool, access: Access) -> None:
 @_KIND
 @_NAME
 @JSON_OPTION
-@upkeep_options
+@control_options
 def history(kind: str, name: str, as_json: bool, access: Access) -> None:
     """List every version of an entity, also of a deleted one, with its definition as JSON.
 
@@ -285,7 +286,7 @@ def history(kind: str, name: str, as_json: bool, access: Access) -> None:
 @_KIND
 @_NAME
 @JSON_OPTION
-@upkeep_options
+@control_options
 def dependency(kind: str, name: str, as_json: bool, access: Access) -> None:
     """List what an entity depends on, and what depends on it, also through others.
 
@@ -307,7 +308,7 @@ def dependency(kind: str, name: str, as_json: bool, access: Access) -> None:
 @command.command("lookup")
 @click.argument("table")
 @JSON_OPTION
-@upkeep_options
+@control_options
 def lookup(table: str, as_json: bool, access: Access) -> None:
     """List the datasets that declare TABLE.
 
@@ -315,7 +316,7 @@ def lookup(table: str, as_json: bool, access: Access) -> None:
     Examples:
       palimpsest entity lookup flights
     """
-    rows = perform(access, "entity", as_json, entity_operations.datasets_of_table, table)
+    rows = perform(access, "entity", as_json, datasets_of_table, table)
     _write_versions(rows, as_json)
 
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, perform, upkeep_options
+from gateway.commands.connecting import JSON_OPTION, Access, perform
+from gateway.commands.control_store import control_options
 from gateway.commands.moments import MomentParam
 from gateway.governance.entity import EntityKind
 from gateway.governance.entity_lineage import EntityEdge, entity_lineage
@@ -27,7 +28,7 @@ from gateway.governance.entity_lineage import EntityEdge, entity_lineage
 @click.option("--end", type=MomentParam(), metavar="TIME", help="Those up to this time.")
 @click.option("--dot", is_flag=True, help="Write a graph that Graphviz draws.")
 @JSON_OPTION
-@upkeep_options
+@control_options
 def lineage(
     kind: str,
     name: str,

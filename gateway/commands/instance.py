@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, perform, upkeep_options
+from gateway.commands.connecting import JSON_OPTION, Access, perform
+from gateway.commands.control_store import control_options
 from gateway.commands.instance_rendering import (
     attempt_object,
     planned_object,
@@ -43,7 +44,7 @@ def _span_options(function: Callable[..., Any]) -> Callable[..., Any]:
         metavar="TIME",
         help="The nominal time, or the first.",
     )
-    return _PROCESS(first(_END(JSON_OPTION(upkeep_options(function)))))
+    return _PROCESS(first(_END(JSON_OPTION(control_options(function)))))
 
 
 def _filter_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,7 +65,7 @@ def _filter_options(function: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--offset", type=click.IntRange(0), default=0, help="Leave out so many."),
         click.option("--limit", type=click.IntRange(1, 100_000), default=1_000, show_default=True),
         JSON_OPTION,
-        upkeep_options,
+        control_options,
     )
     for option in reversed(options):
         function = option(function)
@@ -194,7 +195,7 @@ def summary(process: str | None, as_json: bool, access: Access, **wanted: Any) -
 @_NOMINAL
 @click.option("--attempt", type=click.IntRange(1), help="Only this attempt.")
 @JSON_OPTION
-@upkeep_options
+@control_options
 def logs(process: str, start: datetime, attempt: int | None, as_json: bool, access: Access) -> None:
     """Show the attempts of an instance of PROCESS with their logs.
 
@@ -270,7 +271,7 @@ for _event, _summary in (
 @_PROCESS
 @_NOMINAL
 @JSON_OPTION
-@upkeep_options
+@control_options
 def triage(process: str, start: datetime, as_json: bool, access: Access) -> None:
     """Show why an instance of PROCESS did not succeed: what should have filled its inputs.
 
@@ -298,7 +299,7 @@ def triage(process: str, start: datetime, as_json: bool, access: Access) -> None
 @_PROCESS
 @_NOMINAL
 @JSON_OPTION
-@upkeep_options
+@control_options
 def dependency(process: str, start: datetime, as_json: bool, access: Access) -> None:
     """Show which instances fill what an instance of PROCESS reads, and which read what it fills.
 
@@ -356,7 +357,8 @@ def _write_rows(rows: Sequence[InstanceRow], as_json: bool) -> None:
         waits = f", waits for {', '.join(row.missing)}" if row.missing else ""
         why = f", {row.error_code or ''} {row.error}".rstrip() if row.error else ""
         tries = "" if row.fence < 2 else f", attempt {row.fence}"
-        click.echo(f"{row.id}: {row.state.lower()}{tries}{waits}{why}")
+        where = "" if row.profile is None else f" in {row.profile}"
+        click.echo(f"{row.id}: {row.state.lower()}{where}{tries}{waits}{why}")
 
 
 def _change(

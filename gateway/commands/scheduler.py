@@ -22,8 +22,8 @@ from gateway.commands.connecting import (
     Access,
     connect,
     open_connection,
-    upkeep_options,
 )
+from gateway.commands.control_store import control_options
 from gateway.commands.failure import STATEMENT, exit_on_error
 from gateway.commands.log_options import begin_log
 from gateway.commands.moments import MomentParam
@@ -70,7 +70,7 @@ from gateway.sharing.remote_session import RemoteSession
 )
 @notification_options
 @JSON_OPTION
-@upkeep_options
+@control_options
 def command(
     once: bool,
     at: datetime | None,

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import click
 
+from gateway.commands.control_store import KEY, TABLE
 from gateway.servers.limits import (
     DEFAULT_CONNECTIONS,
     DEFAULT_LOGIN_S,
@@ -118,6 +119,8 @@ def config_values(command: click.Command, path: Path) -> dict[str, Any]:
     for section, content in data.items():
         pairs = content.items() if isinstance(content, dict) else [("", content)]
         for key, value in pairs:
+            if (section, key) == (TABLE, KEY):
+                continue  # Other commands go there; a server serves its own store.
             wanted = [part.replace("_", "-") for part in (section, key) if part]
             names = ["-".join(wanted), wanted[-1], f"max-{wanted[-1]}"]
             known = next((options[name] for name in names if name in options), None)

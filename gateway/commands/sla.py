@@ -12,8 +12,8 @@ from gateway.commands.connecting import (
     JSON_OPTION,
     Access,
     perform,
-    upkeep_options,
 )
+from gateway.commands.control_store import control_options
 from gateway.commands.failure import STATEMENT
 from gateway.governance.entity import EntityKind
 from gateway.governance.service_level_looks import service_levels
@@ -25,7 +25,7 @@ from gateway.governance.service_levels import LevelState, ServiceLevel
 @click.argument("name", required=False)
 @click.option("--missed", "only_missed", is_flag=True, help="Only marks that have passed.")
 @JSON_OPTION
-@upkeep_options
+@control_options
 def command(
     kind: str | None, name: str | None, only_missed: bool, as_json: bool, access: Access
 ) -> None:

@@ -11,8 +11,8 @@ from gateway.commands.connecting import (
     JSON_OPTION,
     Access,
     perform,
-    upkeep_options,
 )
+from gateway.commands.control_store import control_options
 from gateway.commands.entity import finish_change
 from gateway.commands.failure import exit_on_error
 from gateway.governance import entity_operations
@@ -96,7 +96,7 @@ def describe(name: str, as_json: bool) -> None:
 @_NAME
 @_VALUES
 @JSON_OPTION
-@upkeep_options
+@control_options
 def validate(name: str, given: tuple[str, ...], as_json: bool, access: Access) -> None:
     """Check what a TEMPLATE makes of parameters against schema and warehouse; change nothing.
 
@@ -114,7 +114,7 @@ def validate(name: str, given: tuple[str, ...], as_json: bool, access: Access) -
 @_VALUES
 @click.option("--print", "prints", is_flag=True, help="Write the declarations, and change nothing.")
 @JSON_OPTION
-@upkeep_options
+@control_options
 def make(name: str, given: tuple[str, ...], prints: bool, as_json: bool, access: Access) -> None:
     """Put the entities that a TEMPLATE makes of parameters on record, all or none.
 

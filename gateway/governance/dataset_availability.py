@@ -11,7 +11,8 @@ fills it. Answers are kept for as long as the table has not changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import logging
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,9 @@ from gateway.governance.entity_checks import KnownEntities
 from gateway.governance.instance_states import InstanceState
 from gateway.governance.process_rules import Availability, path_at
 from gateway.governance.process_sessions import process_session
+from gateway.governance.process_stores import ProcessStores
 from gateway.procedures.procedures import find_tables
+from gateway.session.operations import Advance, no_progress, operation
 from journal.model.effective_policy import effective_policy
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -37,6 +40,7 @@ from journal.transactions.reading import committed_state
 if TYPE_CHECKING:
     from gateway.session.session import Session
 
+_LOG = logging.getLogger("palimpsest.processes")
 KEPT_MAX = 50_000
 PREFETCHED = 200
 """Of how many datasets one query reads what fills them."""
@@ -44,6 +48,14 @@ READ_BACK = 50
 """How many periods before the moment that is asked for are read with it."""
 KeptAnswers = dict[tuple[str, str, datetime], tuple[Version, bool]]
 """By dataset, condition and moment: for which version of the table what was found."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableFacts:
+    """What a look asks of a table in another store; 0 and None where there is none."""
+
+    version: Version = 0
+    policy: Policy | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +86,16 @@ class FilledInstances:
 class DatasetAvailability:
     """Answers for one look at a store; ``kept`` are answers of earlier looks.
 
-    ``known`` are the entities that count.
+    ``known`` are the entities that count, ``stores`` those of profiles. Data in a store that is out
+    of reach is not there.
     """
 
-    def __init__(self, session: Session, known: KnownEntities, kept: KeptAnswers) -> None:
+    def __init__(
+        self, session: Session, known: KnownEntities, kept: KeptAnswers, stores: ProcessStores
+    ) -> None:
         self._session = session
+        self._stores = stores
+        self._facts: dict[str, Mapping[str, TableFacts]] = {}
         self._known = known
         self._kept = kept
         self._state = committed_state(session.journal)
@@ -103,6 +120,9 @@ class DatasetAvailability:
 
     def table_version(self, name: str) -> Version:
         """The version of the last commit to the table of a dataset; 0 where there is no table."""
+        facts = self._facts_elsewhere(name)
+        if facts is not None:
+            return facts.version
         table = self.table_of(name)
         state = None if table is None else self._state.tables.get(table.id)
         return 0 if state is None else state.last_version
@@ -114,6 +134,9 @@ class DatasetAvailability:
 
     def policy_of(self, name: str) -> Policy | None:
         """The policy that counts for the table of a dataset; None where there is no table."""
+        facts = self._facts_elsewhere(name)
+        if facts is not None:
+            return facts.policy
         table = self.table_of(name)
         return None if table is None else effective_policy(self._state.catalog, table)
 
@@ -123,16 +146,11 @@ class DatasetAvailability:
         Of a dataset without ``where`` every change of the table counts.
         """
         dataset = self._known[EntityKind.DATASET, name]
-        table = self.table_of(name)
-        if table is None or self.table_version(name) <= after:
+        if self.table_version(name) <= after:
             return False
         if "where" not in dataset.fields:
             return True
-        version = exp.Literal.number(after + 1)
-        changes = exp.Anonymous(
-            this="table_changes", expressions=[exp.Literal.string(str(table.name)), version]
-        )
-        return any(self._exists(dataset, moment, exp.Table(this=changes)) for moment in moments)
+        return any(self._exists(dataset, moment, after) for moment in moments)
 
     def prefetch_produced(self, asked: Mapping[str, tuple[datetime, datetime]]) -> None:
         """Read at once what fills datasets between two moments each, which is asked next."""
@@ -172,27 +190,90 @@ class DatasetAvailability:
         return filled.is_there(moment)
 
     def _has_rows(self, dataset: Entity, moment: datetime) -> bool:
-        table = self.table_of(dataset.name)
-        if table is None:
+        version = self.table_version(dataset.name)
+        if not version:
             return False
         key = (dataset.name, dataset.fields["where"], moment)
-        version = self.table_version(dataset.name)
         before = self._kept.get(key)
         if before is None or before[0] != version:
-            relation = _relation(table)
-            before = self._kept[key] = (version, self._exists(dataset, moment, relation))
+            before = self._kept[key] = (version, self._exists(dataset, moment))
         return before[1]
 
-    def _exists(self, dataset: Entity, moment: datetime, relation: exp.Expr) -> bool:
-        """Whether a relation has a row for which the dataset's condition is true."""
-        condition = parsed_condition(dataset.fields["where"])
-        query = exp.select(exp.Literal.number(1)).from_(relation).where(condition).limit(1)
-        with process_session(self._session, dataset, "duckdb") as own:
-            outcome = own.execute(query.sql(dialect="duckdb"), condition_values(dataset, moment))
-            assert outcome.rows is not None
-            found = bool(outcome.rows.take(1))
-            outcome.close()
-        return found
+    def _exists(self, dataset: Entity, moment: datetime, after: Version | None = None) -> bool:
+        """Whether the table has a row, or a change after a version, that the condition takes."""
+        profile = dataset.fields.get("profile")
+        if profile is None:
+            return has_row(self._session, no_progress, dataset, moment, after)
+        try:
+            with self._stores.session(profile, again=False) as store:
+                return store.perform(has_row, dataset, moment, after)
+        except PalimpsestError as error:
+            _LOG.warning("%s cannot be looked at: %s", dataset, error)
+            return False
+
+    def _facts_elsewhere(self, name: str) -> TableFacts | None:
+        """What is known of the table of a dataset in another store; None for one of this store."""
+        fields = self._known[EntityKind.DATASET, name].fields
+        profile = fields.get("profile")
+        if profile is None:
+            return None
+        if profile not in self._facts:
+            self._facts[profile] = self._asked_facts(profile)
+        return self._facts[profile].get(fields.get("table", ""), TableFacts())
+
+    def _asked_facts(self, profile: str) -> Mapping[str, TableFacts]:
+        datasets = (e.fields for e in self._known.values() if e.kind is EntityKind.DATASET)
+        names = {f["table"] for f in datasets if f.get("profile") == profile and "table" in f}
+        try:
+            with self._stores.session(profile, again=False) as store:
+                return store.perform(table_facts, sorted(names))
+        except PalimpsestError as error:
+            _LOG.warning("datasets of profile %s cannot be looked at: %s", profile, error)
+            return {}
+
+
+@operation
+def table_facts(session: Session, _advance: Advance, names: Sequence[str]) -> dict[str, TableFacts]:
+    """The version and the policy of tables by name; those that are not there are left out."""
+    state = committed_state(session.journal)
+    found: dict[str, TableFacts] = {}
+    for name in names:
+        try:
+            (table,) = find_tables(session, name)
+        except PalimpsestError:
+            continue
+        states = state.tables.get(table.id)
+        version = 0 if states is None else states.last_version
+        found[name] = TableFacts(version, effective_policy(state.catalog, table))
+    return found
+
+
+@operation
+def has_row(
+    session: Session,
+    _advance: Advance,
+    dataset: Entity,
+    moment: datetime,
+    after: Version | None = None,
+) -> bool:
+    """Whether the table of a dataset has a row for which its condition is true at a moment.
+
+    ``after``: whether such a row has changed after that version.
+    """
+    (table,) = find_tables(session, dataset.fields["table"])
+    relation: exp.Expr = _relation(table)
+    if after is not None:
+        version = exp.Literal.number(after + 1)
+        named = [exp.Literal.string(str(table.name)), version]
+        relation = exp.Table(this=exp.Anonymous(this="table_changes", expressions=named))
+    condition = parsed_condition(dataset.fields["where"])
+    query = exp.select(exp.Literal.number(1)).from_(relation).where(condition).limit(1)
+    with process_session(session, dataset, "duckdb") as own:
+        outcome = own.execute(query.sql(dialect="duckdb"), condition_values(dataset, moment))
+        assert outcome.rows is not None
+        found = bool(outcome.rows.take(1))
+        outcome.close()
+    return found
 
 
 def parsed_condition(text: str) -> exp.Expr:

@@ -13,7 +13,7 @@ from gateway.governance.dataset_policies import stated_policy
 from gateway.governance.entity import Entity, EntityKind
 from gateway.governance.entity_checks import KnownEntities
 from gateway.governance.late_data import cut_off
-from gateway.governance.process_rules import process_rules
+from gateway.governance.process_rules import process_rules, store_profile
 from gateway.governance.process_statements import check_statements
 from gateway.jobs.kind_names import kind_names
 from gateway.procedures.procedures import find_tables
@@ -43,12 +43,6 @@ def check_declared(session: Session, entity: Entity) -> None:
             check_statements(entity, text, dialect, limits)
         if "job" in fields:
             _check_job(session, entity)
-        if "profile" in fields and "spark" not in fields:
-            raise _entity_error(
-                entity,
-                "profile: only a Spark application runs elsewhere",
-                "declare the process in the store whose tables it writes",
-            )
 
 
 def check_late_data(entity: Entity, known: KnownEntities, catalog: CatalogSnapshot) -> None:
@@ -104,6 +98,8 @@ def _check_job(session: Session, entity: Entity) -> None:
         raise _entity_error(
             entity, f"job.kind: there is no job {job['kind']}", "use " + ", ".join(kind_names())
         )
+    if store_profile(entity) is not None:
+        return  # Tables of another store are looked at there, when it runs.
     for name in job["tables"]:
         find_tables(session, name)
 

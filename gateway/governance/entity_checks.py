@@ -11,6 +11,7 @@ from typing import Any
 
 from gateway.governance.entity import Entity, EntityKey, EntityKind
 from gateway.governance.expressions import moment_of, parse_expression
+from gateway.governance.process_rules import store_profile
 from journal.model.errors import Code, PalimpsestError
 from journal.model.policy import read_policy
 from journal.model.schema import CatalogSnapshot
@@ -54,6 +55,14 @@ def check_change(old: Entity, new: Entity, known: KnownEntities) -> None:
                 f"{new}: the {field} cannot change from {before.get(field)} to {after.get(field)}",
                 advice="instances are counted from it; delete the entity, or choose another name",
             )
+    place = store_profile(old) if old.kind is EntityKind.PROCESS else None
+    if place is not None and store_profile(new) != place:
+        raise PalimpsestError(
+            Code.ENTITY,
+            f"{new}: the profile cannot change from {place}",
+            advice="what its instances have committed is known there; delete the process, or choose"
+            " another name",
+        )
     changed = {**known, new.key: new}
     check_new(new, changed)
     for other in _direct_dependents(new.key, known):

@@ -15,21 +15,21 @@ from typing import TYPE_CHECKING
 from gateway.governance import entity_checks
 from gateway.governance.administration import is_administrator
 from gateway.governance.audit_entries import enter_audit
-from gateway.governance.dataset_policies import commit_with_policy, stated_policy
+from gateway.governance.dataset_policies import commit_with_policy
 from gateway.governance.declared_checks import check_declared, check_late_data
 from gateway.governance.entity import Entity, EntityKey, EntityKind
 from gateway.governance.events import EventName, noting_failure, record_event, record_failure
 from gateway.governance.instance_states import InstanceEvent
-from gateway.governance.instance_transitions import apply_to_all
+from gateway.governance.instance_transitions import Settled, apply_to_all
 from gateway.governance.ownership import EntityRight, check_right, has_right, owned
 from gateway.governance.planned_instances import PlannedInstance, planned_instances
 from gateway.governance.profile_updates import check_move, moves
+from gateway.governance.settling import when_settled
 from gateway.procedures.procedures import find_tables
 from gateway.session.known_words import spelling_hint
 from gateway.session.operations import Advance, operation
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
-from journal.model.schema import Table
 from journal.model.store_session import RecordSession, StoreSession
 from journal.model.system_user import system_user
 from journal.model.version import to_datetime
@@ -128,7 +128,7 @@ def delete_entity(
 def _delete(
     session: Session, kind: EntityKind, name: str, expected_version: int | None
 ) -> EntityResult:
-    def change(records: RecordSession) -> EntityResult:
+    def change(records: RecordSession, settled: Settled) -> EntityResult:
         check_not_safe(records, "to delete entities")
         last = last_version(records, kind, name)
         check_right(session, entity_of(last), EntityRight.CHANGE)
@@ -141,11 +141,15 @@ def _delete(
         now = recorded_now(session)
         entity_rows.end_entity(records, last, now)
         schedule_rows.remove_schedule(records, last.kind, name)
-        apply_to_all(records, last.kind, name, InstanceEvent.KILL, now)
+        apply_to_all(records, last.kind, name, InstanceEvent.KILL, now, settled)
         note_change(session, records, EventName.ENTITY_DELETE, last)
         return EntityResult(kind, name, "DELETED", last.version)
 
-    return commit_with_policy(session, Entity.of(kind, name, {}), change)
+    def delete(settled: Settled) -> EntityResult:
+        deleted = Entity.of(kind, name, {})
+        return commit_with_policy(session, deleted, lambda records: change(records, settled))
+
+    return when_settled(session, delete)
 
 
 @operation
@@ -197,21 +201,6 @@ def process_instances(
         raise unknown_entity(EntityKind.PROCESS, name)
     check_right(session, process, EntityRight.READ)
     return planned_instances(process, known, start, end)
-
-
-@operation
-def datasets_of_table(session: Session, _advance: Advance, table: str) -> list[EntityRow]:
-    """The datasets that declare a table of this store, all of them."""
-    (found,) = find_tables(session, table)
-    rows = list_entities(session, _advance, EntityKind.DATASET)
-    return [row for row in rows if _declares(entity_of(row), found)]
-
-
-def _declares(dataset: Entity, table: Table) -> bool:
-    fields = dataset.fields
-    return fields.get("table") == str(table.name) or (
-        "tables" in fields and stated_policy(dataset).covers(table.name)
-    )
 
 
 def _each(

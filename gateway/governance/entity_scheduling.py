@@ -31,8 +31,9 @@ from gateway.governance.entity_operations import (
 )
 from gateway.governance.events import EventName, noting_failure
 from gateway.governance.instance_states import InstanceEvent
-from gateway.governance.instance_transitions import apply_to_all
+from gateway.governance.instance_transitions import Settled, apply_to_all
 from gateway.governance.ownership import EntityRight, check_right
+from gateway.governance.settling import when_settled
 from gateway.session.operations import Advance, operation
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -61,7 +62,9 @@ class EntityStatus:
     changed_at: datetime
 
 
-_Change = Callable[["Session", StoreSession, EntityRow, ScheduleRow | None, datetime], str | None]
+_Asked = tuple[datetime, Settled]
+"""When, and what is known of attempts in other stores."""
+_Change = Callable[["Session", StoreSession, EntityRow, ScheduleRow | None, _Asked], str | None]
 """Changes the schedule of an entity in a session; its new state, None where nothing changes."""
 
 
@@ -162,6 +165,9 @@ def _each(
             return change_one(kind, entity)
 
     def change_one(kind: EntityKind, entity: str) -> EntityResult:
+        return when_settled(session, lambda settled: change_settled(kind, entity, settled))
+
+    def change_settled(kind: EntityKind, entity: str, settled: Settled) -> EntityResult:
         with session.journal.exclusive_session() as records:
             if name is not EventName.ENTITY_SUSPEND:
                 check_not_safe(records, f"to {name.value.rpartition('.')[2]} entities")
@@ -171,7 +177,8 @@ def _each(
             check_right(session, entity_of(last), EntityRight.RUN)
             _check_repeats(kind, entity, entity_of(last))
             old = schedule_rows.load_schedule(records, kind.value, entity)
-            state = change(session, records, last, old, at or recorded_now(session))
+            asked = (at or recorded_now(session), settled)
+            state = change(session, records, last, old, asked)
             if state is None:
                 before = SUBMITTED if old is None else old.state
                 return EntityResult(kind, entity, "UNCHANGED", last.version, state=before)
@@ -209,10 +216,11 @@ def _schedule(
     records: StoreSession,
     last: EntityRow,
     old: ScheduleRow | None,
-    now: datetime,
+    asked: _Asked,
 ) -> str | None:
     if old is not None:
         return None
+    now, _ = asked
     entity, known = entity_of(last), live_entities(records)
     entity_checks.check_new(entity, known)
     next_at = first_nominal(entity, now) if entity.kind is EntityKind.PROCESS else None
@@ -227,12 +235,13 @@ def _suspend(
     records: StoreSession,
     last: EntityRow,
     old: ScheduleRow | None,
-    now: datetime,
+    asked: _Asked,
 ) -> str | None:
     if old is None or old.state == SUSPENDED:
         return None
+    now, settled = asked
     _put_state(session, records, old, SUSPENDED, now)
-    apply_to_all(records, last.kind, last.name, InstanceEvent.SUSPEND, now)
+    apply_to_all(records, last.kind, last.name, InstanceEvent.SUSPEND, now, settled)
     return SUSPENDED
 
 
@@ -241,10 +250,11 @@ def _resume(
     records: StoreSession,
     last: EntityRow,
     old: ScheduleRow | None,
-    now: datetime,
+    asked: _Asked,
 ) -> str | None:
     if old is None or old.state == SCHEDULED:
         return None
+    now, _ = asked
     entity: Entity = entity_of(last)
     if old.next_at is not None:
         old = replace(old, next_at=resumed_nominal(entity, old.next_at, now))

@@ -90,6 +90,7 @@ class InstanceCommit:
             checks=0,
             error=None,
             error_code=None,
+            unsettled=False,
         )
         if changed is None:
             raise fenced(row)

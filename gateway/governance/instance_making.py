@@ -20,6 +20,7 @@ from gateway.governance.process_inputs import (
     instance_inputs,
     instance_outputs,
 )
+from gateway.governance.process_rules import store_profile
 from gateway.governance.scheduler_memory import SchedulerMemory
 from journal.model.store_session import StoreSession
 from journal.records import event_rows, instance_rows, schedule_rows
@@ -85,6 +86,7 @@ def _add_instances(
                 version=memory.versions[process.key],
                 created_at=now,
                 waiting_since=now,
+                profile=store_profile(process),
             )
         )
         inputs = instance_inputs(process, memory.known, moment, lambda _n, _m: True).spans

@@ -25,10 +25,11 @@ from gateway.governance.entity_operations import (
 from gateway.governance.events import EventName, record_event
 from gateway.governance.instance_making import EXECUTION
 from gateway.governance.instance_states import InstanceEvent, InstanceState, next_state
-from gateway.governance.instance_transitions import changed_instance
+from gateway.governance.instance_transitions import Settled, changed_instance
 from gateway.governance.ownership import EntityRight, check_right, has_right
 from gateway.governance.planned_instances import PlannedInstance, planned_instances
 from gateway.governance.process_inputs import instance_id, shown_moment
+from gateway.governance.settling import when_settled
 from gateway.session.known_words import check_word
 from gateway.session.operations import Advance, operation
 from journal.model.errors import Code, PalimpsestError
@@ -198,9 +199,28 @@ def change_instances(
     """Suspend, resume, kill or rerun the instances of a process; the states before and after.
 
     A rerun takes up a job over several tables where it failed; with ``force`` it does all of it
-    again. Raises UNKNOWN_INSTANCE where ``start`` alone has no instance, and SAFE_MODE.
+    again. Raises UNKNOWN_INSTANCE where ``start`` alone has no instance, SAFE_MODE, and
+    PROCESS_STORE where an instance runs in a store that cannot be asked what it has committed.
     """
     event = InstanceEvent(event)
+
+    def change(settled: Settled) -> list[InstanceChange]:
+        span = (process, start, end)
+        return _changed_instances(session, event, span, settled, force=force, at=at)
+
+    return when_settled(session, change)
+
+
+def _changed_instances(
+    session: Session,
+    event: InstanceEvent,
+    span: tuple[str, datetime, datetime | None],
+    settled: Settled,
+    *,
+    force: bool,
+    at: datetime | None,
+) -> list[InstanceChange]:
+    process, start, end = span
     with session.journal.exclusive_session() as records:
         _check_right(session, records, process, EntityRight.RUN)
         if event in {InstanceEvent.RERUN, InstanceEvent.RESUME}:
@@ -208,10 +228,12 @@ def change_instances(
         if end is None:
             rows = [_instance(records, process, start)]
         else:
-            span = InstanceFilter(entity=process, since=start, until=end)
-            rows = instance_rows.list_instances(records, span)
+            wanted = InstanceFilter(entity=process, since=start, until=end)
+            rows = instance_rows.list_instances(records, wanted)
         now = at or recorded_now(session)
-        changes = [_change(session, records, row, event, now, force=force) for row in rows]
+        changes = [
+            _change(session, records, row, (event, now), settled, force=force) for row in rows
+        ]
         records.commit()
     return changes
 
@@ -300,11 +322,12 @@ def _change(
     session: Session,
     records: StoreSession,
     row: InstanceRow,
-    event: InstanceEvent,
-    now: datetime,
+    asked: tuple[InstanceEvent, datetime],
+    settled: Settled,
     *,
     force: bool,
 ) -> InstanceChange:
+    event, now = asked
     before = InstanceState(row.state)
     if next_state(before, event) is before:
         return InstanceChange(row.id, row.nominal, row.state, row.state)
@@ -319,7 +342,7 @@ def _change(
             "forced": force or not is_partial,
             "consumed": None,
         }
-    changed = changed_instance(records, row, event, now, **more)
+    changed = changed_instance(records, row, event, now, settled=settled, **more)
     if changed is None:
         return InstanceChange(row.id, row.nominal, row.state, row.state)
     name, data = _ASKED[event], {"before": row.state, "after": changed.state}
@@ -392,6 +415,7 @@ def instance_objects(rows: Iterable[InstanceRow]) -> list[dict[str, Any]]:
             "state": row.state,
             "version": row.version,
             "attempts": row.fence,
+            "profile": row.profile,
             "missing": list(row.missing),
             "started_at": None if row.started_at is None else row.started_at.isoformat(),
             "ended_at": None if row.ended_at is None else row.ended_at.isoformat(),

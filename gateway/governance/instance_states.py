@@ -6,7 +6,8 @@
 
 An event that makes no sense in a state leaves it as it is: resuming what was killed keeps it
 killed. Suspending ends the attempt that runs, and resuming begins anew by looking at the inputs;
-what the attempt has not committed by then never shows.
+what the attempt has not committed by then never shows. An attempt in another store may have
+committed without an answer; that it has is found there.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ class InstanceEvent(StrEnum):
     RETRY = "retry"
     LOSE_RUNNER = "lose runner"
     TIME_OUT = "time out"
+    FIND_COMMITTED = "find committed"
     LATE_DATA = "late data"
     SUSPEND = "suspend"
     RESUME = "resume"
@@ -65,12 +67,14 @@ TRANSITIONS: Mapping[InstanceState, Mapping[InstanceEvent, InstanceState]] = {
     },
     _S.READY: {
         _E.START: _S.RUNNING,
+        _E.FIND_COMMITTED: _S.SUCCEEDED,
         _E.SUSPEND: _S.SUSPENDED,
         _E.KILL: _S.KILLED,
     },
     _S.RUNNING: {
         _E.SUCCEED: _S.SUCCEEDED,
         _E.SUCCEED_PARTLY: _S.PARTIAL,
+        _E.FIND_COMMITTED: _S.SUCCEEDED,
         _E.FAIL: _S.FAILED,
         _E.RETRY: _S.READY,
         _E.LOSE_RUNNER: _S.READY,

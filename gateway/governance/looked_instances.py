@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from gateway.governance.events import EventName, EventStatus, event_row
 from gateway.governance.instance_states import InstanceEvent, InstanceState
-from gateway.governance.instance_transitions import attempt_state, instance_after
+from gateway.governance.instance_transitions import (
+    NOTHING_SETTLED,
+    STOPPING,
+    Settled,
+    attempt_state,
+    instance_after,
+)
 from journal.model.store_session import StoreSession
 from journal.records import event_rows, instance_rows
 from journal.records.event_rows import EventRow
@@ -29,12 +35,21 @@ if TYPE_CHECKING:
 class InstanceChanges:
     """Rows of instances as they are in a transaction, and as they will be.
 
-    ``ids`` are those that may change; ``attempts`` are those that begin.
+    ``ids`` are those that may change; ``attempts`` are those that begin. ``settled`` is known of
+    attempts in other stores, ``out_of_reach`` are instances that nothing can stop now.
     """
 
     def __init__(
-        self, session: Session, records: StoreSession, ids: Collection[str], now: datetime
+        self,
+        session: Session,
+        records: StoreSession,
+        ids: Collection[str],
+        now: datetime,
+        settled: Settled = NOTHING_SETTLED,
+        out_of_reach: Collection[str] = (),
     ) -> None:
+        self._settled = settled
+        self._out_of_reach = out_of_reach
         self._session = session
         self._records = records
         self._now = now
@@ -52,10 +67,15 @@ class InstanceChanges:
     def apply(
         self, seen: LiveInstance | InstanceRow, event: InstanceEvent, **more: Any
     ) -> InstanceRow | None:
-        """Let an event happen, with further columns; the new row, None where it changes nothing."""
+        """Let an event happen, with further columns; the new row, None where it changes nothing.
+
+        Raises UnsettledError as ``instance_after`` does.
+        """
         row = self._unchanged_row(seen)
-        changed = None if row is None else instance_after(row, event, self._now, **more)
-        if row is None or changed is None:
+        if row is None or (event in STOPPING and row.id in self._out_of_reach):
+            return None
+        changed = instance_after(row, event, self._now, self._settled, **more)
+        if changed is None:
             return None
         if row.state == InstanceState.RUNNING:
             state = attempt_state(event)

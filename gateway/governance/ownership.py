@@ -118,6 +118,8 @@ def _check_kind(
         raise _denied("to declare profiles, which say where work is done", "it takes ADMIN")
     if "spark" in fields:
         raise _denied("to declare programs that the scheduler starts", "it takes ADMIN")
+    if wanted.kind is EntityKind.PROCESS and "profile" in fields:
+        raise _denied("to declare processes that run in other stores", "it takes ADMIN")
     if "flag" in fields:
         raise _denied("to declare flags, for which the scheduler looks at files", "it takes ADMIN")
     if not rights.may(DATABASE_KEY, Privilege.CREATE):

@@ -132,6 +132,15 @@ def process_rules(process: Entity) -> ProcessRules:
     )
 
 
+def store_profile(process: Entity) -> str | None:
+    """The profile of the store in which a process runs; None: the one that has its instances.
+
+    That of a Spark application says nothing: what it does is its own affair.
+    """
+    fields = process.fields
+    return None if "spark" in fields else fields.get("profile")
+
+
 def _late_rule(process: Entity) -> LateRule | None:
     fields = process.fields
     if "late_data" not in fields:

@@ -13,50 +13,36 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from gateway.governance.entity import Entity
 from gateway.governance.events import EventName, EventStatus, record_event
 from gateway.governance.instance_commits import InstanceCommit
 from gateway.governance.instance_states import InstanceEvent
-from gateway.governance.instance_transitions import changed_instance
-from gateway.governance.process_inputs import DataSpan, process_values
+from gateway.governance.instance_transitions import Settled, changed_instance
+from gateway.governance.process_inputs import process_values
 from gateway.governance.process_rules import process_rules
 from gateway.governance.process_sessions import process_session
 from gateway.governance.process_statements import run_statements
+from gateway.governance.process_stores import ProcessStores
+from gateway.governance.runs_elsewhere import RunElsewhere
+from gateway.governance.settling import settle
 from gateway.governance.spark_applications import run_application
-from gateway.jobs.runs import recorded_error, run_named
+from gateway.governance.started_instance import StartedInstance
+from gateway.jobs.runs import JobRun, recorded_error, run_named
 from gateway.session.operations import no_progress
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import coded
 from journal.model.lazy_dataclass import dataclass
 from journal.records import instance_rows
-from journal.records.instance_rows import AttemptRow, InstanceRow
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
 
-_TAKEN_AWAY = frozenset({"KILLED", "SUSPENDED", "TIMED_OUT"})
+_NO_FAILURE = frozenset({"KILLED", "SUSPENDED", "TIMED_OUT", "SUCCEEDED"})
 LOG_LINES_MAX = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class StartedInstance:
-    """An instance that is RUNNING for us, and what it needs to run.
-
-    ``tables`` are those that it reads, by dataset with the table's id; ``late`` are the datasets
-    whose late data it runs for; ``check_at`` is when it looks for late data first.
-    """
-
-    row: InstanceRow
-    attempt: AttemptRow
-    process: Entity
-    inputs: tuple[DataSpan, ...]
-    outputs: tuple[DataSpan, ...]
-    tables: dict[str, int]
-    late: tuple[str, ...] = ()
-    check_at: datetime | None = None
+UNSETTLED_DELAY = timedelta(minutes=1)
+"""When an attempt is made again of which it is not known whether it has committed elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +82,8 @@ class InstanceRun:
 class ProcessRunner:
     """Runs attempts with a session of the store; ``now`` tells the time.
 
-    ``watch`` is given what stops the attempt from another thread, before it begins.
+    ``watch`` is given what stops the attempt from another thread, before it begins; ``stores`` are
+    those in which processes with a profile run.
     """
 
     def __init__(
@@ -104,8 +91,10 @@ class ProcessRunner:
         session: Session,
         now: Callable[[], datetime],
         watch: Callable[[str, Callable[[], None]], None],
+        stores: ProcessStores,
     ) -> None:
         self._session = session
+        self._stores = stores
         self._now = now
         self._watch = watch
 
@@ -129,7 +118,7 @@ class ProcessRunner:
         took = (self._now() - started.attempt.started_at).total_seconds()
         row = started.row
         state = row.state if after is None else after.state
-        is_over = after is None or after.fence != row.fence or after.state in _TAKEN_AWAY
+        is_over = after is None or after.fence != row.fence or after.state in _NO_FAILURE
         return InstanceRun(
             *(row.id, row.entity, row.nominal, state, row.fence, took),
             None if is_over else error,
@@ -155,7 +144,11 @@ class ProcessRunner:
         values = process_values(
             started.process, row.id, row.nominal, started.inputs, list(started.outputs)
         )
-        if started.attempt.step in {"sql", "late"}:
+        if started.attempt.step in {"sql", "late"} and row.profile is not None:
+            where = (self._stores, self._now, add_line, log, self._stopper(row.id))
+            if not RunElsewhere(self._session, *where).run(started, self._text(started), values):
+                self._conclude(started, commit, {"rows": 0}, InstanceEvent.SUCCEED)
+        elif started.attempt.step in {"sql", "late"}:
             self._run_sql(started, commit, values, add_line)
         elif started.attempt.step == "job":
             self._run_job(started, commit, fields["job"], add_line)
@@ -209,9 +202,7 @@ class ProcessRunner:
         tables = [table for table in job["tables"] if table not in done]
         failed: list[PalimpsestError] = []
         for table in tables:
-            (run,) = run_named(
-                self._session, no_progress, job["kind"], job.get("options", {}), [table]
-            )
+            run = self._run_on(started, job, table)
             add_line(f"{run.kind} of {run.table}: {run.state}")
             done[table] = "FAILED" if run.failed else run.state
             if run.error is not None:
@@ -223,6 +214,17 @@ class ProcessRunner:
             raise failed[0]
         event = InstanceEvent.SUCCEED_PARTLY if failed else InstanceEvent.SUCCEED
         self._conclude(started, commit, {"tables": done}, event)
+
+    def _run_on(self, started: StartedInstance, job: dict[str, Any], table: str) -> JobRun:
+        """Run the job on one table, in the store of the process's profile if it has one."""
+        given = (job["kind"], job.get("options", {}), [table])
+        if started.row.profile is None:
+            (run,) = run_named(self._session, no_progress, *given)
+            return run
+        with self._stores.session(started.row.profile) as store:
+            self._watch(started.row.id, store.cancel)
+            (run,) = store.perform(run_named, *given)
+            return run
 
     def _tries_again(self, started: StartedInstance) -> bool:
         rule = process_rules(started.process).retry
@@ -249,15 +251,33 @@ class ProcessRunner:
             name: state.tables[table].last_version
             for name, table in started.tables.items()
             if table in state.tables
-        }
+        } | started.versions
         with self._session.journal.exclusive_session() as records:
             commit.end(records, versions, produced, event)
             records.commit()
+
+    def _settle_failed(
+        self, started: StartedInstance, error: PalimpsestError, log: list[str]
+    ) -> Settled | None:
+        """What is known of a failed attempt in another store; None: it has succeeded after all."""
+        row, settled = started.row, dict[str, int]()
+        if not row.unsettled:
+            return settled
+        if error.code is Code.PROCESS_STORE:  # It never began there.
+            return settled if started.was_unsettled else {row.id: row.fence}
+        try:
+            return None if settle(self._session, self._stores, row, settled) else settled
+        except PalimpsestError as found:
+            log.append(recorded_error(found, {}))
+            return settled
 
     def _end_failed(self, started: StartedInstance, error: PalimpsestError, log: list[str]) -> None:
         """Record that an attempt failed, and whether it is tried again."""
         now, rule = self._now(), process_rules(started.process).retry
         row = started.row
+        settled = self._settle_failed(started, error, log)
+        if settled is None:
+            return
         with self._session.journal.exclusive_session() as records:
             current = instance_rows.load_instance(records, row.id)
             if current is None or (current.state, current.fence) != (row.state, row.fence):
@@ -266,6 +286,9 @@ class ProcessRunner:
                 records.commit()
                 return
             again = None if error.code is Code.CANCELLED else rule.next_try(row.tries, now)
+            if current.unsettled and (row.id not in settled or error.code is Code.INSTANCE_FENCED):
+                # It may have committed: only a look at its fence can end it.
+                again = now + UNSETTLED_DELAY
             code, said = error.code.value.code, recorded_error(error, {})
             attempt = replace(
                 started.attempt,
@@ -280,7 +303,9 @@ class ProcessRunner:
                 *(records, current),
                 InstanceEvent.FAIL if again is None else InstanceEvent.RETRY,
                 now,
+                settled=settled,
                 not_before=again,
+                unsettled=current.unsettled and row.id not in settled,
                 error_code=code,
                 error=said,
             )

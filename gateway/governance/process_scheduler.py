@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 import uuid
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -18,9 +19,12 @@ from contextlib import ExitStack
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from gateway.governance.process_runner import InstanceRun, ProcessRunner, StartedInstance
+from gateway.governance.process_runner import InstanceRun, ProcessRunner
+from gateway.governance.process_stores import ProcessStores
 from gateway.governance.scheduler_memory import SchedulerMemory
 from gateway.governance.scheduler_tick import LEASE, SchedulerTick
+from gateway.governance.settling import clear_ended
+from gateway.governance.started_instance import StartedInstance
 from gateway.session.operations import Advance, operation
 from journal.model.errors import PalimpsestError
 from journal.model.failures import failures
@@ -31,6 +35,8 @@ if TYPE_CHECKING:
     from gateway.session.session import Session
 
 _LOG = logging.getLogger("palimpsest.processes")
+SWEEP_S = 600.0
+"""How often fences that are needed no more are looked for in other stores."""
 WATCH_S = 1.0
 """How often attempts that run are compared with the records."""
 OnInstance = Callable[[InstanceRun], None]
@@ -78,6 +84,8 @@ class ProcessScheduler:
         self._on_run = on_run
         self._owner = uuid.uuid4().hex[:12]
         self._memory = SchedulerMemory()
+        self._stores = ProcessStores(sessions())
+        self._swept_at = float("-inf")
         self._running: dict[tuple[str, int], Callable[[], None] | None] = {}
         self._futures: dict[tuple[str, int], Future[InstanceRun]] = {}
         self._lock = threading.RLock()
@@ -100,6 +108,7 @@ class ProcessScheduler:
         if self._pool is not None:
             self._pool.shutdown(wait=True)
         self._held.close()
+        self._stores.close()
 
     def tick(self) -> list[StartedInstance]:
         """Look once, and begin as many instances as there are free threads."""
@@ -114,12 +123,25 @@ class ProcessScheduler:
                     *(self._sessions(), self._owner, self._now(), self._is_alive),
                     set(self._running),
                     self._memory,
+                    self._stores,
                 )
                 started = tick.run(self._parallel - len(self._running))
                 self.has_more = tick.has_more
+                self._sweep()
             for one in started:
                 self._running[one.row.id, one.row.fence] = None
             return started
+
+    def _sweep(self) -> None:
+        """Now and then remove what ended instances have left in other stores."""
+        if time.monotonic() < self._swept_at + SWEEP_S:
+            return
+        self._swept_at = time.monotonic()
+        for profile in sorted(self._memory.store_profiles):
+            try:
+                clear_ended(self._sessions(), self._stores, profile)
+            except PalimpsestError as error:
+                _LOG.info("fences in profile %s are cleared later: %s", profile, error)
 
     def once(self) -> list[InstanceRun]:
         """Run what is due until nothing is; each attempt, in the order in which they ended."""
@@ -185,7 +207,8 @@ class ProcessScheduler:
 
         try:
             with failures():
-                run = ProcessRunner(self._sessions(), self._now, note_stop).run(started)
+                runner = ProcessRunner(self._sessions(), self._now, note_stop, self._stores)
+                run = runner.run(started)
         except PalimpsestError as error:
             # The store is out of reach: the next look finds the attempt, and begins it again.
             row = started.row

@@ -21,9 +21,12 @@ if TYPE_CHECKING:
 
 @contextmanager
 def process_session(
-    session: Session, entity: Entity, dialect: str | None = None
+    session: Session, entity: Entity, dialect: str | None = None, instance: str | None = None
 ) -> Iterator[Session]:
-    """A session for an entity: days begin where the entity's do; closed at the end."""
+    """A session for an entity: days begin where the entity's do; closed at the end.
+
+    What it commits bears the name of the entity, or of an instance of it.
+    """
     fields = entity.fields
     role = None
     if entity.kind is EntityKind.PROCESS:
@@ -32,7 +35,7 @@ def process_session(
         # RESET ROLE in a statement leads no further than to the role that it runs as.
         Settings(schema=session.settings_at_start.schema, role=role, login_role=role),
         timezone=fields.get("timezone", "UTC"),
-        application=f"palimpsest {entity}",
+        application=f"palimpsest {entity.kind} {instance or entity.name}",
     )
     own = type(session)(
         *(session.journal, session.executor),

@@ -24,6 +24,7 @@ from gateway.governance.process_inputs import (
     process_values,
 )
 from gateway.governance.process_rules import process_rules
+from gateway.governance.process_stores import ProcessStores
 from gateway.governance.spark_applications import application_words
 from gateway.session.operations import Advance, operation
 from journal.model.lazy_dataclass import dataclass
@@ -79,14 +80,15 @@ def preview_runs(
     if process is None:
         raise unknown_entity(EntityKind.PROCESS, name)
     check_right(session, process, EntityRight.READ)
-    there = DatasetAvailability(session, known, {})
     found = []
-    for one in planned_instances(process, known, start, end):
-        inputs = instance_inputs(process, known, one.nominal, there.is_there)
-        outputs = instance_outputs(process, known, one.nominal)
-        row = instance_id(name, one.nominal)
-        values = process_values(process, row, one.nominal, inputs.spans, outputs)
-        found.append(_preview(process, values, inputs.missing, session.settings.limits))
+    with ProcessStores(session) as stores:
+        there = DatasetAvailability(session, known, {}, stores)
+        for one in planned_instances(process, known, start, end):
+            inputs = instance_inputs(process, known, one.nominal, there.is_there)
+            outputs = instance_outputs(process, known, one.nominal)
+            row = instance_id(name, one.nominal)
+            values = process_values(process, row, one.nominal, inputs.spans, outputs)
+            found.append(_preview(process, values, inputs.missing, session.settings.limits))
     return found
 
 

@@ -22,7 +22,8 @@ from gateway.governance.entity_operations import (
 from gateway.governance.entity_scheduling import schedule_entities
 from gateway.governance.events import EventName
 from gateway.governance.instance_states import InstanceEvent
-from gateway.governance.instance_transitions import apply_to_all
+from gateway.governance.instance_transitions import Settled, apply_to_all
+from gateway.governance.settling import when_settled
 from gateway.governance.undoable_operations import (
     UndoStep,
     UndoTable,
@@ -117,12 +118,17 @@ def _undo_submit(session: Session, given: Mapping[str, Any]) -> None:
 
 def _undo_schedule(session: Session, given: Mapping[str, Any]) -> None:
     kind, name = given["kind"], given["name"]
-    with session.journal.exclusive_session() as records:
-        if schedule_rows.load_schedule(records, kind, name) is None:
-            return
-        schedule_rows.remove_schedule(records, kind, name)
-        apply_to_all(records, kind, name, InstanceEvent.KILL, recorded_now(session))
-        records.commit()
+
+    def undo(settled: Settled) -> None:
+        with session.journal.exclusive_session() as records:
+            if schedule_rows.load_schedule(records, kind, name) is None:
+                return
+            schedule_rows.remove_schedule(records, kind, name)
+            now = recorded_now(session)
+            apply_to_all(records, kind, name, InstanceEvent.KILL, now, settled)
+            records.commit()
+
+    when_settled(session, undo)
 
 
 UNDO: UndoTable = {"submit": _undo_submit, "schedule": _undo_schedule}

@@ -10,7 +10,12 @@ from __future__ import annotations
 
 from gateway.governance.dataset_availability import DatasetAvailability, KeptAnswers
 from gateway.governance.entity import Entity, EntityKey, EntityKind
-from gateway.governance.process_rules import Availability, ProcessRules, process_rules
+from gateway.governance.process_rules import (
+    Availability,
+    ProcessRules,
+    process_rules,
+    store_profile,
+)
 from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import RecordSession
 from journal.records import entity_rows, event_rows
@@ -39,6 +44,8 @@ class SchedulerMemory:
         self._waiting: dict[str, WaitingAnswer] = {}
         self.has_made = False
         """True after a look that made instances, and did nothing else."""
+        self.store_profiles: set[str] = set()
+        """The profiles in whose stores processes run, or ran."""
         self._processes: dict[str, Entity] = {}
         self._entities: tuple[object, ...] | None = None
         self._filled_by: dict[str, set[str]] = {}
@@ -104,12 +111,14 @@ class SchedulerMemory:
         self._processes.clear()
         self.versions.clear()
         self._filled_by.clear()
+        self.store_profiles.clear()
         for row in entity_rows.load_entities(records):
             entity = Entity(EntityKind(row.kind), row.name, row.definition)
             if entity.kind is EntityKind.PROCESS:
                 # What was made by a former definition may be run again.
                 filled = self._filled_by.setdefault(row.name, set())
                 filled.update(use["dataset"] for use in entity.fields.get("outputs", ()))
+                self.store_profiles.update(filter(None, [store_profile(entity)]))
             if row.ended_at is None:
                 self.known[entity.key] = entity
                 if entity.kind is EntityKind.PROCESS:

@@ -14,31 +14,39 @@ and says if there are more. Nothing runs here.
 from __future__ import annotations
 
 import json
+import logging
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from gateway.governance.dataset_availability import DatasetAvailability
+from gateway.governance.entity import EntityKind
+from gateway.governance.entity_checks import KnownEntities
 from gateway.governance.entity_scheduling import SCHEDULED
 from gateway.governance.instance_making import EXECUTION, MADE_AT_ONCE, make_instances
 from gateway.governance.instance_states import InstanceEvent, InstanceState
+from gateway.governance.instance_transitions import Settled, UnsettledError
 from gateway.governance.late_looks import LateLook, first_look, look_at_inputs
 from gateway.governance.looked_instances import InstanceChanges
-from gateway.governance.process_inputs import instance_inputs, instance_outputs
-from gateway.governance.process_rules import STEPS, ProcessRules, RunOrder
-from gateway.governance.process_runner import StartedInstance
+from gateway.governance.process_inputs import DataSpan, instance_inputs, instance_outputs
+from gateway.governance.process_rules import STEPS, ProcessRules, RunOrder, store_profile
+from gateway.governance.process_stores import ProcessStores
 from gateway.governance.scheduler_memory import SchedulerMemory
+from gateway.governance.settling import settle
+from gateway.governance.started_instance import StartedInstance
 from gateway.governance.waiting_instances import look_at_waiting
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.store_session import StoreSession
+from journal.model.version import Version
 from journal.records import instance_rows, schedule_rows
 from journal.records.instance_rows import AttemptRow, InstanceFilter, InstanceRow, LiveInstance
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
 
+_LOG = logging.getLogger("palimpsest.processes")
 LEASE = "instances"
 MOVED_AT_ONCE = 100
 """How many instances become READY in one transaction."""
@@ -59,7 +67,7 @@ class SchedulerTick:
 
     ``owner`` names the scheduler, ``is_alive`` says whether another one is still there, ``mine``
     are the attempts that run in this process, by instance and fence. ``memory`` is what earlier
-    looks found.
+    looks found, ``stores`` are those in which processes with a profile run.
     """
 
     def __init__(
@@ -70,7 +78,9 @@ class SchedulerTick:
         is_alive: Callable[[str], bool],
         mine: Collection[tuple[str, int]],
         memory: SchedulerMemory,
+        stores: ProcessStores,
     ) -> None:
+        self._stores = stores
         self._session = session
         self._journal = session.journal
         self._owner = owner
@@ -107,13 +117,45 @@ class SchedulerTick:
             if not live and not late:
                 return []
             self._memory.refresh(records)
-        there = DatasetAvailability(self._session, self._memory.known, self._memory.answers)
+        there = DatasetAvailability(
+            *(self._session, self._memory.known, self._memory.answers), self._stores
+        )
         looks = [look for row in late if (look := self._late_look(row, there)) is not None]
         changes = self._changes(live, there)
         ready = self._ready(live, changes)
         if not looks and not changes and not (ready and slots):
             return []
-        return self._record(changes, looks, ready, there, slots)
+        return self._record_settled(changes, looks, ready, there, slots)
+
+    def _record_settled(
+        self,
+        changes: dict[str, FoundChange],
+        looks: Sequence[LateLook],
+        ready: dict[str, list[LiveInstance]],
+        there: DatasetAvailability,
+        slots: int,
+    ) -> list[StartedInstance]:
+        """Record what was found, having asked other stores of instances that it stops.
+
+        Those whose store is out of reach stay as they are.
+        """
+        settled: dict[str, int] = {}
+        out_of_reach: set[str] = set()
+        while True:
+            lease = self._fence
+            try:
+                return self._record(changes, looks, ready, there, slots, (settled, out_of_reach))
+            except UnsettledError as found:
+                self._fence = lease  # What took it was undone.
+                try:
+                    if found.row.id in settled:
+                        out_of_reach.add(found.row.id)  # It has begun anew; the next look sees it.
+                    else:
+                        settle(self._session, self._stores, found.row, settled)
+                        settled.setdefault(found.row.id, found.row.fence)
+                except PalimpsestError as error:
+                    _LOG.warning("%s cannot be stopped: %s", found.row.id, error)
+                    out_of_reach.add(found.row.id)
 
     def _check_fence(self, records: StoreSession) -> None:
         """Take the lease, or raise if somebody else has taken it since we did."""
@@ -230,12 +272,13 @@ class SchedulerTick:
         ready: dict[str, list[LiveInstance]],
         there: DatasetAvailability,
         slots: int,
+        known: tuple[Settled, Collection[str]],
     ) -> list[StartedInstance]:
         wanted = self._concerned(ready, slots)
         touched = {*changes, *(row.id for rows in wanted.values() for row in rows)}
         with self._journal.exclusive_session() as records:
             self._check_fence(records)
-            made = InstanceChanges(self._session, records, touched, self._now)
+            made = InstanceChanges(self._session, records, touched, self._now, *known)
             for change in changes.values():
                 self._apply(made, change)
             for look in looks:
@@ -313,8 +356,12 @@ class SchedulerTick:
         handlers = {} if rules.late is None else rules.late.handlers
         is_handled = bool(late) and all(handlers.get(name) for name in late)
         step = "late" if is_handled else next(step for step in STEPS if step in process.fields)
+        profile = store_profile(process)
+        is_fenced = profile is not None and step in {"sql", "late"}
         changed = made.apply(
             *(row, InstanceEvent.START),
+            profile=profile,
+            unsettled=row.unsettled or is_fenced,
             tries=row.tries + 1,
             fence=row.fence + 1,
             version=self._memory.versions[process.key],
@@ -329,10 +376,11 @@ class SchedulerTick:
             *(row.id, changed.fence, row.runs, step, "RUNNING", self._owner, self._now)
         )
         made.attempts.append(attempt)
-        tables = {s.dataset: t.id for s in spans if (t := there.table_of(s.dataset)) is not None}
+        read = _tables_read(profile, spans, known, there)
         check_at = first_look(process, known, spans, there, self._now)
         return StartedInstance(
-            changed, attempt, process, spans, tuple(outputs), tables, late, check_at
+            *(changed, attempt, process, spans, tuple(outputs), read[0], late, check_at),
+            *(read[1], read[2], row.unsettled),
         )
 
     def _late_look(self, row: InstanceRow, there: DatasetAvailability) -> LateLook | None:
@@ -340,6 +388,32 @@ class SchedulerTick:
         if process is None:
             return LateLook(row)
         return look_at_inputs(row, process, self._memory.known, there, self._now)
+
+
+def _tables_read(
+    profile: str | None,
+    spans: Sequence[DataSpan],
+    known: KnownEntities,
+    there: DatasetAvailability,
+) -> tuple[dict[str, int], dict[str, str], dict[str, Version]]:
+    """What an attempt reads, by dataset: tables here by id, tables of its own store by name.
+
+    Of tables in other stores there is the version of now, which is no newer than what it reads.
+    """
+    here: dict[str, int] = {}
+    at_profile: dict[str, str] = {}
+    versions: dict[str, Version] = {}
+    for span in spans:
+        fields = known[EntityKind.DATASET, span.dataset].fields
+        place, table = fields.get("profile"), there.table_of(span.dataset)
+        if place is None and profile is None:
+            if table is not None:
+                here[span.dataset] = table.id
+            continue
+        if place == profile:
+            at_profile[span.dataset] = fields["table"]
+        versions[span.dataset] = there.table_version(span.dataset)
+    return here, at_profile, versions
 
 
 def _give_way(made: InstanceChanges, rows: Sequence[InstanceRow]) -> list[InstanceRow]:

@@ -135,6 +135,7 @@ class Code(Enum):
     PROCESS_SQL = CodeInfo("PAL-621", "42601", "statement that a process cannot run")
     APPLICATION_FAILED = CodeInfo("PAL-622", "58000", "application of a process failed")
     UNKNOWN_INSTANCE = CodeInfo("PAL-623", "42704", "unknown instance")
+    PROCESS_STORE = CodeInfo("PAL-624", "08001", "the store of a process cannot be reached")
     SAFE_MODE = CodeInfo("PAL-650", "55000", "the store is in safe mode")
     STALE_ENTITY = CodeInfo("PAL-651", "40001", "entity was changed meanwhile")
     HTTP_REQUEST = CodeInfo("PAL-652", "22023", "a request over HTTP cannot be taken")

@@ -75,3 +75,17 @@ OPERATIONS = RecordTable(
 
 ``state`` is RUNNING, DONE, UNDONE or UNDO_FAILED; the newest of those that ended are kept.
 """
+INSTANCE_FENCES = RecordTable(
+    "instance_fences",
+    columns(
+        "control text, instance text, fence bigint required 17, run integer required 17, "
+        "state text, version bigint, detail text, changed_at moment"
+    ),
+    ("control", "instance"),
+    since=17,
+)
+"""Which attempt of an instance of another store's scheduler may commit here, or has committed.
+
+``control`` is the id of that store; ``state`` is OPEN, CLOSED or COMMITTED, ``version`` that of
+the commit, ``detail`` what the other store records of it, as JSON. A row goes when it has.
+"""

@@ -76,6 +76,8 @@ class InstanceRow:
     forced: bool = False
     error_code: str | None = None
     error: str | None = None
+    profile: str | None = None
+    unsettled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,8 @@ def _instance(row: Sequence[Any]) -> InstanceRow:
         if moment is not None and moment.tzinfo is not UTC:
             values[name] = moment.astimezone(UTC)
     values["missing"] = tuple(values["missing"] or ())
-    values["forced"] = bool(values["forced"])
+    for name in ("forced", "unsettled"):
+        values[name] = bool(values[name])
     return InstanceRow(**values)
 
 

@@ -11,6 +11,7 @@ from journal.records.governance_tables import (
     EVENT_COUNTS,
     EVENTS,
     IDEMPOTENCY,
+    INSTANCE_FENCES,
     NOTIFICATIONS,
     OPERATIONS,
     SAFE_MODE,
@@ -18,7 +19,7 @@ from journal.records.governance_tables import (
 )
 from journal.records.record_types import RecordTable, columns
 
-FORMAT = 16
+FORMAT = 17
 """The format this version reads and writes. Databases had 1 to 7, the other stores 1, before it."""
 _ERASURES = 3
 """The format that brought jobs which replace pieces, and erasures."""
@@ -277,7 +278,8 @@ INSTANCES = RecordTable(
         "fence bigint required 15, owner text, missing texts, consumed text, produced text, "
         "created_at moment, waiting_since moment, not_before moment, started_at moment, "
         "deadline moment, ended_at moment, check_at moment, checks integer required 15, "
-        "user_name text, forced boolean, error_code text, error text"
+        "user_name text, forced boolean, error_code text, error text, profile text 17, "
+        "unsettled boolean 17"
     ),
     ("id",),
     since=15,
@@ -286,6 +288,8 @@ INSTANCES = RecordTable(
 """One row for each entity, nominal time and life cycle that was asked for by then.
 
 ``runs`` counts how often it began anew, ``tries`` its attempts since, ``fence`` all of them.
+``profile`` is where it runs, NULL in this store; ``unsettled``: what its attempts there have
+committed is not known here yet.
 """
 INSTANCE_DATA = RecordTable(
     "instance_data",
@@ -387,6 +391,7 @@ _EVERYWHERE = (
     INSTANCE_DATA,
     ATTEMPTS,
     SCHEDULER_LEASES,
+    INSTANCE_FENCES,
     IDEMPOTENCY,
     REPLICAS,
     NOTIFICATIONS,

@@ -91,7 +91,7 @@ _SCHEDULES = "kind name state next_at changed_at user_name"
 _INSTANCES = (
     "id kind entity nominal life_cycle state version runs tries fence owner missing consumed"
     " produced created_at waiting_since not_before started_at deadline ended_at check_at user_name"
-    " error_code error"
+    " error_code error profile"
 )
 _ERASURES = {"id": "id", "state": "state", "accepted": "accepted", "updated": "updated"}
 STORED = {

@@ -12,7 +12,6 @@ from gateway.dbapi.connection import Connection
 from gateway.governance.declarations import Declaration
 from gateway.governance.entity import Entity, EntityKind
 from gateway.governance.entity_operations import (
-    datasets_of_table,
     delete_entity,
     submit_entities,
     update_entities,
@@ -20,6 +19,7 @@ from gateway.governance.entity_operations import (
 from gateway.governance.entity_scheduling import schedule_entities
 from gateway.governance.entity_schema import read_entity
 from gateway.governance.scheduled_submissions import submit_and_schedule
+from gateway.governance.table_datasets import datasets_of_table
 from gateway.session.operations import no_progress
 from journal.model.errors import Code, PalimpsestError
 from tests.support.processes import dataset, make_tables, process

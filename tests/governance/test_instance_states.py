@@ -39,6 +39,8 @@ def expected(state: InstanceState, event: InstanceEvent) -> InstanceState:
         return state if state.is_terminal else S.SUSPENDED
     if event is E.TIME_OUT:  # Waiting and running take too long; a turn that has not come does not.
         return S.TIMED_OUT if state in {S.WAITING, S.RUNNING} else state
+    if event is E.FIND_COMMITTED:  # Only what has begun, and has not been stopped, can have.
+        return S.SUCCEEDED if state in {S.READY, S.RUNNING} else state
     if event is E.LATE_DATA:  # F45: only what has consumed data can have missed some.
         return S.WAITING if state in {S.SUCCEEDED, S.PARTIAL} else state
     single = {

@@ -16,6 +16,7 @@ from gateway.governance.entity_lineage import entity_lineage
 from gateway.governance.entity_operations import EntityResult
 from gateway.governance.planned_instances import DatasetUse, PlannedInstance
 from gateway.governance.scheduled_submissions import submit_and_schedule
+from gateway.governance.table_datasets import datasets_of_table
 from gateway.servers.control.declared_bodies import DESCRIBED, DeclaredEntities
 from gateway.servers.control.door import refused
 from gateway.servers.control.entity_views import (
@@ -98,7 +99,7 @@ def list_entities(
     if table is None:
         rows = session.perform(entity_operations.list_entities, kind)
     else:
-        rows = session.perform(entity_operations.datasets_of_table, table)
+        rows = session.perform(datasets_of_table, table)
     found = [_view(row) for row in rows]
     found = [view for view in found if kind in (None, view.kind) and _fits(view, name, owner, tag)]
     if order != "name":

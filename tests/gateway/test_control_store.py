@@ -1,0 +1,72 @@
+"""Which store commands for entities go to: the control store that file or environment name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from gateway.cli import main
+
+PROFILE = "kind: profile\nname: {name}\nurl: palimpsest:///west\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("PALIMPSEST_CONTROL_STORE", "PALIMPSEST_CONFIG", "PALIMPSEST_WAREHOUSE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("warehouse", "control", "other"):
+        assert _run("init", name).exit_code == 0
+    (tmp_path / "palimpsest.toml").write_text('[control]\nstore = "palimpsest:///control"\n')
+    return tmp_path
+
+
+def _run(*words: str) -> Result:
+    return CliRunner().invoke(main, words)
+
+
+def _submit(folder: Path, name: str, *more: str) -> Result:
+    (folder / "p.yaml").write_text(PROFILE.format(name=name))
+    return _run("entity", "submit", "p.yaml", *more)
+
+
+def _names(*more: str) -> set[str]:
+    done = _run("query", *more, "SELECT name FROM system.entities ORDER BY name", "--format", "csv")
+    assert done.exit_code == 0, done.output
+    return set(done.stdout.split()[1:])
+
+
+def test_who_names_a_control_store_first_counts(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _submit(folder, "here").exit_code == 0
+    monkeypatch.setenv("PALIMPSEST_CONFIG", str(folder / "palimpsest.toml"))
+    assert _submit(folder, "by-file").exit_code == 0
+    monkeypatch.setenv("PALIMPSEST_WAREHOUSE", "warehouse")  # Says where tables are.
+    assert _submit(folder, "by-file-again").exit_code == 0
+    monkeypatch.setenv("PALIMPSEST_CONTROL_STORE", "other")
+    assert _submit(folder, "by-environment").exit_code == 0
+    assert _submit(folder, "by-option", "-w", "warehouse").exit_code == 0
+    assert _names() == {"here", "by-option"}
+    assert _names("-w", "control") == {"by-file", "by-file-again"}
+    assert _names("-w", "other") == {"by-environment"}
+    assert "Nothing is due" in _run("scheduler", "--once").output
+
+
+def test_a_wrong_file_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALIMPSEST_CONFIG", str(folder / "palimpsest.toml"))
+    (folder / "palimpsest.toml").write_text("[control]\nstore = 7\n")
+    done = _run("entity", "list")
+    assert done.exit_code == 2
+    assert "[control] store of" in done.output
+    (folder / "palimpsest.toml").write_text('[control]\nstore = "nowhere"\n')
+    done = _run("entity", "list")
+    assert done.exit_code == 3
+    assert "there is no warehouse at nowhere" in done.output
+
+
+def test_a_server_takes_the_same_file(folder: Path) -> None:
+    done = _run("serve", "--config", "palimpsest.toml", "--check")
+    assert done.exit_code == 0, done.output
