@@ -152,8 +152,6 @@ def test_rows_a_new_check_has_not_seen_conflict(
         ("ALTER TABLE t DROP CONSTRAINT t_pkey", "PAL-110", "0A000"),
         ("ALTER TABLE t RENAME TO t_journal", "PAL-113", "42939"),
         ("ALTER TABLE t SET SCHEMA nowhere", "PAL-204", "3F000"),
-        ("ALTER TABLE t SET UNLOGGED", "PAL-110", "0A000"),
-        ("ALTER TABLE t SET TABLESPACE x", "PAL-110", "0A000"),
         ("ALTER TABLE t CLUSTER BY (b)", "PAL-110", "0A000"),
         ("ALTER TABLE t", "PAL-101", "42601"),
         ("ALTER TABLE t_journal ADD COLUMN x INTEGER", "PAL-111", "42501"),
