@@ -56,7 +56,8 @@ def _leave_out_constants(order: exp.Order) -> None:
         item
         for item in order.expressions
         if not (
-            isinstance(item.this, exp.Literal) and (item.this.is_string or not item.this.is_int)
+            isinstance(item.this, exp.Boolean)
+            or (isinstance(item.this, exp.Literal) and not item.this.is_int)
         )
     ]
     if kept:

@@ -21,6 +21,7 @@ _WRAPPING = re.compile(r"^(?:[A-Z][A-Za-z ]*? Error: )+")
 _PACKED = re.compile(r'"exception_message":"((?:[^"\\]|\\.)*)"')
 _SIGNALLED = "Query interrupted"
 """What DuckDB's driver says when Python was sent a signal meanwhile."""
+_EXTENSION = re.compile(r"install the required extension '(\w+)")
 _ADVICE = {
     Code.CANCELLED: "none of its changes were kept; run it again if you still want it",
     Code.UNKNOWN_TYPE: "use NOCASE, NOACCENT, or a language of ICU such as de",
@@ -86,6 +87,13 @@ def translate(error: Exception) -> PalimpsestError:
     """The project's error for an exception raised by DuckDB."""
     text = str(error)
     message = _WRAPPING.sub("", _unpacked(text)).split("\n\nLINE ")[0].strip()
+    needed = _EXTENSION.search(message)
+    if needed is not None:
+        return PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"this takes DuckDB's extension {needed[1]}, which is not loaded",
+            advice="use VARCHAR in the place of its types, such as INET",
+        )
     code = next((c for kind, c in _CLASSES if isinstance(error, kind)), Code.STORE)
     if code is Code.CANCELLED:
         # DuckDB says no more than that it was interrupted.

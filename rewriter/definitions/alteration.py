@@ -48,7 +48,8 @@ class Alteration:
     the columns whose values every row must be given anew, ``concerned`` those the rows are checked
     for. ``drops_dependents``: constraints and indexes go with a column that they are over; else
     only checks of that column alone do. ``unchecked`` are the places of wanted foreign keys that
-    are NOT VALID, ``validated`` the names of those whose rows are to be checked now.
+    are NOT VALID, ``validated`` the names of those whose rows are to be checked now. ``continued``
+    are columns whose numbers go on in a new counter.
     """
 
     table: Table
@@ -62,6 +63,7 @@ class Alteration:
     unchecked: set[int] = field(default_factory=set)
     validated: set[str] = field(default_factory=set)
     renamed: set[str] = field(default_factory=set)
+    continued: set[str] = field(default_factory=set)
 
     @staticmethod
     def of(

@@ -11,12 +11,23 @@ from journal.model.schema import Column, Identity
 from rewriter.definitions.alteration import Alteration
 from rewriter.definitions.generated_columns import identity_options
 from rewriter.name_resolution import position_of
-from rewriter.syntax.alter_identity import DROPS, IDENTITY, IF_THERE, KEEPS, RESTARTS, STARTS
+from rewriter.syntax.alter_identity import (
+    DROPS,
+    IDENTITY,
+    IF_THERE,
+    KEEPS,
+    RESTARTS,
+    STARTS,
+    STAYS,
+    STEPS,
+)
+
+_CHANGES = (RESTARTS, STARTS, STEPS, STAYS)
 
 
 def is_about_identity(action: exp.AlterColumn) -> bool:
     """True for ADD GENERATED .. AS IDENTITY, SET GENERATED, RESTART and DROP IDENTITY."""
-    return any(action.args.get(name) for name in (IDENTITY, DROPS, RESTARTS, STARTS))
+    return any(action.args.get(name) for name in (IDENTITY, DROPS, *_CHANGES))
 
 
 def restarted_identity(column: Column, counter: int, begin: int | None = None) -> Column:
@@ -34,7 +45,7 @@ def change_identity(change: Alteration, action: exp.AlterColumn, counter: int) -
     stored = change.draft.columns[index]
     given = action.args.get(IDENTITY)
     wanted = None if given is None else identity_options(given)
-    begins = action.args.get(RESTARTS) or action.args.get(STARTS)
+    begins = any(action.args.get(name) for name in _CHANGES)
     needs_one = wanted is None or bool(action.args.get(KEEPS))
     if needs_one and stored.identity is None and action.args.get(IF_THERE):
         return
@@ -49,6 +60,9 @@ def change_identity(change: Alteration, action: exp.AlterColumn, counter: int) -
         )
     if begins and stored.identity is not None:
         wanted = _begun_anew(stored.identity, action, counter)
+        if action.args.get(STEPS) is not None and action.args.get(RESTARTS) is None:
+            wanted = wanted.restarted(counter, wanted.first)
+            change.continued.add(stored.physical)
     elif needs_one and wanted is not None and stored.identity is not None:
         wanted = replace(stored.identity, always=wanted.always)
     required = stored.not_null or wanted is not None
@@ -57,6 +71,9 @@ def change_identity(change: Alteration, action: exp.AlterColumn, counter: int) -
 
 def _begun_anew(known: Identity, action: exp.AlterColumn, counter: int) -> Identity:
     starts, restarts = action.args.get(STARTS), action.args.get(RESTARTS)
+    steps = action.args.get(STEPS)
+    if steps is not None:
+        known = replace(known, increment=int(steps.sql()))
     if starts is not None:
         # The counter goes on; only the next RESTART begins with it.
         known = replace(known, start=int(starts.sql()), begin=known.first)

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.number_source import NumberSource
+from journal.model.plan import Query, SetNumber
 from journal.model.schema import Column, Sequence, Table, TableName, fold
 from journal.sql.relations import ident
 from journal.sql.sql import cast, expression
@@ -53,14 +54,36 @@ def source_of(call: exp.Anonymous, context: RewriteContext) -> NumberSource:
         return found.source
     column = next(_identities(name, context), None)
     if column is not None:
-        table, stored = column
-        assert stored.identity is not None
-        start, increment = stored.identity.first, stored.identity.increment
-        counter = stored.identity.counted_as(stored.physical)
-        shown = str(_sequence_name(table, stored))
-        source = NumberSource(table.id, counter, start, increment, shown=shown)
-        return source if increment > 0 else replace(source, minimum=-source.maximum - 1, maximum=-1)
+        return identity_source(*column)
     raise unknown_sequence(name, context)
+
+
+def identity_source(table: Table, stored: Column) -> NumberSource:
+    """Where the numbers of an identity column come from."""
+    assert stored.identity is not None
+    start, increment = stored.identity.first, stored.identity.increment
+    counter = stored.identity.counted_as(stored.physical)
+    shown = str(_sequence_name(table, stored))
+    source = NumberSource(table.id, counter, start, increment, shown=shown)
+    return source if increment > 0 else replace(source, minimum=-source.maximum - 1, maximum=-1)
+
+
+def continued_numbers(
+    name: TableName, source: NumberSource, context: RewriteContext
+) -> SetNumber | None:
+    """Have a new counter go on behind the number that a sequence gave last."""
+    node = exp.table_(name.name, db=name.schema, quoted=True)
+    relation = sequence_relation(node, context)
+    if relation is None:
+        return None
+    given = [exp.Column(this=ident(column)) for column in ("last_value", "is_called")]
+    return SetNumber(source, Query.of(exp.select(*given).from_(relation.subquery("sequence"))))
+
+
+def identity_continued(table: Table, stored: Column, context: RewriteContext) -> SetNumber | None:
+    """The same for an identity column, whose identity has a new counter."""
+    source = identity_source(table, stored)
+    return continued_numbers(_sequence_name(table, stored), source, context)
 
 
 def identity_named(node: exp.Table, context: RewriteContext) -> tuple[Table, Column] | None:

@@ -21,7 +21,9 @@ from rewriter.definitions.new_relations import check_schema_name, ddl_plan, reso
 from rewriter.definitions.replaced_sequence import replaced_sequence
 from rewriter.definitions.sequence_definition import defined_sequence
 from rewriter.definitions.sequences import (
+    continued_numbers,
     find_sequence,
+    identity_continued,
     identity_named,
     sequence_relation,
     unknown_sequence,
@@ -88,7 +90,8 @@ def _plan(ast: AlterSequence, context: RewriteContext) -> StatementPlan:
     if found is None:
         numbered = identity_named(ast.name, context)
         if numbered is not None:
-            return ddl_plan([_altered_identity(numbered, ast, context)], "ALTER SEQUENCE")
+            changes = _altered_identity(numbered, ast, context)
+            return with_numbers(ddl_plan(changes, "ALTER SEQUENCE"), context)
         if ast.exists:
             return ddl_plan([], "ALTER SEQUENCE")
         raise unknown_sequence(ast.name, context)
@@ -99,8 +102,13 @@ def _plan(ast: AlterSequence, context: RewriteContext) -> StatementPlan:
         check_schema_name(ast.new_schema, ast.name)
         name = resolve_schema(TableName(ast.new_schema, name.name), ast.name, context)
     made = defined_sequence(replace(found, name=name), ast.options, context, ast.name)
+    goes_on: Step | None = None
+    if made.increment != found.increment and "restart" not in ast.options.said:
+        made = replace(made, counter=context.new_table_id)
+        goes_on = continued_numbers(found.name, made.source, context)
     moved = replaced_sequence(found, made, ast.name, context)
     steps: list[Step] = [*_within_bounds(found, made, ast, context), *moved]
+    steps += [] if goes_on is None else [goes_on]
     return with_numbers(ddl_plan(steps, "ALTER SEQUENCE"), context)
 
 
@@ -132,7 +140,7 @@ _OF_IDENTITY = frozenset({"type", "cache", "start", "increment", "restart"})
 
 def _altered_identity(
     numbered: tuple[Table, Column], ast: AlterSequence, context: RewriteContext
-) -> Step:
+) -> list[Step]:
     """Options of the sequence that an identity column has; its type and its cache do nothing."""
     table, column = numbered
     options, identity = ast.options, column.identity
@@ -148,10 +156,15 @@ def _altered_identity(
     if options.start is not None:
         # The counter goes on; only the next RESTART begins with it.
         identity = replace(identity, start=options.start, begin=identity.first)
+    goes_on: Step | None = None
     if options.increment is not None:
         identity = replace(identity, increment=options.increment)
     made = replace(column, identity=identity)
     if "restart" in options.said:
         made = restarted_identity(made, context.new_table_id, options.restart)
+    elif options.increment is not None:
+        made = restarted_identity(made, context.new_table_id, identity.first)
+        goes_on = identity_continued(table, made, context)
     columns = tuple(made if c == column else c for c in table.columns)
-    return Change(PutRelation(replace(table, columns=columns), table.name))
+    put = Change(PutRelation(replace(table, columns=columns), table.name))
+    return [put] if goes_on is None else [put, goes_on]

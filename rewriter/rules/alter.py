@@ -102,6 +102,9 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
             _apply_action(change, action)
     if all(action.args.get(STORAGE) for action in ast.args["actions"]):
         return ddl_plan([], "ALTER TABLE")
+    if name.key != table.name.key and change.draft.key and change.draft.key_name is None:
+        # The constraint keeps the name that it got with the table.
+        change.draft.key_name = f"{table.name.name}_pkey"
     change.draft.name = name
     altered = replace(
         change.draft.table(table.id),

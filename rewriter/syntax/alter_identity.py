@@ -2,7 +2,8 @@
 
 ALTER [COLUMN] c ADD GENERATED ALWAYS | BY DEFAULT AS IDENTITY [([SEQUENCE NAME s] options)]
 ALTER [COLUMN] c SET GENERATED ALWAYS | BY DEFAULT
-ALTER [COLUMN] c RESTART [[WITH] n] | SET START [WITH] n | SET CACHE n, one or several
+ALTER [COLUMN] c RESTART [[WITH] n] | SET START [WITH] n | SET INCREMENT [BY] n | SET CACHE n
+  | SET NO MINVALUE | NO MAXVALUE | NO CYCLE, one or several
 ALTER [COLUMN] c DROP IDENTITY [IF EXISTS]
 """
 
@@ -12,14 +13,16 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError
-from rewriter.syntax.sequence_options import SequenceOptions, sequence_options
+from rewriter.syntax.sequence_options import sequence_options
 from rewriter.syntax.token_reader import Parse, TokenReader
 
 IDENTITY, DROPS, IF_THERE, KEEPS = "identity", "drops_identity", "if_there", "keeps"
-RESTARTS, STARTS = "restarts", "starts"
+RESTARTS, STARTS, STEPS, STAYS = "restarts", "starts", "steps", "stays"
 """Arguments of an altered column: how its numbers are generated; that they are no more; that
 nothing is wrong if there are none; that they go on as they were; with which number, true for the
-usual one, they begin anew; with which one they begin where nothing else is said."""
+usual one, they begin anew; with which one they begin where nothing else is said; how far each is
+from the one before; that an option is named which changes nothing."""
+_BOUNDS = ("MINVALUE", "MAXVALUE", "CYCLE")
 
 
 def identity_action(part: list[Token], parse: Parse) -> exp.AlterColumn | None:
@@ -70,12 +73,20 @@ def _reads_changes(found: exp.AlterColumn, reader: TokenReader) -> bool:
         elif reader.takes("SET", "START"):
             reader.takes("WITH")
             found.set(STARTS, exp.Literal.number(reader.number()))
+        elif reader.takes("SET", "INCREMENT"):
+            reader.takes("BY")
+            found.set(STEPS, exp.Literal.number(reader.number()))
         elif reader.takes("SET", "CACHE"):
             reader.number()
+            found.set(STAYS, True)
+        elif any(reader.takes("SET", "NO", word) for word in _BOUNDS):
+            found.set(STAYS, True)
+        elif any(reader.takes("SET", word) for word in _BOUNDS):
+            raise _unsupported(frozenset({reader.tokens[reader.place - 1].text.lower()}), reader)
         elif reader.place == begun:
             return False
         else:
-            raise reader.error("RESTART, SET START or SET CACHE was expected")
+            raise reader.error("RESTART, SET START, SET INCREMENT or SET CACHE was expected")
     return reader.place > begun
 
 
@@ -90,16 +101,16 @@ def _read_options(made: exp.GeneratedAsIdentityColumnConstraint, reader: TokenRe
     reader.place = len(reader.tokens)
     bounds = [n for n in ("minimum", "maximum", "cycles") if getattr(options, n)]
     if bounds or options.said & {"owner", "restart"}:
-        raise _unsupported(options, reader)
+        raise _unsupported(options.said, reader)
     for name in ("start", "increment"):
         if getattr(options, name) is not None:
             made.set(name, exp.Literal.number(getattr(options, name)))
 
 
-def _unsupported(options: SequenceOptions, reader: TokenReader) -> PalimpsestError:
+def _unsupported(said: frozenset[str], reader: TokenReader) -> PalimpsestError:
     return PalimpsestError(
         Code.NOT_SUPPORTED,
-        f"an identity column with {', '.join(sorted(options.said))} is not supported",
+        f"an identity column with {', '.join(sorted(said))} is not supported",
         advice="START WITH and INCREMENT BY are what there is; a CHECK sets bounds",
         position=reader.error("").position,
     )

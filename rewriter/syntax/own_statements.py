@@ -99,6 +99,9 @@ def _with_text_format(tokens: list[Token]) -> list[Token]:
     found: list[Token] = []
     for token in tokens:
         before = found[-1].text.upper() if found else ""
+        if before in {"TO", "FROM"} and token.token_type is TokenType.IDENTIFIER:
+            # DuckDB takes a file's name in double quotes.
+            token = _token_like(token, TokenType.STRING, token.text)
         if token.text == "(" and before in {"STDIN", "STDOUT"}:
             found.append(_token_like(token, TokenType.WITH, "WITH"))
         if token.text.upper() == "TEXT" and before == "FORMAT":

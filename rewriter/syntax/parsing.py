@@ -29,6 +29,7 @@ from rewriter.syntax import own_statements
 from rewriter.syntax.constraints import without_not_deferrable
 from rewriter.syntax.entities import recognise_entity
 from rewriter.syntax.generated import spell_out_generated
+from rewriter.syntax.identity_options import with_ordered_identities
 from rewriter.syntax.index import set_index, spell_out_index
 from rewriter.syntax.insert import set_marks, without_marks
 from rewriter.syntax.interval_units import spell_out_units
@@ -132,7 +133,7 @@ def _statement(
         tokens = without_catalog_schema(tokens)
     renamed, parameters = _rename(tokens, dialect) if placeholders else (tokens, ())
     parse_tokens = _parser(text, dialect, limits)
-    renamed = without_not_deferrable(renamed)
+    renamed = with_ordered_identities(without_not_deferrable(renamed))
     recognised = own_statements.recognise(renamed, parse_tokens)
     if recognised is not None:
         if DIALECTS[dialect] == "postgres" and isinstance(recognised, SqlStatement):

@@ -24,7 +24,7 @@ from rewriter.definitions.generated_values import with_generated
 from rewriter.definitions.new_relations import validation_guard
 from rewriter.definitions.policies import hold_guard_steps
 from rewriter.definitions.row_columns import columns_of
-from rewriter.definitions.sequences import owned_by
+from rewriter.definitions.sequences import identity_continued, owned_by
 from rewriter.definitions.whole_numbers import are_whole, lost_bounds
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import OLD_VERSION, ChangeSet, append_step, new_name, old_name
@@ -66,6 +66,9 @@ def altering_steps(
             append = replace(append_step(changes), per_change=None)
     moved = None if new.name == old.name else old.name
     steps.append(Change(PutRelation(new, instead_of=moved)))
+    for stored in (c for c in new.columns if c.physical in change.continued):
+        goes_on = identity_continued(old, stored, context)
+        steps += [] if goes_on is None else [goes_on]
     there = {c.physical for c in new.columns}
     for lost in (c for c in old.columns if c.physical not in there):
         owned = owned_by(context, old.id, lost.physical)
