@@ -298,6 +298,21 @@ def _element(tokens: list[Token], index: int) -> None:
         tokens[index - 1 : index] = [*opening, name, *closing]
 
 
+def _whole_number(tokens: list[Token], index: int) -> None:
+    """``123abc`` is no alias; raises SYNTAX for it, as PostgreSQL does."""
+    _number(tokens, index)
+    token = tokens[index]
+    following = tokens[index + 1] if index + 1 < len(tokens) else None
+    is_name = following is not None and following.text[:1].isidentifier()
+    if is_name and following is not None and following.start == token.end + 1:
+        raise PalimpsestError(
+            Code.SYNTAX,
+            f'trailing junk after numeric literal at or near "{token.text}{following.text}"',
+            advice="write a space, or AS, between the number and its name",
+            position=Position(token.line, max(1, token.col - len(token.text) + 1)),
+        )
+
+
 _IN_BOTH: dict[TokenType | str, Change] = {
     TokenType.NUMBER: _number,
     TokenType.DCOLON: _cast,
@@ -327,6 +342,7 @@ _IN_DUCKDB: dict[TokenType | str, Change] = {
 _IN_POSTGRES: dict[TokenType | str, Change] = {
     **_IN_BOTH,
     TokenType.ARROW: _element,
+    TokenType.NUMBER: _whole_number,
     "DATE_BIN": _keep_call,
 }
 _CHANGES = {"duckdb": _IN_DUCKDB, "postgres": _IN_POSTGRES}

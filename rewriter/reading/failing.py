@@ -86,9 +86,17 @@ def _fails(node: exp.Expr, kinds: Callable[[exp.Expr], str | None]) -> bool:
         elif (
             not isinstance(part, (*_CANNOT, exp.AggFunc, exp.Window))
             and part.find(exp.Column) is not None
+            and not _escapes_constant(part)
         ):
             return True
     return False
+
+
+def _escapes_constant(node: exp.Expr) -> bool:
+    """True for LIKE .. ESCAPE of a pattern that no row changes: it fails on any, or on none."""
+    if not isinstance(node, exp.Escape) or not isinstance(node.this, exp.Like | exp.ILike):
+        return False
+    return node.this.expression.find(exp.Column) is None and node.expression.is_string
 
 
 def _column_kinds(nodes: Nodes, context: RewriteContext) -> Callable[[exp.Expr], str | None]:

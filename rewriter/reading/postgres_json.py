@@ -131,8 +131,8 @@ def _at_path(is_text: bool) -> Spell:
     def spell(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
         if len(arguments) == 2 and arguments[1].is_string and arguments[1].name[:1] == "{":
             steps = path_steps(arguments[1].name)
-        elif all(argument.is_string for argument in arguments[1:]):
-            steps = [argument.name for argument in arguments[1:]]
+        elif all(argument.is_string for argument in _listed(arguments[1:])):
+            steps = [argument.name for argument in _listed(arguments[1:])]
         else:
             return _at_key(arguments, is_text)
         if steps is None:
@@ -143,6 +143,14 @@ def _at_path(is_text: bool) -> Spell:
         return fill("json_extract_string(j, '$')", j=found) if is_text else found
 
     return spell
+
+
+def _listed(given: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
+    """The steps that are given one by one, or as the elements of an array."""
+    array = given[0].unnest() if len(given) == 1 else None
+    while isinstance(array, exp.Cast):
+        array = array.this
+    return array.expressions if isinstance(array, exp.Array) else given
 
 
 def _at_key(arguments: Sequence[exp.Expr], is_text: bool) -> exp.Expr | None:

@@ -32,6 +32,11 @@ _MOMENTS = frozenset({exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ
 _REAL_DIGITS = 24
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _LIKES = (exp.Like, exp.ILike)
+_ARRAY_TYPES = {
+    f"_{name}": name
+    for name in ("bool", "int2", "int4", "int8", "float4", "float8", "numeric", "text", "varchar")
+} | {f"_{name}": name for name in ("date", "timestamp", "timestamptz", "uuid", "json", "jsonb")}
+"""The server's own names of types of arrays."""
 _UNNAMED = "unnest"
 """What PostgreSQL calls the columns of UNNEST."""
 
@@ -41,6 +46,10 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
 
     Raises CONVERSION for a text that is no array, OUT_OF_RANGE for a date that there is not.
     """
+    for kind in list(ast.find_all(exp.DataType)):
+        if kind.this is exp.DType.USERDEFINED and str(kind.args.get("kind")) in _ARRAY_TYPES:
+            element = _ARRAY_TYPES[str(kind.args["kind"])]
+            kind.replace(exp.DataType.build(f"{element}[]", dialect="postgres"))
     for constant in ast.find_all(exp.Literal):
         if constant.is_string and may_be_moment(constant.name):
             constant.meta[AS_POSTGRES] = True

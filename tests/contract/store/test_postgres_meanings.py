@@ -33,9 +33,12 @@ def test_conditions_with_lists_and_patterns(store: Store) -> None:
         ("SELECT k FROM t WHERE s NOT LIKE ALL (ARRAY['a%', '%z'])", [(3,)]),
         ("SELECT k FROM t WHERE s SIMILAR TO 'a!_(b|c)' ESCAPE '!'", [(1,)]),
         ("SELECT substring(s, 0), substring(s, -1, 3) FROM t WHERE k = 1", [("a_b", "a")]),
+        ("SELECT k, '{1,2}'::_int4 FROM t WHERE k = 1", [(1, [1, 2])]),
     ):
         text = query if "FROM" in query else f"{query} FROM t"
         assert con.execute(f"{text} ORDER BY 1").fetchall() == wanted, query
+    with pytest.raises(gateway.ProgrammingError, match="trailing junk"):
+        con.execute("SELECT 123abc FROM t")
 
 
 @pytest.mark.also_on("hive")
@@ -130,6 +133,9 @@ def test_json_of_rows_and_pairs(store: Store) -> None:
     ):
         found = con.execute(query).fetchall()[0][0]
         assert (json.loads(found) if isinstance(found, str) else found) == wanted, query
+    path = 'SELECT \'{"a": [1, {"b": 2}]}\'::jsonb'
+    query = f"{path} #>> ARRAY['a', '1', 'b'], ({path} #> ARRAY['a', '0'])::text"
+    assert con.execute(query).fetchall() == [("2", "1")]
     query = "SELECT e->>'x', e.value->>'x' FROM jsonb_array_elements('[{\"x\": 1}]') e"
     assert con.execute(query).fetchall() == [("1", "1")]
 

@@ -51,7 +51,7 @@ INTERNAL = {
     r"\bROLE\b|^\s*(GRANT|REVOKE)\b|^\s*(CREATE|DROP|ALTER)\s+(USER|GROUP)\b|"
     r"\bSESSION\s+AUTHORIZATION\b|\bOWNER\s+TO\b|\bROW\s+LEVEL\s+SECURITY\b",
     "types that PostgreSQL alone has": r"\b(box|point|polygon|circle|path|lseg|inet|cidr|macaddr8?|"
-    r"tsvector|tsquery|hstore|\w*xml\w*|\w*range|money|bit|varbit|jsonpath|oid|name|line|xid|txid\w*)\b"
+    r"\w*tsvector|\w*tsquery|ts_\w+|hstore|\w*xml\w*|\w*range|money|bit|varbit|jsonpath|oid|name|line|xid|txid\w*)\b"
     r"(?!\s*=)",
     "indexes of other kinds": r"\bUSING\s+(gist|gin|brin|spgist|hash)\b|_ops\b|\bEXCLUDE\b",
     "whole rows and composites": r"\bROW\s*\(|\)\.\*|\)\.\w+|^\s*CREATE\s+TYPE\s+\w+\s+AS\s*\(|"
