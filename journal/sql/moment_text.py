@@ -5,6 +5,7 @@ January 8, 1999     8-Jan-99     1999 08 Jan     a name of a month tells which n
 1999.008            19990108     the day of the year; no separators
 J2451187            the Julian day
 44-03-15 BC         before our era
+Feb 10 5:32PM 1997 PST, 19970210 173201 -0800    times of day and zones, anywhere beside the date
 
 A store would refuse most of these, and take ``01/02/03`` for the third of February of year 1.
 """
@@ -15,6 +16,7 @@ import datetime
 import re
 
 from journal.model.errors import Code, PalimpsestError
+from journal.sql.moment_clock import Clock, split_clock
 
 AS_POSTGRES = "as_postgres"
 """What marks, among its meta data, a constant of PostgreSQL's dialect that may be such a text."""
@@ -27,13 +29,20 @@ _DAYS = (
     " wednes weds thurs thur"
 ).split()
 _LIKE_DATE = re.compile(r"\s*(?:\d|j\d|[a-z]{3,9}\b)[\w\s,./:+-]*", re.I)
-_ISO = re.compile(r"\s*[+-]?\d{4,}-\d{1,2}-\d{1,2}\s*")
-_WITH_TIME = re.compile(r"(.*?\S)((?:\s+|(?<=\d)[tT])\d{1,2}:\d{2}.*)", re.S)
+_ISO_DATE = re.compile(r"[+-]?(\d{4,})-(\d{1,2})-(\d{1,2})")
+_ISO = re.compile(
+    rf"\s*{_ISO_DATE.pattern}(?:(?:\s+|t)\d{{1,2}}:\d\d(?::[0-5]\d(?:\.\d{{0,6}})?)?"
+    r"(?:z|[+-]\d\d(?::?\d\d)?(?::\d\d)?)?)?\s*",
+    re.I,
+)
 _PARTS = re.compile(r"[a-z]+|\d+|[-/.,\s]+")
 _JULIAN = re.compile(r"j(?:ulian)?\s*(\d+)")
 _DAY_OF_YEAR = re.compile(r"(\d{4,})[.-](\d{3})")
 _JULIAN_DAY_1 = 1_721_425
 """The Julian day of the first day of year 1."""
+_WORDS = frozenset({*_MONTHS, *_WHOLE_MONTHS, *_DAYS, "sept", "bc", "ad", "j", "julian", "t"})
+_LAST_HOUR = re.compile(r"[\sTt]24:|:60")
+_DAY_SECONDS = 86_400
 _LENGTH_MAX, _YEAR_MAX = 64, 6
 _CENTURY_TURNS = 70
 """A year of two digits below this is of the century of 2000."""
@@ -41,9 +50,7 @@ _CENTURY_TURNS = 70
 
 def may_be_moment(text: str) -> bool:
     """False for what is no date, and for dates in ISO form, which mean the same everywhere."""
-    if len(text) > _LENGTH_MAX or not _LIKE_DATE.fullmatch(text):
-        return False
-    return not _ISO.match(text) or text.lower().endswith(("bc", "ad"))
+    return len(text) <= _LENGTH_MAX and bool(_LIKE_DATE.fullmatch(text)) and not _is_iso(text)
 
 
 def iso_moment(text: str) -> str | None:
@@ -51,15 +58,38 @@ def iso_moment(text: str) -> str | None:
 
     Raises OUT_OF_RANGE for a date of which a part is none, ``13/13/1999`` for one.
 
-    >>> iso_moment("Jan 8, 1999 17:32:01")
-    '1999-01-08 17:32:01'
+    >>> iso_moment("Jan 8, 1999 5:32:01 PM PST")
+    '1999-01-08 17:32:01-08'
     """
-    found = _WITH_TIME.fullmatch(text)
-    day, time = (found[1], found[2]) if found else (text, "")
-    if _ISO.fullmatch(day):
+    if _is_iso(text):
         return None
-    made = _iso_date(day.strip().lower(), text)
-    return None if made is None else made[0] + time + made[1]
+    parts = split_clock(text.strip().lower(), _WORDS)
+    if parts is None or (parts[1] is not None and not parts[1].exists):
+        raise _out_of_range(text)
+    day, clock = parts
+    made = _iso_date(day, text)
+    if made is None or clock is None:
+        return None if made is None else "".join(made)
+    return _with_clock(made, clock)
+
+
+def _is_iso(text: str) -> bool:
+    return bool(_ISO.fullmatch(text)) and not _LAST_HOUR.search(text)
+
+
+def _with_clock(date: tuple[str, str], clock: Clock) -> str | None:
+    """A date and a time of day; None for the end of a day that Python has not."""
+    seconds = clock.hours * 3600 + clock.minutes * 60 + clock.seconds
+    days, seconds = divmod(seconds, _DAY_SECONDS)
+    day = date[0]
+    if days:
+        if date[1] or not day.startswith(("1", "2")) or len(day) != len("YYYY-MM-DD"):
+            return None
+        day = (datetime.date.fromisoformat(day) + datetime.timedelta(1)).isoformat()
+    minutes, seconds = divmod(seconds, 60)
+    time = f"{int(minutes) // 60:02}:{int(minutes) % 60:02}:{int(seconds):02}"
+    fraction = f"{seconds % 1:.6f}"[1:].rstrip("0").rstrip(".")
+    return f"{day}{date[1]} {time}{fraction}{clock.zone}"
 
 
 def _iso_date(day: str, text: str) -> tuple[str, str] | None:
@@ -73,12 +103,16 @@ def _iso_date(day: str, text: str) -> tuple[str, str] | None:
     if short and not era:
         year += 2000 if year < _CENTURY_TURNS else 1900
     if not _exists(year, month, number, before=era == "bc"):
-        raise PalimpsestError(
-            Code.OUT_OF_RANGE,
-            f'date/time field value out of range: "{text}"',
-            advice="write it as YYYY-MM-DD; 1/8/1999 is the eighth of January",
-        )
+        raise _out_of_range(text)
     return f"{year:04}-{month:02}-{number:02}", " (BC)" if era == "bc" else ""
+
+
+def _out_of_range(text: str) -> PalimpsestError:
+    return PalimpsestError(
+        Code.OUT_OF_RANGE,
+        f'date/time field value out of range: "{text}"',
+        advice="write it as YYYY-MM-DD; 1/8/1999 is the eighth of January",
+    )
 
 
 def _numbers(day: str) -> tuple[int, int, int, bool] | None:
@@ -86,6 +120,9 @@ def _numbers(day: str) -> tuple[int, int, int, bool] | None:
     julian, of_year = _JULIAN.fullmatch(day), _DAY_OF_YEAR.fullmatch(day)
     if julian or of_year:
         return _counted(julian, of_year)
+    iso = _ISO_DATE.fullmatch(day)
+    if iso is not None and day[0] not in "+-":
+        return int(iso[1]), int(iso[2]), int(iso[3]), False
     if day.isdigit():
         cut = {8: 4, 6: 2}.get(len(day))
         if cut is None:

@@ -2,21 +2,41 @@
 
 from __future__ import annotations
 
+import math
+import re
+import struct
+
 from sqlglot import exp
 
+from journal.model.errors import Code, PalimpsestError
 from journal.sql import bytea
 from journal.sql.array_text import array_of_text
 from journal.sql.interval_text import plain_interval
-from journal.sql.moment_text import AS_POSTGRES, iso_moment
+from journal.sql.moment_text import AS_POSTGRES, iso_moment, may_be_moment
 
 MOMENTS = ("DATE", "TIMESTAMP")
 """How the names of types begin whose constants are dates."""
+_REALS = frozenset({"FLOAT", "REAL"})
+_LIKE_UUID = re.compile(r"\s*\{?[0-9a-f-]{32,50}\}?\s*", re.I)
+_PLAIN_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I)
+_UUID = re.compile(r"(?:[0-9a-f]{4}-?){7}[0-9a-f]{4}", re.I)
+_LIKE_FLOAT = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)e[+-]?\d{2,}\s*", re.I)
+
+
+def reads_otherwise(text: str) -> bool:
+    """True for the text of a constant that stores may read otherwise than PostgreSQL."""
+    return (
+        may_be_moment(text)
+        or (_LIKE_UUID.fullmatch(text) is not None and not _PLAIN_UUID.fullmatch(text))
+        or _LIKE_FLOAT.fullmatch(text) is not None
+    )
 
 
 def typed_constant(value: exp.Expr, kind: str) -> exp.Expr:
     """A value for a column of the type ``kind``: texts of bytes, arrays, dates as they mean.
 
-    Raises CONVERSION for a text that begins as one and is none, OUT_OF_RANGE for no such day.
+    Raises CONVERSION for a text that begins as one and is none, OUT_OF_RANGE for no such day and
+    for a number that a floating-point type does not reach.
     """
     if kind == "BLOB":
         return bytea.converted(value)
@@ -33,7 +53,41 @@ def typed_constant(value: exp.Expr, kind: str) -> exp.Expr:
         text = iso_moment(value.name)
     elif kind == "INTERVAL":
         text = plain_interval(value.name)
+    elif kind == "UUID" and _LIKE_UUID.fullmatch(value.name):
+        text = _plain_uuid(value.name)
+    elif kind in {"DOUBLE", *_REALS} and _LIKE_FLOAT.fullmatch(value.name):
+        _check_range(value.name, is_real=kind in _REALS)
     return value if text is None else exp.Literal.string(text)
+
+
+def _plain_uuid(text: str) -> str:
+    """A UUID without braces, and with its usual hyphens."""
+    bare = text[1:-1] if text[:1] == "{" and text[-1:] == "}" else text
+    if not _UUID.fullmatch(bare):
+        raise PalimpsestError(
+            Code.CONVERSION,
+            f'invalid input syntax for type uuid: "{text}"',
+            advice="write it as 8-4-4-4-12 hexadecimal digits",
+        )
+    digits = bare.replace("-", "").lower()
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def _check_range(text: str, *, is_real: bool) -> None:
+    number = float(text)
+    if is_real:
+        try:
+            number = struct.unpack("f", struct.pack("f", number))[0]
+        except OverflowError:
+            number = math.inf
+    is_zero = not text.lower().partition("e")[0].strip(" +-0.")
+    if math.isinf(number) or (number == 0 and not is_zero):
+        name = "real" if is_real else "double precision"
+        raise PalimpsestError(
+            Code.OUT_OF_RANGE,
+            f'"{text}" is out of range for type {name}',
+            advice="check the value, or use NUMERIC",
+        )
 
 
 def moment_of_word(text: str, kind: str) -> exp.Expr | None:

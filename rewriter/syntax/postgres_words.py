@@ -20,8 +20,8 @@ from sqlglot import exp
 from journal.sql import bytea
 from journal.sql.array_text import array_of_text
 from journal.sql.interval_text import plain_interval
-from journal.sql.moment_text import AS_POSTGRES, may_be_moment
-from journal.sql.typed_constants import moment_of_word, typed_constant
+from journal.sql.moment_text import AS_POSTGRES
+from journal.sql.typed_constants import moment_of_word, reads_otherwise, typed_constant
 from rewriter.syntax.grouped_outputs import spell_grouped_outputs
 from rewriter.syntax.named_outputs import name_inner_outputs
 from rewriter.syntax.output_order import spell_ordered_outputs
@@ -29,6 +29,7 @@ from rewriter.syntax.spelled_types import mark_spelled_types
 
 _FLOATS = frozenset({exp.DType.FLOAT, exp.DType.DOUBLE})
 _MOMENTS = frozenset({exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ})
+_READ = _MOMENTS | _FLOATS | {exp.DType.UUID}
 _REAL_DIGITS = 24
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _LIKES = (exp.Like, exp.ILike)
@@ -51,7 +52,7 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
             element = _ARRAY_TYPES[str(kind.args["kind"])]
             kind.replace(exp.DataType.build(f"{element}[]", dialect="postgres"))
     for constant in ast.find_all(exp.Literal):
-        if constant.is_string and may_be_moment(constant.name):
+        if constant.is_string and reads_otherwise(constant.name):
             constant.meta[AS_POSTGRES] = True
     for cast in list(ast.find_all(exp.Cast)):
         text = cast.this.unnest() if isinstance(cast.this, exp.Paren) else cast.this
@@ -62,9 +63,7 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
         elif isinstance(text, exp.Literal) and text.is_string and _spell_out_moment(cast, text):
             continue
         elif isinstance(text, exp.Literal) and AS_POSTGRES in text.meta:
-            text.replace(
-                typed_constant(text, cast.to.this.value if cast.to.this in _MOMENTS else "")
-            )
+            text.replace(typed_constant(text, cast.to.this.value if cast.to.this in _READ else ""))
     for last in list(ast.find_all(exp.Variadic)):
         _spell_out_arguments(last)
     for call in list(ast.find_all(exp.Decode, exp.Encode)):

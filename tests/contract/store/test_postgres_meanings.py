@@ -171,3 +171,35 @@ def test_grants_of_what_everybody_may_use_say_so(store: Store) -> None:
         "ALTER DEFAULT PRIVILEGES IN SCHEMA public REVOKE ALL ON TABLES FROM reader_of_words"
     )
     con.execute("DROP ROLE reader_of_words")
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has other types")
+def test_constants_are_read_as_postgresql_reads_them(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute(
+        "CREATE TABLE t (k INTEGER PRIMARY KEY, p TIMESTAMP, z TIMESTAMPTZ, r REAL, u UUID)"
+    )
+    plain = "3f3e3c3b-3a30-3938-3736-353433a2313e"
+    con.execute(
+        "INSERT INTO t VALUES (1, 'Mon Feb 10 5:32PM 1997 PST', '2001-06-03 04:05:06 PST', '1e-30',"
+        f" '{{{plain.replace('-', '').upper()}}}')"
+    )
+    for query, wanted in (
+        ("p = TIMESTAMP '1997-02-10 17:32:00', z = '2001-06-03 12:05:06+00'", (True, True)),
+        ("z = '20010603 120506 zulu', z = '2001-06-03 20:05:06 GMT-8'", (True, True)),
+        ("p = '1997-02-10 05:32 PM', '2001-06-03 12:05 AM'::timestamp < '2001-06-03 1:00'", (1, 1)),
+    ):
+        assert con.execute(f"SELECT {query} FROM t").fetchall() == [wanted], query
+    assert str(con.execute("SELECT u FROM t").fetchall()[0][0]) == plain
+    for value, code in (
+        ("'1e40'::real", "PAL-311"),
+        ("'1e-400'::float8", "PAL-311"),
+        ("'3f3e3c3-b3a30-3938-3736-353433a2313e'::uuid", "PAL-310"),
+        ("'Feb 30 10:00 1997'::timestamp", "PAL-311"),
+    ):
+        with pytest.raises(gateway.DataError, match=code):
+            con.execute(f"SELECT {value}")
+    for column, value in (("r", "1e-70"), ("u", "111-11111-1111-1111-1111-111111111111")):
+        with pytest.raises(gateway.DataError, match=f"{value}"):
+            con.execute(f"UPDATE t SET {column} = '{value}'")
