@@ -52,7 +52,7 @@ class _Weights:
     factors: tuple[tuple[str, int], ...]
     otherwise: int
 
-    def weighed(self, value: exp.Column) -> exp.Expr:
+    def times_factor(self, value: exp.Column) -> exp.Expr:
         """A partial aggregate as often as its rows count."""
         cases = [exp.If(this=_says(n), true=_times(value, f)) for n, f in self.factors]
         return exp.Case(ifs=cases, default=_times(value, self.otherwise))
@@ -213,7 +213,7 @@ def _partial_query(
 def _signed_partials(query: LinearQuery, part: exp.Select, weights: _Weights) -> exp.Select:
     """The partial aggregates of each sign, as often as it says."""
     outputs: list[exp.Expr] = [column(f"{_GROUP}{i}", "w") for i in range(len(query.groups))]
-    outputs += [exp.alias_(weights.weighed(column(n, "w")), n) for n, _ in _partials(query)]
+    outputs += [exp.alias_(weights.times_factor(column(n, "w")), n) for n, _ in _partials(query)]
     return exp.select(*outputs).from_(part.subquery("w"))
 
 

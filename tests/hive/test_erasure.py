@@ -19,7 +19,7 @@ from gateway.procedures.erasure_program import erasure_of
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.model.errors import PalimpsestError
 from journal.records.erasure_rows import AuditRow, load_audit
-from journal.stores.hive import statement
+from journal.stores.hive import row_upload
 from journal.stores.hive.journal import HiveJournal
 from spark_compaction.backends.hive import cleaning, maintenance
 from spark_compaction.contract import silent
@@ -207,7 +207,7 @@ def test_rows_that_may_be_somebodys_keep_a_request_open(con: Connection) -> None
 def test_rows_are_hidden_at_once_and_shown_again_when_a_request_is_cancelled(
     con: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(statement, "INLINE_ROWS_MAX", 40)
+    monkeypatch.setattr(row_upload, "INLINE_ROWS_MAX", 10)
     con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, mail VARCHAR) WITH (erasure = 'mail')")
     con.execute(f"INSERT INTO t SELECT i, '{WHO}' FROM range(100) r(i)")
     con.execute("INSERT INTO t VALUES (100, 'b'), (101, 'c')")

@@ -8,11 +8,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
+from journal.stores.hive import row_upload
 from journal.stores.hive.held_rows import RowsByKey
+from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.thrift_connection import ThriftConnection
 from tests.support.thrift_server import ThriftServer
 
@@ -53,6 +56,31 @@ def test_many_small_inserts_are_one_append(con: Connection, asked: list[str], ta
     con.execute("COMMIT")
     assert len(asked) == 1
     assert con.execute("SELECT count(*), max(k) FROM t").fetchall() == [(301, 299)]
+
+
+def test_many_rows_of_the_gateways_are_few_files(
+    con: Connection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_upload, "INLINE_ROWS_MAX", 100)
+    columns = "k INTEGER PRIMARY KEY, v VARCHAR, d DECIMAL(9, 3), t TIMESTAMP, b BLOB, n INTEGER[]"
+    rows = (
+        "SELECT i::INTEGER, 'it''s \u00e9 ' || i, i + 0.125, TIMESTAMP '2024-02-29 23:59:59.000007'"
+        " + i * INTERVAL '1' SECOND, i::VARCHAR::BLOB, [i::INTEGER, NULL] FROM range(700) r(i)"
+    )
+    answers = "SELECT count(*), sum(d), min(v), max(t), max(b), max(n) FROM t"
+    plain = duckdb.connect()
+    for run in (plain, con):
+        run.execute(f"CREATE TABLE t ({columns})")
+        run.execute(f"INSERT INTO t {rows}")
+    assert con.execute(answers).fetchall() == plain.execute(answers).fetchall()
+    journal = con.session.journal
+    assert isinstance(journal, HiveJournal)
+    own, (state,) = journal.names.journal_database, journal.state.tables.values()
+    tables = {s.files[0].path.partition("/")[0] for s in state.manifest.segments}
+    with journal.store.connection() as connection:
+        for table in tables:
+            assert len(connection.run(f"SELECT DISTINCT input_file_name() FROM {own}.{table}")) == 1
+        assert connection.tables_of(own, f"{journal.names.staging}*") == []
 
 
 STATEMENTS: list[tuple[str, tuple[Any, ...]]] = [

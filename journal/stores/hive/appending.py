@@ -23,7 +23,8 @@ from journal.sql.row_layout import fields_of
 from journal.stores.hive import layout
 from journal.stores.hive import plain as hive_plain
 from journal.stores.hive.missing_tables import append
-from journal.stores.hive.statement import HiveStatement, write_held
+from journal.stores.hive.row_upload import write_held
+from journal.stores.hive.statement import HiveStatement
 from journal.transactions.inlined_rows import NOTHING_INLINED, InlinedRows
 from journal.transactions.restamp import restamp_query, restamp_rows
 
@@ -88,7 +89,8 @@ class Appending:
         together = [*before.pieces, *own]
         rows = combine_rows(together)
         with self._new_segment(table, fields) as path:
-            write_held(self._statement.session, self._journal.names, rows, path)
+            session = self._statement.session
+            write_held(self._journal, session.local, session.connection, rows, path)
         self.rows[path] = rows
         counts = sum((r.counts for r in together), RowCounts())
         return self._segment(path, fields, counts, before.first or self._first)

@@ -34,7 +34,7 @@ from journal.stores.hive import layout
 from journal.stores.hive.catalog_db import inlined
 from journal.stores.hive.catalog_db.engine import CatalogConnection
 from journal.stores.hive.leases import HeldLeases
-from journal.stores.hive.statement import write_held
+from journal.stores.hive.row_upload import write_held
 from journal.transactions.inlined_rows import InlinedRows
 from journal.transactions.restamp import restamp_rows
 from journal.transactions.state import TableState
@@ -179,7 +179,8 @@ def _flush_once(
         journal.new_segment(table, statement.session.connection, fields) as path,
     ):
         try:
-            write_held(statement.session, journal.names, whole, path)
+            session = statement.session
+            write_held(journal, session.local, session.connection, whole, path)
         except PalimpsestError:
             journal.drop_segments([path])
             raise

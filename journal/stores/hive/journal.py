@@ -218,15 +218,14 @@ class HiveJournal:
             connection.purge(layout.drop_rows(self.names, path))
 
     def drop_tables(self, names: Iterable[str]) -> None:
-        """Drop tables of staged rows."""
+        """Drop tables of staged rows, which no trash may keep."""
         listed = list(names)
         if not listed:
             return
         with suppress(PalimpsestError), self.store.connection() as connection:
             for name in listed:
                 table = self.names.table(name)
-                drop = exp.Drop(tables=[table], kind="TABLE", exists=True)
-                connection.execute(drop)
+                connection.purge(exp.Drop(tables=[table], kind="TABLE", exists=True))
 
     def new_staging_name(self) -> str:
         """A name for a table of staged rows, which tells when it was made."""

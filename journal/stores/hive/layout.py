@@ -269,6 +269,17 @@ def unmasked(names: Names, table: Table, rows: exp.Query, masks: Iterable[str]) 
     return found
 
 
+def create_staging(names: Names, name: str, rows: exp.Expr) -> exp.Create:
+    """Makes a table of rows that are on their way."""
+    parquet = exp.FileFormatProperty(this=exp.Var(this="PARQUET"))
+    return exp.Create(
+        this=names.table(name),
+        kind="TABLE",
+        properties=exp.Properties(expressions=[parquet]),
+        expression=rows,
+    )
+
+
 def insert_rows(names: Names, path: str, rows: exp.Expr) -> exp.Insert:
     """Appends rows, in the order of the table's columns, to the partition of a segment."""
     target, segment = _place(names, path)

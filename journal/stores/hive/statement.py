@@ -30,7 +30,7 @@ from journal.sql.relations import column, ident, union_all
 from journal.sql.row_layout import fields_of, journal_fields
 from journal.stores.hive import layout
 from journal.stores.hive.missing_tables import append
-from journal.stores.hive.rows import held_relation
+from journal.stores.hive.row_upload import INLINE_ROWS_MAX, write_held
 from journal.stores.hive.segment_check import count_rows
 from journal.stores.hive.session import HiveSession
 from journal.stores.hive.tiers import SeenTiers
@@ -42,11 +42,8 @@ from journal.transactions.transaction import Transaction
 if TYPE_CHECKING:
     from journal.stores.hive.journal import HiveJournal
 
-INLINE_ROWS_MAX = 10_000
-"""How many rows of the gateway's go into one statement of Spark's."""
 GUARD_ROWS_MAX = 100_000
 """How many rows of a journal are held in the gateway to see whether keys are taken."""
-_INCOMING = "incoming_rows"
 
 
 class HiveStatement(AbstractContextManager["HiveStatement", None]):
@@ -135,17 +132,11 @@ class HiveStatement(AbstractContextManager["HiveStatement", None]):
             return
         name = self._journal.new_staging_name()
         self._tables.append(name)
-        target = self._journal.names.table(name)
-        parquet = exp.FileFormatProperty(this=exp.Var(this="PARQUET"))
-        create = exp.Create(
-            this=target,
-            kind="TABLE",
-            properties=exp.Properties(expressions=[parquet]),
-            expression=session.in_spark(query.ast),
-        )
+        names = self._journal.names
+        create = layout.create_staging(names, name, session.in_spark(query.ast))
         self._journal.ensure_database(session.connection)
         session.connection.execute(create, parameters)
-        session.put_remote(step.name, exp.select("*").from_(target.copy()))
+        session.put_remote(step.name, exp.select("*").from_(names.table(name)))
 
     def comparable_rows(self, fields: Fields, rows: exp.Query) -> exp.Expr:
         """The list is in the catalog, so the rows come to it."""
@@ -194,7 +185,7 @@ class HiveStatement(AbstractContextManager["HiveStatement", None]):
         """Write many rows of the gateway's to a partition that nobody reads yet."""
         journal, connection = self._journal, self.session.connection
         with journal.new_segment(table, connection) as path:
-            write_held(self.session, journal.names, rows, path)
+            write_held(journal, self.session.local, connection, rows, path)
         return StagedRows((layout.segment_file(path, counts.total),), fields_of(table), counts)
 
     def close(self) -> None:
@@ -211,19 +202,6 @@ class HiveStatement(AbstractContextManager["HiveStatement", None]):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def write_held(session: HiveSession, names: layout.Names, rows: pa.Table, path: str) -> None:
-    """Append rows of the gateway's to the partition of a segment, in as few statements as fit."""
-    local = session.local
-    local.show_arrow(_INCOMING, rows)
-    try:
-        held = held_relation(local, _INCOMING, session.connection.engine)
-    finally:
-        local.hide(_INCOMING)
-    for start in range(0, len(held.rows), INLINE_ROWS_MAX):
-        part = held.slice(start, INLINE_ROWS_MAX).query()
-        append(session.connection, names, path, layout.insert_rows(names, path, part))
 
 
 def _in_its_types(table: Table, rows: exp.Expr) -> exp.Select:

@@ -25,9 +25,9 @@ from journal.sql.relations import column
 from journal.sql.row_layout import journal_fields
 from journal.stores.hive import layout
 from journal.stores.hive.journal import HiveJournal
+from journal.stores.hive.row_upload import INLINE_ROWS_MAX
 from journal.stores.hive.rows import HeldRelation, held_relation
 from journal.stores.hive.session import HiveSession
-from journal.stores.hive.statement import INLINE_ROWS_MAX
 from journal.stores.hive.store import HiveConnection
 from spark_compaction.programs import backup_transport
 

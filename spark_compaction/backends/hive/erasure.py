@@ -37,8 +37,8 @@ from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.inlining import flushed
 from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.leases import HeldLeases
+from journal.stores.hive.row_upload import INLINE_ROWS_MAX
 from journal.stores.hive.session import HiveSession
-from journal.stores.hive.statement import INLINE_ROWS_MAX
 from journal.stores.hive.store import HiveConnection
 from journal.transactions.protocol import OpenStatement
 from journal.transactions.reading import reading

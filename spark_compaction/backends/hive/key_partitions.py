@@ -28,8 +28,9 @@ from journal.stores.hive import layout
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db.engine import CatalogConnection
 from journal.stores.hive.journal import HiveJournal
+from journal.stores.hive.row_upload import INLINE_ROWS_MAX, write_held
 from journal.stores.hive.session import HiveSession
-from journal.stores.hive.statement import INLINE_ROWS_MAX, HiveStatement, write_held
+from journal.stores.hive.statement import HiveStatement
 from journal.transactions.state import JournalState, TableState
 from spark_compaction.backends.hive.erased_rows import with_backups
 from spark_compaction.backends.hive.pieces import paths, pieces
@@ -94,7 +95,8 @@ class KeyPartitions:
         journal.staged.add(path)
         self.made.append(path)
         kinds = tuple((name, table.by_physical(name).type) for name in table.key)
-        write_held(session, journal.names, session.typed(keys, kinds), path)
+        listed = session.typed(keys, kinds)
+        write_held(journal, session.local, session.connection, listed, path)
         return path
 
     def keys_meeting(self, table: Table, keys: pa.Table, condition: exp.Expr) -> Collection[int]:
