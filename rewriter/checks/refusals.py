@@ -27,7 +27,7 @@ _ADVICE = {
     "CREATE EVENT TRIGGER": "read table_changes('t', from, to) from time to time",
     "CREATE FUNCTION": "CREATE MACRO f(a) AS expression | TABLE query does what it may compute",
     "CREATE INDEX": _INDEX_CLAUSES,
-    "CREATE UNIQUE": _INDEX_CLAUSES,
+    "CREATE UNIQUE INDEX": _INDEX_CLAUSES,
     "CREATE OPERATOR": _NO_CODE,
     "CREATE PROCEDURE": "run its statements in the application, in one transaction",
     "CREATE PUBLICATION": "read table_changes('t', from, to), or a policy of REPLICATION",
@@ -95,9 +95,12 @@ def refusal(tokens: list[Token], ast: exp.Expr | None) -> PalimpsestError | None
             first, "a statement", advice if slip is None else f"did you mean {slip.meant}?"
         )
     if isinstance(ast, exp.Command) or (bare and word in _ADVICE and _means_nothing(ast)):
+        named = shown if " " in shown else f"the statement {shown}"
+        if advice_for(shown) is _INDEX_CLAUSES:
+            named = f"this form of {shown}"
         return PalimpsestError(
             Code.NOT_SUPPORTED,
-            f"{'' if ' ' in shown else 'the statement '}{shown} is not supported",
+            f"{named} is not supported",
             advice=advice_for(shown),
             position=Position(first.line, max(1, first.col - len(first.text) + 1)),
         )
@@ -112,7 +115,8 @@ def _first_words(tokens: list[Token]) -> str:
     if words[1:3] == ["OR", "REPLACE"]:
         words = [words[0], *words[3:]]
     words = [word for word in words if word not in {"CONSTRAINT", "TRUSTED"}]
-    return " ".join(words[: 3 if words[1:3] == ["EVENT", "TRIGGER"] else 2])
+    is_pair = words[1:3] in (["EVENT", "TRIGGER"], ["UNIQUE", "INDEX"])
+    return " ".join(words[: 3 if is_pair else 2])
 
 
 def _unexpected(word: Token, wanted: str, advice: str) -> PalimpsestError:

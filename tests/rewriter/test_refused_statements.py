@@ -17,7 +17,6 @@ LIMITS = Limits(16_000_000, 100, 100_000)
     [
         "LOCK TABLE t",
         "LOCK TABLE t IN EXCLUSIVE MODE",
-        "REINDEX INDEX i",
         "LISTEN x",
         "EXPORT DATABASE 'x'",
     ],

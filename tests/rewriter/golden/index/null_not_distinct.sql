@@ -8,5 +8,5 @@ DELETE FROM main.t WHERE k = 2;
 -- statement
 CREATE UNIQUE INDEX i ON main.t (a) NULLS NOT DISTINCT;
 -- refused PAL-110 (0A000)
--- the statement CREATE is not supported
+-- this form of CREATE UNIQUE INDEX is not supported
 -- write CREATE [UNIQUE] INDEX name ON t (columns) [WHERE ..]; NULLs are distinct
