@@ -31,6 +31,15 @@ def dying_after(function: Any) -> Any:
     return call
 
 
+def _dying_to_write(begin: Any) -> Any:
+    """A beginner of transactions that gives those that read alone."""
+
+    def call(**options: Any) -> Any:
+        return begin(**options) if options.get("read_only") else die()
+
+    return call
+
+
 def arrange(journal: Any, step: str) -> None:
     """See to it that the process dies at a step."""
     job = retention.Retention
@@ -42,7 +51,7 @@ def arrange(journal: Any, step: str) -> None:
         case "reap":
             journal.paths_in_use = die
         case "begin":
-            journal.begin = lambda **_: die()
+            journal.begin = _dying_to_write(journal.begin)
         case "before commit":
             journal.commit = lambda *_: die()
         case "commit":
