@@ -86,8 +86,8 @@ class FilledInstances:
 class DatasetAvailability:
     """Answers for one look at a store; ``kept`` are answers of earlier looks.
 
-    ``known`` are the entities that count, ``stores`` those of profiles. Data in a store that is out
-    of reach is not there.
+    ``known`` are the entities that count, ``stores`` those of profiles. Data that cannot be looked
+    at, because its store is out of reach or its condition fails, is not there; ``why_not`` says so.
     """
 
     def __init__(
@@ -96,6 +96,8 @@ class DatasetAvailability:
         self._session = session
         self._stores = stores
         self._facts: dict[str, Mapping[str, TableFacts]] = {}
+        self._away: dict[str, PalimpsestError] = {}
+        self._failed: dict[str, PalimpsestError] = {}
         self._known = known
         self._kept = kept
         self._state = committed_state(session.journal)
@@ -117,6 +119,12 @@ class DatasetAvailability:
                 return self._has_rows(dataset, moment)
             case _:
                 return self.table_version(name) > from_datetime(moment)
+
+    def why_not(self, name: str) -> PalimpsestError | None:
+        """Why the data of a dataset cannot be looked at, as far as was asked; None where it can."""
+        self._facts_elsewhere(name)
+        profile = self._known[EntityKind.DATASET, name].fields.get("profile", "")
+        return self._away.get(profile) or self._failed.get(name)
 
     def table_version(self, name: str) -> Version:
         """The version of the last commit to the table of a dataset; 0 where there is no table."""
@@ -195,19 +203,25 @@ class DatasetAvailability:
             return False
         key = (dataset.name, dataset.fields["where"], moment)
         before = self._kept.get(key)
-        if before is None or before[0] != version:
-            before = self._kept[key] = (version, self._exists(dataset, moment))
-        return before[1]
+        if before is not None and before[0] == version:
+            return before[1]
+        found = self._exists(dataset, moment)
+        if dataset.name not in self._failed:
+            self._kept[key] = (version, found)
+        return found
 
     def _exists(self, dataset: Entity, moment: datetime, after: Version | None = None) -> bool:
         """Whether the table has a row, or a change after a version, that the condition takes."""
+        if dataset.name in self._failed:
+            return False  # Asked once in a look: so one condition does not take all of its time.
         profile = dataset.fields.get("profile")
-        if profile is None:
-            return has_row(self._session, no_progress, dataset, moment, after)
         try:
+            if profile is None:
+                return has_row(self._session, no_progress, dataset, moment, after)
             with self._stores.session(profile, again=False) as store:
                 return store.perform(has_row, dataset, moment, after)
         except PalimpsestError as error:
+            self._failed[dataset.name] = error
             _LOG.warning("%s cannot be looked at: %s", dataset, error)
             return False
 
@@ -228,6 +242,7 @@ class DatasetAvailability:
             with self._stores.session(profile, again=False) as store:
                 return store.perform(table_facts, sorted(names))
         except PalimpsestError as error:
+            self._away[profile] = error
             _LOG.warning("datasets of profile %s cannot be looked at: %s", profile, error)
             return {}
 

@@ -61,7 +61,8 @@ def check_late_data(entity: Entity, known: KnownEntities, catalog: CatalogSnapsh
             raise _entity_error(
                 entity,
                 f"late_data: {dataset} has no cut-off, so that nothing would be looked for",
-                "give it late_arrival, or its table the policy LATE_ARRIVAL",
+                "give it late_arrival"
+                + ("" if "profile" in dataset.fields else ", or its table the policy LATE_ARRIVAL"),
             )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from gateway.governance.dataset_availability import DatasetAvailability
@@ -29,21 +29,29 @@ from journal.records.instance_rows import InstanceRow
 if TYPE_CHECKING:
     from gateway.session.session import Session
 
+PUT_OFF = timedelta(minutes=10)
+"""After what time inputs are looked at again that could not be."""
+
 
 @dataclass(frozen=True, slots=True)
 class LateLook:
-    """What a look found: datasets whose data changed within the cut-off, and past it."""
+    """What a look found: datasets whose data changed within the cut-off, and past it.
+
+    One that is ``put_off`` could not look at some dataset, and counts for none.
+    """
 
     row: InstanceRow
     late: tuple[str, ...] = ()
     past: tuple[str, ...] = ()
     next_at: datetime | None = None
+    put_off: bool = False
 
     def record(self, session: Session, records: RecordSession, now: datetime) -> None:
         """Have the instance run again, or look again later; in the session's transaction."""
         row = self.row
         if not self.late:
-            after = replace(row, check_at=self.next_at, checks=row.checks + 1)
+            checks = row.checks if self.put_off else row.checks + 1
+            after = replace(row, check_at=self.next_at, checks=checks)
             is_changed = instance_rows.change_instance(records, row, after)
             if self.past and is_changed:
                 self._record_found(session, records, EventName.INSTANCE_PAST_CUT_OFF, self.past)
@@ -94,6 +102,8 @@ def look_at_inputs(
     ]
     late = tuple(name for name in dict.fromkeys(changed) if now <= ends[name])
     past = tuple(name for name in dict.fromkeys(changed) if now > ends[name])
+    if not late and any(there.why_not(span.dataset) for span in looked):
+        return LateLook(row, next_at=now + PUT_OFF, put_off=True)
     return LateLook(row, late, past, next_look(rule, ends, row.checks + 1, now))
 
 
@@ -109,7 +119,10 @@ def first_look(
     if rule is None:
         return None
     looked = [span for span in spans if span.dataset in rule.handlers]
-    return next_look(rule, _cut_offs(looked, known, there), 0, now)
+    found = next_look(rule, _cut_offs(looked, known, there), 0, now)
+    if found is None and any(there.why_not(span.dataset) for span in looked):
+        return now + PUT_OFF  # Nobody knows the cut-off of a table that is out of reach.
+    return found
 
 
 def _cut_offs(

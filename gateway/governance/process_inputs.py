@@ -14,9 +14,12 @@ from gateway.governance.entity import Entity, EntityKind
 from gateway.governance.entity_checks import KnownEntities
 from gateway.governance.expressions import instance_of, moment_of, parse_expression, text_of
 from gateway.governance.planned_instances import INSTANCES_MAX
+from journal.model.errors import PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 
 IsThere = Callable[[str, datetime], bool]
+WhyNot = Callable[[str], PalimpsestError | None]
+"""Why data of a dataset cannot be looked at."""
 MISSING_MAX = 20
 """How many missing inputs of an instance are named."""
 
@@ -39,7 +42,11 @@ class InstanceInputs:
 
 
 def instance_inputs(
-    process: Entity, known: KnownEntities, nominal: datetime, is_there: IsThere
+    process: Entity,
+    known: KnownEntities,
+    nominal: datetime,
+    is_there: IsThere,
+    why_not: WhyNot | None = None,
 ) -> InstanceInputs:
     """The inputs of an instance of a process, by the nominal time."""
     spans: list[DataSpan] = []
@@ -47,6 +54,11 @@ def instance_inputs(
     for use in process.fields.get("inputs", ()):
         span, lacking = _input(process, known, nominal, use, is_there)
         spans.append(span)
+        why = why_not(span.dataset) if lacking and why_not is not None else None
+        if why is not None:
+            lacking[0] = (
+                f"{lacking[0]}, which cannot be looked at ({why.code.value.code} {why.message})"
+            )
         missing += lacking
     return InstanceInputs(tuple(spans), tuple(missing[:MISSING_MAX]))
 

@@ -117,7 +117,8 @@ def unreachable(profile: str, error: PalimpsestError) -> PalimpsestError:
     return PalimpsestError(
         Code.PROCESS_STORE,
         f"the store of profile {profile} cannot be reached: {error.message}",
-        advice=error.advice or "palimpsest entity definition shows its url",
+        advice=f"`palimpsest entity definition profile {profile}` shows its url: let that be"
+        " reached, or move the profile in safe mode",
     )
 
 

@@ -44,6 +44,8 @@ class SchedulerMemory:
         self._waiting: dict[str, WaitingAnswer] = {}
         self.has_made = False
         """True after a look that made instances, and did nothing else."""
+        self.failing: set[str] = set()
+        """The datasets that the last look could not look at."""
         self.store_profiles: set[str] = set()
         """The profiles in whose stores processes run, or ran."""
         self._processes: dict[str, Entity] = {}

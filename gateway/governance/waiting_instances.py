@@ -7,6 +7,7 @@ no answer, or something did   -> asked, so many at a look; what fills datasets i
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 
 from gateway.governance.dataset_availability import DatasetAvailability
@@ -36,6 +37,7 @@ def look_at_waiting(
     stamps: dict[str, Stamp] = {}
     found: dict[str, tuple[str, ...]] = {}
     asked: list[LiveInstance] = []
+    failing: set[str] = set()
     left, has_more = ASKED_AT_ONCE, False
     for row in rows:
         process = memory.process(row.entity)
@@ -46,7 +48,7 @@ def look_at_waiting(
         answer = memory.answer(row, stamp)
         if answer is not None:
             found[row.id] = answer.missing
-        elif stamp is None:
+        elif stamp is None or _reads_any(process, memory.failing):
             asked.append(row)  # At every look, so it takes no turn from those whose answers stay.
         elif left:
             asked.append(row)
@@ -57,9 +59,15 @@ def look_at_waiting(
     for row in asked:
         process = memory.process(row.entity)
         assert process is not None
-        missing = instance_inputs(process, memory.known, row.nominal, there.is_there).missing
+        missing = instance_inputs(
+            process, memory.known, row.nominal, there.is_there, there.why_not
+        ).missing
         found[row.id] = missing
-        memory.keep(row, stamps[row.entity], missing)
+        why = {name: there.why_not(name) for name in _inputs(process)}
+        if not any(why.values()):
+            memory.keep(row, stamps[row.entity], missing)
+        failing |= {name for name, error in why.items() if error is not None}
+    memory.failing = failing
     memory.keep_only({row.id for row in rows})
     return WaitingLook(found, has_more)
 
@@ -83,6 +91,13 @@ def _asked_of_producers(
 
 
 def _reads_produced(process: Entity, memory: SchedulerMemory, there: DatasetAvailability) -> bool:
-    names = (use["dataset"] for use in process.fields.get("inputs", ()))
-    datasets = (memory.known[EntityKind.DATASET, name] for name in names)
+    datasets = (memory.known[EntityKind.DATASET, name] for name in _inputs(process))
     return any(there.availability_of(one) is Availability.PRODUCED for one in datasets)
+
+
+def _reads_any(process: Entity, names: AbstractSet[str]) -> bool:
+    return bool(names) and not names.isdisjoint(_inputs(process))
+
+
+def _inputs(process: Entity) -> list[str]:
+    return [use["dataset"] for use in process.fields.get("inputs", ())]

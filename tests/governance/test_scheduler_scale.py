@@ -108,10 +108,10 @@ def test_what_waits_is_asked_again_only_after_a_change(
     asked: list[str] = []
     inputs = waiting_instances.instance_inputs
 
-    def asking(process: Any, known: Any, nominal: Any, is_there: Any) -> Any:
+    def asking(process: Any, known: Any, nominal: Any, is_there: Any, *more: Any) -> Any:
         if is_there.__name__ == "is_there":
             asked.append(process.name)
-        return inputs(process, known, nominal, is_there)
+        return inputs(process, known, nominal, is_there, *more)
 
     monkeypatch.setattr(waiting_instances, "instance_inputs", asking)
     con.execute("CREATE TABLE other (a INTEGER)")
