@@ -203,3 +203,19 @@ def test_constants_are_read_as_postgresql_reads_them(store: Store) -> None:
     for column, value in (("r", "1e-70"), ("u", "111-11111-1111-1111-1111-111111111111")):
         with pytest.raises(gateway.DataError, match=f"{value}"):
             con.execute(f"UPDATE t SET {column} = '{value}'")
+
+
+def test_numbers_that_are_copied_keep_their_digits(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER, n NUMERIC)")
+    for options in ("", ", ON_ERROR ignore"):
+        copy = f"COPY t FROM STDIN (FORMAT csv{options})"
+        with con.cursor() as cursor, cursor.copy(copy) as rows:
+            rows.write("1,0.1234567891\n2,-1\n")
+    con.execute("CREATE TEMPORARY TABLE u AS SELECT n FROM t")
+    for table in ("t", "u"):
+        found = con.execute(f"SELECT n FROM {table} ORDER BY n").fetchall()
+        assert found == [(-1,), (-1,), (Decimal("0.1234567891"),), (Decimal("0.1234567891"),)]
+    with pytest.raises(gateway.DataError, match="PAL-310"):
+        with con.cursor() as cursor, cursor.copy("COPY t FROM STDIN (FORMAT csv)") as rows:
+            rows.write("1,abc\n")
