@@ -113,6 +113,16 @@ AS_OF_OPTION = click.option(
     help="Read everything as of this point: '2024-05-01 12:00', or a version,"
     " or now() - INTERVAL 1 DAY.",
 )
+EARLIER_OPTION = click.option(
+    "--from",
+    "since",
+    required=True,
+    metavar="TIME|VERSION",
+    help="The earlier point: '2024-05-01 12:00', a version, or now() - INTERVAL 1 DAY.",
+)
+LATER_OPTION = click.option(
+    "--to", "until", metavar="TIME|VERSION", help="The later point, given alike; default: now."
+)
 _OPTIONS = (
     WAREHOUSE_OPTION,
     DIALECT_OPTION,

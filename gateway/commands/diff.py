@@ -8,7 +8,14 @@ from typing import TextIO
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
+from gateway.commands.connecting import (
+    EARLIER_OPTION,
+    JSON_OPTION,
+    LATER_OPTION,
+    Access,
+    open_connection,
+    upkeep_options,
+)
 from gateway.commands.diff_formats import write_as_json, write_as_tables
 from gateway.commands.diff_page import write_page
 from gateway.commands.diff_rows import TableDiff, read_diff
@@ -19,16 +26,8 @@ _TABLE_ROWS, _PAGE_ROWS = 50, 1000
 
 @click.command("diff")
 @click.argument("table")
-@click.option(
-    "--from",
-    "since",
-    required=True,
-    metavar="TIME|VERSION",
-    help="The earlier point: '2024-05-01 12:00', a version, or now() - INTERVAL 1 DAY.",
-)
-@click.option(
-    "--to", "until", metavar="TIME|VERSION", help="The later point, given alike; default: now."
-)
+@EARLIER_OPTION
+@LATER_OPTION
 @click.option(
     "-l",
     "--limit",

@@ -10,7 +10,14 @@ from dataclasses import replace
 import click
 from sqlglot import exp
 
-from gateway.commands.connecting import JSON_OPTION, Access, open_connection, upkeep_options
+from gateway.commands.connecting import (
+    EARLIER_OPTION,
+    JSON_OPTION,
+    LATER_OPTION,
+    Access,
+    open_connection,
+    upkeep_options,
+)
 from gateway.commands.failure import exit_on_error
 from gateway.commands.lineage_edges import (
     change_lines,
@@ -149,16 +156,8 @@ def path(start: str, end: str, as_json: bool, access: Access) -> None:
 
 
 @click.command("diff")
-@click.option(
-    "--from",
-    "since",
-    required=True,
-    metavar="TIME|VERSION",
-    help="The earlier point: '2024-05-01 12:00', a version, or now() - INTERVAL 1 DAY.",
-)
-@click.option(
-    "--to", "until", metavar="TIME|VERSION", help="The later point, given alike; default: now."
-)
+@EARLIER_OPTION
+@LATER_OPTION
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if anything differs.")
 @JSON_OPTION
 @upkeep_options

@@ -178,12 +178,8 @@ def entity_dependencies(
     session: Session, _advance: Advance, kind: EntityKind, name: str
 ) -> tuple[list[Entity], list[Entity]]:
     """What an entity refers to, and what refers to it, both also through others."""
-    with session.journal.reading_session() as records:
-        known = live_entities(records)
-    if (kind, name) not in known:
-        raise unknown_entity(kind, name)
     key = (kind, name)
-    check_right(session, known[key], EntityRight.READ)
+    _, known = readable_entity(session, key)
     found = entity_checks.references(key, known), entity_checks.dependents(key, known)
     on, by = ([one for one in some if _may_read(session, one)] for some in found)
     return on, by
@@ -194,12 +190,7 @@ def process_instances(
     session: Session, _advance: Advance, name: str, start: datetime, end: datetime | None
 ) -> list[PlannedInstance]:
     """The instances of a process by their nominal times; see ``planned_instances``."""
-    with session.journal.reading_session() as records:
-        known = live_entities(records)
-    process = known.get((EntityKind.PROCESS, name))
-    if process is None:
-        raise unknown_entity(EntityKind.PROCESS, name)
-    check_right(session, process, EntityRight.READ)
+    process, known = readable_entity(session, (EntityKind.PROCESS, name))
     return planned_instances(process, known, start, end)
 
 
@@ -261,9 +252,7 @@ def _update(session: Session, entity: Entity, *, expected_version: int | None) -
     resolved = _resolved(session, entity)
 
     def change(records: RecordSession) -> EntityResult:
-        last, known = last_version(records, entity.kind, entity.name), live_entities(records)
-        if last.ended_at is not None:
-            raise unknown_entity(entity.kind, entity.name)
+        last, known = live_version(records, *entity.key), live_entities(records)
         check_right(session, entity_of(last), EntityRight.CHANGE)
         wanted = owned(session, resolved, entity_of(last))
         _check_references(session, wanted, known)
@@ -293,9 +282,7 @@ def touch_version(session: Session, kind: EntityKind, name: str) -> int:
     """Begin a new version of an entity with the definition that it has; its number."""
     with session.journal.exclusive_session() as records:
         check_not_safe(records, "to touch entities")
-        last, known = last_version(records, kind, name), live_entities(records)
-        if last.ended_at is not None:
-            raise unknown_entity(kind, name)
+        last, known = live_version(records, kind, name), live_entities(records)
         entity = entity_of(last)
         check_right(session, entity, EntityRight.CHANGE)
         entity_checks.check_change(entity, entity, known)
@@ -412,6 +399,24 @@ def last_version(records: RecordSession, kind: EntityKind, name: str) -> EntityR
     if not versions:
         raise unknown_entity(kind, name)
     return versions[-1]
+
+
+def live_version(records: RecordSession, kind: EntityKind, name: str) -> EntityRow:
+    """The version of an entity that is valid; raises UNKNOWN_ENTITY where there is none."""
+    last = last_version(records, kind, name)
+    if last.ended_at is not None:
+        raise unknown_entity(kind, name)
+    return last
+
+
+def readable_entity(session: Session, key: EntityKey) -> tuple[Entity, dict[EntityKey, Entity]]:
+    """An entity that the user may read, and all that there are; raises UNKNOWN_ENTITY."""
+    with session.journal.reading_session() as records:
+        known = live_entities(records)
+    if key not in known:
+        raise unknown_entity(*key)
+    check_right(session, known[key], EntityRight.READ)
+    return known[key], known
 
 
 def entity_of(row: EntityRow) -> Entity:

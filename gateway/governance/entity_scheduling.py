@@ -22,9 +22,9 @@ from gateway.governance.entity_operations import (
     EntityResult,
     commit_change,
     entity_of,
-    last_version,
     list_entities,
     live_entities,
+    live_version,
     recorded_now,
     touch_version,
     unknown_entity,
@@ -171,9 +171,7 @@ def _each(
         with session.journal.exclusive_session() as records:
             if name is not EventName.ENTITY_SUSPEND:
                 check_not_safe(records, f"to {name.value.rpartition('.')[2]} entities")
-            last = last_version(records, kind, entity)
-            if last.ended_at is not None:
-                raise unknown_entity(kind, entity)
+            last = live_version(records, kind, entity)
             check_right(session, entity_of(last), EntityRight.RUN)
             _check_repeats(kind, entity, entity_of(last))
             old = schedule_rows.load_schedule(records, kind.value, entity)

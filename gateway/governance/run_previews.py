@@ -14,8 +14,7 @@ from sqlglot import exp
 
 from gateway.governance.dataset_availability import DatasetAvailability
 from gateway.governance.entity import Entity, EntityKind
-from gateway.governance.entity_operations import live_entities, unknown_entity
-from gateway.governance.ownership import EntityRight, check_right
+from gateway.governance.entity_operations import readable_entity
 from gateway.governance.planned_instances import planned_instances
 from gateway.governance.process_inputs import (
     instance_id,
@@ -74,12 +73,7 @@ def preview_runs(
     session: Session, _advance: Advance, name: str, start: datetime, end: datetime | None
 ) -> list[RunPreview]:
     """What the instances of a process would run; the moments are those of ``planned_instances``."""
-    with session.journal.reading_session() as records:
-        known = live_entities(records)
-    process = known.get((EntityKind.PROCESS, name))
-    if process is None:
-        raise unknown_entity(EntityKind.PROCESS, name)
-    check_right(session, process, EntityRight.READ)
+    process, known = readable_entity(session, (EntityKind.PROCESS, name))
     found = []
     with ProcessStores(session) as stores:
         there = DatasetAvailability(session, known, {}, stores)

@@ -43,11 +43,6 @@ class ServerTls:
         self._bindings: WeakKeyDictionary[ssl.SSLContext, bytes | None] = WeakKeyDictionary()
         self._context = self._load()
 
-    @property
-    def takes_certificates(self) -> bool:
-        """True where clients may show certificates."""
-        return self._files.client_ca is not None
-
     def context(self) -> ssl.SSLContext:
         """The context of now; while new files do not fit together yet, the one of before."""
         stamps = self._stamps()

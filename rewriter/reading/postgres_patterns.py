@@ -20,9 +20,6 @@ from rewriter.reading.postgres_quoting import not_here
 
 _WILD = {"%": ".*", "_": "."}
 _LITERAL = frozenset(".^$\\")
-
-
-LIKES = (exp.Like, exp.ILike)
 _ANY_OF = (
     "CASE WHEN list_contains(l, TRUE) THEN TRUE WHEN len(list_filter(l, LAMBDA m: m IS NOT NULL))"
     " = len(l) THEN FALSE END"

@@ -23,7 +23,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 
 CALL, REPLY, EXCEPTION = 1, 2, 3
-UNKNOWN_METHOD, INTERNAL_ERROR, PROTOCOL_ERROR = 1, 6, 7
+UNKNOWN_METHOD = 1
 _VERSION = 0x8001
 _HEAD = struct.Struct("!HBBi")
 _INT = struct.Struct("!i")

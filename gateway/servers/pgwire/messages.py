@@ -68,11 +68,6 @@ class BodyReader:
         self._body = body
         self._at = 0
 
-    @property
-    def is_at_end(self) -> bool:
-        """True when nothing is left."""
-        return self._at >= len(self._body)
-
     def byte(self) -> bytes:
         """One byte."""
         return self.take(1)
