@@ -11,8 +11,9 @@ The signs of POSIX stand the other way round: GMT+8 lies west of Greenwich.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Decimal
+
+from journal.model.lazy_dataclass import dataclass
 
 _HOURS = {
     "-10": "hst taht", "-9:30": "mart", "-9": "akst gamt", "-8": "akdt pst", "-7": "mst pdt",
