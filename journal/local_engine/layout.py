@@ -21,8 +21,8 @@ from journal.model.schema import Table
 from journal.model.segment import Fields, Head, Manifest, Segment, SegmentFile, Tier
 from journal.sql.public_views import create_view
 from journal.sql.relations import column, ident, union_all
+from journal.sql.row_layout import added_value, journal_fields, rows_in_layout, types_since
 from journal.sql.row_layout import fields_of as fields_of
-from journal.sql.row_layout import journal_fields, types_since
 from journal.sql.sql import cast
 
 _DIALECT = "duckdb"
@@ -178,17 +178,12 @@ def head_rows(table: Table, head: Head) -> exp.Query:
 
 def buffered_rows(table: Table, source: exp.Table, fields: Fields) -> exp.Query:
     """Rows held in memory in the table's present columns and types."""
-    return _piece(table, exp.alias_(source, "p", table=True), fields, sealed=True)
+    return _sealed_rows(table, source, fields)
 
 
 def has_odd_types(table: Table) -> bool:
     """True if some column's values come back from outside the store as something else."""
     return any(_is_cast_when_read(kind) for _, kind in fields_of(table))
-
-
-def rows_in_layout(table: Table, source: exp.Table, fields: Fields) -> exp.Query:
-    """Rows of a relation with columns ``fields`` in the table's present columns and types."""
-    return _piece(table, exp.alias_(source, "p", table=True), fields, sealed=False)
 
 
 def segment_rows(
@@ -198,7 +193,7 @@ def segment_rows(
     # Not joined as paths are: statements name thousands of files.
     names = exp.Array(expressions=[exp.Literal.string(f"{root}/{f}") for f in files])
     call = exp.Anonymous(this="read_parquet", expressions=[names, *options])
-    return _piece(table, exp.alias_(exp.Table(this=call), "p", table=True), fields, sealed=True)
+    return _sealed_rows(table, exp.Table(this=call), fields)
 
 
 def _segments(table: Table, segments: Sequence[Segment], root: Path) -> list[exp.Query]:
@@ -224,31 +219,27 @@ def _footers_first(files: Sequence[SegmentFile]) -> list[exp.Expr]:
     return [exp.EQ(this=exp.column("union_by_name"), expression=exp.true())]
 
 
-def _piece(table: Table, source: exp.Expr, fields: Fields, *, sealed: bool) -> exp.Query:
+def _sealed_rows(table: Table, source: exp.Expr, fields: Fields) -> exp.Query:
+    """As ``rows_in_layout``, of rows that may have come back in other types."""
     written = dict(fields)
     outputs: list[exp.Expr] = []
     for stored in table.stored:
         kind = written.get(stored.physical)
         value: exp.Expr = column(stored.physical, "p")
         if kind is None:
-            initial = stored.initial or "NULL"
-            literal: exp.Expr = exp.maybe_parse(initial, dialect=_DIALECT)
-            value = literal
-            for later in (*stored.earlier_types, stored.type):
-                value = cast(value, later)
+            value = added_value(stored)
         elif kind != stored.type:
             # Rows that no reader of this layout sees may hold values that its type cannot hold.
-            written_as = parquet_type(kind) if sealed else kind
-            if written_as != kind:
+            if parquet_type(kind) != kind:
                 value = cast(value, kind)
             for later in types_since(stored, kind):
                 value = exp.TryCast(this=value, to=exp.DataType.build(later, dialect=_DIALECT))
-        elif sealed and _is_cast_when_read(kind):
+        elif _is_cast_when_read(kind):
             value = cast(value, stored.type)
         outputs.append(exp.alias_(value, ident(stored.physical), copy=False))
     for name in table.ends:
         outputs.append(exp.alias_(column(name, "p"), ident(name), copy=False))
-    return exp.select(*outputs, copy=False).from_(source, copy=False)
+    return exp.select(*outputs, copy=False).from_(exp.alias_(source, "p", table=True), copy=False)
 
 
 def _run(session: DuckDBSession, ast: exp.Expr) -> None:

@@ -63,11 +63,16 @@ def equal_columns(names: Sequence[str], left: str, right: str) -> list[exp.Expr]
     return [exp.EQ(this=column(n, left), expression=column(n, right)) for n in names]
 
 
-def sources_of(select: exp.Expr) -> Iterator[exp.Expr]:
-    """The relations of a SELECT's FROM clause: tables, subqueries, laterals."""
+def joined_sources(select: exp.Expr) -> Iterator[exp.Expr]:
+    """The relations that a SELECT's FROM clause joins: tables and subqueries."""
     source = select.args.get("from_")
     if source is not None:
         yield source.this
     for join in select.args.get("joins") or ():
         yield join.this
+
+
+def sources_of(select: exp.Expr) -> Iterator[exp.Expr]:
+    """The relations of a SELECT's FROM clause: tables, subqueries, laterals."""
+    yield from joined_sources(select)
     yield from select.args.get("laterals") or ()

@@ -50,9 +50,7 @@ def rows_in_layout(table: Table, source: exp.Expr, fields: Fields) -> exp.Select
         kind = written.get(stored.physical)
         value: exp.Expr = column(stored.physical, "p")
         if kind is None:
-            value = exp.maybe_parse(stored.initial or "NULL", dialect=_DIALECT)
-            for later in (*stored.earlier_types, stored.type):
-                value = cast(value, later)
+            value = added_value(stored)
         elif kind != stored.type:
             # Rows that no reader of this layout sees may hold values that its type cannot hold.
             for later in types_since(stored, kind):
@@ -61,6 +59,14 @@ def rows_in_layout(table: Table, source: exp.Expr, fields: Fields) -> exp.Select
     for name in table.ends:
         outputs.append(exp.alias_(column(name, "p"), ident(name), copy=False))
     return exp.select(*outputs, copy=False).from_(exp.alias_(source, "p", table=True), copy=False)
+
+
+def added_value(stored: Column) -> exp.Expr:
+    """What a column has in rows that were written before it was added, in its present type."""
+    value: exp.Expr = exp.maybe_parse(stored.initial or "NULL", dialect=_DIALECT)
+    for later in (*stored.earlier_types, stored.type):
+        value = cast(value, later)
+    return value
 
 
 def written_rows(table: Table, source: exp.Expr, fields: Fields) -> exp.Select:

@@ -59,6 +59,22 @@ def new_definition_name(node: exp.Table, context: RewriteContext, *, temporary: 
     return new_temporary_name(node, context)
 
 
+def moved_name(
+    name: TableName,
+    node: exp.Table,
+    new: exp.Table | None,
+    schema: str | None,
+    context: RewriteContext,
+) -> TableName:
+    """The name that RENAME TO, or SET SCHEMA, gives to what has ``name``; ``node`` names it."""
+    if new is not None:
+        name = TableName(name.schema, new.name)
+    if schema is None:
+        return name
+    check_schema_name(schema, node)
+    return resolve_schema(TableName(schema, name.name), node, context)
+
+
 def resolve_schema(name: TableName, node: exp.Expr, context: RewriteContext) -> TableName:
     """``name`` with its schema spelled as in the catalog; raises if it cannot be given."""
     check_schema_name(name.schema, node)

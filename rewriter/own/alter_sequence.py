@@ -12,12 +12,12 @@ from journal.model.access import Privilege
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import Change, Guard, PutRelation, Query, StatementPlan, Step
-from journal.model.schema import Column, Sequence, Table, TableName
+from journal.model.schema import Column, Sequence, Table
 from journal.sql.relations import ident
 from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
 from rewriter.definitions.identity_changes import restarted_identity
-from rewriter.definitions.new_relations import check_schema_name, ddl_plan, resolve_schema
+from rewriter.definitions.new_relations import ddl_plan, moved_name
 from rewriter.definitions.replaced_sequence import replaced_sequence
 from rewriter.definitions.sequence_definition import defined_sequence
 from rewriter.definitions.sequences import (
@@ -95,12 +95,7 @@ def _plan(ast: AlterSequence, context: RewriteContext) -> StatementPlan:
         if ast.exists:
             return ddl_plan([], "ALTER SEQUENCE")
         raise unknown_sequence(ast.name, context)
-    name = found.name
-    if ast.new_name is not None:
-        name = TableName(name.schema, ast.new_name.name)
-    if ast.new_schema is not None:
-        check_schema_name(ast.new_schema, ast.name)
-        name = resolve_schema(TableName(ast.new_schema, name.name), ast.name, context)
+    name = moved_name(found.name, ast.name, ast.new_name, ast.new_schema, context)
     made = defined_sequence(replace(found, name=name), ast.options, context, ast.name)
     goes_on: Step | None = None
     if made.increment != found.increment and "restart" not in ast.options.said:

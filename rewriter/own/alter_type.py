@@ -16,10 +16,9 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.named_definitions import ENUM, UserType, definition_key
 from journal.model.plan import StatementPlan
-from journal.model.schema import TableName
 from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
-from rewriter.definitions.new_relations import check_schema_name, ddl_plan, resolve_schema
+from rewriter.definitions.new_relations import ddl_plan, moved_name
 from rewriter.definitions.type_changes import changed_enum, renamed_type
 from rewriter.definitions.user_types import labels_of, type_to_change
 from rewriter.name_resolution import position_of
@@ -109,12 +108,7 @@ def _plan(ast: AlterType, context: RewriteContext) -> StatementPlan:
             assert labels is not None
             return rename_value(found, labels, ast.rename_label, ast.name, context)
         return ddl_plan([] if labels is None else changed_enum(found, labels, context), tag)
-    name = found.name
-    if ast.new_name is not None:
-        name = TableName(name.schema, ast.new_name.name)
-    if ast.new_schema is not None:
-        check_schema_name(ast.new_schema, ast.name)
-        name = resolve_schema(TableName(ast.new_schema, name.name), ast.name, context)
+    name = moved_name(found.name, ast.name, ast.new_name, ast.new_schema, context)
     named = replace(found, name=name)
     if name.key != found.name.key and definition_key(named) in context.catalog.definitions:
         raise PalimpsestError(

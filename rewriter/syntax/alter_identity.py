@@ -10,7 +10,7 @@ ALTER [COLUMN] c DROP IDENTITY [IF EXISTS]
 from __future__ import annotations
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokenizer_core import Token
 
 from journal.model.errors import Code, PalimpsestError
 from rewriter.syntax.sequence_options import sequence_options
@@ -28,16 +28,9 @@ _BOUNDS = ("MINVALUE", "MAXVALUE", "CYCLE")
 def identity_action(part: list[Token], parse: Parse) -> exp.AlterColumn | None:
     """An action about generated numbers; None for any other."""
     reader = TokenReader(part, parse, 0)
-    if not reader.takes("ALTER"):
+    found = reader.altered_column()
+    if found is None:
         return None
-    reader.takes("COLUMN")
-    if reader.place >= len(part):
-        return None
-    token = part[reader.place]
-    reader.place += 1
-    name = exp.to_identifier(token.text, quoted=token.token_type is TokenType.IDENTIFIER)
-    name.update_positions(token)
-    found = exp.AlterColumn(this=name)
     if reader.takes("DROP", "IDENTITY"):
         found.set(IF_THERE, reader.takes("IF", "EXISTS"))
         reader.ends("nothing else stands behind DROP IDENTITY")

@@ -62,6 +62,18 @@ class TokenReader:
         self.takes("COLUMN")
         return exists, table, self.word()
 
+    def altered_column(self) -> exp.AlterColumn | None:
+        """``ALTER [COLUMN] c`` at the head of an action of ALTER TABLE; None for anything else."""
+        if not self.takes("ALTER"):
+            return None
+        self.takes("COLUMN")
+        if self.place >= len(self.tokens):
+            return None
+        token = self.tokens[self.place]
+        name = exp.to_identifier(self.word(), quoted=token.token_type is TokenType.IDENTIFIER)
+        name.update_positions(token)
+        return exp.AlterColumn(this=name)
+
     def number(self, optional: bool = False) -> int | None:
         """A whole number, perhaps with a sign."""
         negative = self.takes("-")

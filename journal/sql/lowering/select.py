@@ -9,13 +9,14 @@ given.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import fold
+from journal.sql.builders import sources_of
 from journal.sql.lowering.sources import prepare_sources
 from journal.sql.relations import ident
 
@@ -77,15 +78,6 @@ def _unname_rows(holder: exp.Expr) -> None:
     for node in holder.find_all(exp.Values):
         rows = [r.this if isinstance(r, exp.Alias) else r for r in node.expressions]
         node.set("expressions", rows)
-
-
-def _sources(select: exp.Select) -> Iterator[exp.Expr]:
-    source = select.args.get("from_")
-    if source is not None:
-        yield source.this
-    for join in select.args.get("joins") or ():
-        yield join.this
-    yield from select.args.get("laterals") or ()
 
 
 def source_columns(source: exp.Expr, known: Known = _NOTHING) -> list[str] | None:
@@ -167,7 +159,7 @@ def _starred(
         return None
     of = star.table if isinstance(star, exp.Column) else ""
     found: list[tuple[str, str]] = []
-    for source in _sources(query):
+    for source in sources_of(query):
         alias = source.alias_or_name
         if of and fold(alias) != fold(of):
             continue
@@ -283,7 +275,7 @@ def _inline_aliases(select: exp.Select) -> None:
     if not aliases:
         return
     known: set[str] | None = set()
-    for source in _sources(select):
+    for source in sources_of(select):
         columns = source_columns(source)
         if columns is None:
             known = None

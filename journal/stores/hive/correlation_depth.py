@@ -9,12 +9,11 @@ says of others is that there is no such column, which there is. Pure: AST in, AS
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import fold
+from journal.sql.builders import joined_sources
 
 _CLAUSES = frozenset({"expressions", "from_", "joins", "where", "with_"})
 """Of a SELECT whose items may point at each other, and are pointed at by nothing else."""
@@ -63,7 +62,7 @@ def _is_far(column: exp.Column) -> bool:
     node: exp.Expr | None = column
     while node is not None:
         if isinstance(node, exp.Select) and any(
-            fold(source.alias_or_name) == fold(column.table) for source in _sources(node)
+            fold(source.alias_or_name) == fold(column.table) for source in joined_sources(node)
         ):
             return crossed > 1
         crossed += _is_asked(node)
@@ -77,14 +76,6 @@ def _is_asked(node: exp.Expr) -> bool:
     if isinstance(node, exp.Subquery):
         return not isinstance(above, _BESIDE)
     return isinstance(node, exp.Exists)
-
-
-def _sources(select: exp.Select) -> Iterator[exp.Expr]:
-    source = select.args.get("from_")
-    if source is not None:
-        yield source.this
-    for join in select.args.get("joins") or ():
-        yield join.this
 
 
 def _given_by(join: exp.Join) -> dict[str, exp.Expr] | None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from sqlglot import exp
 
 from journal.model.schema import fold
+from journal.sql.builders import joined_sources
 from journal.sql.lowering.list_calls import TRANSFORMS
 
 Type = exp.DataType
@@ -168,7 +169,7 @@ class KnownTypes:
         node = column.parent
         while node is not None:
             if isinstance(node, exp.Select):
-                for source in _sources(node):
+                for source in joined_sources(node):
                     if column.table and fold(source.alias_or_name) != fold(column.table):
                         continue
                     found = self._columns(source).get(fold(column.name))
@@ -208,7 +209,7 @@ class KnownTypes:
         for item in query.selects:
             if item.is_star:
                 of = item.table if isinstance(item, exp.Column) else ""
-                for source in _sources(query):
+                for source in joined_sources(query):
                     if not of or fold(source.alias_or_name) == fold(of):
                         found = {**self._columns(source), **found}
                 continue
@@ -243,14 +244,6 @@ def _renamed(columns: Mapping[str, Type], alias: exp.Expr | None) -> Mapping[str
     old = list(columns)
     kept = [columns[name] for name in old]
     return {fold(n): kept[i] for i, n in enumerate(names) if i < len(kept)}
-
-
-def _sources(select: exp.Select) -> Iterator[exp.Expr]:
-    source = select.args.get("from_")
-    if source is not None:
-        yield source.this
-    for join in select.args.get("joins") or ():
-        yield join.this
 
 
 def _cte(table: exp.Table) -> exp.CTE | None:
