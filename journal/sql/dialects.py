@@ -22,6 +22,7 @@ from sqlglot.tokens import Tokenizer
 from journal.model.errors import Code, PalimpsestError
 from journal.model.trees import Nodes
 from journal.sql.duckdb_reading import ReadDuckDB, readable, unmarked
+from journal.sql.list_places import COUNTING_FROM_ONE, count_from_one, has_places
 
 
 class _DialectTools(threading.local):
@@ -91,6 +92,10 @@ def parsed(
     """
     ready = readable(part, dialect)
     found = parsed_by(_parser(dialect), ready, text, into)
+    if dialect in COUNTING_FROM_ONE and has_places(part):
+        for ast in found:
+            if ast is not None:
+                count_from_one(ast)
     return found if ready is part else [ast and unmarked(ast) for ast in found]
 
 

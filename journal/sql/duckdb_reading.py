@@ -15,6 +15,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.tokenizer_core import Token, TokenType
 
 from journal.model.errors import Code, PalimpsestError, Position
+from journal.model.plan import USER_PARAMETER
 
 _PLAIN_PATH = re.compile(r"\w+|\$(\.\w+|\[\d+\])*")
 _SUM = re.compile(r"([\d.]+[eE]\d+)([+-])([\d.]+)")
@@ -225,6 +226,12 @@ def _slice(tokens: list[Token], index: int) -> None:
             tokens.insert(index + 1, _token_like(tokens[index], TokenType.NUMBER, "1"))
 
 
+def _slice_in_postgres(tokens: list[Token], index: int) -> None:
+    """The same, where a client's parameter is spelled ``:n`` as well, and known by its name."""
+    if not (index + 2 < len(tokens) and tokens[index + 2].text.startswith(USER_PARAMETER)):
+        _slice(tokens, index)
+
+
 def _in_list(tokens: list[Token], index: int) -> None:
     """``x IN [..]`` asks whether a list has x, and is never NULL for a NULL in it."""
     place = index + 1
@@ -342,6 +349,7 @@ _IN_DUCKDB: dict[TokenType | str, Change] = {
 _IN_POSTGRES: dict[TokenType | str, Change] = {
     **_IN_BOTH,
     TokenType.ARROW: _element,
+    TokenType.L_BRACKET: _slice_in_postgres,
     TokenType.NUMBER: _whole_number,
     "DATE_BIN": _keep_call,
 }

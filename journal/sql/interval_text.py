@@ -15,8 +15,8 @@ import re
 from decimal import Decimal
 
 _PLAIN = re.compile(
-    r"\s*(?:[+-]?\d+\s+(?:year|month|mon|week|day|hour|minute|second)s?\s*)*"
-    r"(?:[+-]?\d+:\d\d(?::\d\d(?:\.\d+)?)?)?\s*",
+    r"\s*(?:-?\d+\s+(?:year|month|mon|week|day|hour|minute|second)s?\s*)*"
+    r"(?:-?\d+:\d\d(?::\d\d(?:\.\d+)?)?)?\s*",
     re.I,
 )
 """What means the same everywhere."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlglot import exp
 
 from journal.sql.builders import fill
+from rewriter.reading.postgres_operators import joined_arrays
 from rewriter.reading.postgres_quoting import (
     QUOTED,
     QUOTED_NAME,
@@ -174,6 +175,10 @@ def _substring(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None
     )
 
 
+def _array_cat(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    return joined_arrays(*arguments) if len(arguments) == 2 else None
+
+
 def _every(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     return exp.LogicalAnd(this=arguments[0].copy()) if len(arguments) == 1 else None
 
@@ -217,6 +222,7 @@ CALLS: Mapping[str, Spell] = {
 }
 """By the name of a function that the parser does not know."""
 KINDS: Mapping[type[exp.Expr], Spell] = {
+    exp.ArrayConcat: _array_cat,
     exp.ArrayRemove: _piece("list_filter(a, LAMBDA e: e IS DISTINCT FROM x)", "a", "x"),
     exp.ArraySize: _of_dimension("CASE WHEN len(a) > 0 THEN CAST(len(a) AS INTEGER) END"),
     exp.Format: spell_format,

@@ -4,6 +4,7 @@
 (a, b) <> (1, 2)           a <> 1 OR b <> 2
 (a, b) < (1, 2)            a < 1 OR (a = 1 AND b < 2)
 (a, b) NOT IN ((1, 2))     NOT (a = 1 AND b = 2)
+(a, b) IS NOT NULL         a IS NOT NULL AND b IS NOT NULL
 
 Other stores compare rows as values in which NULL equals itself and is larger than all else.
 """
@@ -14,7 +15,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-KINDS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In)
+KINDS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.In, exp.Is)
 _STRICT: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.LT: exp.LT,
     exp.LTE: exp.LT,
@@ -26,10 +27,12 @@ _LIST_MAX = 1_000
 
 
 def concerns_rows(node: exp.Expr) -> bool:
-    """True for two rows of as many values, and for a row that is not in a list of rows."""
+    """True for two rows of as many values, and for a row that is not in a list, or may be NULL."""
     values = row_values(node.this)
     if not values:
         return False
+    if isinstance(node, exp.Is):
+        return isinstance(node.expression, exp.Null)
     if isinstance(node, exp.In):
         listed = node.expressions
         is_short = 0 < len(listed) <= _LIST_MAX and _is_denied(node)
@@ -43,6 +46,8 @@ def spell_rows(node: exp.Expr) -> None:
     if isinstance(node, exp.In):
         each = [_equal(left, row_values(item)) for item in node.expressions]
         made: exp.Expr = exp.or_(*each, copy=False)
+    elif isinstance(node, exp.Is):
+        made = _nullity(node, left)
     elif isinstance(node, exp.EQ):
         made = _equal(left, row_values(node.expression))
     elif isinstance(node, exp.NEQ):
@@ -51,6 +56,13 @@ def spell_rows(node: exp.Expr) -> None:
     else:
         made = _ordered(type(node), left, row_values(node.expression))
     node.replace(exp.Paren(this=made))
+
+
+def _nullity(node: exp.Is, values: Sequence[exp.Expr]) -> exp.Expr:
+    """Of a row all values are NULL, or all are not: of some rows neither is true."""
+    negate = node.args.get("negate")
+    each = [exp.Is(this=v.copy(), expression=exp.Null(), negate=negate) for v in values]
+    return exp.and_(*each, copy=False)
 
 
 def row_values(node: exp.Expr | None) -> Sequence[exp.Expr]:

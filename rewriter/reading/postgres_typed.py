@@ -8,6 +8,8 @@ round(a / 3, 2)                of a NUMERIC: exactly, where the store has a DOUB
 t + '1 hour', n + '2'          the text is a value of the type that the operator takes
 substring(s, -1, 3)            begins before the text; DuckDB counts from its end
 pg_typeof(x)                   by PostgreSQL's names
+to_hex(i), length(b)           of an INTEGER eight digits at most, of bytes their number
+make_interval(days => n)       of values that are no constants
 
 What is not known to be of such a type is left as it is.
 """
@@ -26,6 +28,7 @@ from rewriter.reading.postgres_formats import spell_span, spell_template
 from rewriter.reading.postgres_moments import has_fraction, spell_fraction
 from rewriter.reading.postgres_operators import is_array_text, read_array
 from rewriter.reading.postgres_patterns import concerns_patterns, quantified, spell_like
+from rewriter.reading.postgres_places import spell_place
 from rewriter.reading.postgres_texts import has_own_text, text_of
 from rewriter.reading.value_types import ValueTypes
 
@@ -35,6 +38,11 @@ Spell = Callable[[exp.Expr, ValueTypes], exp.Expr | None]
 _WORD_ENDS = re.compile(r"(?<!\\)\\[mMy]")
 _FILTERING = (exp.Where, exp.Having, exp.Join, exp.Qualify)
 _FLOATS = frozenset({"FLOAT", "REAL"})
+_HALF_WIDE = frozenset({"SMALLINT", "INTEGER", "INT"})
+_PARTS = {
+    name: f"to_{name}s" for name in ("year", "month", "week", "day", "hour", "minute", "second")
+}
+"""What makes an interval of a number, by the argument of ``make_interval``."""
 _WHOLE = frozenset({"SMALLINT", "INTEGER", "INT", "BIGINT", "TINYINT"})
 _MEANS = (*(exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop),)
 _INEXACT = (
@@ -248,7 +256,27 @@ def _of_span(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
 def _lower_hex(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     if types.of(node.this).kind in {"BLOB", "VARCHAR"}:
         return None
-    return exp.Lower(this=call("to_hex", node.this))
+    value = node.this
+    if types.of(value).kind in _HALF_WIDE:
+        value = fill("CAST(x AS BIGINT) & 4294967295", x=exp.paren(value.copy()))
+    return exp.Lower(this=call("to_hex", value))
+
+
+def _length_of_bytes(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    return call("octet_length", node.this) if types.of(node.this).kind == "BLOB" else None
+
+
+def _made_interval(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
+    """An interval of parts of which one is computed; a sum of one for each."""
+    parts = {name: node.args[name] for name in _PARTS if node.args.get(name) is not None}
+    values = {name: v.expression if isinstance(v, exp.Kwarg) else v for name, v in parts.items()}
+    if all(isinstance(value, exp.Literal) for value in values.values()):
+        return None
+    each = [call(_PARTS[name], value) for name, value in values.items()]
+    total: exp.Expr = each[0]
+    for one in each[1:]:
+        total = exp.Add(this=total, expression=one)
+    return exp.paren(total)
 
 
 def _array_operator(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
@@ -291,6 +319,9 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     exp.Hex: _lower_hex,
     exp.TimeToStr: _of_span,
     exp.BitString: _bits,
+    exp.Bracket: spell_place,
+    exp.Length: _length_of_bytes,
+    exp.MakeInterval: _made_interval,
     **dict.fromkeys((exp.RegexpLike, exp.RegexpILike), _word_ends),
     **dict.fromkeys(
         (exp.ArrayContainsAll, exp.ArrayContainedBy, exp.ArrayOverlaps), _array_operator
@@ -303,5 +334,6 @@ NATIVE: Mapping[type[exp.Expr], Spell] = {
     exp.Trunc: _rounded,
     exp.Round: _rounded,
     exp.Hex: lambda node, _: call("to_hex", node.this),
+    exp.Bracket: spell_place,
 }
 """The same for PostgreSQL, to which its adapter says them as DuckDB means them."""

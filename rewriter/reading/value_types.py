@@ -38,8 +38,15 @@ _MADE_KINDS: dict[type[exp.Expr], str] = {
     exp.StrToDate: "DATE",
     exp.StrToTime: "TIMESTAMPTZ",
     exp.UnixToTime: "TIMESTAMPTZ",
+    exp.MakeInterval: "INTERVAL",
+    **dict.fromkeys((exp.StringToArray, exp.RegexpSplit), "VARCHAR[]"),
 }
-_CALL_KINDS = {"age": "INTERVAL", "make_interval": "INTERVAL", "now": "TIMESTAMPTZ"}
+_CALL_KINDS = {
+    **dict.fromkeys(("age", "make_interval"), "INTERVAL"),
+    **dict.fromkeys(("regexp_match", "regexp_split_to_array"), "VARCHAR[]"),
+    "now": "TIMESTAMPTZ",
+    "decode": "BLOB",
+}
 """The types of what calls give, whatever they are given."""
 
 

@@ -337,8 +337,14 @@ def _free_colon(tokens: list[Token], index: int) -> bool:
         return True
     before = tokens[index - 1]
     if before.end + 1 == tokens[index].start:
-        return before.text in {"(", ",", "=", "<", ">", "+", "-", "*", "/", "<=", ">=", "<>", "!="}
+        if before.text == "[":
+            # The first value of a list, but for a list that is the value of a slice.
+            return index == 1 or tokens[index - 2].text.upper() in {"ARRAY", *_BEFORE_VALUES}
+        return before.text in _BEFORE_VALUES
     return True
+
+
+_BEFORE_VALUES = frozenset({"(", ",", "=", "<", ">", "+", "-", "*", "/", "<=", ">=", "<>", "!="})
 
 
 _VALUE_ENDS = frozenset(

@@ -14,6 +14,8 @@ from journal.sql.builders import call, fill
 from journal.sql.calls import Change, refused, template
 
 _template = partial(template, "postgres")
+_COUNTED = "palimpsest_counted"
+"""Marks an element whose place counts from the list's beginning."""
 _GENERATOR = sqlglot.Dialect.get_or_raise("postgres").generator()
 
 
@@ -47,7 +49,7 @@ def _index(node: exp.Expr) -> exp.Expr | None:
         if isinstance(node.this, exp.Func):
             node.set("this", exp.Paren(this=node.this))
         return None
-    if node.args.get("offset") == 1:
+    if _COUNTED in node.meta:
         return None
     assert isinstance(node, exp.Bracket)
     # What sqlglot has taken from the number, if its type was plain, is in it again.
@@ -58,7 +60,9 @@ def _index(node: exp.Expr) -> exp.Expr | None:
 def _at(held: exp.Expr, number: exp.Expr) -> exp.Expr:
     """The element of a list at a place."""
     counted = number.copy() if isinstance(number, exp.Literal) else _counted(held, number)
-    return exp.Bracket(this=exp.Paren(this=held.copy()), expressions=[counted], offset=1)
+    made = exp.Bracket(this=exp.Paren(this=held.copy()), expressions=[counted], offset=1)
+    made.meta[_COUNTED] = True
+    return made
 
 
 def _counted(held: exp.Expr, number: exp.Expr) -> exp.Expr:

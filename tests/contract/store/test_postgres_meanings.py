@@ -219,3 +219,62 @@ def test_numbers_that_are_copied_keep_their_digits(store: Store) -> None:
     with pytest.raises(gateway.DataError, match="PAL-310"):
         with con.cursor() as cursor, cursor.copy("COPY t FROM STDIN (FORMAT csv)") as rows:
             rows.write("1,abc\n")
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has no lists")
+def test_places_in_arrays_count_from_one_and_not_from_the_end(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, l INTEGER[], j INTEGER)")
+    con.execute("INSERT INTO t VALUES (1, '{10,20,30}', 2), (2, '{1}', -1), (3, NULL, NULL)")
+    for value, wanted in (
+        ("l[-1]", [None, None, None]),
+        ("l[j]", [20, None, None]),
+        ("l[j + 0]", [20, None, None]),
+        ("l[(SELECT max(j) FROM t)]", [20, None, None]),
+        ("(ARRAY[5, 6, 7])[j]", [6, None, None]),
+        ("(string_to_array('a,b', ','))[j]", ["b", None, None]),
+        ("l[-1:1]", [[10], [1], None]),
+        ("array_cat(l, NULL)", [[10, 20, 30], [1], None]),
+    ):
+        found = con.execute(f"SELECT {value} FROM t ORDER BY k").fetchall()
+        assert [row[0] for row in found] == wanted, value
+    query = "SELECT ARRAY[:n, :m] FROM t WHERE k = 1"
+    assert con.execute(query, {"n": 2, "m": 3}).fetchall() == [([2, 3],)]
+
+
+@pytest.mark.also_on("hive")
+@pytest.mark.drifts(toy="it has other functions")
+def test_rows_that_are_partly_null_and_small_numbers(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, j INTEGER)")
+    con.execute("INSERT INTO t VALUES (1, -1), (2, NULL)")
+    for condition, wanted in (
+        ("(k, j) IS NOT NULL", [1]),
+        ("NOT (k, j) IS NULL", [1, 2]),
+        ("ROW(NULL, j) IS NULL", [2]),
+    ):
+        found = con.execute(f"SELECT k FROM t WHERE {condition} ORDER BY k").fetchall()
+        assert [k for (k,) in found] == wanted, condition
+
+
+@pytest.mark.drifts(toy="it has no lists", hive="Spark has other functions")
+def test_places_that_calls_give_and_numbers_of_few_bytes(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, l INTEGER[])")
+    con.execute("INSERT INTO t VALUES (-1, '{10,20,30}')")
+    query = "SELECT l[array_upper(l, 1)], l[cardinality(l)], l[:n], l[n:k] FROM t, (SELECT 2 AS n)"
+    assert con.execute(f"{query} AS q").fetchall() == [(30, 30, [10, 20], [])]
+    query = "SELECT to_hex(k), to_hex(-1), length('\\x6162'::bytea) FROM t"
+    assert con.execute(query).fetchall() == [("ffffffff", "ffffffff", 2)]
+
+
+@pytest.mark.drifts(toy="it has no intervals", hive="it has no intervals")
+def test_intervals_with_signs_and_of_computed_parts(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
+    con.execute("INSERT INTO t VALUES (2)")
+    query = "SELECT '-1 mons +3 days -04:05:06'::interval::text FROM t"
+    assert con.execute(query).fetchall() == [("-1 mons +3 days -04:05:06",)]
+    query = "SELECT make_interval(days => k, hours => 1)::text FROM t"
+    assert con.execute(query).fetchall() == [("2 days 01:00:00",)]
