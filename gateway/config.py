@@ -69,6 +69,8 @@ class Settings:
     """The role whose privileges count, by its id; None may do everything. SET ROLE changes it."""
     login_role: int | None = None
     """The role that has logged in, to which RESET ROLE goes back."""
+    control_store: str | None = None
+    """The control store that is named for the session, where it is another; not a setting."""
     path: tuple[str, ...] = ()
     """All schemas of ``search_path``, where that names several; ``schema`` is the first."""
 

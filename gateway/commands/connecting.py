@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 from urllib.parse import quote
 
 import click
+from click.core import ParameterSource
 
 from gateway import errors
+from gateway.commands.control_store import control_store
 from gateway.commands.failure import CONNECTION, exit_on_error, fail
 from gateway.config import Settings
 from gateway.dbapi.connection import Connection
+from gateway.governance.profile_updates import is_same_store
+from gateway.network.urls import is_server_url
 from gateway.opening.folder_urls import check_exists
-from gateway.opening.schemes import PREFIX, is_database
+from gateway.opening.schemes import PREFIX, is_database, scheme_of
 from gateway.session.operations import Operation
+from journal.model.errors import PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.system_user import system_user
 from rewriter.dialect_semantics import DIALECTS
@@ -37,6 +45,8 @@ class Access:
     dialect: str = "duckdb"
     user: str | None = None
     as_of: str | None = None
+    is_control: bool = False
+    """Whether the command is about the store's own entities, whatever control store is named."""
 
 
 def url_of(warehouse: str) -> str:
@@ -55,6 +65,24 @@ def access_options(function: F) -> F:
 def upkeep_options(function: F) -> F:
     """As ``access_options``, without --as-of: for what has no past to work on."""
     return _with_options(function, _OPTIONS)
+
+
+def control_options(function: F) -> F:
+    """As ``upkeep_options``, for commands whose default is the control store."""
+
+    @wraps(function)
+    def with_control(*given: Any, access: Access, **named: Any) -> Any:
+        source = click.get_current_context().get_parameter_source("warehouse")
+        if source is not ParameterSource.COMMANDLINE:
+            try:
+                store = control_store()
+            except PalimpsestError as error:
+                raise click.UsageError(f"{error.message}. {error.advice}") from error
+            access = access if store is None else replace(access, warehouse=store)
+        # Whoever names a store here means its own entities.
+        return function(*given, access=replace(access, is_control=True), **named)
+
+    return upkeep_options(with_control)  # type: ignore[return-value]
 
 
 def _with_options(function: F, options: Sequence[Callable[[Any], Any]]) -> F:
@@ -142,6 +170,8 @@ def connect(
             check_exists(url, access.warehouse)
     with errors.mapping():
         settings = Settings().with_setting("as_of", access.as_of)
+        if not access.is_control:
+            settings = replace(settings, control_store=control_elsewhere(url))
     return Connection(
         url,
         dialect=access.dialect,
@@ -151,6 +181,19 @@ def connect(
         settings=settings,
         short=command not in _LONG,
     )
+
+
+def control_elsewhere(url: str, environment: Mapping[str, str] = os.environ) -> str | None:
+    """The control store that is named, where it is another than the store of a URL.
+
+    None for the URL of a server, which knows its own. Raises SETTING_VALUE, as ``control_store``.
+    """
+    named = control_store(environment)
+    if named is None or is_server_url(url):
+        return None
+    other = url_of(named)
+    is_own = scheme_of(url).key_of(url) == scheme_of(other).key_of(other)
+    return None if is_own or (is_database(url) and is_same_store(url, other)) else named
 
 
 @contextmanager

@@ -9,37 +9,13 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import wraps
 from pathlib import Path
-from typing import Any
-
-import click
-from click.core import ParameterSource
 
 from gateway.activity.log_settings import CONFIG
-from gateway.commands.connecting import Access, F, upkeep_options
 from journal.model.errors import Code, PalimpsestError
 
 VARIABLE = "PALIMPSEST_CONTROL_STORE"
 TABLE, KEY = "control", "store"
-
-
-def control_options(function: F) -> F:
-    """As ``upkeep_options``, for commands whose default is the control store."""
-
-    @wraps(function)
-    def with_control(*given: Any, access: Access, **named: Any) -> Any:
-        source = click.get_current_context().get_parameter_source("warehouse")
-        if source is not ParameterSource.COMMANDLINE:
-            try:
-                store = control_store()
-            except PalimpsestError as error:
-                raise click.UsageError(f"{error.message}. {error.advice}") from error
-            access = access if store is None else replace(access, warehouse=store)
-        return function(*given, access=access, **named)
-
-    return upkeep_options(with_control)  # type: ignore[return-value]
 
 
 def control_store(environment: Mapping[str, str] = os.environ) -> str | None:

@@ -14,10 +14,10 @@ from gateway import errors
 from gateway.commands.connecting import (
     JSON_OPTION,
     Access,
+    control_options,
     open_connection,
     perform,
 )
-from gateway.commands.control_store import control_options
 from gateway.commands.entity_lineage import lineage
 from gateway.commands.failure import STATEMENT, error_object, exit_on_error
 from gateway.governance import entity_operations

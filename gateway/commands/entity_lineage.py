@@ -9,8 +9,7 @@ from typing import Any
 
 import click
 
-from gateway.commands.connecting import JSON_OPTION, Access, perform
-from gateway.commands.control_store import control_options
+from gateway.commands.connecting import JSON_OPTION, Access, control_options, perform
 from gateway.commands.moments import MomentParam
 from gateway.governance.entity import EntityKind
 from gateway.governance.entity_lineage import EntityEdge, entity_lineage

@@ -21,9 +21,9 @@ from gateway.commands.connecting import (
     JSON_OPTION,
     Access,
     connect,
+    control_options,
     open_connection,
 )
-from gateway.commands.control_store import control_options
 from gateway.commands.failure import STATEMENT, exit_on_error
 from gateway.commands.log_options import begin_log
 from gateway.commands.moments import MomentParam

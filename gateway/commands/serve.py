@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import threading
@@ -17,8 +18,8 @@ import click
 
 from gateway.access.external import ExternalLogin, external_logins
 from gateway.activity.log_lines import FORMATS
-from gateway.activity.log_settings import LEVELS, LogSettings
-from gateway.commands.connecting import WAREHOUSE_OPTION, url_of
+from gateway.activity.log_settings import CONFIG, LEVELS, LogSettings
+from gateway.commands.connecting import WAREHOUSE_OPTION, control_elsewhere, url_of
 from gateway.commands.failure import exit_on_error
 from gateway.commands.log_options import begin_log
 from gateway.commands.login_settings import external_options, login_options
@@ -259,7 +260,7 @@ def command(
             click.echo("the options are fine" if config is None else f"{config} is fine")
             return
         target = url_of(url or warehouse)
-        opened = _acquire(target)
+        opened = _acquire(target, config)
         allowed = limits_of(others)
         try:
             if others["begins_safe"]:
@@ -285,9 +286,12 @@ def _beside_serving(opened: OpenWarehouse, others: dict[str, Any]) -> Iterator[N
         yield
 
 
-def _acquire(url: str) -> OpenWarehouse:
+def _acquire(url: str, config: Path | None) -> OpenWarehouse:
+    """Open a warehouse to serve it; ``config`` may name the control store of its clients."""
+    file = {} if config is None else {CONFIG: str(config)}
+    control_store = control_elsewhere(url, os.environ | file)
     try:
-        return WAREHOUSES.acquire(url)
+        opened = WAREHOUSES.acquire(url)
     except TakenElsewhere as taken:
         taken.peer.close()
         owner = owner_of(taken.root)
@@ -298,6 +302,8 @@ def _acquire(url: str) -> OpenWarehouse:
             if owner is not None and owner.url
             else "end it first: the server must be the one that has it open",
         ) from taken
+    opened.control_store = control_store
+    return opened
 
 
 def _serve(

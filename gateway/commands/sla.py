@@ -8,12 +8,7 @@ from typing import Any
 
 import click
 
-from gateway.commands.connecting import (
-    JSON_OPTION,
-    Access,
-    perform,
-)
-from gateway.commands.control_store import control_options
+from gateway.commands.connecting import JSON_OPTION, Access, control_options, perform
 from gateway.commands.failure import STATEMENT
 from gateway.governance.entity import EntityKind
 from gateway.governance.service_level_looks import service_levels

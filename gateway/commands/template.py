@@ -7,12 +7,7 @@ from typing import Any
 
 import click
 
-from gateway.commands.connecting import (
-    JSON_OPTION,
-    Access,
-    perform,
-)
-from gateway.commands.control_store import control_options
+from gateway.commands.connecting import JSON_OPTION, Access, control_options, perform
 from gateway.commands.entity import finish_change
 from gateway.commands.failure import exit_on_error
 from gateway.governance import entity_operations

@@ -35,6 +35,7 @@ def check_declared(session: Session, entity: Entity) -> None:
         check_condition(session, entity)
         _check_cut_off(session, entity)
     elif entity.kind is EntityKind.PROCESS:
+        _check_control_store(session, entity)
         fields, limits = entity.fields, session.settings.limits
         dialect = fields.get("dialect", "duckdb")
         late = fields.get("late_data", {}).get("inputs", ())
@@ -90,6 +91,17 @@ def _check_cut_off(session: Session, dataset: Entity) -> None:
             dataset,
             f"late_arrival: {late} is not shorter than the retention of {table.name}, {retention}",
             "rows would go before they can be late; shorten it, or keep rows longer",
+        )
+
+
+def _check_control_store(session: Session, process: Entity) -> None:
+    named = session.settings.control_store
+    if named is not None:
+        raise _entity_error(
+            process,
+            f"the control store is {named}, and processes of this store are in no listing of it",
+            "declare it there, with a profile of this store: palimpsest entity submit, or SQL and"
+            " HTTP over a connection to the control store",
         )
 
 

@@ -37,6 +37,8 @@ class OpenWarehouse:
     lock: OwnerLock | None = None
     server: OwnerServer | None = None
     """Through which other processes use the warehouse, if they can."""
+    control_store: str | None = None
+    """The control store that its server names, where it is another."""
 
     @property
     def is_unused(self) -> bool:

@@ -35,7 +35,8 @@ def session_of_client(
     A ``role`` bounds what it may do; None may do everything. ``run_as`` among the settings names
     the user for whom it asks. Raises SETTING_VALUE, UNKNOWN_SETTING, PRIVILEGE.
     """
-    session = opened.session(Settings(), dialect=dialect, autocommit=True, user=user)
+    start = Settings(control_store=opened.control_store)
+    session = opened.session(start, dialect=dialect, autocommit=True, user=user)
     settings = session.settings
     wanted = next((value for name, value in given.items() if name.lower() == RUN_AS), None)
     if wanted is not None:
