@@ -137,6 +137,8 @@ def _numbers(day: str) -> tuple[int, int, int, bool] | None:
         return None
     year = digits.pop(0 if len(digits[0]) > 2 else -1)
     month = _month(words[0]) if words else int(digits[0])
+    if words and parts[-1] == words[0] and "-" in parts and len(year) > 2:
+        return None
     if month is None or len(year) > _YEAR_MAX or any(len(short) > 2 for short in digits):
         return None
     return int(year), month, int(digits[-1]), len(year) <= 2

@@ -375,7 +375,7 @@ class TableDraft:
         """Take in a UNIQUE constraint."""
         check_key_options(node)
         columns = self.physical_names(names, node)
-        shown = name or "_".join([self.name.name, *names, "key"])
+        shown = name or self._constraint_name([*names, "key"])
         self._check_constraint_name(shown, node)
         self.uniques.append(Unique(shown, columns))
 
@@ -396,9 +396,9 @@ class TableDraft:
             lambda name, used: self.physical_names([name], used)[0],
         )
         bare = with_collations(bare, self.columns)
-        taken = {c.name for c in self.checks}
-        free = (f"{self.name.name}_check{n}" for n in count(len(taken) + 1))
-        shown = name or next(n for n in free if n not in taken)
+        named = {fold(c.name) for c in condition.find_all(exp.Column)}
+        used = [c.name for c in self.columns if fold(c.name) in named]
+        shown = name or self._constraint_name([*used, "check"] if len(used) == 1 else ["check"])
         self._check_constraint_name(shown, condition)
         self.checks.append(Check(shown, canonical_text(bare)))
 
@@ -409,6 +409,13 @@ class TableDraft:
         if name is not None:
             self._check_constraint_name(name, node)
         self.wanted.append(WantedKey(self.physical_names(names, node), name, reference, node))
+
+    def _constraint_name(self, parts: Sequence[str]) -> str:
+        """The name that PostgreSQL gives a constraint: of the table, its columns, and its kind."""
+        taken = {fold(k.name) for k in self.constraints}
+        shown = "_".join([self.name.name, *parts])
+        names = (f"{shown}{n or ''}" for n in count())
+        return next(name for name in names if fold(name) not in taken)
 
     def _check_constraint_name(self, name: str, node: exp.Expr) -> None:
         taken = [k.name for k in self.constraints]

@@ -29,11 +29,14 @@ def defined_sequence(
     increment = before.increment if options.increment is None else options.increment
     if increment == 0:
         raise invalid_sequence("INCREMENT must not be zero", "write 1 or -1", node)
-    largest = TYPES[kind]
-    lowest, highest = (1, largest) if increment > 0 else (-largest - 1, -1)
-    fresh = is_new or ("type" in said and kind != before.type)
-    minimum = lowest if fresh or "minimum" in said else before.minimum
-    maximum = highest if fresh or "maximum" in said else before.maximum
+    largest, other = TYPES[kind], TYPES[before.type]
+    # Only bounds that are those of the other type become those of the new one.
+    lowers = not is_new and kind != before.type and before.minimum == -other - 1
+    raises = not is_new and kind != before.type and before.maximum == other
+    lowest = 1 if increment > 0 and not lowers else -largest - 1
+    highest = largest if increment > 0 or raises else -1
+    minimum = lowest if is_new or lowers or "minimum" in said else before.minimum
+    maximum = highest if is_new or raises or "maximum" in said else before.maximum
     minimum = minimum if options.minimum is None else options.minimum
     maximum = maximum if options.maximum is None else options.maximum
     first = minimum if increment > 0 else maximum

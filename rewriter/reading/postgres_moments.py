@@ -115,7 +115,63 @@ def _bin(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
         exp.cast(one, "TIMESTAMP", dialect="duckdb") if one.is_string else one
         for one in (moment, origin)
     )
-    return call("time_bucket", width, moment, origin)
+    return fill(
+        "CASE WHEN extract('month' FROM w) <> 0 OR extract('year' FROM w) <> 0"
+        " THEN error('timestamps cannot be binned into intervals containing months or years')"
+        " ELSE bin END",
+        w=exp.paren(width.copy()),
+        bin=call("time_bucket", width, moment, origin),
+    )
+
+
+_ROUNDED = (
+    "CASE WHEN isfinite(m) THEN"
+    " m + to_microseconds(CAST(round(epoch_us(m) / n) AS BIGINT) * n - epoch_us(m)) ELSE m END"
+)
+_ROUNDED_TIME = "t + to_microseconds(CAST(round(epoch_us(t) / n) AS BIGINT) * n - epoch_us(t))"
+_PLACES = 6
+
+
+def rounded_moment(moment: exp.Expr, kind: exp.DType, digits: exp.Expr | None) -> exp.Expr | None:
+    """A moment or a time of day whose seconds have as many digits; None where none are left out."""
+    text = "" if digits is None else digits.name
+    if not text.isdigit() or int(text) >= _PLACES:
+        return None
+    unit = 10 ** (_PLACES - int(text))
+    if kind in {exp.DType.TIME, exp.DType.TIMETZ}:
+        return fill(_ROUNDED_TIME, t=exp.paren(moment), n=unit)
+    return fill(_ROUNDED, m=exp.paren(moment), n=unit)
+
+
+def spell_current(node: exp.Expr) -> exp.Expr | None:
+    """``current_timestamp(0)``, ``localtimestamp``, ``localtime`` and their like."""
+    now: exp.Expr = exp.CurrentTimestamp()
+    kind = _CURRENT[type(node)]
+    if kind is not exp.DType.TIMESTAMPTZ:
+        now = exp.cast(now, exp.DType.TIMESTAMP)
+    if kind is exp.DType.TIME:
+        now = exp.cast(now, kind)
+    made = rounded_moment(now, kind, node.this)
+    is_plain = isinstance(node, exp.CurrentTimestamp)
+    return made if made is not None or is_plain else now
+
+
+def native_current(node: exp.Expr) -> exp.Expr | None:
+    """The same as a cast, whose digits PostgreSQL's adapter keeps."""
+    digits = node.this
+    if digits is None:
+        return None
+    kind = exp.DataType(
+        this=_CURRENT[type(node)], expressions=[exp.DataTypeParam(this=digits.copy())]
+    )
+    return exp.Cast(this=type(node)(), to=kind)
+
+
+_CURRENT: Mapping[type[exp.Expr], exp.DType] = {
+    exp.CurrentTimestamp: exp.DType.TIMESTAMPTZ,
+    exp.Localtimestamp: exp.DType.TIMESTAMP,
+    exp.Localtime: exp.DType.TIME,
+}
 
 
 def _now(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:

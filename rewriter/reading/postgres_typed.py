@@ -2,6 +2,7 @@
 
 x = ANY (l)                    of a list that is NULL: unknown, where DuckDB says false
 s LIKE p                       a backslash in the pattern escapes
+d::timestamp(2)                of a moment: its seconds are rounded; current_timestamp(0)
 d::text                        of an interval, a DOUBLE or an array, as PostgreSQL writes it
 real * 2, real + numeric       computed as DOUBLE
 round(a / 3, 2)                of a NUMERIC: exactly, where the store has a DOUBLE
@@ -25,7 +26,13 @@ from journal.sql.builders import call, fill
 from rewriter.functions import function_name
 from rewriter.reading.postgres_aggregates import is_rough_percentile
 from rewriter.reading.postgres_formats import spell_span, spell_template
-from rewriter.reading.postgres_moments import has_fraction, spell_fraction
+from rewriter.reading.postgres_moments import (
+    has_fraction,
+    native_current,
+    rounded_moment,
+    spell_current,
+    spell_fraction,
+)
 from rewriter.reading.postgres_operators import is_array_text, read_array
 from rewriter.reading.postgres_patterns import concerns_patterns, quantified, spell_like
 from rewriter.reading.postgres_places import spell_place
@@ -43,6 +50,7 @@ _PARTS = {
     name: f"to_{name}s" for name in ("year", "month", "week", "day", "hour", "minute", "second")
 }
 """What makes an interval of a number, by the argument of ``make_interval``."""
+_MOMENTS = frozenset({exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIME})
 _WHOLE = frozenset({"SMALLINT", "INTEGER", "INT", "BIGINT", "TINYINT"})
 _MEANS = (*(exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop),)
 _INEXACT = (
@@ -83,6 +91,9 @@ def _cast(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     if node.to.this in {exp.DType.TEXT, exp.DType.VARCHAR} and not node.to.expressions:
         kind = types.of(node.this).kind
         return text_of(node.this, kind) if has_own_text(kind) else None
+    if node.to.this in _MOMENTS and node.to.expressions:
+        whole = exp.cast(node.this.copy(), node.to.this)
+        return rounded_moment(whole, node.to.this, node.to.expressions[0].this)
     if node.to.this is exp.DType.DECIMAL and node.to.expressions and _is_inexact(node.this, types):
         cast = node.copy()
         cast.set("this", exp.cast(cast.this, "VARCHAR", dialect="duckdb"))
@@ -137,6 +148,10 @@ def _arithmetic(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     made = node.copy()
     for name, value in changed.items():
         made.set(name, value)
+    if isinstance(node, exp.Div) and node.args.get("typed") and _FLOATS & {*kinds.values()}:
+        if types.context.capabilities.divides_by_type:
+            # Of floating-point numbers this store's ``//`` divides, and fails for zero.
+            return exp.IntDiv(this=made.this, expression=made.expression)
     return made
 
 
@@ -305,6 +320,7 @@ def _bits(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
     return exp.cast(exp.Literal.string(node.name), "BIT", dialect="duckdb")
 
 
+_CURRENT = (exp.CurrentTimestamp, exp.Localtimestamp, exp.Localtime)
 COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 TYPED: Mapping[type[exp.Expr], Spell] = {
     **dict.fromkeys(COMPARED, _of_any),
@@ -322,6 +338,7 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     exp.Bracket: spell_place,
     exp.Length: _length_of_bytes,
     exp.MakeInterval: _made_interval,
+    **dict.fromkeys(_CURRENT, lambda node, _: spell_current(node)),
     **dict.fromkeys((exp.RegexpLike, exp.RegexpILike), _word_ends),
     **dict.fromkeys(
         (exp.ArrayContainsAll, exp.ArrayContainedBy, exp.ArrayOverlaps), _array_operator
@@ -335,5 +352,6 @@ NATIVE: Mapping[type[exp.Expr], Spell] = {
     exp.Round: _rounded,
     exp.Hex: lambda node, _: call("to_hex", node.this),
     exp.Bracket: spell_place,
+    **dict.fromkeys(_CURRENT, lambda node, _: native_current(node)),
 }
 """The same for PostgreSQL, to which its adapter says them as DuckDB means them."""

@@ -112,11 +112,14 @@ def _as_deep(kind: exp.DataType, array: exp.Expr) -> exp.DataType:
 
 def _spell_out_arguments(last: exp.Variadic) -> None:
     """The elements of an array as arguments of a call; what is no list of values stays."""
-    array = last.this
+    array, kind = last.this, None
     while isinstance(array, exp.Paren | exp.Cast):
+        if isinstance(array, exp.Cast) and kind is None and array.is_type(exp.DType.ARRAY):
+            kind = next(iter(array.to.expressions), None)
         array = array.this
     if isinstance(array, exp.Array) and array.expressions:
-        last.replace(array.expressions)
+        given = array.expressions
+        last.replace(given if kind is None else [exp.cast(each, kind.copy()) for each in given])
 
 
 def _spell_out_code(call: exp.Expr) -> None:

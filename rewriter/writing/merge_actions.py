@@ -76,12 +76,23 @@ class Actions:
 def read_actions(
     ast: exp.Merge, target: AliasedTable, alias: str, context: RewriteContext
 ) -> Actions:
-    """The clauses of a MERGE; raises for those that have no meaning."""
+    """The clauses of a MERGE; raises for those that have no meaning, or that no row reaches."""
     whens = ast.args["whens"].expressions
     source = _Source(ast, alias, context)
     actions = Actions()
+    ended: set[str] = set()
     for place, when in enumerate(whens, start=1):
-        actions.all.append(_action(when, place, target, source, actions))
+        action = _action(when, place, target, source, actions)
+        if action.words in ended:
+            raise PalimpsestError(
+                Code.SYNTAX,
+                f"no row reaches this {action.words}, as one before it has no condition",
+                advice="give the one before it AND and a condition, or put it last",
+                position=position_of(when),
+            )
+        if action.condition is None:
+            ended.add(action.words)
+        actions.all.append(action)
     return actions
 
 

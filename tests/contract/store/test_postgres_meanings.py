@@ -116,6 +116,8 @@ def test_values_are_written_as_postgresql_writes_them(store: Store) -> None:
     assert con.execute(
         "SELECT '2024-01-16'::timestamp - '2024-01-15' < interval '2 days'"
     ).fetchall() == [(True,)]
+    with pytest.raises(gateway.Error, match="months or years"):
+        con.execute("SELECT date_bin('5 months', p, p) FROM t").fetchall()
 
 
 @pytest.mark.drifts(toy="it has other functions", hive="its JSON has other words")

@@ -32,7 +32,7 @@ _CONSEQUENCE = re.compile(
     r"accepted\ncurrent transaction is aborted",
     re.I,
 )
-_ENDED = re.compile(r"PAL-402|accepted\ncurrent transaction is aborted", re.I)
+_ENDED = re.compile(r"PAL-40[26]|accepted\ncurrent transaction is aborted", re.I)
 _NAME = r"(?:\"[^\"]+\"|[\w.]+)"
 _MADE = re.compile(
     r"\b(?:TABLE|VIEW|FUNCTION|PROCEDURE|AGGREGATE|TYPE|DOMAIN|SEQUENCE|INDEX|SCHEMA|MACRO|ROLE|"
@@ -82,7 +82,7 @@ class FileTally:
         first = self._earlier(sql, why)
         follows = (
             _CONSEQUENCE.search(why)
-            or why.startswith(("rows", "columns", "count", "names"))
+            or why.startswith(("rows", "columns", "count", "names", "accepted"))
             or any(looks.search(why) for looks in _OF_SETTINGS.values())
         )
         if own is None and first and follows:

@@ -102,7 +102,7 @@ SELECT CASE WHEN s."_palimpsest_n1" IS NULL THEN 'a' END AS found
 FROM p_changed AS s
 WHERE s."_palimpsest_n1" IS NULL
 LIMIT 1;
--- 3. check: PAL-303 (23514) if it returns a row: a row violates check "t_check1" of main.t: "a" > 0
+-- 3. check: PAL-303 (23514) if it returns a row: a row violates check "t_a_check" of main.t: "a" > 0
 SELECT 1 AS found
 FROM p_changed AS s
 WHERE NOT (s."_palimpsest_n1" > 0)
