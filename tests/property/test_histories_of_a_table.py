@@ -23,7 +23,6 @@ from tests.support.positions import always_by_position
 
 KEYS = st.integers(0, 5)
 VALUES = st.one_of(st.none(), st.integers(-3, 3), st.just(2**62))
-FLAGS = st.booleans()
 STEPS = st.one_of(
     st.tuples(st.just("put"), st.lists(st.tuples(KEYS, VALUES), min_size=1, max_size=4)),
     st.tuples(st.just("delete"), st.lists(KEYS, min_size=1, max_size=3)),

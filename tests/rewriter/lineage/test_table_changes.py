@@ -9,7 +9,6 @@ from rewriter.lineage.tables import KnownTables
 
 _T, _U = "CREATE TABLE t (a INT, b INT, c INT)", "CREATE TABLE u (x INT, y INT)"
 _READ_T = "CREATE TABLE n AS SELECT * FROM t"
-_READ_U = "CREATE TABLE n AS SELECT * FROM u"
 _SWAPPED = ["t.x <- u.x", "t.y <- u.y", "u.a <- t.a", "u.b <- t.b", "u.c <- t.c"]
 _OTHERS = {
     "Hive's default schema": (
