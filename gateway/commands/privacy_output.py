@@ -15,6 +15,8 @@ from journal.records.privacy_rows import PrivacyBatch, PrivacyRequest
 
 _SHOWN_MAX = 20
 
+_NONE_QUEUED = "No request is queued. palimpsest privacy list shows those that wait for somebody."
+
 
 def request_line(request: PrivacyRequest) -> str:
     """A request in a line: its state, whom it names by type, its deadline."""
@@ -50,7 +52,7 @@ def write_batches(batches: Sequence[PrivacyBatch], *, as_json: bool) -> None:
         click.echo(json.dumps([asdict(one) for one in batches], default=_text))
         return
     if not batches:
-        click.echo("No request waits.")
+        click.echo(_NONE_QUEUED)
     for one in batches:
         requests = counted(one.requests, "request")
         waits = one.detail.get("waits_for")
@@ -73,7 +75,7 @@ def write_plan(planned: Sequence[PlannedBatch], *, as_json: bool) -> None:
         click.echo(json.dumps([planned_object(one) for one in planned]))
         return
     if not planned:
-        click.echo("No request waits.")
+        click.echo(_NONE_QUEUED)
     for one in planned:
         e = one.estimate
         parts = counted(max(1, len(one.parts)), "part")

@@ -384,3 +384,36 @@ def test_f50_a_profile_that_a_policy_names_must_be_there_and_stays(
     for scope in ("TABLE hr.people", "SCHEMA hr", "DATABASE"):
         source.execute(f"ALTER {scope} UNSET POLICY (REPLICATION)")
     delete_entity(source.session, no_progress, EntityKind.PROFILE, "vault")
+
+
+def test_f40_sources_share_a_target_until_one_of_them_erases(
+    source: Connection, tmp_path: Path
+) -> None:
+    place = tmp_path / "target"
+    with_people(source, 5)
+    with opened(tmp_path / "other") as other:
+        other.execute("CREATE SCHEMA west")
+        other.execute("CREATE TABLE west.people (id INTEGER PRIMARY KEY, email VARCHAR)")
+        other.execute("INSERT INTO west.people VALUES (1, 'w1@x.org')")
+        replicated(source, place)
+        replicated(other, place, "west.people")
+        source.execute("UPDATE hr.people SET dept = 7 WHERE id = 1")
+        other.execute("INSERT INTO west.people VALUES (2, 'w2@x.org')")
+        replicated(source, place)
+        replicated(other, place, "west.people")
+        with opened(place) as target:
+            found = "SELECT id, email FROM hr.people UNION ALL SELECT id, email FROM west.people"
+            ours = rows(source, "SELECT id, email FROM hr.people")
+            theirs = rows(other, "SELECT id, email FROM west.people")
+            assert sorted(rows(target, found)) == sorted([*ours, *theirs])
+        # Only one key hashes what the target may not take again.
+        _erase(source, "p3@x.org")
+        replicated(source, place)
+        run = replication(other, place, "west.people")
+        assert run.error is not None
+        assert run.error.code is Code.REPLICATION
+        assert "under a key of its own" in run.error.message
+        replicated(source, place)
+        with opened(place) as target:
+            assert not rows(target, "SELECT 1 FROM hr.people WHERE email = 'p3@x.org'")
+            assert rows(target, "SELECT count(*) FROM west.people") == [(2,)]

@@ -94,7 +94,8 @@ def _check_name_is_free(journal: Journal, package: ReplicaPackage) -> None:
         if catalog.get(name) is not None:
             raise _refused(
                 f"the target has, or had, another {name}",
-                "replicate into another warehouse, or one that never had a table of that name",
+                "replicate into another warehouse, or one that never had a table of that name;"
+                " tables of several sources need schemas of their own",
             )
 
 
