@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from gateway.config import Settings
 from gateway.governance.entity import Entity, EntityKind
-from gateway.opening.folder_urls import check_exists
+from gateway.opening.folder_urls import check_exists, key
 from gateway.opening.schemes import is_database
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
@@ -99,7 +99,7 @@ class ProcessStores:
         fields = _profile(self._session, profile).fields
         url: str = fields["url"]
         if not is_database(url):
-            check_exists(url)
+            check_exists(url, key(url))  # Where a relative path leads from here.
         settings, own = Settings(), self._session.settings
         for name, value in (
             ("job_engine", fields.get("engine") or own.job_engine),

@@ -59,6 +59,7 @@ def test_an_instance_says_which_store_it_waits_for(tmp_path: Path) -> None:
         assert run(con, day(2)) == []
         (told,) = _missing(con)
         assert told.startswith(f"flights@2013-01-01T00:00Z, {AWAY}")
+        assert str(west) in told
         shutil.move(tmp_path / "away", west)
         assert seen(run(con, day(2, 1))) == [(2, "SUCCEEDED")]
 
