@@ -39,6 +39,7 @@ class DialectSemantics:
     elsewhere only what is written must.
     ``upserts_first``: of rows of one INSERT with the same key the first counts, where a conflict
     changes the present row; elsewhere they are an error.
+    ``returns_sources``: RETURNING * has the columns of the relations in FROM and USING as well.
     """
 
     short_rows: bool = False
@@ -50,6 +51,7 @@ class DialectSemantics:
     types_hold: bool = False
     views_hold: bool = False
     texts_become_enums: bool = False
+    returns_sources: bool = False
 
 
 _STRICT = DialectSemantics()
@@ -60,6 +62,7 @@ _POSTGRES = DialectSemantics(
     types_hold=True,
     views_hold=True,
     texts_become_enums=True,
+    returns_sources=True,
 )
 _SEMANTICS = {
     "duckdb": DialectSemantics(upserts_first=True),

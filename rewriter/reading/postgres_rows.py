@@ -29,7 +29,7 @@ _LIST_MAX = 1_000
 def concerns_rows(node: exp.Expr) -> bool:
     """True for two rows of as many values, and for a row that is not in a list, or may be NULL."""
     values = row_values(node.this)
-    if not values:
+    if not values or _is_assignment(node):
         return False
     if isinstance(node, exp.Is):
         return isinstance(node.expression, exp.Null)
@@ -38,6 +38,11 @@ def concerns_rows(node: exp.Expr) -> bool:
         is_short = 0 < len(listed) <= _LIST_MAX and _is_denied(node)
         return is_short and all(len(row_values(item)) == len(values) for item in listed)
     return len(row_values(node.expression)) == len(values)
+
+
+def _is_assignment(node: exp.Expr) -> bool:
+    """True for ``(a, b) = (1, 2)`` behind SET."""
+    return node.arg_key == "expressions" and isinstance(node.parent, exp.Update | exp.OnConflict)
 
 
 def spell_rows(node: exp.Expr) -> None:

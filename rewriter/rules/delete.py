@@ -21,6 +21,7 @@ from rewriter.reading.row_security import check_no_raw, refuse_restricted
 from rewriter.writing.batch import write_batch
 from rewriter.writing.changes import ChangeSet
 from rewriter.writing.qualified import without_schema
+from rewriter.writing.returned_stars import spell_out_stars
 from rewriter.writing.returning import ReturningClause
 from rewriter.writing.statement_part import (
     PartNames,
@@ -42,6 +43,7 @@ def write_delete(ast: exp.Delete, reads: Reads, part: PartNames) -> StatementPar
     if target.masked:
         check_no_raw(ast, target.alias, table)
     stage = part.relation_name("changed")
+    spell_out_stars(ast, table, target.alias, reads.context)
     result = ReturningClause.of(ast, target, old=True)
     where = ast.args.get("where")
     if reads.context.batch:

@@ -16,6 +16,7 @@ from rewriter.writing.assignments import assignments
 from rewriter.writing.batch import write_batch
 from rewriter.writing.changes import ChangeSet
 from rewriter.writing.qualified import without_schema
+from rewriter.writing.returned_stars import spell_out_stars
 from rewriter.writing.returning import ReturningClause
 from rewriter.writing.statement_part import PartNames, StatementPart, finish_part, fuse_part
 from rewriter.writing.target import AliasedTable, new_values
@@ -40,6 +41,7 @@ def write_update(ast: exp.Update, reads: Reads, part: PartNames) -> StatementPar
         check_no_raw(ast, target.alias, table)
     stage = part.relation_name("changed")
     assigned = assignments(table, ast.expressions, target.alias).values
+    spell_out_stars(ast, table, target.alias, reads.context)
     result = ReturningClause.of(ast, target)
     joins = sources_of(node, ast.args.get("from_"))
     where = ast.args.get("where")

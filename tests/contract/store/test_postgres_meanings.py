@@ -280,3 +280,28 @@ def test_intervals_with_signs_and_of_computed_parts(store: Store) -> None:
     assert con.execute(query).fetchall() == [("-1 mons +3 days -04:05:06",)]
     query = "SELECT make_interval(days => k, hours => 1)::text FROM t"
     assert con.execute(query).fetchall() == [("2 days 01:00:00",)]
+
+
+@pytest.mark.also_on("hive")
+def test_rows_are_assigned_and_stars_return_other_relations(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, n INTEGER, s VARCHAR)")
+    con.execute("CREATE TABLE u (j INTEGER PRIMARY KEY, v INTEGER)")
+    con.execute("INSERT INTO t VALUES (1, 1, 'a'), (2, 2, 'b')")
+    con.execute("INSERT INTO u VALUES (1, 10)")
+    con.execute("UPDATE t SET (n, s) = (n + 4, s || 'z') WHERE k = 1")
+    upsert = "ON CONFLICT (k) DO UPDATE SET (n, s) = (excluded.n, t.s || '!')"
+    con.execute(f"INSERT INTO t VALUES (2, 9, 'c') {upsert}")
+    assert con.execute("SELECT * FROM t ORDER BY k").fetchall() == [(1, 5, "az"), (2, 9, "b!")]
+    for sql, names, row in (
+        (
+            "UPDATE t SET n = u.v FROM u WHERE u.j = t.k RETURNING *",
+            "k n s j v",
+            (1, 10, "az", 1, 10),
+        ),
+        ("UPDATE t SET n = 3 FROM u q WHERE q.j = t.k RETURNING q.*, n", "j v n", (1, 10, 3)),
+        ("DELETE FROM t USING u WHERE u.j = t.k RETURNING *", "k n s j v", (1, 3, "az", 1, 10)),
+    ):
+        found = con.execute(sql)
+        assert [column[0] for column in found.description] == names.split(), sql
+        assert found.fetchall() == [row], sql
