@@ -33,6 +33,7 @@ from rewriter.reading.postgres_moments import (
     spell_current,
     spell_fraction,
 )
+from rewriter.reading.postgres_numbers import DIGITS, FRACTION
 from rewriter.reading.postgres_operators import is_array_text, read_array
 from rewriter.reading.postgres_patterns import concerns_patterns, quantified, spell_like
 from rewriter.reading.postgres_places import spell_place
@@ -51,6 +52,7 @@ _PARTS = {
 }
 """What makes an interval of a number, by the argument of ``make_interval``."""
 _MOMENTS = frozenset({exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIME})
+_BIGINT_DIGITS = 19
 _WHOLE = frozenset({"SMALLINT", "INTEGER", "INT", "BIGINT", "TINYINT"})
 _MEANS = (*(exp.Avg, exp.Stddev, exp.StddevPop, exp.StddevSamp, exp.Variance, exp.VariancePop),)
 _INEXACT = (
@@ -153,6 +155,21 @@ def _arithmetic(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
             # Of floating-point numbers this store's ``//`` divides, and fails for zero.
             return exp.IntDiv(this=made.this, expression=made.expression)
     return made
+
+
+def _remainder(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """Of a NUMERIC and a whole constant beyond BIGINT, which stores would compute as a DOUBLE."""
+    for name, other in (("this", "expression"), ("expression", "this")):
+        constant = node.args[name].unnest()
+        if not isinstance(constant, exp.Literal) or not constant.is_int:
+            continue
+        is_wide = _BIGINT_DIGITS <= len(constant.name) <= DIGITS - FRACTION
+        if is_wide and (types.of(node.args[other]).kind or "").startswith("DECIMAL"):
+            made = node.copy()
+            kind = f"DECIMAL({DIGITS}, {FRACTION})"
+            made.set(name, exp.cast(constant.copy(), kind, dialect="duckdb"))
+            return made
+    return None
 
 
 def _taken_beside(kind: str, operator: type[exp.Expr]) -> str | None:
@@ -327,6 +344,7 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     **dict.fromkeys((exp.Like, exp.ILike), _like),
     **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div), _arithmetic),
     **dict.fromkeys((exp.Round, exp.Trunc), _rounded),
+    exp.Mod: _remainder,
     exp.Cast: _cast,
     exp.Substring: _substring,
     exp.Extract: _fraction,

@@ -13,6 +13,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.sql.relations import ident, union_all
 
 _SAMPLED = "_palimpsest_sampled"
+_METHODS = frozenset({"BERNOULLI", "SYSTEM", "RESERVOIR"})
 _NEAREST: dict[type[exp.Expr], bool] = {exp.GTE: True, exp.GT: True, exp.LTE: False, exp.LT: False}
 """Whether the nearest row is the highest, where the left side is compared so with the right."""
 _TURNED: dict[type[exp.Expr], type[exp.Expr]] = {
@@ -39,6 +40,7 @@ def _sampled(sample: exp.TableSample) -> None:
     assert source is not None
     if sample.args.get("seed") is not None:
         raise _refused("sample that can be repeated", "filter by a hash of the key")
+    _check_sample(sample)
     chance = exp.Anonymous(this="random")
     alias = source.args.get("alias")
     if isinstance(source, exp.Select):
@@ -64,6 +66,21 @@ def _sampled(sample: exp.TableSample) -> None:
     named = alias.copy() if alias is not None else exp.TableAlias(this=ident(source.alias_or_name))
     subquery.set("alias", named)
     source.replace(subquery)
+
+
+def _check_sample(sample: exp.TableSample) -> None:
+    method, percent = sample.args.get("method"), sample.args.get("percent")
+    if method is not None and method.name.upper() not in _METHODS:
+        raise _refused(f"sample method {method.name}", "write BERNOULLI or SYSTEM")
+    is_part = not isinstance(percent, exp.Null)
+    if isinstance(percent, exp.Literal) and not percent.is_string:
+        is_part = 0 <= float(percent.name) <= 100
+    if percent is not None and not is_part:
+        raise PalimpsestError(
+            Code.OUT_OF_RANGE,
+            f"a sample has between 0 and 100 percent of the rows, not {percent.name or 'NULL'}",
+            advice="give such a percentage, or a number of rows: (10 ROWS)",
+        )
 
 
 def _as_of(join: exp.Join) -> None:

@@ -118,6 +118,8 @@ def test_values_are_written_as_postgresql_writes_them(store: Store) -> None:
     ).fetchall() == [(True,)]
     with pytest.raises(gateway.Error, match="months or years"):
         con.execute("SELECT date_bin('5 months', p, p) FROM t").fetchall()
+    with pytest.raises(gateway.Error, match="between 0 and 100"):
+        con.execute("SELECT k FROM t TABLESAMPLE BERNOULLI (200)").fetchall()
 
 
 @pytest.mark.drifts(toy="it has other functions", hive="its JSON has other words")
