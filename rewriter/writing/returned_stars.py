@@ -30,11 +30,13 @@ def spell_out_stars(ast: exp.Expr, table: Table, alias: str, context: RewriteCon
     sources = [s for s in relations_of(ast) if not _is_target(s, ast)]
     if sources and any(_is_star(output) for output in returning.expressions):
         outputs = returning.expressions
-        spelled = [part for o in outputs for part in _spelled(o, ast, table, alias, context)]
+        spelled = [
+            part for o in outputs for part in _columns_returned(o, ast, table, alias, context)
+        ]
         returning.set("expressions", spelled)
 
 
-def _spelled(
+def _columns_returned(
     output: exp.Expr, ast: exp.Expr, table: Table, alias: str, context: RewriteContext
 ) -> Iterator[exp.Expr]:
     of = fold(output.table) if isinstance(output, exp.Column) and output.table else ""
