@@ -49,13 +49,13 @@ Found = dict[str, Any]
 
 
 @contextlib.contextmanager
-def served(folder: Path) -> Iterator[ThriftServer]:
-    """A server to measure on."""
+def served(folder: Path, memory: str = "1g") -> Iterator[ThriftServer]:
+    """A server to measure on; one of its own has so much memory."""
     if os.environ.get(RUNNING):
         with shared(folder) as found:
             yield found
     else:
-        with own(conf=_COMPILING, java=_JAVA) as found:
+        with own(conf=_COMPILING, java=_JAVA, memory=memory) as found:
             yield found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -54,3 +55,28 @@ def test_views_follow_what_is_committed(
     con.execute("CALL system.flush()")
     assert sorted(outside.run(f"SELECT * FROM {hr}.depts")) == [(2, "Ops"), (3, "not yet")]
     assert outside.tables_of(hr) == ["depts", "depts_journal", "empty", "empty_journal", "theirs"]
+
+
+@pytest.mark.parametrize(
+    ("key", "compared"), [("INTEGER", "BroadcastHashJoin [k#, hash("), ("VARCHAR", "[k#, version")]
+)
+def test_a_changed_table_is_read_in_one_scan(
+    con: Connection, outside: ThriftConnection, url: str, key: str, compared: str
+) -> None:
+    main = f"{url.partition('prefix=')[2].partition('&')[0]}default"
+    con.execute(f"CREATE TABLE t (k {key} PRIMARY KEY, v VARCHAR)")
+    con.execute("INSERT INTO t SELECT i, 'old' FROM range(50) r(i)")
+    con.execute("CALL system.compact('t')")
+    con.execute("UPDATE t SET v = 'new' WHERE k IN ('1', '2', '3')")
+    con.execute("UPDATE t SET v = 'newer' WHERE k IN ('3', '4')")
+    con.execute("DELETE FROM t WHERE k IN ('4', '5')")
+    con.execute("INSERT INTO t VALUES ('4', 'back')")
+    asked = "SELECT v, count(*) FROM {} GROUP BY v ORDER BY v"
+    con.execute("CALL system.flush()")
+    rows = [("back", 1), ("new", 2), ("newer", 1), ("old", 45)]
+    assert outside.run(asked.format(f"{main}.t")) == rows
+    assert con.execute(asked.format("t")).fetchall() == rows
+    (plan,) = outside.run(f"EXPLAIN {asked.format(f'{main}.t')}")
+    assert "Union" not in plan[0]
+    assert plan[0].count("FileScan") == 2
+    assert compared in re.sub(r"#\d+", "#", plan[0])

@@ -81,6 +81,8 @@ class ThriftServer:
     """Of Spark, likewise."""
     java: str = ""
     """Options of Java, likewise."""
+    memory: str = "1g"
+    """The heap, as Java writes it."""
     user: str | None = None
     """Who runs it, if not whoever runs the tests; that takes root."""
 
@@ -90,6 +92,7 @@ class ThriftServer:
         user: str | None = None,
         conf: Mapping[str, str] = MappingProxyType({}),
         java: str = "",
+        memory: str = "1g",
     ) -> ThriftServer:
         """Start a server; raises Missing where that cannot be."""
         reason = why_no_spark() or _why_no_jar()
@@ -97,7 +100,13 @@ class ThriftServer:
             raise Missing(reason)
         folder = Path(tempfile.mkdtemp(prefix="palimpsest-hive-"))
         server = ThriftServer(
-            folder, free_port(), settings=settings, conf=conf, java=java, user=user
+            folder,
+            free_port(),
+            settings=settings,
+            conf=conf,
+            java=java,
+            memory=memory,
+            user=user,
         )
         if user is not None:
             shutil.chown(folder, user)
@@ -126,7 +135,7 @@ class ThriftServer:
             **self.settings,
         }
         command = [str(home / "bin" / "spark-submit"), "--class", _CLASS, "--master", "local[2]"]
-        command += ["--driver-memory", "1g"]
+        command += ["--driver-memory", self.memory]
         command += [part for k, v in conf.items() for part in ("--conf", f"{k}={v}")]
         command += [part for k, v in settings.items() for part in ("--hiveconf", f"{k}={v}")]
         with (folder / "server.log").open("ab") as log:
@@ -215,10 +224,11 @@ def own(
     user: str | None = None,
     conf: Mapping[str, str] = MappingProxyType({}),
     java: str = "",
+    memory: str = "1g",
 ) -> Iterator[ThriftServer]:
     """A server that a test may stop, as the shared one has other users. Skips where none is."""
     try:
-        server = ThriftServer.start(settings, user, conf, java)
+        server = ThriftServer.start(settings, user, conf, java, memory)
     except Missing as reason:
         if os.environ.get(REQUIRED):
             raise

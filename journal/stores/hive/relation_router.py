@@ -23,6 +23,7 @@ from journal.model.segment import Manifest
 from journal.model.store_session import Parameters, RecordSession
 from journal.sql.substitution import put_in_place
 from journal.stores.hive import layout, shown_catalog
+from journal.stores.hive.current_views import ease_reading
 from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.enums import has_enum, is_enum
 from journal.stores.hive.json import note_json
@@ -116,6 +117,8 @@ class RelationRouter:
         """A copy of a tree over what Spark has: segments, and literals for the rows held here."""
         holder = exp.Paren(this=ast.copy())
         self._note_types(holder)
+        if self._engine is HiveEngine.SPARK:
+            ease_reading(holder, self.tiers)
         for table in list(holder.find_all(exp.Table)):
             place = self._place(table)
             rows = self._local_rows(table) if place is None else self._with_own_rows(place.copy())

@@ -49,16 +49,22 @@ class SeenTiers:
         assert found is not None
         return found[0], found[1]
 
-    def in_spark(self, name: str) -> exp.Query | None:
-        """The rows of a tier, as Spark reads them."""
-        found = self.find(name)
-        if found is None:
+    def in_spark(self, *names: str) -> exp.Query | None:
+        """The rows of one or more tiers of a table, as Spark reads them; None for others."""
+        segments: list[Segment] = []
+        table: Table | None = None
+        for name in names:
+            found = self.find(name)
+            if found is None:
+                return None
+            table = found[0]
+            segments += found[1]
+        if table is None:
             return None
-        table, segments = found
         rows = layout.staged_rows(
             self.names, table, [(s.files[0].path, s.fields) for s in segments]
         )
-        masks = self.masks_of(name)
+        masks = self.masks_of(names[0])
         return layout.unmasked(self.names, table, rows, masks) if masks else rows
 
     def masks_of(self, name: str) -> tuple[str, ...]:

@@ -31,6 +31,8 @@ from journal.stores.hive import layout
 from journal.stores.hive.apache_nested import as_shown
 from journal.stores.hive.catalog_db import catalog as rows_of
 from journal.stores.hive.catalog_db.engine import CatalogDatabase
+from journal.stores.hive.current_views import ease_reading
+from journal.stores.hive.engine import HiveEngine
 from journal.stores.hive.leases import Leases
 from journal.stores.hive.store import HiveConnection, HiveStore
 from journal.stores.hive.tiers import SeenTiers
@@ -147,6 +149,8 @@ class PublicViews:
             # Rows in the catalog are newer than all segments; others see them after a flush.
             reader = Reader(table, state.tables[table.id].tiers - {Tier.HEAD})
             current = reader.current(business_outputs(table.columns))
+            if self._store.engine is HiveEngine.SPARK:
+                ease_reading(current, tiers)
             for name, body in ((table.name, current), (table.journal_name, reader.journal())):
                 rows = in_terms_of(body, tiers.in_spark)
                 yield self._view(name, as_shown(rows, table, self._store.engine))
