@@ -20,6 +20,8 @@ from gateway.governance.process_stores import ProcessStores
 from gateway.session.operations import no_progress
 from journal.model.errors import Code, PalimpsestError
 from tests.support.processes import (
+    YESTERDAY,
+    dataset,
     day,
     flights,
     make_tables,
@@ -50,6 +52,22 @@ def test_f19_processes_wait_and_run_once(con: Connection) -> None:
     assert run(con, day(2, 2)) == []
     found = con.execute("SELECT total, made_by FROM delays").fetchall()
     assert found == [(7, "daily@2013-01-02T00:00Z")]
+
+
+def test_a_condition_that_fails_stops_no_other_process(con: Connection) -> None:
+    con.execute("CREATE TABLE gone (day DATE)")
+    lost = dataset("gone", where="day = CAST($instance AS DATE)")
+    reads = [{"dataset": "gone", "from": YESTERDAY, "to": YESTERDAY}]
+    waits = process("waits", sql="INSERT INTO delays VALUES (NULL, 1, 'waits')", inputs=reads)
+    other = process("other", sql="INSERT INTO delays VALUES (NULL, 2, 'other')", inputs=None)
+    schedule(con, day(1), lost, waits, other)
+    con.execute("INSERT INTO gone VALUES (DATE '2013-01-01')")
+    con.execute("ALTER TABLE gone RENAME COLUMN day TO date")
+    assert [(one.id, one.state) for one in run(con, day(2))] == [
+        ("other@2013-01-02T00:00Z", "SUCCEEDED")
+    ]
+    ((missing,),) = con.execute("SELECT missing FROM system.instances WHERE state = 'WAITING'")
+    assert "gone@2013-01-01T00:00Z, which cannot be looked at (PAL-202" in str(missing)
 
 
 @pytest.mark.needs(Capability.ACCESS_CONTROL)
