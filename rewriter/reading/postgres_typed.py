@@ -5,6 +5,7 @@ s LIKE p                       a backslash in the pattern escapes
 d::timestamp(2)                of a moment: its seconds are rounded; current_timestamp(0)
 d::text                        of an interval, a DOUBLE or an array, as PostgreSQL writes it
 real * 2, real + numeric       computed as DOUBLE
+n * m                          of NUMERICs: with all digits that a product may have
 round(a / 3, 2)                of a NUMERIC: exactly, where the store has a DOUBLE
 t + '1 hour', n + '2'          the text is a value of the type that the operator takes
 substring(s, -1, 3)            begins before the text; DuckDB counts from its end
@@ -37,6 +38,7 @@ from rewriter.reading.postgres_numbers import DIGITS, FRACTION
 from rewriter.reading.postgres_operators import is_array_text, read_array
 from rewriter.reading.postgres_patterns import concerns_patterns, quantified, spell_like
 from rewriter.reading.postgres_places import spell_place
+from rewriter.reading.postgres_products import widened_factor
 from rewriter.reading.postgres_texts import has_own_text, text_of
 from rewriter.reading.value_types import ValueTypes
 
@@ -136,7 +138,7 @@ def _rounded(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
 def _arithmetic(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     sides = {"this": node.this, "expression": node.expression}
     kinds = {name: types.of(side).kind or "" for name, side in sides.items()}
-    changed = {}
+    changed: dict[str, exp.Expr] = {}
     for name, other in (("this", "expression"), ("expression", "this")):
         side, beside = sides[name].unnest(), kinds[other]
         if kinds[name] in _FLOATS and beside and beside not in _FLOATS:
@@ -145,6 +147,8 @@ def _arithmetic(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
             kind = _taken_beside(beside, type(node))
             if kind is not None:
                 changed[name] = exp.cast(side.copy(), kind, dialect="duckdb")
+    if isinstance(node, exp.Mul) and not changed:
+        changed = widened_factor(sides, kinds)
     if not changed:
         return None
     made = node.copy()

@@ -307,3 +307,20 @@ def test_rows_are_assigned_and_stars_return_other_relations(store: Store) -> Non
         found = con.execute(sql)
         assert [column[0] for column in found.description] == names.split(), sql
         assert found.fetchall() == [row], sql
+
+
+@pytest.mark.drifts(toy="its numbers have fewer digits")
+def test_products_have_all_digits_of_their_factors(store: Store) -> None:
+    con = store.connect(dialect="postgres")
+    con.execute(
+        "CREATE TABLE t (k INTEGER PRIMARY KEY, n NUMERIC(15, 2), m NUMERIC(12, 3), j INTEGER)"
+    )
+    con.execute("INSERT INTO t VALUES (1, 9999999999999.99, 123456789.123, 2147483647)")
+    query = "SELECT n * m, sum(n * (1 - m)), n * j FROM t GROUP BY n, m, j"
+    assert con.execute(query).fetchall() == [
+        (
+            Decimal("1234567891229998765432.10877"),
+            Decimal("-1234567881229998765432.11877"),
+            Decimal("21474836469999978525163.53"),
+        )
+    ]
