@@ -40,7 +40,23 @@ _CALLS = {
     "j": "CAST(CAST(floor(julian(CAST(x AS DATE))) AS BIGINT) AS VARCHAR)",
     "ssss": "CAST(hour(x) * 3600 + minute(x) * 60 + second(x) AS VARCHAR)",
     "sssss": "CAST(hour(x) * 3600 + minute(x) * 60 + second(x) AS VARCHAR)",
+    "cc": "lpad(CAST((year(x) + 99) // 100 AS VARCHAR), 2, '0')",
+    "y,yyy": "CAST(year(x) // 1000 AS VARCHAR) || ',' || lpad(CAST(year(x) % 1000 AS VARCHAR), 3,"
+    " '0')",
+    "rm": "rpad(list_extract(['i', 'ii', 'iii', 'iv', 'v', 'vi', 'vii', 'viii', 'ix', 'x', 'xi',"
+    " 'xii'], month(x)), 4, ' ')",
+    **{
+        f"ff{n}": f"lpad(CAST(microsecond(x) % 1000000 // {10 ** (6 - n)} AS VARCHAR), {n}, '0')"
+        for n in range(1, 7)
+    },
+    **{
+        name: f"lpad(CAST({year}(x) % {10 ** len(name)} AS VARCHAR), {len(name)}, '0')"
+        for year, names in (("year", ("yyy", "y")), ("isoyear", ("iyy", "iy", "i")))
+        for name in names
+    },
 }
+_WITHOUT_ZEROS = frozenset({"ww", "cc", "yyy", "iyy", "iy"})
+"""What FM takes the zeros from."""
 _SPANS = {
     "yyyy": ("year(x)", 4), "mm": ("month(x)", 2), "dd": ("day(x)", 2), "hh24": ("hour(x)", 2),
     "hh12": ("(hour(x) + 11) % 12 + 1", 2), "hh": ("(hour(x) + 11) % 12 + 1", 2),
@@ -53,9 +69,8 @@ _ORDINAL = (
     " WHEN ends_with(n, '2') THEN 'nd' WHEN ends_with(n, '3') THEN 'rd' ELSE 'th' END"
 )
 _REFUSED = (
-    *("y,yyy", "iyy", "yyy", "a.m.", "p.m.", "b.c.", "a.d.", "bc", "ad", "tzh"),
-    *("tzm", "tz", "of", "cc", "rm", "iddd", "ff1", "ff2", "ff3", "ff4", "ff5", "ff6", "fx"),
-    *("iy", "i", "y", "th", "sp"),
+    *("a.m.", "p.m.", "b.c.", "a.d.", "bc", "ad", "tzh"),
+    *("tzm", "tz", "of", "iddd", "fx", "th", "sp"),
 )
 _KNOWN = sorted({*map(str.lower, _CODES), *_NAMES, *_CALLS, *_REFUSED}, key=len, reverse=True)
 _PART = re.compile(
@@ -206,8 +221,15 @@ def _code(name: str, is_plain: bool) -> str | None:
 def _spelled_name(value: exp.Expr, name: str, is_plain: bool) -> exp.Expr:
     """A name in capitals or small letters, filled up with blanks; a number of the calendar."""
     lower = name.lower()
+    made: exp.Expr
     if lower in _CALLS:
-        return fill(_CALLS[lower], x=exp.Paren(this=value.copy()))
+        made = exp.paren(fill(_CALLS[lower], x=exp.Paren(this=value.copy())))
+        if lower == "rm":
+            made = exp.Trim(this=made) if is_plain else made
+            return exp.Upper(this=made) if name.isupper() else made
+        if is_plain and lower in _WITHOUT_ZEROS:
+            return fill("CASE WHEN ltrim(v, '0') = '' THEN '0' ELSE ltrim(v, '0') END", v=made)
+        return made
     made = _formatted(value, _NAMES[lower])
     if name == lower:
         made = exp.Lower(this=made)

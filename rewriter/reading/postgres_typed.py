@@ -282,9 +282,13 @@ def _of_span(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     kind = types.of(node.this).kind
     if kind == "INTERVAL":
         return spell_span(node)
+    made = node.copy()
+    if (kind or "").startswith("TIMESTAMP("):
+        # The store would make nanoseconds of it, which reach from 1677 to 2262.
+        made.set("this", exp.cast(node.this.copy(), "TIMESTAMP", dialect="duckdb"))
+        return spell_template(made, ())
     if kind != "TIME":
         return None
-    made = node.copy()
     made.set("this", fill("CAST('1970-01-01' AS DATE) + t", t=node.this))
     return spell_template(made, ())
 
