@@ -59,6 +59,11 @@ class Clock:
         return self.hours <= _DAY_HOURS and self.minutes < 60 and self.seconds <= 60 and not over
 
 
+def is_zone(word: str) -> bool:
+    """True for an abbreviation of a zone, in small letters."""
+    return word in _DISTANCES
+
+
 def split_clock(text: str, words_of_dates: frozenset[str]) -> tuple[str, Clock | None] | None:
     """The date in a text, and the time of day and zone beside it, if there are any.
 

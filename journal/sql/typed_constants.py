@@ -12,6 +12,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.sql import bytea
 from journal.sql.array_text import array_of_text
 from journal.sql.interval_text import plain_interval
+from journal.sql.moment_clock import is_zone
 from journal.sql.moment_text import AS_POSTGRES, iso_moment, may_be_moment
 
 MOMENTS = ("DATE", "TIMESTAMP")
@@ -91,8 +92,13 @@ def _check_range(text: str, *, is_real: bool) -> None:
 
 
 def moment_of_word(text: str, kind: str) -> exp.Expr | None:
-    """What ``now``, ``today`` and their like mean as a value of a type; None for other texts."""
-    word = text.strip().lower()
+    """What ``now``, ``today`` and their like mean as a value of a type; None for other texts.
+
+    Of a TIMESTAMP the zone in ``tomorrow EST`` says nothing.
+    """
+    word, _, zone = text.strip().lower().partition(" ")
+    if zone and not (kind == "TIMESTAMP" and is_zone(zone.strip())):
+        return None
     if word == "epoch":
         return exp.Literal.string("1970-01-01" if kind == "DATE" else "1970-01-01 00:00:00+00")
     found = _WORDS.get(word)
