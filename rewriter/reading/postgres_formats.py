@@ -40,7 +40,8 @@ _CALLS = {
     "j": "CAST(CAST(floor(julian(CAST(x AS DATE))) AS BIGINT) AS VARCHAR)",
     "ssss": "CAST(hour(x) * 3600 + minute(x) * 60 + second(x) AS VARCHAR)",
     "sssss": "CAST(hour(x) * 3600 + minute(x) * 60 + second(x) AS VARCHAR)",
-    "cc": "lpad(CAST((year(x) + 99) // 100 AS VARCHAR), 2, '0')",
+    "cc": "CASE WHEN year(x) > 9900 THEN '100'"
+    " ELSE lpad(CAST((year(x) + 99) // 100 AS VARCHAR), 2, '0') END",
     "y,yyy": "CAST(year(x) // 1000 AS VARCHAR) || ',' || lpad(CAST(year(x) % 1000 AS VARCHAR), 3,"
     " '0')",
     "rm": "rpad(list_extract(['i', 'ii', 'iii', 'iv', 'v', 'vi', 'vii', 'viii', 'ix', 'x', 'xi',"
