@@ -97,7 +97,8 @@ def moment_of_word(text: str, kind: str) -> exp.Expr | None:
     Of a TIMESTAMP the zone in ``tomorrow EST`` says nothing.
     """
     word, _, zone = text.strip().lower().partition(" ")
-    if zone and not (kind == "TIMESTAMP" and is_zone(zone.strip())):
+    has_zone = kind.partition("(")[0] != "TIMESTAMP" or "ZONE" in kind
+    if zone and (has_zone or not is_zone(zone.strip())):
         return None
     if word == "epoch":
         return exp.Literal.string("1970-01-01" if kind == "DATE" else "1970-01-01 00:00:00+00")

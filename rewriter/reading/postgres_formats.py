@@ -30,6 +30,8 @@ _CODES = {
 # fmt: on
 """Patterns that strftime has; FM takes the zeros of numbers away."""
 _NAMES = {"month": "%B", "day": "%A", "mon": "%b", "dy": "%a", "am": "%p", "pm": "%p"}
+_WHOLE_CODES = frozenset({"%g", "%f", "%Y", "%G", "%u"})
+"""What FM changes nothing of."""
 _PADDED = frozenset({"month", "day"})
 _NAME_WIDTH = 9
 _CALLS = {
@@ -216,7 +218,7 @@ def _code(name: str, is_plain: bool) -> str | None:
             return _NAMES[lower] if is_plain and name == name.capitalize() else None
         return _CODES.get(name)
     code = _CODES.get(lower)
-    return code.replace("%", "%-") if code and is_plain and code not in {"%g", "%f"} else code
+    return code.replace("%", "%-") if code and is_plain and code not in _WHOLE_CODES else code
 
 
 def _spelled_name(value: exp.Expr, name: str, is_plain: bool) -> exp.Expr:
