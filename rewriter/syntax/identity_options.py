@@ -43,8 +43,13 @@ def _ordered(tokens: list[Token]) -> list[Token]:
             options.append([])
         options[-1].append(token)
     kept = [option for option in options if option[0].text.upper() != "NO"]
-    kept.sort(key=lambda option: (*_FIRST, option[0].text.upper()).index(option[0].text.upper()))
+    kept.sort(key=lambda option: _place(option[0].text.upper()))
     return [token for option in kept for token in _spelled_out(option)]
+
+
+def _place(word: str) -> int:
+    """Where an option stands among the others, by its first word; a name comes before all."""
+    return -1 if word == "SEQUENCE" else (*_FIRST, word).index(word)
 
 
 def _spelled_out(option: list[Token]) -> list[Token]:

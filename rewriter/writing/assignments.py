@@ -171,8 +171,8 @@ def _places(left: exp.Bracket) -> tuple[int, int] | None:
             return None
         first, last = (int(end.to_py()) for end in ends)
     elif node.is_int:
-        # The parser counts from 0 what the client counts from 1.
-        first = last = int(node.to_py()) + 1
+        # The parser counts from 0 what the client counts from 1, unless it says otherwise.
+        first = last = int(node.to_py()) + 1 - (left.args.get("offset") or 0)
     else:
         return None
     return (first, last) if 0 < first <= last <= _PLACE_MAX else None
