@@ -57,3 +57,18 @@ def test_what_there_is_not_is_refused(con: Connection) -> None:
     assert "lists of lists" in str(nested)
     assert con.execute("SELECT * FROM t").fetchall() == [(1, [2, 1], "x")]
     assert con.execute("SHOW TABLES").fetchall() == [("t",)]
+
+
+def test_json_is_compared_as_text(con: Connection) -> None:
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, j JSON)")
+    con.execute("""INSERT INTO t VALUES (1, '{"a": 1}'), (2, '{"a": 1}'), (3, '[1]')""")
+    for sql in (
+        "SELECT DISTINCT j FROM t",
+        "SELECT * FROM t AS a, t AS b WHERE a.j = b.j",
+        "SELECT k FROM t WHERE j < '1'",
+    ):
+        assert "as text" in _refusal(con, sql).advice, sql
+    query = "SELECT count(*) FROM t AS a JOIN t AS b ON a.j::text = b.j::text"
+    assert con.execute(query).fetchall() == [(5,)]
+    query = "SELECT DISTINCT j::text FROM t ORDER BY 1"
+    assert con.execute(query).fetchall() == [("[1]",), ('{"a": 1}',)]

@@ -107,6 +107,10 @@ _OF_A_JOURNAL = re.compile(
 _OF_A_HEAD = re.compile(r"unique constraint \"t\d+_head_\d+_once\"")
 
 
+_OF_JSON = re.compile(r"operator for type json\b|operator does not exist: (json\b|.* json$)")
+_JSON_ADVICE = "compare JSON as text: a::text = b::text, SELECT DISTINCT a::text"
+
+
 def is_starting(message: str) -> bool:
     """True when a server takes no connections yet."""
     return "starting up" in message or ("recovery" in message and "not yet" in message)
@@ -146,7 +150,8 @@ def translate(sqlstate: str | None, message: str, *, hint: str | None = None) ->
         text = f"somebody else held a lock for too long: {text}"
     if code is Code.STORE_GRANT:
         return PalimpsestError(code, text, advice=grants.advice(text))
-    return PalimpsestError(code, text, advice=_ADVICE.get(code) or hint or "")
+    advice = _JSON_ADVICE if code is Code.UNKNOWN_FUNCTION and _OF_JSON.search(text) else ""
+    return PalimpsestError(code, text, advice=advice or _ADVICE.get(code) or hint or "")
 
 
 def unreachable(message: str) -> PalimpsestError:
