@@ -22,7 +22,7 @@ from typing import Any
 import psycopg
 
 import gateway
-from bench.measure import OURS, Promise, Report, Run
+from bench.measure import OURS, Promise, Report, Run, repeated
 from bench.options import Options, options_of, parser
 from gateway.dbapi.connection import Connection
 from gateway.procedures.adopting import adopt
@@ -139,22 +139,14 @@ def reads(report: Report, direct: psycopg.Connection[Any], con: Connection, repe
             report.compare(
                 name,
                 {
-                    OURS: _run(con.execute, own, often),
-                    _PAST: _run(direct.execute, own, often),
-                    _PLAIN: _run(direct.execute, theirs, often),
+                    OURS: repeated(con.execute, own, often),
+                    _PAST: repeated(direct.execute, own, often),
+                    _PLAIN: repeated(direct.execute, theirs, often),
                 },
                 repeats,
                 (Promise(_PLAIN, at_most),),
             )
             report.judge_against(name, _PAST, Promise(_PLAIN, at_most))
-
-
-def _run(execute: Callable[[str], Any], sql: str, often: int) -> Run:
-    def run() -> None:
-        for _ in range(often):
-            execute(sql).fetchall()
-
-    return run
 
 
 def writes(report: Report, direct: psycopg.Connection[Any], con: Connection, repeats: int) -> None:

@@ -15,7 +15,6 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from pyhive import hive
 
 import gateway
 from bench.hive import served
-from bench.measure import OURS, Promise, Report, Run
+from bench.measure import OURS, Promise, Report, repeated
 from bench.options import Options, options_of, parser
 from gateway.dbapi.connection import Connection
 from journal.stores.hive.journal import HiveJournal
@@ -101,23 +100,15 @@ def reads(report: Report, con: Connection, direct: Any, repeats: int) -> None:
             report.compare(
                 name,
                 {
-                    OURS: _run(con.execute, sql.format(t=table), often),
-                    _PAST: _run(directly, sql.format(t=f"{database}.{table}"), often),
-                    _PLAIN: _run(directly, sql.format(t="bench_views_plain"), often),
+                    OURS: repeated(con.execute, sql.format(t=table), often),
+                    _PAST: repeated(directly, sql.format(t=f"{database}.{table}"), often),
+                    _PLAIN: repeated(directly, sql.format(t="bench_views_plain"), often),
                 },
                 repeats,
                 (Promise(_PLAIN, at_most),),
                 warm_ups=_WARM_UPS,
             )
             report.judge_against(name, _PAST, Promise(_PLAIN, at_most))
-
-
-def _run(execute: Callable[[str], Any], sql: str, often: int) -> Run:
-    def run() -> None:
-        for _ in range(often):
-            execute(sql).fetchall()
-
-    return run
 
 
 def measure(options: Options) -> Report:

@@ -173,6 +173,16 @@ def timed(run: Run, clock: Callable[[], Seconds] = time.perf_counter) -> Seconds
     return clock() - start if own is None else own
 
 
+def repeated(execute: Callable[[str], Any], sql: str, often: int) -> Run:
+    """A run that reads all rows of a statement so often; ``execute`` gives a cursor."""
+
+    def run() -> None:
+        for _ in range(often):
+            execute(sql).fetchall()
+
+    return run
+
+
 def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
     """First quartile, median, third quartile."""
     if len(values) == 1:

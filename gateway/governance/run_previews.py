@@ -78,7 +78,7 @@ def preview_runs(
     with ProcessStores(session) as stores:
         there = DatasetAvailability(session, known, {}, stores)
         for one in planned_instances(process, known, start, end):
-            inputs = instance_inputs(*(process, known, one.nominal, there.is_there, there.why_not))
+            inputs = instance_inputs(process, known, one.nominal, there.is_there, there.why_not)
             outputs = instance_outputs(process, known, one.nominal)
             row = instance_id(name, one.nominal)
             values = process_values(process, row, one.nominal, inputs.spans, outputs)

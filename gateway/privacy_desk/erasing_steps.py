@@ -60,7 +60,7 @@ def find(desk: Desk, batch: PrivacyBatch) -> PrivacyBatch:
     requests, named = identities_in(desk, batch)
     searches_all = batch.detail.get("searches_all", False)
     before = set() if searches_all else _searched_tables(_requests_of(desk, batch))
-    wanted = _find_wanted(desk, batch, requests, named, before)
+    wanted = _batch_erasures(desk, batch, requests, named, before)
     if batch.detail.get("parts") is None:
         parts = [part.to_json() for part in wanted.parts(desk)]
         batch = move(desk, batch, PrivacyEvent.FIND, {"parts": parts})
@@ -85,7 +85,7 @@ def find(desk: Desk, batch: PrivacyBatch) -> PrivacyBatch:
     )
 
 
-def _accept(desk: Desk, batch: PrivacyBatch, wanted: _Wanted) -> list[ErasureRequest]:
+def _accept(desk: Desk, batch: PrivacyBatch, wanted: _BatchErasures) -> list[ErasureRequest]:
     """The requests of all parts; those that were accepted before are found by their reason."""
     known = {r.reason: r for r in erasure_spec.requests(desk.journal) if r.reason is not None}
     round_number = int(batch.detail.get("round", 1))
@@ -168,7 +168,7 @@ def dry_run(
     desk: Desk, requests: Sequence[PrivacyRequest], named: Named
 ) -> tuple[list[ErasureRequest], list[list[str]]]:
     """What finding some requests would come to, and the parts they would be split into."""
-    wanted = _find_wanted(desk, None, requests, named)
+    wanted = _batch_erasures(desk, None, requests, named)
     program, state = erasure_of(desk.session), committed_state(desk.journal)
     parts = [part.description(state) for part in wanted.parts(desk)]
     specs = [wanted.with_actions(spec) for spec in wanted.whole_specs()]
@@ -234,7 +234,7 @@ def _check_none_left(
 ) -> None:
     """Raise ERASURE if the people are in a table that this round has searched."""
     program, before = erasure_of(desk.session), set(batch.detail.get("covered_before", ()))
-    wanted = _find_wanted(desk, batch, requests, named, before)
+    wanted = _batch_erasures(desk, batch, requests, named, before)
     for spec in wanted.whole_specs():
         found = program.dry_run(wanted.with_actions(spec))
         # Where only rows were erased the same people may have been written since.
@@ -249,7 +249,7 @@ def _check_none_left(
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _BatchErasures:
     """What a batch asks the machinery for: people in ``only`` some tables, and ``conditions``.
 
     Conditions are those of identities of several parts, each on one table as a whole.
@@ -287,13 +287,13 @@ class _Wanted:
         )
 
 
-def _find_wanted(
+def _batch_erasures(
     desk: Desk,
     batch: PrivacyBatch | None,
     requests: Sequence[PrivacyRequest],
     named: Named,
     before: AbstractSet[str] = frozenset(),
-) -> _Wanted:
+) -> _BatchErasures:
     """What the machinery is asked for; tables that a round ``before`` has searched are left out.
 
     There may be nothing else to ask then.
@@ -309,7 +309,7 @@ def _find_wanted(
         kinds = {kind for pairs in named.values() for kind, _ in pairs}
         only = _unsearched_tables(desk, kinds, only, before, actions.kept)
         if not only:
-            return _Wanted({}, only, (), actions)
+            return _BatchErasures({}, only, (), actions)
     conditions = [
         s for s in composite.specs(session, named, only) if not s.rows.keys() & actions.kept
     ]
@@ -320,7 +320,7 @@ def _find_wanted(
             f"no table identifies {who}",
             advice="onboard one: ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'email LOWER')",
         )
-    return _Wanted(subjects, only, conditions, actions)
+    return _BatchErasures(subjects, only, conditions, actions)
 
 
 def _unsearched_tables(

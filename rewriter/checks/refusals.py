@@ -60,6 +60,8 @@ _ADVICE = {
 }
 
 
+_WITH_FORMS = frozenset({"CREATE INDEX", "CREATE UNIQUE INDEX"})
+"""Of which other forms are taken."""
 _OF_OBJECTS = frozenset({"CREATE", "ALTER", "DROP"})
 _OBJECTS = (
     "DOMAIN ENTITY INDEX MACRO MATERIALIZED ROLE SCHEMA SEQUENCE TABLE TEMPORARY TYPE UNIQUE USER"
@@ -96,7 +98,7 @@ def refusal(tokens: list[Token], ast: exp.Expr | None) -> PalimpsestError | None
         )
     if isinstance(ast, exp.Command) or (bare and word in _ADVICE and _means_nothing(ast)):
         named = shown if " " in shown else f"the statement {shown}"
-        if advice_for(shown) is _INDEX_CLAUSES:
+        if shown in _WITH_FORMS:
             named = f"this form of {shown}"
         return PalimpsestError(
             Code.NOT_SUPPORTED,
