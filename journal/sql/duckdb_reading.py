@@ -352,5 +352,7 @@ _IN_POSTGRES: dict[TokenType | str, Change] = {
     TokenType.L_BRACKET: _slice_in_postgres,
     TokenType.NUMBER: _whole_number,
     "DATE_BIN": _keep_call,
+    # Of others the template would be translated, in its quotes as well.
+    **dict.fromkeys(("TO_CHAR", "TO_DATE", "TO_TIMESTAMP"), _keep_longer(1)),
 }
 _CHANGES = {"duckdb": _IN_DUCKDB, "postgres": _IN_POSTGRES}

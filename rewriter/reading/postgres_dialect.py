@@ -48,7 +48,7 @@ from rewriter.reading.postgres_sources import (
     name_series,
     spell_source,
 )
-from rewriter.reading.postgres_typed import NATIVE, TYPED
+from rewriter.reading.postgres_typed import NATIVE, TYPED, TYPED_CALLS
 from rewriter.reading.value_types import KIND, ValueTypes
 from rewriter.statement import Explain, SqlStatement, Statement
 from rewriter.statements.own_statement import OwnStatement
@@ -67,10 +67,7 @@ _BY_KIND = {
     **postgres_json.KINDS,
     **dict.fromkeys(postgres_domains.KINDS, postgres_domains.spell_guarded),
     exp.JSONBDeleteAtPath: postgres_json_paths.spell_delete,
-    exp.TimeToStr: postgres_formats.spell_template,
     exp.ToNumber: postgres_formats.spell_to_number,
-    exp.StrToDate: postgres_formats.spell_reading,
-    exp.StrToTime: postgres_formats.spell_reading,
     exp.SimilarTo: postgres_patterns.spell_similar,
 }
 _KINDS: tuple[type[exp.Expr], ...] = (
@@ -86,13 +83,12 @@ _KINDS: tuple[type[exp.Expr], ...] = (
 _EVERYWHERE: tuple[type[exp.Expr], ...] = (
     *(exp.Table, exp.Lateral, exp.Group),
     *(exp.ColumnDef, exp.AlterColumn),
-    *(exp.TimeToStr, exp.ToNumber, exp.Cast, exp.Round, exp.Anonymous),
-    *(exp.StrToDate, exp.StrToTime),
+    *(exp.ToNumber, exp.Cast, exp.Round, exp.Anonymous),
     *NATIVE,
     *postgres_json.JSONB_OPERATORS,
 )
 """What is spelled otherwise on PostgreSQL as well, which reads journals in the place of tables."""
-POSTGRES_FUNCTIONS = frozenset(_CALLS) | SOURCE_FUNCTIONS
+POSTGRES_FUNCTIONS = frozenset(_CALLS) | frozenset(TYPED_CALLS) | SOURCE_FUNCTIONS
 """The names of all functions that are spelled in words of the store."""
 T = TypeVar("T")
 
@@ -191,11 +187,6 @@ def _keep_native(holder: exp.Paren, context: RewriteContext) -> None:
         native = NATIVE[type(node)](node, types) if type(node) in NATIVE else None
         if native is not None:
             _spell_typed(node, native, types)
-        elif isinstance(node, exp.TimeToStr):
-            _put(node, "to_char", postgres_formats.native_call(node), types)
-        elif isinstance(node, exp.StrToDate | exp.StrToTime):
-            name = _NAMES[type(node)]
-            _put(node, name, postgres_formats.native_call(node, name), types)
         elif isinstance(node, exp.ToNumber):
             made = call("to_number", node.this, node.args.get("format"))
             _put(node, "to_number", made, types)
@@ -270,9 +261,6 @@ _NAMES: dict[type[exp.Expr], str] = {
     exp.ArraySize: "array_length",
     exp.StringToArray: "string_to_array",
     exp.SimilarTo: "?column?",
-    exp.StrToDate: "to_date",
-    exp.StrToTime: "to_timestamp",
-    exp.TimeToStr: "to_char",
     exp.ToNumber: "to_number",
     exp.WidthBucket: "width_bucket",
     exp.JSONArrayAgg: "json_agg",

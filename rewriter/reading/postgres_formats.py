@@ -1,7 +1,7 @@
 """``to_char`` and ``to_number`` by PostgreSQL's templates, in DuckDB's SQL. Pure.
 
     to_char(t, 'FMDay, DD Mon YYYY')    strftime(t, '%A, %d %b %Y')
-    to_char(n, 'FM999,990.00')          its digits, grouped and filled up
+    to_date('5 Jan 2020', 'DD Mon YYYY')    strptime of it
     to_number('-1,234.5', '9,999.99')   the digits of the text, if they are as the template says
 
 A template that is no constant, or has a pattern that is not known here, is refused. A PostgreSQL
@@ -13,13 +13,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.time import format_time
 
 from journal.model.errors import Code, PalimpsestError
-from journal.sql.builders import call, fill
+from journal.sql.builders import fill
+from rewriter.functions import function_name
 from rewriter.name_resolution import position_of
+from rewriter.reading.postgres_number_templates import ORDINAL, UnknownTemplate, number_text
+from rewriter.reading.value_types import ValueTypes
 
 # fmt: off
 _CODES = {
@@ -44,10 +45,14 @@ _CALLS = {
     "sssss": "CAST(hour(x) * 3600 + minute(x) * 60 + second(x) AS VARCHAR)",
     "cc": "CASE WHEN year(x) > 9900 THEN '100'"
     " ELSE lpad(CAST((year(x) + 99) // 100 AS VARCHAR), 2, '0') END",
+    "iddd": "lpad(CAST((weekofyear(x) - 1) * 7 + isodow(x) AS VARCHAR), 3, '0')",
     "y,yyy": "CAST(year(x) // 1000 AS VARCHAR) || ',' || lpad(CAST(year(x) % 1000 AS VARCHAR), 3,"
     " '0')",
     "rm": "rpad(list_extract(['i', 'ii', 'iii', 'iv', 'v', 'vi', 'vii', 'viii', 'ix', 'x', 'xi',"
     " 'xii'], month(x)), 4, ' ')",
+    **dict.fromkeys(("ad", "bc"), "CASE WHEN year(x) > 0 THEN 'ad' ELSE 'bc' END"),
+    **dict.fromkeys(("a.d.", "b.c."), "CASE WHEN year(x) > 0 THEN 'a.d.' ELSE 'b.c.' END"),
+    **dict.fromkeys(("a.m.", "p.m."), "CASE WHEN hour(x) < 12 THEN 'a.m.' ELSE 'p.m.' END"),
     **{
         f"ff{n}": f"lpad(CAST(microsecond(x) % 1000000 // {10 ** (6 - n)} AS VARCHAR), {n}, '0')"
         for n in range(1, 7)
@@ -58,7 +63,9 @@ _CALLS = {
         for name in names
     },
 }
-_WITHOUT_ZEROS = frozenset({"ww", "cc", "yyy", "iyy", "iy"})
+_WORDS = frozenset({"rm", "ad", "bc", "a.d.", "b.c.", "a.m.", "p.m."})
+"""What is written in the letters, capitals or not, of its pattern."""
+_WITHOUT_ZEROS = frozenset({"ww", "cc", "yyy", "iyy", "iy", "iddd"})
 """What FM takes the zeros from."""
 _SPANS = {
     "yyyy": ("year(x)", 4), "mm": ("month(x)", 2), "dd": ("day(x)", 2), "hh24": ("hour(x)", 2),
@@ -67,63 +74,57 @@ _SPANS = {
     "us": ("microsecond(x) % 1000000", 6),
 }  # fmt: skip
 """Parts of an interval and how many digits they have at least."""
-_ORDINAL = (
-    "CASE WHEN regexp_matches(n, '1[0-9]$') THEN 'th' WHEN ends_with(n, '1') THEN 'st'"
-    " WHEN ends_with(n, '2') THEN 'nd' WHEN ends_with(n, '3') THEN 'rd' ELSE 'th' END"
-)
-_REFUSED = (
-    *("a.m.", "p.m.", "b.c.", "a.d.", "bc", "ad", "tzh"),
-    *("tzm", "tz", "of", "iddd", "fx", "th", "sp"),
-)
-_KNOWN = sorted({*map(str.lower, _CODES), *_NAMES, *_CALLS, *_REFUSED}, key=len, reverse=True)
+_REFUSED = ("tzh", "tzm", "tz", "of", "th", "sp")
+_KNOWN = {*map(str.lower, _CODES), *_NAMES, *_CALLS, *_REFUSED, "fx"}
+_SPELLED = {*_KNOWN, *map(str.upper, _KNOWN), *map(str.capitalize, _NAMES)} - {"Am", "Pm"}
 _PART = re.compile(
-    '"(?P<text>[^"]*)"|(?P<plain>(?:fm|tm)?)(?P<name>'
-    + "|".join(map(re.escape, _KNOWN))
-    + ")(?P<ordinal>th)?",
-    re.I,
-)
-_NUMBER = re.compile(
-    r"(?P<plain>FM)?(?P<front>[SL]?)(?P<whole>[90,G]+)(?:[.D](?P<rest>[90]+))?"
-    r"(?P<back>S|MI|PR)?",
-    re.I,
+    r'"(?P<text>(?:[^"\\]|\\.)*)"|(?P<plain>(?:FM|fm|TM|tm)?)(?P<name>'
+    + "|".join(map(re.escape, sorted(_SPELLED, key=len, reverse=True)))
+    + ")(?P<ordinal>TH|th)?"
 )
 _OF_NUMBERS = re.compile(r"[90]")
-_SCIENTIFIC = re.compile(r"9(?:[.D](?P<rest>9+))?EEEE", re.I)
+_DOUBLES = frozenset({"DOUBLE", "FLOAT", "REAL"})
+_MOMENTS = ("DATE", "TIME")
+_NUMERIC = frozenset({"SMALLINT", "INTEGER", "INT", "BIGINT", "TINYINT", "HUGEINT", *_DOUBLES})
 
 
-def template_of(node: exp.Expr) -> str | None:
-    """The template as it was written, which the parser has translated; None for no constant."""
-    found = node.args.get("format")
-    if not isinstance(found, exp.Literal) or not found.is_string:
-        return None
-    of = sqlglot.Dialect.get_or_raise("postgres")
-    return format_time(found.name, of.INVERSE_TIME_MAPPING, of.INVERSE_TIME_TRIE) or ""
-
-
-def native_call(node: exp.Expr, name: str = "to_char") -> exp.Expr:
-    """The call of a function with a template as PostgreSQL itself reads it."""
-    template = template_of(node)
-    return call(name, node.this, node.args.get("format") if template is None else template)
-
-
-def spell_template(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+def spell_template(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     """What stands for ``to_char(x, 'template')``; raises NOT_SUPPORTED for other templates."""
-    assert isinstance(node, exp.TimeToStr)
-    template = template_of(node)
+    value, template = _given(node)
+    kind = types.of(value).kind or ""
+    if isinstance(node.expressions[1], exp.Null):
+        return exp.cast(exp.null(), "VARCHAR")
     if template is None:
         raise _refused(node, "a template that is no constant")
+    if kind == "INTERVAL":
+        return _span(node, value, template)
     bare = re.sub(r'"[^"]*"|hh24|hh12|ff\d', "", template, flags=re.I)
-    if _OF_NUMBERS.search(bare):
-        return _number(node, template)
-    return _moment(node, template)
+    is_number = kind in _NUMERIC or kind.startswith("DECIMAL")
+    if is_number or (_OF_NUMBERS.search(bare) and not kind.startswith(_MOMENTS)):
+        try:
+            return number_text(value, template, is_double=kind in _DOUBLES)
+        except UnknownTemplate as what:
+            raise _refused(node, f"the template '{template}' ({what})") from None
+    if kind.startswith("TIMESTAMP("):
+        # The store would make nanoseconds of it, which reach from 1677 to 2262.
+        value = exp.cast(value.copy(), "TIMESTAMP", dialect="duckdb")
+    elif kind == "TIME":
+        value = fill("CAST('1970-01-01' AS DATE) + t", t=value)
+    return _moment(node, value, template)
 
 
-def spell_reading(node: exp.Expr, _: Sequence[exp.Expr]) -> exp.Expr | None:
+def _given(node: exp.Expr) -> tuple[exp.Expr, str | None]:
+    """The value, and the template if it is a constant."""
+    value, template = node.expressions
+    return value, template.name if template.is_string else None
+
+
+def spell_reading(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
     """``to_date(t, 'DD Mon YYYY')`` and ``to_timestamp``, whose template has names of months.
 
     Raises NOT_SUPPORTED for a pattern that reads nothing here.
     """
-    template = template_of(node)
+    value, template = _given(node)
     if template is None:
         return None
     format_, end = "", 0
@@ -131,71 +132,69 @@ def spell_reading(node: exp.Expr, _: Sequence[exp.Expr]) -> exp.Expr | None:
         format_ += template[end : found.start()].replace("%", "%%")
         end = found.end()
         if found["text"] is not None:
-            format_ += found["text"].replace("%", "%%")
+            format_ += _text_in_quotes(found).replace("%", "%%")
             continue
-        code = _NAMES.get(found["name"].lower()) or _CODES.get(found["name"].lower())
+        name = found["name"].lower()
+        code = _NAMES.get(name) or _CODES.get(name)
         if code is None:
-            function = "to_date" if isinstance(node, exp.StrToDate) else "to_timestamp"
-            raise _refused(node, f"the pattern {found['name']}", function)
+            raise _refused(node, f"the pattern {found['name']}", function_name(node))
         format_ += code
-    made = node.copy()
-    made.set("format", exp.Literal.string(format_ + template[end:].replace("%", "%%")))
-    is_date = isinstance(node, exp.StrToDate)
-    return made if is_date else exp.cast(made, "TIMESTAMPTZ", dialect="duckdb")
+    format_ += template[end:].replace("%", "%%")
+    how = exp.Literal.string(format_)
+    if function_name(node) == "to_date":
+        return exp.StrToDate(this=value.copy(), format=how)
+    return exp.cast(exp.StrToTime(this=value.copy(), format=how), "TIMESTAMPTZ", dialect="duckdb")
 
 
-def _moment(node: exp.TimeToStr, template: str) -> exp.Expr:
+def _moment(node: exp.Expr, value: exp.Expr, template: str) -> exp.Expr:
     parts: list[exp.Expr] = []
     format_, end = "", 0
     for found in _PART.finditer(template):
         format_ += template[end : found.start()].replace("%", "%%")
         end = found.end()
         if found["text"] is not None:
-            format_ += found["text"].replace("%", "%%")
+            format_ += _text_in_quotes(found).replace("%", "%%")
             continue
         name, is_plain = found["name"], bool(found["plain"])
+        if name.lower() == "fx":
+            continue
         code = _code(name, is_plain)
         if code is not None and not found["ordinal"]:
             format_ += code
             continue
         if name.lower() in _REFUSED:
             raise _refused(node, f"the pattern {name}")
-        parts += [_formatted(node.this, format_)] if format_ else []
+        parts += [_formatted(value, format_)] if format_ else []
         parts.append(
-            _spelled_name(node.this, name, is_plain)
-            if code is None
-            else _formatted(node.this, code)
+            _spelled_name(value, name, is_plain) if code is None else _formatted(value, code)
         )
         if found["ordinal"]:
-            suffix = fill(_ORDINAL, n=parts[-1])
+            suffix = fill(ORDINAL, n=parts[-1])
             parts.append(exp.Upper(this=suffix) if found["ordinal"].isupper() else suffix)
         format_ = ""
     format_ += template[end:].replace("%", "%%")
     if format_ or not parts:
-        parts.append(_formatted(node.this, format_))
+        parts.append(_formatted(value, format_))
     made = parts[0]
     for part in parts[1:]:
         made = exp.DPipe(this=made, expression=part, safe=True)
     return exp.Paren(this=made)
 
 
-def spell_span(node: exp.Expr) -> exp.Expr | None:
+def _span(node: exp.Expr, value: exp.Expr, template: str) -> exp.Expr:
     """``to_char`` of an interval; raises NOT_SUPPORTED for patterns of moments alone."""
-    template = template_of(node)
-    if template is None:
-        raise _refused(node, "a template that is no constant")
     parts: list[exp.Expr] = []
     end = 0
     for found in _PART.finditer(template):
         parts.append(exp.Literal.string(template[end : found.start()]))
         end = found.end()
         if found["text"] is not None:
-            parts.append(exp.Literal.string(found["text"]))
+            parts.append(exp.Literal.string(_text_in_quotes(found)))
             continue
         part = _SPANS.get(found["name"].lower())
         if part is None or found["ordinal"]:
             raise _refused(node, f"the pattern {found['name']} of an interval")
-        number = fill(part[0], x=exp.paren(node.this.copy()))
+        number = fill(part[0], x=exp.paren(value.copy()))
         text = "CAST(v AS VARCHAR)"
         if not found["plain"]:
             text = (
@@ -208,6 +207,10 @@ def spell_span(node: exp.Expr) -> exp.Expr | None:
     for following in parts[1:]:
         made = exp.DPipe(this=made, expression=following, safe=True)
     return exp.Paren(this=made)
+
+
+def _text_in_quotes(found: re.Match[str]) -> str:
+    return re.sub(r"\\(.)", r"\1", found["text"])
 
 
 def _code(name: str, is_plain: bool) -> str | None:
@@ -227,7 +230,7 @@ def _spelled_name(value: exp.Expr, name: str, is_plain: bool) -> exp.Expr:
     made: exp.Expr
     if lower in _CALLS:
         made = exp.paren(fill(_CALLS[lower], x=exp.Paren(this=value.copy())))
-        if lower == "rm":
+        if lower in _WORDS:
             made = exp.Trim(this=made) if is_plain else made
             return exp.Upper(this=made) if name.isupper() else made
         if is_plain and lower in _WITHOUT_ZEROS:
@@ -245,62 +248,6 @@ def _spelled_name(value: exp.Expr, name: str, is_plain: bool) -> exp.Expr:
 
 def _formatted(value: exp.Expr, format_: str) -> exp.Expr:
     return exp.TimeToStr(this=value.copy(), format=exp.Literal.string(format_))
-
-
-def _number(node: exp.TimeToStr, template: str) -> exp.Expr:
-    """Digits before and behind the point, groups of thousands, zeros, blanks, and the sign."""
-    scientific = _SCIENTIFIC.fullmatch(template)
-    if scientific is not None:
-        sql = "CASE WHEN x < 0 THEN '' WHEN x >= 0 THEN ' ' END || printf(f, CAST(x AS DOUBLE))"
-        form = f"%.{len(scientific['rest'] or '')}e"
-        return exp.Paren(this=fill(sql, x=exp.paren(node.this.copy()), f=form))
-    found = _NUMBER.fullmatch(template)
-    if found is None:
-        raise _refused(node, f"the template '{template}'")
-    whole, rest = found["whole"].upper().replace("G", ","), found["rest"] or ""
-    digits = whole.replace(",", "")
-    least = len(digits) - digits.index("0") if "0" in digits else 0
-    groups = whole != digits
-    if groups and (whole != _with_commas(digits) or least > 3):
-        raise _refused(node, f"the template '{template}'")
-    exact = exp.DataType.build(f"DECIMAL(38, {max(len(rest), 10)})", dialect="duckdb")
-    number = fill("round(x, d)", x=exp.Cast(this=node.this.copy(), to=exact), d=len(rest))
-    size = fill("CAST(trunc(abs(r)) AS HUGEINT)", r=number)
-    text = fill("format('{:,}', w)" if groups else "CAST(w AS VARCHAR)", w=size)
-    text = fill("CASE WHEN length(t) < n THEN lpad(t, n, '0') ELSE t END", t=text, n=least)
-    if rest and not least:
-        text = fill("CASE WHEN w = 0 THEN '' ELSE t END", w=size, t=text)
-    if rest:
-        sql = "t || '.' || lpad(CAST(CAST((abs(r) - w) * p AS BIGINT) AS VARCHAR), d, '0')"
-        text = fill(sql, t=text, r=number, w=size, p=10 ** len(rest), d=len(rest))
-        optional = len(rest) - len(rest.rstrip("9"))
-        if found["plain"] and optional:
-            text = fill("regexp_replace(t, p, '')", t=text, p=f"0{{1,{optional}}}$")
-    over = re.sub("[90]", "#", whole + ("." + rest if rest else ""))
-    text = fill("CASE WHEN w >= m THEN o ELSE t END", w=size, m=10 ** len(digits), o=over, t=text)
-    return exp.Paren(this=_signed(node.this, text, found, len(over)))
-
-
-def _signed(value: exp.Expr, text: exp.Expr, found: re.Match[str], width: int) -> exp.Expr:
-    """Digits with the sign where the template puts it, filled up with blanks unless FM says not."""
-    front, back = found["front"].upper(), (found["back"] or "").upper()
-    is_plain = bool(found["plain"])
-    blank = "" if is_plain else " "
-    if back in {"S", "MI"}:
-        if not is_plain:
-            text = _filled(text, width)
-        plus = "+" if back == "S" else blank
-        text = fill("t || CASE WHEN x < 0 THEN '-' ELSE s END", x=value, s=plus, t=text)
-    elif back == "PR":
-        sql = "CASE WHEN x < 0 THEN '<' || t || '>' ELSE s || t || s END"
-        text = fill(sql, x=value, s=blank, t=text)
-        text = text if is_plain else _filled(text, width + 2)
-    else:
-        plus = "+" if front == "S" else blank
-        text = fill("CASE WHEN x < 0 THEN '-' ELSE s END || t", x=value, s=plus, t=text)
-        text = text if is_plain else _filled(text, width + 1)
-    # The locale has no sign of a currency, for which PostgreSQL leaves a blank.
-    return fill("' ' || t", t=text) if front == "L" else text
 
 
 _OF_TEXT = re.compile(
@@ -348,15 +295,6 @@ def spell_to_number(node: exp.Expr, _: Sequence[exp.Expr]) -> exp.Expr | None:
     read = fill(_READ, t=text, accepted=accepted, kept=kept, said=said)
     kind = exp.DataType.build(f"DECIMAL({_DIGITS_MAX}, {len(rest)})", dialect="duckdb")
     return exp.Cast(this=exp.Paren(this=read), to=kind)
-
-
-def _filled(text: exp.Expr, width: int) -> exp.Expr:
-    return fill("lpad(t, n, ' ')", t=text, n=width)
-
-
-def _with_commas(digits: str) -> str:
-    """Digits with a comma between each three, from behind."""
-    return re.sub(r"(?<=.)(?=(?:.{3})+$)", ",", digits)
 
 
 def _refused(node: exp.Expr, what: str, function: str = "to_char") -> PalimpsestError:

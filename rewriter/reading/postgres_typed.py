@@ -26,7 +26,7 @@ from sqlglot import exp
 from journal.sql.builders import call, fill
 from rewriter.functions import function_name
 from rewriter.reading.postgres_aggregates import is_rough_percentile
-from rewriter.reading.postgres_formats import spell_span, spell_template
+from rewriter.reading.postgres_formats import spell_reading, spell_template
 from rewriter.reading.postgres_moments import (
     has_fraction,
     native_current,
@@ -264,33 +264,32 @@ def _octets(value: exp.Expr, types: ValueTypes) -> exp.Expr | None:
 _CONVERSIONS = {"convert_from": "decode", "convert_to": "encode"}
 
 
+def _converted(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
+    value, charset = node.expressions
+    to = _CONVERSIONS[function_name(node)]
+    is_read = charset.is_string and charset.name.lower() in {"utf8", "utf-8"}
+    is_plain = not value.is_string or (to == "encode" and "\\" not in value.name)
+    return call(to, value) if is_read and is_plain else None
+
+
+def _of_one(make: Callable[[exp.Expr, ValueTypes], exp.Expr | None]) -> Spell:
+    return lambda node, types: make(node.expressions[0], types)
+
+
+TYPED_CALLS: Mapping[str, tuple[int, Spell]] = {
+    **dict.fromkeys(_CONVERSIONS, (2, _converted)),
+    "octet_length": (1, _of_one(_octets)),
+    "pg_typeof": (1, _of_one(_typeof)),
+    "to_char": (2, spell_template),
+    "to_date": (2, spell_reading),
+    "to_timestamp": (2, spell_reading),
+}
+"""By the name of a function that the parser does not know, and how many arguments it takes."""
+
+
 def _named(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
-    converted = _CONVERSIONS.get(function_name(node))
-    if converted is not None and len(node.expressions) == 2:
-        value, charset = node.expressions
-        is_read = charset.is_string and charset.name.lower() in {"utf8", "utf-8"}
-        is_plain = not value.is_string or (converted == "encode" and "\\" not in value.name)
-        return call(converted, value) if is_read and is_plain else None
-    if len(node.expressions) != 1:
-        return None
-    found = {"pg_typeof": _typeof, "octet_length": _octets}.get(function_name(node))
-    return None if found is None else found(node.expressions[0], types)
-
-
-def _of_span(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
-    """``to_char`` of a time of day and of an interval."""
-    kind = types.of(node.this).kind
-    if kind == "INTERVAL":
-        return spell_span(node)
-    made = node.copy()
-    if (kind or "").startswith("TIMESTAMP("):
-        # The store would make nanoseconds of it, which reach from 1677 to 2262.
-        made.set("this", exp.cast(node.this.copy(), "TIMESTAMP", dialect="duckdb"))
-        return spell_template(made, ())
-    if kind != "TIME":
-        return None
-    made.set("this", fill("CAST('1970-01-01' AS DATE) + t", t=node.this))
-    return spell_template(made, ())
+    count, spell = TYPED_CALLS.get(function_name(node), (0, None))
+    return spell(node, types) if spell is not None and len(node.expressions) == count else None
 
 
 def _lower_hex(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
@@ -359,7 +358,6 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     exp.WithinGroup: _percentile,
     exp.Anonymous: _named,
     exp.Hex: _lower_hex,
-    exp.TimeToStr: _of_span,
     exp.BitString: _bits,
     exp.Bracket: spell_place,
     exp.Length: _length_of_bytes,

@@ -44,7 +44,9 @@ _MADE_KINDS: dict[type[exp.Expr], str] = {
 _CALL_KINDS = {
     **dict.fromkeys(("age", "make_interval"), "INTERVAL"),
     **dict.fromkeys(("regexp_match", "regexp_split_to_array"), "VARCHAR[]"),
-    "now": "TIMESTAMPTZ",
+    **dict.fromkeys(("now", "to_timestamp"), "TIMESTAMPTZ"),
+    "to_char": "VARCHAR",
+    "to_date": "DATE",
     "decode": "BLOB",
 }
 """The types of what calls give, whatever they are given."""

@@ -1,4 +1,4 @@
-"""Statements that migrations send: what a plain PostgreSQL says, and what the gateway does."""
+"""Statements of migrations, and expressions: what PostgreSQL says, and what the gateway does."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ import pytest
 
 import gateway
 from gateway.dbapi.connection import Connection
-from tests.support.migration_scripts import differences, read_scripts
+from tests.support.migration_scripts import Script, differences, read_scripts
 from tests.support.postgres import Cluster, running
 
-SCRIPTS = read_scripts(Path(__file__).parents[1] / "fixtures" / "migrations.sql")
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+SCRIPTS = [
+    pytest.param(place, read_scripts(FIXTURES / f"{name}.sql"), id=name)
+    for place, name in ((0, "migrations"), (1000, "expressions"))
+]
+"""The scripts of each file, and the number of its first one."""
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -48,9 +53,12 @@ def ours(
 @pytest.mark.parametrize(
     "ours", ["embedded", pytest.param("postgres", marks=pytest.mark.stores)], indirect=True
 )
-def test_outcomes_are_those_of_postgresql(theirs: psycopg.Connection, ours: Connection) -> None:
+@pytest.mark.parametrize(("first", "scripts"), SCRIPTS)
+def test_outcomes_are_those_of_postgresql(
+    first: int, scripts: list[Script], theirs: psycopg.Connection, ours: Connection
+) -> None:
     found: list[str] = []
-    for number, script in enumerate(SCRIPTS):
+    for number, script in enumerate(scripts, first):
         found += [f"{script.title}: {each}" for each in differences(script, number, theirs, ours)]
         theirs.execute(f"DROP SCHEMA script_{number} CASCADE")
     assert found == []

@@ -463,6 +463,15 @@ def test_signs_of_numbers_stand_where_the_template_says(store: Store) -> None:
         query = ", ".join(f"to_char({value}, '{form}')" for form in forms)
         found = con.execute(f"SELECT {query}").fetchall()
         assert found == [(f" {wanted[0]}", *wanted[1:])]
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, n NUMERIC(9, 2))")
+    con.execute("INSERT INTO t VALUES (1, 1234.5), (2, -0.4), (3, NULL)")
+    forms = ("9,9 9 9", "FM9,999th", "SG999.9", "FMRN", "9,999.0")
+    query = ", ".join(f"to_char(n, '{form}')" for form in forms)
+    assert con.execute(f"SELECT {query} FROM t ORDER BY k").fetchall() == [
+        (" 1,2 3 5", "1,235th", "+###.#", "MCCXXXV", " 1,234.5"),
+        ("       0", "0th", "-   .4", "###############", "     -.4"),
+        (None, None, None, None, None),
+    ]
 
 
 @pytest.mark.also_on("hive")
