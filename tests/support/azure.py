@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.away import Away
+from tests.support.tied import end_with
 
 _HOST = "127.0.0.1"
 _START_S = 60.0
@@ -35,6 +36,7 @@ def azurite() -> Iterator[str]:
     told = [command, f"--blobHost={_HOST}", f"--blobPort={port}", "--inMemoryPersistence"]
     silent = subprocess.DEVNULL
     started = subprocess.Popen([*told, "--skipApiVersionCheck"], stdout=silent, stderr=silent)
+    end_with(os.getpid(), started.pid, "KILL")
     try:
         deadline = time.monotonic() + _START_S
         while time.monotonic() < deadline:

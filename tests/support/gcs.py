@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.away import Away
+from tests.support.tied import end_with
 
 _HOST = "127.0.0.1"
 
@@ -33,6 +35,7 @@ def emulator() -> Iterator[str]:
     command += [f"--host={_HOST}", f"--port={port}", "--in-memory"]
     silent = subprocess.DEVNULL
     started = subprocess.Popen(command, stdout=silent, stderr=silent)
+    end_with(os.getpid(), started.pid, "KILL")
     try:
         _wait_for(port)
         yield f"http://{_HOST}:{port}"

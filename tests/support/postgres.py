@@ -25,6 +25,7 @@ import psycopg
 import pytest
 
 from tests.support import postgres_versions
+from tests.support.tied import end_with
 
 _PLACES = ("/usr/lib/postgresql/*/bin", "/usr/pgsql-*/bin", "/opt/homebrew/opt/postgresql*/bin")
 _ACCOUNTS = ("postgres", "nobody")
@@ -179,6 +180,7 @@ class Cluster:
                 stdout=log,
                 stderr=log,
             )
+        end_with(os.getpid(), self._process.pid, "QUIT")
         deadline = time.monotonic() + _START_S
         while True:
             with contextlib.suppress(psycopg.OperationalError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import http.client
+import os
 import socket
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 import s3fs
 
 from tests.support.relay import Relay
+from tests.support.tied import end_with
 
 _POLICY = (
     '{"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}'
@@ -59,6 +61,7 @@ def running() -> Iterator[Server]:
     url = f"http://127.0.0.1:{port}"
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     started = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    end_with(os.getpid(), started.pid, "KILL")
     try:
         _wait_for(port)
         people = client_of("iam", url, "anybody", "anything")

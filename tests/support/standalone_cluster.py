@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tests.support.postgres import free_port
 from tests.support.thrift_server import spark_home
+from tests.support.tied import end_with
 
 _START_S = 120.0
 
@@ -45,6 +46,7 @@ def _start(stack: contextlib.ExitStack, folder: Path, name: str, words: list[str
             stderr=out,
             start_new_session=True,
         )
+    end_with(os.getpid(), process.pid, "KILL", whole_group=True)
     stack.callback(process.wait)
     stack.callback(os.killpg, process.pid, signal.SIGKILL)
     return log

@@ -29,6 +29,7 @@ import pytest
 
 from tests.support.postgres import free_port
 from tests.support.spark import why_no_spark
+from tests.support.tied import end_with, run_of_tests
 
 RUNNING = "PALIMPSEST_THRIFT_SERVER"
 REQUIRED = "PALIMPSEST_REQUIRE_HIVE"
@@ -149,6 +150,7 @@ class ThriftServer:
                 user=self.user,
             )
         self.pid = started.pid
+        end_with(run_of_tests(), self.pid, "KILL", whole_group=True)
         deadline = time.monotonic() + _START_S
         while not self.answers():
             if time.monotonic() > deadline or started.poll() is not None:

@@ -90,7 +90,10 @@ def running(environment: dict[str, str]) -> Iterator[Path]:
 
 
 def main(listening: socket.socket) -> None:
-    """Serve until standard input is closed; returns in a process that was forked for a command."""
+    """Serve until standard input is closed, and then end the commands that still run.
+
+    Returns in a process that was forked for a command.
+    """
     for name in _MODULES:
         importlib.import_module(name)
     gc.freeze()
@@ -107,6 +110,8 @@ def main(listening: socket.socket) -> None:
             for key, _ in ready.select():
                 source = key.fileobj
                 if source is sys.stdin:
+                    for pid in running:
+                        os.kill(pid, signal.SIGKILL)
                     return
                 if source is listening:
                     _take(listening.accept()[0], running, ready)

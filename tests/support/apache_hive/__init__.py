@@ -23,6 +23,7 @@ import pytest
 
 from tests.support.postgres import free_port
 from tests.support.thrift_server import REQUIRED, Missing, ThriftServer
+from tests.support.tied import end_with, run_of_tests
 
 ASKED = "PALIMPSEST_APACHE_HIVE"
 _POM = Path(__file__).with_name("pom.xml")
@@ -107,6 +108,7 @@ class ApacheHive(ThriftServer):
                 start_new_session=True,
             )
         self.pid = started.pid
+        end_with(run_of_tests(), self.pid, "KILL", whole_group=True)
         deadline = time.monotonic() + _START_S
         while not self.answers():
             if time.monotonic() > deadline or started.poll() is not None:
