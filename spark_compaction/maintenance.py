@@ -6,7 +6,7 @@ store's URL names it. The gateway imports it when the first job, hold or erasure
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from journal.transactions.transaction_rows import Author
     from spark_compaction.erasure.backend import ErasureBackend
     from spark_compaction.programs.backup_store import BackupStore
-    from spark_compaction.programs.replica_package import Reception, ReplicaPackage, ReplicaResult
+    from spark_compaction.programs.replica_package import ReplicaPackage
+    from spark_compaction.programs.replica_store import ReplicaStore
 
 T = TypeVar("T")
 
@@ -68,9 +69,9 @@ class Maintenance:
       step by step. ``index``: make an index that an adopted journal lacks, or only propose it; its
       state and its statement.
     - ``replica_source``: the package of what a backup lists, which is on record or only planned,
-      with the commits after a version; ``receive``: makes a replica what a package says;
-      ``promote`` lets it take writes, ``demote`` has a table follow the other side; both in
-      somebody's name, and say up to which version both sides agree.
+      with the commits after a version; ``replica_pieces``: a block in which pieces of some names
+      are files, with a package that says where, copied so many bytes a second; None where they are
+      files already. ``replicas``: how the store has replicas of tables of others.
     - ``server_jobs``: a block in which jobs of the store's server run where the workers say;
       ``purge_engine``: the same for purges, with the engine that writes rows, None if the server
       does.
@@ -85,9 +86,13 @@ class Maintenance:
     eject: Callable[[TableName, Author, bool], list[str]] | None = None
     index: Callable[[Table, bool], tuple[str, str] | None] | None = None
     replica_source: Callable[[Backup, bool, Version], ReplicaPackage] | None = None
-    receive: Callable[[ReplicaPackage, Reception], ReplicaResult] | None = None
-    promote: Callable[[Table, str], Version] | None = None
-    demote: Callable[[Table, str | None, str], Version] | None = None
+    replica_pieces: (
+        Callable[
+            [ReplicaPackage, Collection[str], int | None], AbstractContextManager[ReplicaPackage]
+        ]
+        | None
+    ) = None
+    replicas: ReplicaStore | None = None
     server_jobs: Callable[[Workers], AbstractContextManager[Engine | None]] = _no_worker
     purge_engine: Callable[[Workers], AbstractContextManager[Engine | None]] = _no_worker
 

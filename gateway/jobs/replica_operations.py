@@ -16,6 +16,7 @@ from journal.model.system_user import system_user
 from journal.records.replicas import ReplicaRole, ReplicaRow, load_replicas
 from spark_compaction.maintenance import required
 from spark_compaction.programs.replica_package import Reception, ReplicaPackage, ReplicaResult
+from spark_compaction.programs.replica_receiving import lacking_pieces, receive
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
@@ -35,11 +36,19 @@ def known_replica(
 ) -> ReplicaRow | None:
     """The replica here of a table of another store; None if there is none."""
     _check_may_replicate(session)
-    required(session.executor.maintenance.receive, "replicas", session.journal.place)
+    required(session.executor.maintenance.replicas, "replicas", session.journal.place)
     with session.journal.reading_session() as records:
         found = load_replicas(records)
     of_source = (ReplicaRole.REPLICA, store, table_id)
     return next((r for r in found if (r.role, r.other_store, r.other_table) == of_source), None)
+
+
+@operation
+def lacking_names(session: Session, _advance: Advance, package: str) -> tuple[str, ...]:
+    """The pieces of a package that a replica here lacks; see ``lacking_pieces``."""
+    _check_may_replicate(session)
+    store = required(session.executor.maintenance.replicas, "replicas", session.journal.place)
+    return lacking_pieces(store, ReplicaPackage.from_json(package))
 
 
 @operation
@@ -52,9 +61,9 @@ def take_replica(
     *,
     dry_run: bool,
 ) -> ReplicaResult:
-    """Make a replica what a package says; see ``Maintenance.receive``."""
+    """Make a replica what a package says; see ``replica_receiving.receive``."""
     _check_may_replicate(session)
-    receive = required(session.executor.maintenance.receive, "replicas", session.journal.place)
+    store = required(session.executor.maintenance.replicas, "replicas", session.journal.place)
     given = Reception(
         by=session.recorded_user or system_user(),
         job_id=job_id,
@@ -64,7 +73,7 @@ def take_replica(
         bandwidth=limits.bandwidth,
         dry_run=dry_run,
     )
-    return receive(ReplicaPackage.from_json(package), given)
+    return receive(store, ReplicaPackage.from_json(package), given)
 
 
 def _check_may_replicate(session: Session) -> None:

@@ -10,16 +10,23 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gateway.governance.events import EventName, record_event, record_failure
 from gateway.governance.safe_mode import refuse_if_safe
 from gateway.jobs.arguments import Arguments, argument_error
 from gateway.jobs.backup_stores import backup_run
 from gateway.jobs.context import JobContext, JobKind
-from gateway.jobs.replica_operations import CopyLimits, known_replica, take_replica
+from gateway.jobs.replica_operations import (
+    CopyLimits,
+    known_replica,
+    lacking_names,
+    take_replica,
+)
 from gateway.jobs.replica_targets import ReplicaPlace, is_there, open_target, replica_places
 from gateway.wording import counted
 from journal.erasure.erasure_spec import requests
@@ -34,6 +41,7 @@ from journal.model.system_user import system_user
 from journal.model.version import Version, to_datetime
 from journal.records import backups
 from journal.records.backups import Backup, BackupKind
+from journal.records.catalog import lacks_commit
 from journal.records.erasure_rows import has_entry
 from journal.records.replicas import (
     ReplicaRole,
@@ -49,6 +57,9 @@ from spark_compaction.maintenance import required
 from spark_compaction.programs.backup import forget, record
 from spark_compaction.programs.bucket_replicas import check_place, follow
 from spark_compaction.programs.replica_package import ReplicaPackage, ReplicaResult
+
+if TYPE_CHECKING:
+    from gateway.session.client_session import ClientSession
 
 _LISTED = timedelta(days=7)
 """How long segments are kept for a run whose process ends meanwhile."""
@@ -278,31 +289,52 @@ def _take(
             _check_no_older_copy(context, known)
             later = tuple(t for t in package.transactions if t[0] > known.version)
             package = replace(package, transactions=later)
-        result = target.perform_watched(
-            context.progress,
-            take_replica,
-            package.to_json(),
-            context.job_id,
-            limits,
-            dry_run=context.dry_run,
-        )
+        with _with_pieces(context, target, package, limits) as sent:
+            result = target.perform_watched(
+                context.progress,
+                take_replica,
+                sent.to_json(),
+                context.job_id,
+                limits,
+                dry_run=context.dry_run,
+            )
     return package, result
 
 
-def _check_no_older_copy(context: JobContext, known: ReplicaRow) -> None:
-    """Raise DIVERGED if the source lacks what the replica knows of its audit log.
+@contextmanager
+def _with_pieces(
+    context: JobContext, target: ClientSession, package: ReplicaPackage, limits: CopyLimits
+) -> Iterator[ReplicaPackage]:
+    """The package with a file for each piece that the target lacks, as long as the block lasts."""
+    pieces = context.maintenance.replica_pieces
+    if pieces is None or context.dry_run:
+        yield package
+        return
+    lacking = target.perform(lacking_names, package.to_json())
+    with pieces(package, lacking, limits.bandwidth) as sent:
+        yield sent
 
-    It is an older copy of itself then, and has forgotten whom it erased since.
+
+def _check_no_older_copy(context: JobContext, known: ReplicaRow) -> None:
+    """Raise DIVERGED if the source lacks what the replica knows of its audit log and its commits.
+
+    It is an older copy of itself then, and has forgotten what was written and whom it erased since.
     """
-    entry = json.loads(known.detail).get("ledger")
+    detail = json.loads(known.detail)
+    entry, commit = detail.get("ledger"), detail.get("commit")
     with context.session.journal.reading_session() as records:
+        missing = None
         if entry and not has_entry(records, entry):
-            raise PalimpsestError(
-                Code.DIVERGED,
-                f"the source of the replica of {context.table.name} is an older copy of itself: its"
-                " audit log lacks an entry that the replica knows",
-                advice="promote the replica; or drop it, and replicate into a new warehouse",
-            )
+            missing = "its audit log lacks an entry"
+        elif commit and lacks_commit(records, commit):
+            missing = "it lacks a commit"
+    if missing is not None:
+        raise PalimpsestError(
+            Code.DIVERGED,
+            f"the source of the replica of {context.table.name} is an older copy of itself:"
+            f" {missing} that the replica knows",
+            advice="promote the replica; or drop it, and replicate into a new store",
+        )
 
 
 def _planned_anew(package: ReplicaPackage) -> tuple[ReplicaPackage, ReplicaResult]:

@@ -17,6 +17,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.system_user import system_user
 from journal.records.replicas import ReplicaRole, ReplicaRow, forget_replica, load_replicas
 from spark_compaction.maintenance import required
+from spark_compaction.programs.replica_roles import demote, promote
 
 if TYPE_CHECKING:
     from gateway.session.outcome import StatementOutcome
@@ -37,9 +38,9 @@ def promote_replica(session: Session, _advance: Advance, table: str) -> ReplicaC
     """Let a replica take writes; raises UNKNOWN_REPLICA for a table that is none."""
     _check_may_change(session)
     (found,) = find_tables(session, table)
-    act = required(session.executor.maintenance.promote, "replicas", session.journal.place)
+    store = required(session.executor.maintenance.replicas, "replicas", session.journal.place)
     with noting_failure(session, EventName.DATA_PROMOTE, None, str(found.name)):
-        version = act(found, session.recorded_user or system_user())
+        version = promote(store, found, session.recorded_user or system_user())
     with session.journal.exclusive_session() as records:
         data = {"version": version}
         record_event(session, records, EventName.DATA_PROMOTE, None, str(found.name), data=data)
@@ -55,8 +56,8 @@ def demote_replica(
     _check_may_change(session)
     (found,) = find_tables(session, table)
     refuse_if_safe(session, "demote a table")
-    act = required(session.executor.maintenance.demote, "replicas", session.journal.place)
-    version = act(found, place, session.recorded_user or system_user())
+    store = required(session.executor.maintenance.replicas, "replicas", session.journal.place)
+    version = demote(store, found, place, session.recorded_user or system_user())
     return ReplicaChange(str(found.name), "DEMOTED", version)
 
 

@@ -36,7 +36,7 @@ class Capabilities:
       the others; and the planner takes a union for one relation if no part has a condition.
     - ``counts_rows``: what is on record of a table tells how many rows it has, since nobody else
       can write it.
-    - ``replicates``: other stores can have replicas of its tables.
+    - ``replicates_to``: how the URLs begin of stores that can have replicas of its tables.
     - ``postgres_functions``: it is PostgreSQL: functions, operators and numbers of its dialect mean
       what they mean there, and a NUMERIC without digits has as many as a number needs.
     - ``divides_by_type``: ``//`` divides whole numbers as such and others as they are, and fails at
@@ -60,7 +60,7 @@ class Capabilities:
     plans_unions_apart: bool = False
     indexes_endings: bool = False
     counts_rows: bool = False
-    replicates: bool = False
+    replicates_to: tuple[str, ...] = ()
     postgres_functions: bool = False
     divides_by_type: bool = False
     joins_in_place: bool = False

@@ -11,6 +11,8 @@ import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from sqlglot import exp
@@ -51,9 +53,12 @@ from journal.transactions.transaction import Transaction
 from journal.transactions.transaction_rows import Author, TransactionRow, transaction_row
 
 _SECRET, _SECRET_BYTES = "secret", 32
+PAST = "past"
+"""The property of a store that says in which version definitions of the past were last recorded."""
 _CHANGES = select(
     CATALOG_LOG, ["version", "change"], {"version": exp.GT}, order=["version", "ordinal"]
 )
+_CHANGES_AT = select(CATALOG_LOG, ["ordinal"], by("version"))
 _LAST_CHANGE, _LAST_COMMIT = maximum(CATALOG_LOG, "version"), maximum(TRANSACTIONS, "version")
 _TOLD = [n for n in JOURNALS.names if n != "changed"]
 _CHANGED, _JOURNAL = (
@@ -66,6 +71,7 @@ _SETTLE = update(STATE, ["settled"], {"settled": exp.LT})
 _COMMITS = count(TRANSACTIONS, by("version"))
 _NAMED = select(TRANSACTIONS, ["rows_written"], by("transaction_id"))
 _LATER = select(TRANSACTIONS, (), {"version": exp.GT}, ["version"])
+_FIRST_COMMIT = select(TRANSACTIONS, ["version"], order=["version"], limit=1)
 _SPANNING = select(
     TRANSACTIONS,
     ["first_version", "version"],
@@ -215,6 +221,34 @@ def record_states(
     return following
 
 
+def record_past(
+    session: RecordSession,
+    row: StateRow,
+    version: Version,
+    changes: Sequence[tuple[Version, CatalogChange]],
+    tables: Mapping[int, TableState],
+) -> StateRow:
+    """Record on top of ``row`` definitions of any version, up to that of a commit, and journals.
+
+    The state, after which everybody reads anew what may not be written, and, where there are
+    changes, every definition; the last change is of ``version``.
+    """
+    following = replace(row, generation=row.generation + 1, version=version)
+    following = replace(following, fence=following.generation)
+    if changes:
+        assert changes[-1][0] == version, "the log ends with the newest change"
+        following = replace(following, catalog=version)
+        put_meta(session, PAST, str(version))
+    for at, some in groupby(sorted(changes, key=itemgetter(0)), key=itemgetter(0)):
+        known = len(execute(session, _CHANGES_AT, [at]))
+        for ordinal, (_, change) in enumerate(some, known):
+            text = json.dumps(change_to_json(change))
+            execute(session, insert(CATALOG_LOG), [at, ordinal, text])
+    _put_states(session, tables, following.generation)
+    put_state(session, following)
+    return following
+
+
 def _put_states(session: RecordSession, tables: Mapping[int, TableState], generation: int) -> None:
     for table_id, state in tables.items():
         found = JournalRow(table_id, state.manifest, state.last_version, state.head_counts)
@@ -239,6 +273,13 @@ def was_committed(session: RecordSession, version: Version) -> bool:
     return execute(session, _COMMITS, [version]) == [(1,)]
 
 
+def lacks_commit(session: RecordSession, version: Version) -> bool:
+    """True if no commit of that version is on record, though an older one is."""
+    if was_committed(session, version):
+        return False
+    return any(oldest < version for (oldest,) in execute(session, _FIRST_COMMIT))
+
+
 def rows_committed(session: RecordSession, transaction_id: str) -> int | None:
     """How many rows the transaction that a client gave a name has changed; None: none such."""
     found = execute(session, _NAMED, [transaction_id])
@@ -261,6 +302,11 @@ def make_secret(session: RecordSession) -> None:
     """Make what the keyed hashes of a store are made with, unless it has one."""
     if get_meta(session, _SECRET) is None:
         put_meta(session, _SECRET, os.urandom(_SECRET_BYTES).hex())
+
+
+def replace_secret(session: RecordSession, secret: str) -> None:
+    """Hash with the secret of another store from now on; nothing may depend on one before."""
+    put_meta(session, _SECRET, secret)
 
 
 def read_secret(session: RecordSession) -> str:

@@ -18,8 +18,14 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import PutRelation
 from journal.model.schema import DATABASE, DEFAULT_SCHEMA, OWN_SCHEMA, CatalogSnapshot, Table
 from journal.model.store_session import RecordSession
-from journal.records.catalog import STATE_NOW, load_changes, load_journals, state_row
-from journal.records.catalog_format import JournalRow, StateRow
+from journal.records.catalog import (
+    PAST,
+    STATE_NOW,
+    load_changes,
+    load_journals,
+    state_row,
+)
+from journal.records.catalog_format import JournalRow, StateRow, get_meta
 from journal.records.statements import execute
 from journal.transactions.inlined_rows import NOTHING_INLINED, InlinedRows
 from journal.transactions.state import JournalState, TableState
@@ -118,7 +124,14 @@ class SeenStates:
     def _advanced(
         self, session: RecordSession, before: StateRow, state: JournalState, row: StateRow
     ) -> JournalState:
-        """A later state, from an earlier one and what has changed since."""
+        """A later state, from an earlier one and what has changed since.
+
+        All of it is read anew if definitions of the past were recorded meanwhile.
+        """
+        if row.catalog != before.catalog and before.generation:
+            past = get_meta(session, PAST)
+            if past is not None and int(past) > before.catalog:
+                before, state = self._states[0]
         catalog, history = state.catalog, list(state.history)
         tables = dict(state.tables)
         known: dict[int, list[Table]] = {}

@@ -31,8 +31,6 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.table_options import JOURNAL_OPTIONS
 from rewriter.syntax.properties import EVERYTHING
 
-_WAREHOUSE = "palimpsest:"
-
 
 def changed_properties(
     properties: Mapping[str, str], name: str, value: str | None, columns: Sequence[Column]
@@ -124,17 +122,18 @@ def check_targets(
                     advice="name a bucket as 's3://bucket/folder', or a profile that has its URL",
                 )
             continue
-        if not context.capabilities.replicates:
+        if not context.capabilities.replicates_to:
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
                 "this kind of store has no replicas of its tables in other stores",
                 advice="name a bucket, as 's3://bucket/folder', or a profile that has its URL",
             )
-        if not clause.target.startswith(_WAREHOUSE):
+        schemes = context.capabilities.replicates_to
+        if not clause.target.startswith(schemes):
             raise PalimpsestError(
                 Code.NOT_SUPPORTED,
-                f"{clause.target} is neither an embedded warehouse nor a bucket",
-                advice="name one as 'palimpsest:////folder' or 's3://bucket/folder', or a profile",
+                f"{clause.target} is neither a store of this kind nor a bucket",
+                advice=f"name one as '{schemes[0]}//..' or 's3://bucket/folder', or a profile",
             )
 
 

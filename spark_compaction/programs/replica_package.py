@@ -3,18 +3,20 @@
     source --package--> target      as JSON, between processes
        `------files------^          only those that the target lacks
 
-The package names files and holds none. It carries definitions, so that the past of the replica has
-them, and what must never come back: suppressions and legal holds. It holds the secret that these
-are hashed with, so it is written to no log and no record.
+The package names files and holds none. Of a source whose pieces are no files, each piece is listed
+as one, by a name that is the same at both sides, and becomes a file if the target lacks it. It
+carries definitions, so that the past of the replica has them, and what must never come back:
+suppressions and legal holds. It holds the secret that these are hashed with, so it is written to
+no log and no record.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import field, replace
+from dataclasses import asdict, field, replace
 from datetime import UTC, datetime
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from journal.model.catalog import change_from_json, change_to_json
@@ -23,7 +25,7 @@ from journal.model.plan import PutRelation
 from journal.model.policy import PREFIX
 from journal.model.replication import REPLICA_OF
 from journal.model.schema import Table
-from journal.model.segment import Segment
+from journal.model.segment import Segment, SegmentFile
 from journal.model.version import Version
 from spark_compaction.contract import Progress, Workers, silent
 
@@ -35,7 +37,9 @@ Definitions = tuple[tuple[Version, Table], ...]
 class ReplicaPackage:
     """One table of a store, as of ``version``; ``read_version`` is when it was read.
 
-    - ``store``, ``root``: the id of the source, and the folder that paths of files are relative to.
+    - ``store``, ``kind``: the id of the source, and the kind of store whose pieces are its pieces.
+    - ``root``: the folder that paths of files are relative to.
+    - ``files``: where a piece or a mask lies below ``root``, if it does not go by its path there.
     - ``definitions``: every definition the table ever had, the oldest first.
     - ``masks``: lists of keys that nobody may see; ``floor``: as in its manifest.
     - ``counters``: the next generated number by column.
@@ -60,11 +64,18 @@ class ReplicaPackage:
     secret: str = field(repr=False)
     ledger: str = ""
     """The hash of the newest entry of the source's audit log; empty where there is none."""
+    kind: str = "warehouse"
+    files: tuple[tuple[str, SegmentFile], ...] = ()
 
     @property
     def table(self) -> Table:
         """The table as it is defined now."""
         return self.definitions[-1][1]
+
+    def path_of(self, name: str) -> str:
+        """The full path of a file that is listed under a name."""
+        file = dict(self.files).get(name)
+        return str(Path(self.root) / (name if file is None else file.path))
 
     def to_json(self) -> str:
         """The package as text; ``from_json`` reads it back."""
@@ -77,6 +88,7 @@ class ReplicaPackage:
                 "transactions": [_plain_row(r) for r in self.transactions],
                 "suppressions": self.suppressions,
                 "holds": [_plain_row(r) for r in self.holds],
+                "files": [[name, asdict(file)] for name, file in self.files],
             }
         )
 
@@ -94,10 +106,11 @@ class ReplicaPackage:
             transactions=tuple(map(_native_row, found["transactions"])),
             suppressions=tuple(map(tuple, found["suppressions"])),
             holds=tuple(map(_native_row, found["holds"])),
+            files=tuple((name, SegmentFile(**file)) for name, file in found["files"]),
         )
 
 
-_PLAIN = "store root place version read_version masks floor counters secret ledger".split()
+_PLAIN = "store root place version read_version masks floor counters secret ledger kind".split()
 
 
 @dataclass(frozen=True, slots=True)

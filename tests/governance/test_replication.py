@@ -1,4 +1,4 @@
-"""Replicas in other warehouses: incremental, exact in the past, clean of who was erased."""
+"""Replicas in other warehouses, by their files; `tests/contract/store` has what all stores do."""
 
 from __future__ import annotations
 
@@ -15,16 +15,13 @@ from gateway.governance.entity import Entity, EntityKind
 from gateway.governance.entity_operations import delete_entity, submit_entities
 from gateway.jobs.runs import run_named
 from gateway.procedures import requests
-from gateway.procedures.replicas import demote_replica, promote_replica
 from gateway.session.operations import no_progress
-from journal.erasure.requests import ErasureRequest, State
+from journal.erasure.requests import ErasureRequest
 from journal.model.errors import Code, PalimpsestError
 from journal.model.suppression import Suppression
 from tests.support.replicated import (
     PEOPLE,
-    last_version,
     opened,
-    replica_rows,
     replicated,
     replication,
     rows,
@@ -74,20 +71,6 @@ def _holds(folder: Path, text: str) -> bool:
     return in_rows or any(text.encode() in p.read_bytes() for p in files)
 
 
-def test_f41_a_replica_is_made_with_keys_policy_and_past(
-    source: Connection, target: Connection, tmp_path: Path
-) -> None:
-    before = with_people(source)
-    source.execute("ALTER TABLE hr.people SET POLICY (HISTORY = 7 YEARS)")
-    told = replicated(source, tmp_path / "target")
-    assert told["made"]
-    assert told["files"] > 0
-    for query in (ALL, f"SELECT * FROM hr.people VERSION AS OF {before} ORDER BY id"):
-        assert rows(target, query) == rows(source, query)
-    assert rows(target, "SHOW POLICY hr.people") == rows(source, "SHOW POLICY hr.people")
-    assert rows(target, "DESCRIBE hr.people") == rows(source, "DESCRIBE hr.people")
-
-
 def test_the_second_run_of_an_unchanged_table_reads_no_file(
     source: Connection, target: Connection, tmp_path: Path
 ) -> None:
@@ -118,29 +101,6 @@ def test_a_changed_table_copies_only_new_segments(
     assert rows(target, ALL) == rows(source, ALL)
 
 
-def test_time_travel_answers_as_at_the_source(
-    source: Connection, target: Connection, tmp_path: Path
-) -> None:
-    with_people(source)
-    versions = [last_version(source)]
-    for number in range(3):
-        source.execute(f"UPDATE hr.people SET dept = {number} WHERE id < {10 * number}")
-        versions.append(last_version(source))
-        if number == 1:
-            source.execute("ALTER TABLE hr.people RENAME COLUMN dept TO unit")
-            source.execute("ALTER TABLE hr.people RENAME COLUMN unit TO dept")
-            replicated(source, tmp_path / "target")
-    run_named(source.session, no_progress, "compact", {}, [PEOPLE])
-    replicated(source, tmp_path / "target")
-    target.close()
-    with opened(tmp_path / "target") as again:
-        for version in versions:
-            query = f"SELECT * FROM hr.people VERSION AS OF {version} ORDER BY id"
-            assert rows(again, query) == rows(source, query)
-        commits = "SELECT version, user FROM system.transactions WHERE rows_written > 0"
-        assert rows(again, commits) == rows(source, commits)
-
-
 def test_a_damaged_file_is_not_published(
     source: Connection, target: Connection, tmp_path: Path
 ) -> None:
@@ -158,62 +118,6 @@ def test_a_damaged_file_is_not_published(
     assert run.error is not None
     assert run.error.code is Code.SEGMENT_DAMAGED
     assert rows(target, ALL) == before
-
-
-def test_clients_cannot_change_a_replica(
-    source: Connection, target: Connection, tmp_path: Path
-) -> None:
-    with_people(source)
-    replicated(source, tmp_path / "target")
-    for statement in (
-        "INSERT INTO hr.people VALUES (1000, 'x', 1)",
-        "UPDATE hr.people SET dept = 1",
-        "DELETE FROM hr.people WHERE id = 1",
-        "DROP TABLE hr.people",
-        "ALTER TABLE hr.people ADD COLUMN x INTEGER",
-        "ALTER TABLE hr.people RESET (replica_of)",
-        "TRUNCATE hr.people",
-        "CALL system.restore('hr.people')",
-        "CALL system.backup('hr.people', name => 'b')",
-    ):
-        with pytest.raises(Error) as caught:
-            target.execute(statement)
-        assert caught.value.code == "PAL-640", statement
-    assert rows(target, ALL) == rows(source, ALL)
-
-
-def test_p1_an_erasure_waits_for_its_replica_and_is_carried_to_it(
-    source: Connection, target: Connection, tmp_path: Path
-) -> None:
-    with_people(source)
-    replicated(source, tmp_path / "target")
-    assert _holds(tmp_path / "target", "p33@x.org")
-    request = _erase(source, "p33@x.org")
-    assert request.state is State.ACCEPTED
-    purged = _purge(source)
-    assert purged.state is State.PURGED
-    assert "replica of hr.people" in (purged.waits_for or "")
-    replicated(source, tmp_path / "target")
-    done = requests.request_of(source.session, no_progress, request.id)
-    assert done.state is State.COMPLETED
-    assert rows(target, ALL) == rows(source, ALL)
-    assert not _holds(tmp_path / "target", "p33@x.org")
-
-
-def test_p1_what_is_hidden_at_the_source_is_gone_from_the_replica_before_the_purge(
-    source: Connection, target: Connection, tmp_path: Path
-) -> None:
-    with_people(source)
-    _erase(source, "p33@x.org")
-    told = replicated(source, tmp_path / "target")
-    assert told["suppressed"] > 0
-    assert rows(target, ALL) == rows(source, ALL)
-    assert not _holds(tmp_path / "target", "p33@x.org")
-    again = replicated(source, tmp_path / "target")
-    assert (again["changed"], again["files"]) == (False, 0)
-    _purge(source)
-    replicated(source, tmp_path / "target")
-    assert rows(target, ALL) == rows(source, ALL)
 
 
 def test_rows_of_a_request_that_is_cancelled_come_back(
@@ -254,88 +158,6 @@ def test_p1_an_older_copy_of_the_source_brings_nobody_back(
     assert not _holds(tmp_path / "target", "p33@x.org")
 
 
-def test_p1_who_was_erased_is_not_written_to_a_promoted_replica(
-    source: Connection, target: Connection, tmp_path: Path
-) -> None:
-    with_people(source)
-    _erase(source, "p33@x.org")
-    _purge(source)
-    replicated(source, tmp_path / "target")
-    promote_replica(target.session, no_progress, PEOPLE)
-    with pytest.raises(Error) as caught:
-        target.execute("INSERT INTO hr.people VALUES (5000, 'p33@x.org', 1)")
-    assert caught.value.code == "PAL-306"
-
-
-def test_a_replica_is_promoted_written_and_followed_back(
-    source: Connection, target: Connection, tmp_path: Path
-) -> None:
-    with_people(source)
-    replicated(source, tmp_path / "target")
-    promote_replica(target.session, no_progress, PEOPLE)
-    refused = replication(source, tmp_path / "target")
-    assert refused.error is not None
-    assert refused.error.code is Code.REPLICATION
-    target.execute("INSERT INTO hr.people VALUES (2000, 'new@x.org', 2)")
-    with pytest.raises(PalimpsestError) as caught:
-        demote_replica(target.session, no_progress, PEOPLE)
-    assert caught.value.code is Code.DIVERGED
-    demote_replica(source.session, no_progress, PEOPLE)
-    told = replicated(target, tmp_path / "source")
-    assert (told["rows"], told["made"]) == (1, False)
-    assert rows(source, ALL) == rows(target, ALL)
-    with pytest.raises(Error):
-        source.execute("DELETE FROM hr.people")
-    promote_replica(source.session, no_progress, PEOPLE)
-    source.execute("INSERT INTO hr.people VALUES (2001, 'back@x.org', 2)")
-    demote_replica(target.session, no_progress, PEOPLE)
-    replicated(source, tmp_path / "target")
-    assert rows(source, ALL) == rows(target, ALL)
-
-
-def test_both_changed_is_refused_with_both_versions(
-    source: Connection, target: Connection, tmp_path: Path
-) -> None:
-    with_people(source)
-    replicated(source, tmp_path / "target")
-    promote_replica(target.session, no_progress, PEOPLE)
-    target.execute("DELETE FROM hr.people WHERE id = 50")
-    source.execute("DELETE FROM hr.people WHERE id = 51")
-    own = last_version(source)
-    with pytest.raises(PalimpsestError) as caught:
-        demote_replica(source.session, no_progress, PEOPLE)
-    assert caught.value.code is Code.DIVERGED
-    assert str(own) in caught.value.message
-
-
-def test_a_hold_at_the_target_stops_the_removal_of_its_rows(
-    source: Connection, target: Connection, tmp_path: Path
-) -> None:
-    with_people(source)
-    replicated(source, tmp_path / "target")
-    target.execute("PLACE HOLD ON hr.people WHERE id = 33 REASON 'matter 1'")
-    source.execute("UPDATE hr.people SET dept = 8 WHERE id = 34")
-    replicated(source, tmp_path / "target")  # It removes no row.
-    _erase(source, "p33@x.org")
-    run = replication(source, tmp_path / "target")
-    assert run.error is not None
-    assert run.error.code is Code.HELD
-    assert rows(target, "SELECT count(*) FROM hr.people WHERE id = 33") == [(1,)]
-
-
-def test_f44_metrics_of_a_run_are_on_record_at_both_ends(
-    source: Connection, target: Connection, tmp_path: Path
-) -> None:
-    with_people(source)
-    told = replicated(source, tmp_path / "target")
-    query = "SELECT table_name, role, state, files, bytes, milliseconds > 0 FROM system.replicas"
-    for connection, role in ((source, "source"), (target, "replica")):
-        ((*found, took),) = rows(connection, query)
-        assert found == [PEOPLE, role, "FOLLOWING", told["files"], told["bytes"]]
-        assert took
-    assert [r.version for r in replica_rows(source)] == [r.version for r in replica_rows(target)]
-
-
 def test_a_run_over_all_tables_takes_those_with_a_policy(
     source: Connection, target: Connection, tmp_path: Path
 ) -> None:
@@ -349,18 +171,6 @@ def test_a_run_over_all_tables_takes_those_with_a_policy(
     (run,) = run_named(source.session, no_progress, "replicate", {}, [])
     assert (run.table, run.state) == (PEOPLE, "SUCCEEDED")
     assert rows(target, ALL) == rows(source, ALL)
-
-
-def test_a_table_that_the_target_has_is_refused_and_not_recorded(
-    source: Connection, target: Connection, tmp_path: Path
-) -> None:
-    with_people(source)
-    target.execute("CREATE SCHEMA hr")
-    target.execute("CREATE TABLE hr.people (a INTEGER PRIMARY KEY)")
-    run = replication(source, tmp_path / "target")
-    assert run.error is not None
-    assert run.error.code is Code.REPLICATION
-    assert not replica_rows(source)
 
 
 def test_f50_a_profile_that_a_policy_names_must_be_there_and_stays(

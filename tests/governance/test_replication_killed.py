@@ -2,49 +2,25 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.architecture.sources import ROOT
-from tests.support.replicated import PEOPLE, opened, replicated, rows, with_people
-from tests.support.warm_python import warm_python
+from tests.support.killed_replication import BOTH_ENDS, Step, die_at
+from tests.support.replicated import PEOPLE, opened, replicated, rows, url_of, with_people
 
-TARGET = "spark_compaction.backends.embedded.replica_target"
-RECORDS = "spark_compaction.backends.embedded.replica_records"
-STEPS = {
-    "before the files": (TARGET, "copy_wanted", 0),
-    "after the files": (TARGET, "copy_wanted", 1),
-    "after the erased rows went": (TARGET, "without_erased", 1),
-    "before the records": (RECORDS, "carry_suppressions", 0),
-    "after the holds": (RECORDS, "carry_holds", 1),
-    "after the manifest": (f"{TARGET}.section", "write_catalog", 1),
-    "before the commit": ("journal.stores.embedded.journal.Journal", "publish_records", 0),
-    "after the commit": ("journal.stores.embedded.journal.Journal", "publish_records", 1),
-    "after the old files went": (f"{TARGET}.retired_files", "reap", 1),
-    "before the source records it": ("gateway.jobs.replicate", "_finished_row", 0),
-    "after the source recorded it": ("gateway.jobs.replicate", "_complete_erasures", 0),
+FILES = "spark_compaction.backends.embedded.replicas"
+JOURNAL = "journal.stores.embedded.journal.Journal"
+STEPS: dict[str, Step] = {
+    "before the files": (FILES, "copy_wanted", 0),
+    "after the files": (FILES, "copy_wanted", 1),
+    "after the erased rows went": (FILES, "without_erased", 1),
+    "after the manifest": (f"{FILES}.commits", "write_catalog", 1),
+    "before the commit": (JOURNAL, "publish_records", 0),
+    "after the commit": (JOURNAL, "publish_records", 1),
+    "after the old files went": (f"{FILES}.retired_files", "reap", 1),
+    **BOTH_ENDS,
 }
-PROGRAM = """
-import os, pkgutil, signal, sys
-from pathlib import Path
-from tests.support.replicated import opened, replicated
-
-source, target, place, name, after = sys.argv[1:]
-owner = pkgutil.resolve_name(place)
-step = getattr(owner, name)
-
-def killed(*given, **named):
-    if after == "1":
-        step(*given, **named)
-    os.kill(os.getpid(), signal.SIGKILL)
-
-with opened(Path(source)) as connection:
-    setattr(owner, name, killed)
-    replicated(connection, Path(target))
-"""
 ALL = "SELECT * FROM hr.people ORDER BY id"
 
 
@@ -60,15 +36,7 @@ def test_a_killed_replication_has_happened_or_not(tmp_path: Path, step: str) -> 
         connection.execute("CALL system.compact('hr.people')")
         connection.execute("ALTER TABLE hr.people ADD COLUMN age INTEGER")
         after = rows(connection, ALL)
-    place, name, behind = STEPS[step]
-    done = subprocess.run(
-        [warm_python(), "-c", PROGRAM, str(source), str(target), place, name, str(behind)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    die_at(url_of(source), url_of(target), STEPS[step])
     with opened(target) as connection:
         assert rows(connection, ALL) in (before, after)
         connection.execute("CALL system.verify('hr.people')")  # It raises what is damaged.

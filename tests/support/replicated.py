@@ -42,7 +42,7 @@ def with_people(source: Connection, rows: int = 100) -> int:
 
 
 def replicated(
-    source: Connection, target: Path, table: str = PEOPLE, **options: object
+    source: Connection, target: Path | str, table: str = PEOPLE, **options: object
 ) -> dict[str, Any]:
     """Replicate a table; what the report says of the target. Raises the run's error."""
     run = replication(source, target, table, **options)
@@ -54,9 +54,11 @@ def replicated(
     return found
 
 
-def replication(source: Connection, target: Path, table: str = PEOPLE, **options: object) -> JobRun:
-    """The run of a replication."""
-    given = {"to": url_of(target), **options}
+def replication(
+    source: Connection, target: Path | str, table: str = PEOPLE, **options: object
+) -> JobRun:
+    """The run of a replication to a folder's warehouse, or to the store of a URL."""
+    given = {"to": target if isinstance(target, str) else url_of(target), **options}
     (run,) = run_named(source.session, no_progress, "replicate", given, [table])
     return run
 

@@ -67,7 +67,7 @@ class Journal:
             fences_by_offset=True,
             plans_unions_apart=True,
             counts_rows=True,
-            replicates=True,
+            replicates_to=("palimpsest:",),
             access_control=True,
             accesses_files=True,
             collations=True,

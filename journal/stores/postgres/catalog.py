@@ -154,6 +154,15 @@ def new_table_id(session: PostgresSession) -> int:
     return int(session.text("SELECT nextval('_palimpsest.table_ids')")[0][0])
 
 
+def pass_table_ids(session: PostgresSession, highest: int) -> None:
+    """Give no id up to one that somebody else has given."""
+    session.text(
+        "SELECT max(nextval('_palimpsest.table_ids')) FROM generate_series(1, ?::bigint"
+        " - (SELECT last_value FROM _palimpsest.table_ids))",
+        [highest],
+    )
+
+
 def reserve(session: PostgresSession, table_id: int, column: str, count: int, start: int) -> int:
     """Take ``count`` (signed by the increment) off a counter; the first number taken."""
     rows = session.text(

@@ -18,6 +18,7 @@ from typing import Any
 
 from journal.erasure import guard
 from journal.erasure.access_log import record_access_changes
+from journal.identity.suppression_list import SuppressionList
 from journal.model.capabilities import Capabilities
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Table
@@ -66,11 +67,12 @@ class DatabaseJournal:
             enums=True,
             access_control=True,
             fences_by_offset=True,
+            replicates_to=("palimpsest+postgresql:", "palimpsest+postgres:"),
         )
         skew_max_us = store.skew_max_us
         self._new_id = new_id
         self.staged: set[str] = set()
-        self._secret: str | None = None
+        self._secret: tuple[SuppressionList, str] | None = None
         self._turn = threading.local()
         with self.store.lent() as session:
             has_index = not session.abilities.distributes
@@ -168,11 +170,24 @@ class DatabaseJournal:
     def commit_section(self) -> Iterator[tuple[PostgresSession, JournalState, StateRow]]:
         """The commit section: nobody else, in no process, commits before it ends."""
         with self._locked_session() as (session, rows):
-            row = rows_of.state_of(rows)
-            committed = self._seen.at(session, row)
-            session.read_epochs(committed.epoch_of)
-            self.clock.settle(max(committed.version, row.settled))
-            yield session, committed, row
+            yield session, *self._committed_in(session, rows)
+
+    def enter_section(self, session: PostgresSession) -> tuple[JournalState, StateRow]:
+        """Begin the commit section in a transaction, of any other use before, up to its end.
+
+        It reads what others commit meanwhile.
+        """
+        session.text(rows_of.TAKE_LOCK)
+        return self._committed_in(session, session.text(rows_of.READ_STATE))
+
+    def _committed_in(
+        self, session: PostgresSession, rows: list[tuple[Any, ...]]
+    ) -> tuple[JournalState, StateRow]:
+        row = rows_of.state_of(rows)
+        committed = self._seen.at(session, row)
+        session.read_epochs(committed.epoch_of)
+        self.clock.settle(max(committed.version, row.settled))
+        return committed, row
 
     @contextmanager
     def _locked_session(self) -> Iterator[tuple[PostgresSession, list[tuple[Any, ...]]]]:
@@ -261,6 +276,12 @@ class DatabaseJournal:
             self._commit(session, written.version)
         self.clock.settle(written.state.version)
         self._seen.keep(written.row, written.state)
+
+    def conclude_past(self, session: PostgresSession, version: Version) -> None:
+        """Commit what ``section.write_past`` has written at a version, and read all of it anew."""
+        self._commit(session, version)
+        self.clock.settle(version)
+        self.begin(read_only=True, explicit=True).rollback()
 
     def _commit(self, session: PostgresSession, version: Version) -> None:
         """Commit a transaction that has a row: in one round trip, unless the connection is cut."""
@@ -368,10 +389,12 @@ class DatabaseJournal:
 
         Raises WAREHOUSE_FORMAT if it is gone.
         """
-        if self._secret is None:
+        fence = self.state.fence
+        if self._secret is None or self._secret[0] is not fence:
+            # A replica takes that of its source, and has everybody load the fence anew.
             with self.store.lent() as session:
-                self._secret = records.read_secret(session)
-        return self._secret
+                self._secret = fence, records.read_secret(session)
+        return self._secret[1]
 
     make_secret = read_secret
 

@@ -15,13 +15,14 @@ from dataclasses import replace
 from sqlglot import exp
 
 from journal.identity.suppression_list import SuppressionList
+from journal.model.catalog import apply
 from journal.model.lazy_dataclass import dataclass
-from journal.model.plan import Query
+from journal.model.plan import CatalogChange, Query
 from journal.model.schema import CatalogSnapshot, Table
 from journal.model.segment import Head, RowCounts, Tier
 from journal.model.store_session import RowSet, StagedRows
 from journal.model.version import HybridClock, Version
-from journal.records.catalog import record_commit, record_states
+from journal.records.catalog import record_commit, record_past, record_states
 from journal.records.catalog_format import StateRow
 from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import fields_of
@@ -287,6 +288,60 @@ def replace_states(
             stale_writes.put_trigger(session, table)
     following = record_states(session, row, states, is_fenced=fence is not None)
     return SectionResult(following, after)
+
+
+def write_past(
+    session: PostgresSession,
+    committed: JournalState,
+    row: StateRow,
+    version: Version,
+    changes: Sequence[tuple[Version, CatalogChange]],
+    states: Mapping[int, TableState],
+) -> None:
+    """Record definitions of any version up to that of a commit, and journals as they are then.
+
+    The last of ``changes`` is of ``version``. The caller commits, and reads all of it anew.
+    """
+    catalog = committed.catalog
+    for _, change in changes:
+        catalog = apply(catalog, change)
+    session.read_epochs(committed.with_tables(states).epoch_of)
+    held = public.granted(session, committed.catalog, catalog)
+    if changes:
+        public.drop_changed(session, committed.catalog, catalog)
+    for table_id, state in states.items():
+        before = committed.tables.get(table_id)
+        if before is None or before.manifest.epoch != state.manifest.epoch:
+            replaced(session, table_id, state.manifest.epoch, erased=True)
+        for shape in state.layouts:
+            layout.refresh_tiers(session, shape, state.manifest)
+        table = catalog.by_id(table_id)
+        if table is not None:
+            public.refresh_table(session, table, state)
+    if changes:
+        public.refresh_views(session, catalog)
+        public.grant_again(session, held, committed.catalog, catalog)
+    record_past(session, row, version, changes, states)
+
+
+def defined_state(
+    session: PostgresSession,
+    committed: JournalState,
+    old: TableState | None,
+    definitions: Sequence[tuple[Version, Table]],
+) -> TableState:
+    """A journal as definitions make it, one after the other, with a head that takes such rows."""
+    fitting = old
+    for version, table in definitions:
+        fitting = with_definition(fitting, table, version)
+    assert fitting is not None, "a journal has a definition"
+    table = fitting.layouts[-1]
+    known = HEADS.with_head(session, table, fitting)
+    before = committed.catalog.by_id(table.id)
+    if known is fitting and before is not None:
+        heads = [layout.head_table(table.id, h) for h in known.manifest.heads]
+        follow_indexes(session, before, table, known.manifest, heads)
+    return known
 
 
 def write_inline(

@@ -15,9 +15,8 @@ from journal.records.report import JobReport
 from journal.stores.embedded.journal import Journal
 from journal.transactions.state import JournalState
 from spark_compaction.backends.embedded.backups import WarehouseBackups, overdue
-from spark_compaction.backends.embedded.replica_roles import demote, promote
 from spark_compaction.backends.embedded.replica_source import read_package
-from spark_compaction.backends.embedded.replica_target import receive
+from spark_compaction.backends.embedded.replicas import WarehouseReplicas
 from spark_compaction.backends.embedded_erasure.erasure import WarehouseErasure
 from spark_compaction.contract import Job, JobRequest
 from spark_compaction.maintenance import Maintenance
@@ -36,9 +35,7 @@ def maintenance(journal: Journal) -> Maintenance:
         overdue=partial(overdue, journal),
         erasure=partial(WarehouseErasure, journal),
         replica_source=partial(read_package, journal),
-        receive=partial(receive, journal),
-        promote=partial(promote, journal),
-        demote=partial(demote, journal),
+        replicas=WarehouseReplicas(journal),
     )
 
 

@@ -26,6 +26,7 @@ from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment, SegmentFile
 from journal.records.erasure_rows import copy_suppressions, drop_suppressions
+from journal.records.report import Volume
 from journal.sql.relations import union_all
 from journal.sql.sql import relation
 from journal.stores.embedded.journal import Journal
@@ -43,6 +44,7 @@ from spark_compaction.backends.embedded_erasure.purge import (
 from spark_compaction.contract import Engine, Progress
 from spark_compaction.programs.file_copying import COPY, copy_units
 from spark_compaction.programs.replica_package import Reception, ReplicaPackage, tail
+from spark_compaction.programs.replica_store import LeftOut
 
 _LIKE = ("bytes", "rows", "checksum")
 
@@ -53,12 +55,24 @@ class ReplicaFiles:
 
     ``filtered`` says of files by their tails what is left of them here: ``like`` is what the
     source's were, ``file`` what is listed instead, None if nothing is, ``under`` that of a
-    ``LeftOut``.
+    ``LeftOut``. ``reused`` files are there, and ``rows`` lie in those that are ``wanted``.
     """
 
     segments: tuple[Segment, ...]
     wanted: list[dict[str, Any]]
+    reused: int = 0
+    rows: int = 0
     filtered: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def lacking_volume(self) -> Volume:
+        """What the target lacks."""
+        return Volume(len(self.wanted), self.rows, sum(f["bytes"] for f in self.wanted))
+
+    @property
+    def lacking_names(self) -> tuple[str, ...]:
+        """The files that it lacks, by their full paths."""
+        return tuple(f["source"] for f in self.wanted)
 
     @property
     def folders(self) -> list[str]:
@@ -122,7 +136,10 @@ def matched(
         if files:
             counts = segment.counts + gone.times(-1)
             segments.append(replace(segment, files=tuple(files), counts=counts))
-    return ReplicaFiles(tuple(segments), wanted, kept)
+    copied = {f"{f['folder']}/{f['name']}" for f in wanted}
+    rows = sum(f.rows for s in segments for f in s.files if f.path in copied)
+    reused = sum(len(s.files) for s in segments) - len(copied)
+    return ReplicaFiles(tuple(segments), wanted, reused, rows, kept)
 
 
 def _made_of(less: Mapping[str, Any]) -> tuple[list[Any], str]:
@@ -146,21 +163,6 @@ def copy_wanted(journal: Journal, found: ReplicaFiles, given: Reception, engine:
                 copyfile(sidecar, target)
                 follow_modes(target)
         sync_folder(journal.root / folder)
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """What a replica must not hold: keys that the source hides, and what may not come back.
-
-    ``masks`` are files of keys, by their full paths; ``carried`` the suppressions of the source as
-    this store records them, which count as well as its own. Those on record under the names in
-    ``earlier`` are of the last run, and count no more. ``under`` is a digest of all that.
-    """
-
-    masks: tuple[str, ...]
-    carried: tuple[tuple[Any, ...], ...]
-    earlier: tuple[str, ...]
-    under: str
 
 
 def without_erased(

@@ -15,6 +15,8 @@ from journal.transactions.transaction_rows import Author
 from spark_compaction.backends.postgres import maintenance as jobs
 from spark_compaction.backends.postgres.backups import DatabaseBackups, overdue
 from spark_compaction.backends.postgres.erasure import DatabaseErasure
+from spark_compaction.backends.postgres.replica_source import piece_files, read_package
+from spark_compaction.backends.postgres.replicas import DatabaseReplicas
 from spark_compaction.backends.postgres.spark_filling import by_server, by_spark
 from spark_compaction.contract import Engine, JobRequest, Workers
 from spark_compaction.maintenance import AdoptionRequest, Maintenance
@@ -31,6 +33,9 @@ def maintenance(journal: DatabaseJournal) -> Maintenance:
         adopt=partial(_adopt, journal),
         eject=partial(_eject, journal),
         index=partial(_index, journal),
+        replica_source=partial(read_package, journal),
+        replica_pieces=partial(piece_files, journal),
+        replicas=DatabaseReplicas(journal),
         purge_engine=_purge_engine,
     )
 

@@ -80,3 +80,12 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
     options = {"views": "on"} if Capability.OTHER_READERS in needs else {}
     with kind.open(request, tmp_path, options) as found:
         yield found
+
+
+@pytest.fixture
+def other_store(request: pytest.FixtureRequest, store: Store, tmp_path: Path) -> Iterator[Store]:
+    """Another new, empty store of the kind of ``store``."""
+    kind: StoreKind = request.node.callspec.params["store"]
+    with kind.open(request, tmp_path / "other", {}) as found:
+        assert found.url != store.url
+        yield found

@@ -118,6 +118,7 @@ KIND = StoreKind(
     frozenset(
         {
             Capability.ACCESS_CONTROL,
+            Capability.REPLICAS,
             Capability.ALL_TYPES,
             Capability.BACKUPS,
             Capability.ERASURE,

@@ -174,7 +174,11 @@ def _opened_on(
         yield HiveStore(url, folder, server, connect, _CAPABILITIES)
 
 
-_CAPABILITIES = frozenset(Capability) - {Capability.FOREIGN_KEYS, Capability.TURNS_OF_WRITERS}
+_CAPABILITIES = frozenset(Capability) - {
+    Capability.FOREIGN_KEYS,
+    Capability.REPLICAS,
+    Capability.TURNS_OF_WRITERS,
+}
 KIND = StoreKind("hive", _CAPABILITIES, partial(_opened_on, "server"))
 APACHE = StoreKind("apache", _CAPABILITIES, partial(_opened_on, "apache"))
 """The same on Apache Hive's own server; only where that was asked for."""

@@ -33,6 +33,7 @@ class Capability(Enum):
     OTHER_READERS = "views that other tools read"
     PARTITIONS = "native partitions"
     PROCESSES = "several processes at once"
+    REPLICAS = "replicas of its tables in other stores of its kind"
     REMOTE_READERS = "readers that the gateway does not know of"
     TURNS_OF_WRITERS = "commit turns that a statement can hold while it reads"
     WRITES_DURING_RETENTION = "writes while a retention runs: they wait for its end"

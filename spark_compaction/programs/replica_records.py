@@ -1,4 +1,4 @@
-"""What a package changes in the records of the warehouse that takes it: before, and after.
+"""What a package changes in the records of the store that takes it: before, and after.
 
 Definitions are recorded under the versions that they have at the source, so that the past of the
 replica is that of the source. Suppressions and legal holds concern the replica alone here. Runs in
@@ -10,26 +10,24 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from journal.erasure.audit_marks import has_marks
-from journal.erasure.secret import adopt_secret, has_secret, read_secret
-from journal.local_engine.session import DuckDBSession
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import CatalogChange, PutRelation, PutSchema
 from journal.model.schema import CatalogSnapshot, Table, fold
+from journal.model.store_session import StoreSession
 from journal.model.version import Version, to_datetime
 from journal.records import catalog as records
 from journal.records import erasure_rows
 from journal.records import maintenance as rows_of
 from journal.records.replicas import ReplicaRole, ReplicaRow, ReplicaState, load_replicas
 from journal.records.schema import HOLDS, SUPPRESSIONS
-from journal.stores.embedded.journal import Journal
-from journal.transactions.state import TableState
-from spark_compaction.backends.embedded.replica_files import LeftOut
+from journal.transactions.reading import committed_state
+from journal.transactions.state import JournalState, TableState
 from spark_compaction.programs.replica_package import ReplicaPackage, definition_there
+from spark_compaction.programs.replica_store import LeftOut, ReplicaStore
 
 _STORE_CHARS = 8
 
@@ -49,11 +47,17 @@ class ReplicaTarget:
         return found
 
 
-def find_target(journal: Journal, package: ReplicaPackage, store: str) -> ReplicaTarget:
-    """The replica that a package is for; raises REPLICATION where this warehouse cannot have it."""
-    name = package.table.name
-    if package.store == store:
-        raise _refused(f"{journal.place} is the source itself", "name another warehouse")
+def find_target(store: ReplicaStore, package: ReplicaPackage) -> ReplicaTarget:
+    """The replica that a package is for; raises REPLICATION where this store cannot have it."""
+    name, journal = package.table.name, store.journal
+    if package.kind != store.kind:
+        raise _refused(
+            f"{journal.place} is another kind of store than {package.place}: its tables consist of"
+            " other pieces",
+            f"name a {package.kind}, or a bucket as s3://bucket/folder",
+        )
+    if package.store == store.store_id():
+        raise _refused(f"{journal.place} is the source itself", f"name another {store.kind}")
     if package.table.materialized is not None:
         raise _refused(
             f"{name} is a materialized view", "replicate its tables, and make it at the target"
@@ -62,12 +66,13 @@ def find_target(journal: Journal, package: ReplicaPackage, store: str) -> Replic
         found = load_replicas(session)
     of_source = (ReplicaRole.REPLICA, package.store, package.table.id)
     row = next((r for r in found if (r.role, r.other_store, r.other_table) == of_source), None)
-    there = None if row is None else journal.state.catalog.by_id(row.table_id)
+    state = committed_state(journal)
+    there = None if row is None else state.catalog.by_id(row.table_id)
     if row is not None and there is not None:
         _check_follows(row, package)
-        return ReplicaTarget(row.table_id, row, journal.state.tables[row.table_id])
-    _check_name_is_free(journal, package)
-    journal.counters.pass_table_id(max(t.layout for _, t in package.definitions))
+        return ReplicaTarget(row.table_id, row, state.tables[row.table_id])
+    _check_name_is_free(store, package, state)
+    store.pass_table_ids(max(t.layout for _, t in package.definitions))
     return ReplicaTarget(journal.counters.new_table_id())
 
 
@@ -87,38 +92,40 @@ def _check_follows(row: ReplicaRow, package: ReplicaPackage) -> None:
         )
 
 
-def _check_name_is_free(journal: Journal, package: ReplicaPackage) -> None:
+def _check_name_is_free(store: ReplicaStore, package: ReplicaPackage, state: JournalState) -> None:
     first, name = package.definitions[0][0], package.table.name
-    past = [c for v, c in journal.state.history if v >= first]
-    for catalog in (*past, journal.state.catalog):
+    past = [c for v, c in state.history if v >= first]
+    for catalog in (*past, state.catalog):
         if catalog.get(name) is not None:
             raise _refused(
                 f"the target has, or had, another {name}",
-                "replicate into another warehouse, or one that never had a table of that name;"
+                f"replicate into another {store.kind}, or one that never had a table of that name;"
                 " tables of several sources need schemas of their own",
             )
 
 
-def share_secret(journal: Journal, secret: str) -> None:
+def share_secret(store: ReplicaStore, secret: str) -> None:
     """Hash with the source's secret, so that what it suppresses means the same here.
 
-    Raises REPLICATION where this warehouse has hashed anything with a secret of its own.
+    Raises REPLICATION where this store has hashed anything with a secret of its own.
     """
-    if has_secret(journal.root) and read_secret(journal.root) == secret:
+    if store.secret() == secret:
         return
-    with journal.exclusive_session() as session:
+
+    def check(session: StoreSession) -> None:
         value = rows_of.HOLD.index("subject_value")
         held = any(row[value] is not None for row in rows_of.holds(session))
         if held or has_marks(session) or erasure_rows.load_fences(session):
             raise _refused(
-                f"{journal.place} has erased, held or audited under a key of its own, and could not"
-                " tell whom the source has erased",
-                "replicate into a new warehouse; it takes the key of its first source",
+                f"{store.journal.place} has erased, held or audited under a key of its own, and"
+                " could not tell whom the source has erased",
+                f"replicate into a new {store.kind}; it takes the key of its first source",
             )
-        adopt_secret(journal.root, secret)
+
+    store.adopt_secret(secret, check)
 
 
-def parents_here(session: DuckDBSession, store: str) -> dict[int, int]:
+def parents_here(session: StoreSession, store: str) -> dict[int, int]:
     """The ids of the replicas of a store's tables, by the ids there."""
     return {
         r.other_table: r.table_id
@@ -163,7 +170,7 @@ def latest_definition(
     return definition_there(package.table, package.store, target.table_id, known)
 
 
-def is_redefined_later(session: DuckDBSession, table_id: int, version: Version) -> bool:
+def is_redefined_later(session: StoreSession, table_id: int, version: Version) -> bool:
     """True if the log of the target defines a table after a version."""
     return any(
         isinstance(change, PutRelation)
@@ -171,6 +178,12 @@ def is_redefined_later(session: DuckDBSession, table_id: int, version: Version) 
         and change.relation.id == table_id
         for _, change in records.load_changes(session, version)
     )
+
+
+def last_commit(package: ReplicaPackage, target: ReplicaTarget) -> Version:
+    """The version of the newest commit to the table that the replica knows of; 0 if of none."""
+    newest = max((row[0] for row in package.transactions), default=0)
+    return max(int(newest), int(target.detail.get("commit", 0)))
 
 
 def suppressions_here(package: ReplicaPackage, table_id: int) -> list[tuple[Any, ...]]:
@@ -187,7 +200,7 @@ def suppressions_here(package: ReplicaPackage, table_id: int) -> list[tuple[Any,
 
 
 def carry_suppressions(
-    session: DuckDBSession, package: ReplicaPackage, target: ReplicaTarget
+    session: StoreSession, package: ReplicaPackage, target: ReplicaTarget
 ) -> tuple[str, bool]:
     """Record them instead of those of the last run; their digest, and whether they changed."""
     rows = suppressions_here(package, target.table_id)
@@ -205,7 +218,7 @@ def carry_suppressions(
 
 
 def carry_holds(
-    session: DuckDBSession, package: ReplicaPackage, target: ReplicaTarget, by: str, now: Version
+    session: StoreSession, package: ReplicaPackage, target: ReplicaTarget, by: str, now: Version
 ) -> tuple[list[str], bool]:
     """Place the holds of the source on the replica, release those that it has released; the ids of
     those in force, and whether any changed."""
@@ -222,7 +235,7 @@ def carry_holds(
     return sorted(wanted), known != wanted.keys()
 
 
-def left_out_of(session: DuckDBSession, package: ReplicaPackage, table_id: int) -> LeftOut:
+def left_out_of(session: StoreSession, package: ReplicaPackage, table_id: int) -> LeftOut:
     """What the replica must not hold, by the source and by this warehouse."""
     carried = suppressions_here(package, table_id)
     mine = _prefix(package.store, table_id)
@@ -231,7 +244,7 @@ def left_out_of(session: DuckDBSession, package: ReplicaPackage, table_id: int) 
     own = [r for r in known if not r[request].startswith(mine)]
     earlier = tuple({r[request] for r in known if r[request].startswith(mine)})
     text = json.dumps([sorted(carried, key=str), own, package.masks])
-    masks = tuple(str(Path(package.root) / mask) for mask in package.masks)
+    masks = tuple(map(package.path_of, package.masks))
     return LeftOut(masks, tuple(carried), earlier, hashlib.sha256(text.encode()).hexdigest())
 
 
