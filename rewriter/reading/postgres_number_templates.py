@@ -42,14 +42,11 @@ ORDINAL = (
 _SCIENTIFIC = (
     "CASE WHEN x < 0 THEN '-' WHEN x >= 0 THEN ' ' END || printf(f, abs(CAST(x AS DOUBLE)))"
 )
+_ROMAN_DIGITS = ("", "a", "aa", "aaa", "ab", "b", "ba", "baa", "baaa", "ac")
+"""What the letters of one, five and ten make of a digit."""
 _ROMAN = "||".join(
-    f"list_extract({['', *digits]}, w // {unit} % 10 + 1)"
-    for unit, digits in (
-        (1000, ("M", "MM", "MMM")),
-        (100, ("C", "CC", "CCC", "CD", "D", "DC", "DCC", "DCCC", "CM")),
-        (10, ("X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX", "XC")),
-        (1, ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX")),
-    )
+    f"translate(list_extract({list(_ROMAN_DIGITS)}, w // {unit} % 10 + 1), 'abc', '{letters}')"
+    for unit, letters in ((1000, "M??"), (100, "CDM"), (10, "XLC"), (1, "IVX"))
 )
 _ROMAN_WIDTH = 15
 
@@ -202,6 +199,7 @@ def _number(text: exp.Expr, read: _Template) -> dict[str, exp.Expr]:
     return {
         "negative": negative,
         "over": over,
+        "point": fill("o OR contains(t, '.')", o=over, t=text),
         "whole": whole,
         "digits": fill("CASE WHEN o THEN h ELSE d END", o=over, h="#" * read.whole, d=digits),
         "rest": fill("CASE WHEN o THEN h ELSE f END", o=over, h="#" * read.rest, f=rest),
@@ -247,8 +245,10 @@ def _pieces(read: _Template, number: dict[str, exp.Expr]) -> Iterator[exp.Expr]:
             yield exp.Literal.string(text)
         elif text == ".":
             if read.has_point:
-                is_late = "CASE WHEN d = '' THEN s ELSE '' END || '.'"
-                yield fill(is_late, d=number["digits"], s=number["sign"])
+                # A DOUBLE of many digits has none behind the point, and no point.
+                is_late = "CASE WHEN d = '' THEN s ELSE '' END || CASE WHEN p THEN '.' ELSE '' END"
+                parts = {"d": number["digits"], "s": number["sign"], "p": number["point"]}
+                yield fill(is_late, **parts)
             else:
                 yield fill("CASE WHEN o THEN '.' ELSE '' END", o=number["over"])
             is_behind, start = True, 0
