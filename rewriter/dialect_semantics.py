@@ -39,6 +39,7 @@ class DialectSemantics:
     elsewhere only what is written must.
     ``upserts_first``: of rows of one INSERT with the same key the first counts, where a conflict
     changes the present row; elsewhere they are an error.
+    ``types_by_assignment``: ALTER .. TYPE without USING takes types that values are assigned to.
     ``returns_sources``: RETURNING * has the columns of the relations in FROM and USING as well.
     """
 
@@ -51,6 +52,7 @@ class DialectSemantics:
     types_hold: bool = False
     views_hold: bool = False
     texts_become_enums: bool = False
+    types_by_assignment: bool = False
     returns_sources: bool = False
 
 
@@ -62,6 +64,7 @@ _POSTGRES = DialectSemantics(
     types_hold=True,
     views_hold=True,
     texts_become_enums=True,
+    types_by_assignment=True,
     returns_sources=True,
 )
 _SEMANTICS = {

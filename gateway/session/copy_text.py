@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import IO
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
+from journal.model.schema import fold
 from journal.sql.array_text import text_of_array
 from rewriter.writing.copy_options import OF_REJECTS, given_options
 
@@ -20,20 +24,24 @@ _ENDS = ("\\.", "\\.\n")
 
 @dataclass(frozen=True, slots=True)
 class CopyFormat:
-    """What the options of a COPY say; ``rejecting`` are those about rows that no column takes.
+    r"""What the options of a COPY say; ``rejecting`` are those about rows that no column takes.
 
-    ``as_postgres``: values are written as PostgreSQL writes them: bytes ``\\xdead`` and arrays
-    ``{a,b}``, not DuckDB's ``\\xDE\\xAD`` and ``[a, b]``; ``t`` is true.
+    ``as_postgres``: values are written as PostgreSQL writes them: bytes ``\xdead`` and arrays
+    ``{a,b}``, not DuckDB's ``\xDE\xAD`` and ``[a, b]``; ``t`` is true. ``matches``: the header has
+    the names of the columns. ``quoted``: the columns whose values a COPY TO puts in quotes
+    always, and None for all.
     """
 
     is_csv: bool = False
     delimiter: str = "\t"
     null: str = "\\N"
     header: bool = False
+    matches: bool = False
     quote: str = '"'
     escape: str = '"'
     suppressed: str | None = None
     as_postgres: bool = False
+    quoted: tuple[str, ...] | None = ()
     rejecting: tuple[exp.Expr, ...] = ()
 
     def options(self, null: str) -> list[exp.Expr]:
@@ -70,12 +78,15 @@ def read_format(ast: exp.Copy, *, loads: bool, as_postgres: bool = False) -> Cop
         word = "" if value is None else value.name
         if known == "header":
             said[known] = value is None or _is_on(value)
+            said["matches"] = word.lower() == "match"
         elif (
             (known in {"delimiter", "quote", "escape"} and len(word) == 1)
             or known == "null"
             or (known == "suppressed" and loads)
         ):
             said[known] = word
+        elif known == "force_quote" and form.is_csv and not loads:
+            said["quoted"] = _names_of(value)
         elif loads and known in OF_REJECTS:
             continue
         elif loads and (known == "freeze" or (known == "on" and "freeze" in given)):
@@ -116,6 +127,24 @@ def rows_of_text(lines: Iterable[bytes], form: CopyFormat) -> Iterator[list[str 
         yield fields
 
 
+def check_header(file: IO[bytes], names: Sequence[str], form: CopyFormat) -> None:
+    """Raise DATA unless the first line of a file has these names."""
+    file.seek(0)
+    found: Sequence[str | None] | None
+    if form.is_csv:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        found = next(csv.reader(text, delimiter=form.delimiter, quotechar=form.quote), None)
+        text.detach()
+    else:
+        found = next(rows_of_text(file, replace(form, header=False)), None)
+    if found is not None and list(found) != list(names):
+        raise PalimpsestError(
+            Code.DATA,
+            f"the header says {', '.join(map(str, found))}, and not {', '.join(names)}",
+            advice="name the columns in the order of the file behind the table, or leave MATCH out",
+        )
+
+
 def text_of(value: object, form: CopyFormat) -> str | None:
     """A value as a COPY reads it; None is NULL."""
     if isinstance(value, bytes | bytearray | memoryview):
@@ -136,16 +165,35 @@ def text_line(values: Sequence[str | None], form: CopyFormat) -> str:
     return form.delimiter.join(cells) + "\n"
 
 
-def csv_line(values: Sequence[str | None], form: CopyFormat) -> str:
-    """One line of CSV; a text that reads as NULL stands in quotes."""
-    return form.delimiter.join(_csv_cell(v, form) for v in values) + "\n"
+def csv_line(
+    values: Sequence[str | None], form: CopyFormat, quoted: Container[int] = frozenset()
+) -> str:
+    """One line of CSV; a text that reads as NULL stands in quotes, and so do places ``quoted``."""
+    cells = (_csv_cell(v, form, place in quoted) for place, v in enumerate(values))
+    return form.delimiter.join(cells) + "\n"
 
 
-def _csv_cell(value: str | None, form: CopyFormat) -> str:
+def quoted_places(names: Sequence[str], form: CopyFormat) -> frozenset[int]:
+    """The places of the columns whose values always stand in quotes; raises UNKNOWN_COLUMN."""
+    if form.quoted is None:
+        return frozenset(range(len(names)))
+    known = [fold(name) for name in names]
+    for name in form.quoted:
+        if fold(name) not in known:
+            raise PalimpsestError(
+                Code.UNKNOWN_COLUMN,
+                f'FORCE_QUOTE names "{name}", which the COPY does not write',
+                advice="name columns that it writes",
+            )
+    return frozenset(known.index(fold(name)) for name in form.quoted)
+
+
+def _csv_cell(value: str | None, form: CopyFormat, is_quoted: bool) -> str:
     if value is None:
         return form.null
     odd = (form.delimiter, form.quote, "\n", "\r")
-    if value == form.null or value == "\\." or any(mark in value for mark in odd):
+    is_quoted = is_quoted or value == form.null or value == "\\."
+    if is_quoted or any(mark in value for mark in odd):
         doubled = value
         if form.escape != form.quote:
             doubled = doubled.replace(form.escape, form.escape * 2)
@@ -207,6 +255,14 @@ def _escape_at(field: str, place: int) -> tuple[str, int]:
         if digits:
             return chr(int(digits, 16)), 1 + len(digits)
     return _ESCAPES.get(letter, letter), 1
+
+
+def _names_of(value: exp.Expr | None) -> tuple[str, ...] | None:
+    """The columns that an option lists; None for a star."""
+    if value is None or value.find(exp.Star) is not None:
+        return None
+    listed = value.expressions if isinstance(value, exp.Tuple) else [value]
+    return tuple(part.unnest().name for part in listed)
 
 
 def _is_on(value: exp.Expr) -> bool:

@@ -30,8 +30,9 @@ from gateway.session.request import StatementRequest
 from gateway.session.results import StreamedRows, table_outcome
 from gateway.session.time_points import TimePoints, check_present
 from journal.model.errors import Code, PalimpsestError
-from journal.model.plan import P_USER, Export, StatementKind, StatementPlan
+from journal.model.plan import P_USER, Export, SetNumber, StatementKind, StatementPlan, TakeNumbers
 from journal.model.result_column import ResultColumn
+from journal.model.schema import CatalogSnapshot
 from journal.transactions.protocol import OpenJournal, OpenStatement, Upkeep
 from journal.transactions.temporary import Temporary
 from journal.transactions.transaction import Transaction
@@ -199,7 +200,8 @@ class Executor:
                     if (writes or plan.takes_numbers) and not call.request.explains:
                         if writes:
                             check_present(call.request.settings, plan)
-                        statement.transaction.check_writable(plan.tag)
+                        if changes_shared(plan, statement.transaction.catalog):
+                            statement.transaction.check_writable(plan.tag)
                     outcome = form.run(statement, planned, call)
                     if outcome is not None and not writes:
                         self._note_read(plan, call.request)
@@ -216,3 +218,15 @@ class Executor:
             if placed is error:
                 raise
             raise placed from error
+
+
+def changes_shared(plan: StatementPlan, catalog: CatalogSnapshot) -> bool:
+    """True if running a plan changes what others see: more than a session's temporary relations."""
+    if plan.kind is StatementKind.DDL:
+        return True
+    own = catalog.own_ids()
+    moved = (step.source for step in plan.steps if isinstance(step, TakeNumbers | SetNumber))
+    if any(source.table_id not in own for source in moved):
+        return True
+    is_write = plan.kind is StatementKind.WRITE
+    return is_write and not (plan.writes and all(map(catalog.is_own, plan.writes)))

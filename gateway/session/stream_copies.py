@@ -10,6 +10,7 @@ import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -18,7 +19,9 @@ from sqlglot import exp
 from gateway.session.bad_values import STREAM_PREFIX
 from gateway.session.copy_text import (
     CopyFormat,
+    check_header,
     csv_line,
+    quoted_places,
     read_format,
     rows_of_text,
     text_line,
@@ -110,6 +113,8 @@ class StreamCopy:
         file, form = self._loaded_file(), self._format
         file.flush()
         ast = self._ast.copy()
+        if form.matches:
+            check_header(file, [c.name for c in self._shape_of(query_of(ast)).columns or ()], form)
         if not form.is_csv:
             _as_csv(file, form)
         ast.set("params", form.options(_NULL))
@@ -129,8 +134,7 @@ class StreamCopy:
     def start(self) -> StatementOutcome:
         """Run the query of a COPY TO; its rows are fetched with the pieces."""
         query = query_of(self._ast)
-        shape = self._session.run_text(exp.select("*").from_(query.copy()).limit(0).sql("duckdb"))
-        shape.close()
+        shape = self._shape_of(query)
         self._names = [c.name for c in shape.columns or ()]
         query.set("alias", _alias(self.width))
         # The gateway writes some values itself: stores do so in different ways.
@@ -143,12 +147,19 @@ class StreamCopy:
         ]
         return self._session.run_text(exp.select(*values).from_(query).sql("duckdb"))
 
+    def _shape_of(self, query: exp.Subquery) -> StatementOutcome:
+        """A query's outcome without its rows."""
+        found = self._session.run_text(exp.select("*").from_(query.copy()).limit(0).sql("duckdb"))
+        found.close()
+        return found
+
     def pieces(self, fetch: Fetch) -> Iterator[bytes]:
         """The text of a COPY TO that has started, whole lines at a time."""
         form = self._format
-        line = csv_line if form.is_csv else text_line
+        quoted = quoted_places(self._names, form)
+        line = partial(csv_line, quoted=quoted) if form.is_csv else text_line
         if form.header:
-            yield line(list(self._names), form).encode()
+            yield (csv_line if form.is_csv else text_line)(list(self._names), form).encode()
         while rows := fetch(_ROWS):
             if self._has_values:
                 rows = [tuple(text_of(value, form) for value in row) for row in rows]

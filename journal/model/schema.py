@@ -281,6 +281,11 @@ class CatalogSnapshot:
             return {}
         return {key: r for key, r in self.relations.items() if key[0] == self.own}
 
+    def own_ids(self) -> frozenset[int]:
+        """The ids of the temporary tables and sequences of the session that looks."""
+        tables = {r.id for r in self.own_relations().values() if isinstance(r, Table)}
+        return frozenset(tables | {s.id for s in self.own_sequences().values()})
+
     def with_own(
         self,
         found: Mapping[tuple[str, str], Relation],

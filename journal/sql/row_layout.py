@@ -16,6 +16,8 @@ from journal.sql.relations import column, ident, version_type
 from journal.sql.sql import cast, data_type
 
 _DIALECT = "duckdb"
+WRITTEN_AS = "palimpsest_written_as"
+"""Where a cast of a value says which type the value was written with."""
 
 
 def fields_of(table: Table) -> Fields:
@@ -55,6 +57,8 @@ def rows_in_layout(table: Table, source: exp.Expr, fields: Fields) -> exp.Select
             # Rows that no reader of this layout sees may hold values that its type cannot hold.
             for later in types_since(stored, kind):
                 value = exp.TryCast(this=value, to=data_type(later))
+                value.meta[WRITTEN_AS] = kind
+                kind = later
         outputs.append(exp.alias_(value, ident(stored.physical), copy=False))
     for name in table.ends:
         outputs.append(exp.alias_(column(name, "p"), ident(name), copy=False))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from journal.model.counters import Counters, Numbers
 from journal.model.errors import Code, PalimpsestError
 from journal.model.number_source import CounterKey, NumberBlock, NumberSource
-from journal.model.schema import CatalogSnapshot, Table
+from journal.model.schema import CatalogSnapshot
 
 
 def _owner(key: CounterKey) -> CounterKey:
@@ -34,9 +34,7 @@ class SessionNumbers:
 
     def counters_of(self, table_id: int, catalog: CatalogSnapshot, shared: Numbers) -> Numbers:
         """The counters for the numbers of a table or sequence: its own if that is temporary."""
-        own = {s.id for s in catalog.own_sequences().values()}
-        own |= {r.id for r in catalog.own_relations().values() if isinstance(r, Table)}
-        return self._own if table_id in own else shared
+        return self._own if table_id in catalog.own_ids() else shared
 
     def take(self, source: NumberSource, count: int, counters: Numbers) -> NumberBlock:
         """Take numbers; raises SEQUENCE_END where there are fewer, which are gone then."""

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.number_source import NumberSource
-from journal.model.plan import Query, SetNumber
+from journal.model.plan import Change, PutRelation, Query, SetNumber, Step
 from journal.model.schema import Column, Sequence, Table, TableName, fold
 from journal.sql.relations import ident
 from journal.sql.sql import cast, expression
@@ -184,6 +184,16 @@ def users_of(
         for column in table.columns
         for key in default_names(column) & wanted.keys()
     ]
+
+
+def without_defaults(names: list[TableName], context: RewriteContext) -> list[Step]:
+    """Steps that take away the defaults of columns that take numbers of sequences."""
+    tables: dict[int, Table] = {}
+    for table, column, _ in users_of(names, context):
+        known = tables.get(table.id, table)
+        columns = tuple(replace(c, default=None) if c == column else c for c in known.columns)
+        tables[table.id] = replace(known, columns=columns)
+    return [Change(PutRelation(table, table.name)) for table in tables.values()]
 
 
 def without_calls(tree: exp.Expr) -> exp.Expr:

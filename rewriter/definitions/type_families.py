@@ -24,3 +24,29 @@ def type_family(type_text: str) -> str:
         if kind.this in kinds:
             return name
     return str(kind.sql(dialect="duckdb"))
+
+
+_ASSIGNED = {
+    "time of day": frozenset({"time of day", "INTERVAL"}),
+    "date": frozenset({"date", "time of day"}),
+    "INTERVAL": frozenset({"INTERVAL", "time of day"}),
+}
+"""The families whose types a value becomes without a cast, as PostgreSQL has it."""
+
+
+def is_assigned(old: str, new: str) -> bool:
+    """True where values of a type become those of another without a cast being written.
+
+    Anything becomes a text; a text becomes nothing else.
+
+    >>> is_assigned("INTEGER", "DECIMAL(9, 2)"), is_assigned("INTEGER", "BOOLEAN")
+    (True, False)
+    """
+    if old.endswith("[]") and new.endswith("[]"):
+        return is_assigned(old.removesuffix("[]"), new.removesuffix("[]"))
+    before, after = type_family(old), type_family(new)
+    if after == TEXT or after in _ASSIGNED.get(before, ()):
+        kinds = (exp.DataType.build(t, dialect="duckdb").this for t in (old, new))
+        # A day has no time, and a time no day.
+        return after != "time of day" or before != "date" or exp.DType.DATE not in set(kinds)
+    return before == after

@@ -1,7 +1,8 @@
 """CREATE TYPE and CREATE DOMAIN: values stay as they are written.
 
 CREATE [OR REPLACE] [TEMP] TYPE [IF NOT EXISTS] name AS ENUM ('a', ..) | (a int, ..) | type
-CREATE DOMAIN name [AS] type [DEFAULT value] [NOT NULL] [[CONSTRAINT name] CHECK (condition)] ..
+CREATE DOMAIN name [AS] type [COLLATE name] [DEFAULT value] [NOT NULL]
+  [[CONSTRAINT name] CHECK (condition)] ..
 """
 
 from __future__ import annotations
@@ -25,9 +26,10 @@ from journal.model.named_definitions import (
     definition_key,
 )
 from journal.model.plan import Change, StatementPlan, Step
-from journal.model.schema import TableName
+from journal.model.schema import TableName, fold
 from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
+from rewriter.definitions.collations import BYTES, TEXTS
 from rewriter.definitions.column_types import type_text
 from rewriter.definitions.definition import canonical_text, default_text
 from rewriter.definitions.new_relations import ddl_plan, new_definition_name
@@ -165,6 +167,7 @@ def _domain(reader: TokenReader) -> CreateType:
     kind = reader.data_type(_CLAUSES)
     not_null, default = False, None
     checks: list[tuple[str | None, exp.Expr]] = []
+    _collation(reader, kind, name)
     while reader.place < len(reader.tokens):
         named = reader.word() if reader.takes("CONSTRAINT") else None
         if reader.takes("CHECK"):
@@ -180,6 +183,20 @@ def _domain(reader: TokenReader) -> CreateType:
     return CreateType(
         name, DOMAIN, type=kind, not_null=not_null, default=default, checks=tuple(checks)
     )
+
+
+def _collation(reader: TokenReader, kind: exp.DataType, name: exp.Table) -> None:
+    """Read COLLATE of a domain, which may name the order that texts have anyway."""
+    if not reader.takes("COLLATE"):
+        return
+    words = [reader.word()]
+    while reader.takes("."):
+        words.append(reader.word())
+    said = ".".join(words)
+    if not kind.is_type(*TEXTS):
+        raise _invalid(f"{name.name} holds no texts and has no collation", "leave it out", name)
+    if fold(said) not in BYTES:
+        raise _refusal(f"COLLATE {said} of a domain", "say it at the columns of the domain", name)
 
 
 def _user_type(ast: CreateType, name: TableName, context: RewriteContext) -> UserType:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from journal.model.lazy_dataclass import dataclass
-from journal.model.plan import Change, PutRelation, StatementPlan, Step
-from journal.model.schema import Table, TableName
+from journal.model.plan import Change, StatementPlan
+from journal.model.schema import TableName
 from journal.model.sequence_changes import DropSequence
 from rewriter.access.check import StatementAccess
 from rewriter.context import RewriteContext
 from rewriter.definitions.new_relations import ddl_plan
-from rewriter.definitions.sequences import check_unused, find_sequence, unknown_sequence, users_of
+from rewriter.definitions.sequences import (
+    check_unused,
+    find_sequence,
+    unknown_sequence,
+    without_defaults,
+)
 from rewriter.statements.own_statement import OwnStatement
 from rewriter.syntax.token_reader import Parse, TokenReader
 
@@ -58,18 +61,8 @@ class DropSequences(OwnStatement):
                 raise unknown_sequence(node, context)
         if not self.cascade:
             check_unused(names, context, self.names[0])
-        steps = [*_without_defaults(names, context), *(Change(DropSequence(n)) for n in names)]
+        steps = [*without_defaults(names, context), *(Change(DropSequence(n)) for n in names)]
         return ddl_plan(list(steps), "DROP SEQUENCE")
 
 
 STATEMENT = DropSequences
-
-
-def _without_defaults(names: list[TableName], context: RewriteContext) -> list[Step]:
-    """Steps that take away the defaults of columns that take numbers of sequences."""
-    tables: dict[int, Table] = {}
-    for table, column, _ in users_of(names, context):
-        known = tables.get(table.id, table)
-        columns = tuple(replace(c, default=None) if c == column else c for c in known.columns)
-        tables[table.id] = replace(known, columns=columns)
-    return [Change(PutRelation(table, table.name)) for table in tables.values()]

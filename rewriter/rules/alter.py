@@ -31,6 +31,7 @@ from rewriter.definitions.alteration import Alteration, changed_layout
 from rewriter.definitions.altered_index import altered_index
 from rewriter.definitions.changed_expressions import drop_expression, set_expression
 from rewriter.definitions.collations import check_collations, read_collation
+from rewriter.definitions.column_types import type_text
 from rewriter.definitions.definition import default_text
 from rewriter.definitions.foreign_keys import check_still_fits, with_foreign_keys
 from rewriter.definitions.identity_changes import change_identity, is_about_identity
@@ -52,6 +53,7 @@ from rewriter.definitions.storage_actions import check_storage
 from rewriter.definitions.struct_fields import FieldChange, adding, dropping, renaming
 from rewriter.definitions.table_policies import check_policies_fit
 from rewriter.definitions.temporary import new_temporary_name
+from rewriter.definitions.type_families import is_assigned
 from rewriter.dialect_semantics import semantics_of
 from rewriter.functions import check_functions
 from rewriter.name_resolution import find_table, position_of, table_name, unknown_table
@@ -99,6 +101,8 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
         elif isinstance(action, exp.AlterColumn) and is_about_identity(action):
             change_identity(change, action, context.new_table_id)
         else:
+            if semantics_of(context.dialect).types_by_assignment:
+                _check_assigned(change, action)
             _apply_action(change, action)
     if all(action.args.get(STORAGE) for action in ast.args["actions"]):
         return ddl_plan([], "ALTER TABLE")
@@ -276,6 +280,23 @@ def _only_properties(action: exp.AlterSet) -> bool:
 def _key_name(change: Alteration) -> str:
     added = next((u.name for u in change.draft.uniques if u.primary), None)
     return added or change.draft.key_name or f"{change.table.name.name}_pkey"
+
+
+def _check_assigned(change: Alteration, action: exp.Expr) -> None:
+    """Raise TYPE_MISMATCH for a type that present values take by a cast alone."""
+    given = action.args
+    if not isinstance(action, exp.AlterColumn) or given.get("dtype") is None or given.get("using"):
+        return
+    stored = change.draft.columns[change.column_index(action.name, action)]
+    wanted = type_text(given["dtype"])
+    if stored.generated is None and not is_assigned(stored.type, wanted):
+        name = action.this.sql(dialect="duckdb")
+        raise PalimpsestError(
+            Code.TYPE_MISMATCH,
+            f'column "{stored.name}" of type {stored.type} does not become {wanted} without a cast',
+            advice=f"add USING {name}::{wanted}",
+            position=position_of(action),
+        )
 
 
 def _alter_column(change: Alteration, action: exp.AlterColumn) -> None:

@@ -99,9 +99,12 @@ def _read_elements(
     if not isinstance(ast.this, exp.Schema):
         return
     nodes: list[exp.Expr] = []
+    order = [fold(column.name) for column in draft.columns]
     for node in ast.this.expressions:
         if isinstance(node, exp.LikeProperty):
-            draft.add_like(find_table(node.this, context), _like_parts(node))
+            source = find_table(node.this, context)
+            draft.add_like(source, _like_parts(node))
+            order += [fold(column.name) for column in source.columns]
         elif isinstance(node, exp.Identifier):
             raise PalimpsestError(
                 Code.SYNTAX,
@@ -111,7 +114,10 @@ def _read_elements(
             )
         else:
             nodes.append(node)
+            order.append(fold(node.name))
     draft.read_elements([*nodes, *options.columns])
+    order += [fold(column.name) for column in options.columns]
+    draft.columns.sort(key=lambda column: order.index(fold(column.name)))
     settle_generated(draft, context.describe)
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
@@ -21,7 +24,7 @@ from rewriter.context import RewriteContext
 from rewriter.definitions.dependent_views import dependent_views
 from rewriter.definitions.foreign_keys import check_unreferenced, without_references
 from rewriter.definitions.new_relations import check_schema_name, ddl_plan, kind_of_relation
-from rewriter.definitions.sequences import owned_by
+from rewriter.definitions.sequences import owned_by, without_defaults
 from rewriter.definitions.type_changes import without_types
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import (
@@ -120,13 +123,13 @@ def rewrite_drop_table(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
 
 
 def rewrite_drop_schema(ast: exp.Drop, context: RewriteContext) -> StatementPlan:
-    """DROP SCHEMA; with CASCADE its tables and views go as well."""
-    steps: list[Step] = []
-    gone: list[TableName] = []
+    """DROP SCHEMA of one or several; with CASCADE their tables and views go as well."""
+    catalog = context.catalog
+    names: list[str] = []
     for node in ast.args.get("tables") or []:
-        check_database(node, context.catalog)
+        check_database(node, catalog)
         name = node.db or node.name
-        if fold(name) not in context.catalog.schemas:
+        if fold(name) not in catalog.schemas:
             if ast.args.get("exists"):
                 continue
             raise PalimpsestError(
@@ -136,21 +139,37 @@ def rewrite_drop_schema(ast: exp.Drop, context: RewriteContext) -> StatementPlan
                 position=position_of(node),
             )
         _check_droppable(name, node, bool(ast.args.get("cascade")), context)
-        inside = [r for r in context.catalog.relations.values() if r.name.key[0] == fold(name)]
-        sequences = [s for s in context.catalog.sequences.values() if s.name.key[0] == fold(name)]
-        inner = [d for d in context.catalog.definitions.values() if d.name.key[0] == fold(name)]
-        types = [found for found in inner if isinstance(found, UserType)]
-        steps += without_types(types, context)
-        steps += [Change(DropDefinition(found)) for found in inner]
-        gone += [r.name for r in inside]
-        steps += [Change(DropRelation(r.name)) for r in inside]
-        steps += [Change(DropSequence(s.name)) for s in sequences]
-        for view in dependent_views(context, [r.name for r in inside], ast, cascade=True):
-            if view.name.key not in {g.key for g in gone}:
-                steps.append(Change(DropRelation(view.name)))
-                gone.append(view.name)
-        steps.append(Change(DropSchema(name)))
-    return ddl_plan([*_let_go(gone, ast, context), *steps], "DROP SCHEMA")
+        names.append(name)
+    schemas = {fold(name) for name in names}
+    inside = [r.name for r in catalog.relations.values() if r.name.key[0] in schemas]
+    sequences = [s for s in catalog.sequences.values() if s.name.key[0] in schemas]
+    inner = [d for d in catalog.definitions.values() if d.name.key[0] in schemas]
+    types = [found for found in inner if isinstance(found, UserType)]
+    views = dependent_views(context, inside, ast, cascade=True)
+    gone = [*inside, *(view.name for view in views)]
+    let_go = _let_go(gone, ast, context)
+    context = _with_tables(let_go, context)
+    plain = without_types(types, context)
+    defaults = without_defaults([s.name for s in sequences], _with_tables(plain, context))
+    steps: list[Step] = [
+        *let_go,
+        *plain,
+        *defaults,
+        *(Change(DropDefinition(found)) for found in inner),
+        *(Change(DropRelation(name)) for name in gone),
+        *(Change(DropSequence(s.name)) for s in sequences),
+        *(Change(DropSchema(name)) for name in names),
+    ]
+    return ddl_plan(steps, "DROP SCHEMA")
+
+
+def _with_tables(steps: Iterable[Step], context: RewriteContext) -> RewriteContext:
+    """The context with the tables that steps put, as another change of these builds on them."""
+    catalog = context.catalog
+    for step in steps:
+        if isinstance(step, Change) and isinstance(step.change, PutRelation):
+            catalog = catalog.with_relation(step.change.relation)
+    return replace(context, catalog=catalog)
 
 
 def _let_go(gone: list[TableName], ast: exp.Drop, context: RewriteContext) -> list[Step]:

@@ -35,6 +35,8 @@ from rewriter.syntax.blame import recognise_blame
 from rewriter.syntax.clause_order import aliases_last
 from rewriter.syntax.comment import recognise_comment
 from rewriter.syntax.constraints import set_constraints
+from rewriter.syntax.copy_options import spell_out_copy
+from rewriter.syntax.drop_schema import recognise_drop_schema
 from rewriter.syntax.erase import recognise_erase
 from rewriter.syntax.extension import recognise_extension
 from rewriter.syntax.grants import recognise_default_privileges, recognise_grant
@@ -74,7 +76,7 @@ def normalise(tokens: list[Token]) -> list[Token]:
     if tokens[0].text.upper() == "COMMENT" and tokens[-1].token_type is TokenType.NULL:
         tokens = [*tokens[:-1], _token_like(tokens[-1], TokenType.STRING, "")]
     if tokens[0].text.upper() == "COPY":
-        tokens = _with_text_format(tokens)
+        tokens = spell_out_copy(tokens)
     if tokens[0].text.upper() == "CREATE" and _words(tokens[-2:]) == ["WITHOUT", "OIDS"]:
         # What every table of PostgreSQL is, since version 12.
         tokens = tokens[:-2]
@@ -92,22 +94,6 @@ def normalise(tokens: list[Token]) -> list[Token]:
         else token
         for i, token in enumerate(tokens)
     ]
-
-
-def _with_text_format(tokens: list[Token]) -> list[Token]:
-    """FORMAT text, whose word would be taken for a type; STDIN (..), which would be a call."""
-    found: list[Token] = []
-    for token in tokens:
-        before = found[-1].text.upper() if found else ""
-        if before in {"TO", "FROM"} and token.token_type is TokenType.IDENTIFIER:
-            # DuckDB takes a file's name in double quotes.
-            token = _token_like(token, TokenType.STRING, token.text)
-        if token.text == "(" and before in {"STDIN", "STDOUT"}:
-            found.append(_token_like(token, TokenType.WITH, "WITH"))
-        if token.text.upper() == "TEXT" and before == "FORMAT":
-            token = _token_like(token, TokenType.VAR, "text")
-        found.append(token)
-    return found
 
 
 def _words(tokens: Sequence[Token]) -> list[str]:
@@ -331,9 +317,11 @@ def _definition(tokens: list[Token], parse: ParseTokens) -> Statement | None:
     if of_role is not None:
         return of_role
     if tokens[0].text.upper() in {"CREATE", "DROP"}:
-        extension = recognise_extension(tokens, parse) or recognise_absent(tokens, parse)
-        if extension is not None:
-            return extension
+        found: Statement | None = recognise_extension(tokens, parse)
+        found = found or recognise_absent(tokens, parse)
+        found = found or recognise_drop_schema(tokens, parse)
+        if found is not None:
+            return found
     return recognise_materialized(tokens, parse)
 
 

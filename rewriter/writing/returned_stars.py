@@ -5,7 +5,7 @@ In dialects that mean only the target by it nothing is changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from sqlglot import exp
 
@@ -27,28 +27,21 @@ def spell_out_stars(ast: exp.Expr, table: Table, alias: str, context: RewriteCon
     returning = ast.args.get("returning")
     if returning is None or not semantics_of(context.dialect).returns_sources:
         return
-    sources = [s for s in relations_of(ast) if not _is_target(s, ast)]
+    sources = [source for source in relations_of(ast) if source is not ast.this]
     if sources and any(_is_star(output) for output in returning.expressions):
-        outputs = returning.expressions
-        spelled = [
-            part for o in outputs for part in _columns_returned(o, ast, table, alias, context)
-        ]
+        spelled: list[exp.Expr] = []
+        for output in returning.expressions:
+            of = fold(output.table) if isinstance(output, exp.Column) and output.table else ""
+            if not _is_star(output) or of == fold(alias):
+                spelled.append(output)
+                continue
+            if not of:
+                spelled += [column(stored.name, alias) for stored in table.columns]
+            for source in sources:
+                if of in {"", fold(source.alias_or_name)}:
+                    names = _names(source, ast, context)
+                    spelled += [column(name, source.alias_or_name) for name in names]
         returning.set("expressions", spelled)
-
-
-def _columns_returned(
-    output: exp.Expr, ast: exp.Expr, table: Table, alias: str, context: RewriteContext
-) -> Iterator[exp.Expr]:
-    of = fold(output.table) if isinstance(output, exp.Column) and output.table else ""
-    if not _is_star(output) or of == fold(alias):
-        yield output
-        return
-    if not of:
-        yield from (column(stored.name, alias) for stored in table.columns)
-    for source in relations_of(ast):
-        if not _is_target(source, ast) and of in {"", fold(source.alias_or_name)}:
-            for name in _names(source, ast, context):
-                yield column(name, source.alias_or_name)
 
 
 def _names(source: exp.Expr, ast: exp.Expr, context: RewriteContext) -> Sequence[str]:
@@ -62,10 +55,6 @@ def _names(source: exp.Expr, ast: exp.Expr, context: RewriteContext) -> Sequence
             position=position_of(source),
         )
     return names
-
-
-def _is_target(source: exp.Expr, ast: exp.Expr) -> bool:
-    return source is ast.this
 
 
 def _is_star(output: exp.Expr) -> bool:

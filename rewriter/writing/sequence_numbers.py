@@ -15,7 +15,7 @@ from dataclasses import field, replace
 from sqlglot import exp
 
 from journal.model.lazy_dataclass import dataclass
-from journal.model.number_source import CounterPosition, NumberSource
+from journal.model.number_source import CounterKey, CounterPosition, NumberSource
 from journal.model.plan import (
     P_CURRENT,
     Query,
@@ -118,16 +118,22 @@ class _Numbering:
         return f"p_{what}_{self.names}"
 
     def _check_mixture(self, holder: exp.Expr) -> None:
-        """Refuse a look at a sequence beside a call that moves it, where the order decides."""
+        """Refuse a look at a sequence beside a call that moves it, where the order decides.
+
+        So it does where a sequence is put back behind a number that is taken of it.
+        """
         calls = sequence_calls(holder)
+        taken: set[CounterKey] = set()
         moved = {source_of(c, self.context).key for c in calls if function_name(c) in {NEXT, SET}}
         for call in calls:
             if function_name(call) == LAST:
                 clash = bool(moved)
             else:
-                clash = function_name(call) in {CURRENT, POSITION} and (
-                    source_of(call, self.context).key in moved
-                )
+                key = source_of(call, self.context).key
+                clash = key in (taken if function_name(call) == SET else moved)
+                clash = clash and function_name(call) != NEXT
+                if function_name(call) == NEXT:
+                    taken.add(key)
             if clash:
                 why = "beside a call that moves the sequence"
                 raise place_refusal(call, why, "use two statements")

@@ -99,6 +99,7 @@ EXAMPLES: dict[str, tuple[Example, ...]] = {
     "CREATE TYPE": _each(
         "CREATE TYPE mood AS ENUM ('sad', 'ok')",
         "CREATE DOMAIN charge AS INTEGER CHECK (VALUE BETWEEN 0 AND 100)",
+        'CREATE DOMAIN label AS VARCHAR COLLATE "C"',
         "CREATE TYPE place AS STRUCT(x INTEGER, y INTEGER)",
         "CREATE TYPE either AS UNION(a INTEGER, b VARCHAR)",
     ),

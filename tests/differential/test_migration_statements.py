@@ -1,4 +1,4 @@
-"""Statements of migrations, and expressions: what PostgreSQL says, and what the gateway does."""
+"""Statements and expressions that programs send: what PostgreSQL says, and the gateway."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.postgres import Cluster, running
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 SCRIPTS = [
     pytest.param(place, read_scripts(FIXTURES / f"{name}.sql"), id=name)
-    for place, name in ((0, "migrations"), (1000, "expressions"))
+    for place, name in ((0, "migrations"), (1000, "expressions"), (2000, "forms"))
 ]
 """The scripts of each file, and the number of its first one."""
 

@@ -144,3 +144,51 @@ def test_the_command_line_reads_standard_input(tmp_path: Path) -> None:
     bad = run.invoke(main, ["import", "-w", place, "-", "t"], input="id,a\n4,y\nx,y\n")
     assert bad.exit_code != 0
     assert "STDIN, line 3" in bad.output
+
+
+@pytest.mark.parametrize(
+    ("options", "written"),
+    [
+        ("CSV HEADER NULL 'N'", "id,name\n1,x\n2,N\n3,a|b\n"),
+        ("WITH CSV NULL AS 'N' DELIMITER AS '|'", '1|x\n2|N\n3|"a|b"\n'),
+        ("DELIMITER ',' CSV", "1,x\n2,\n3,a|b\n"),
+        ("CSV QUOTE '$' ESCAPE '!' FORCE QUOTE name", "1,$x$\n2,\n3,$a|b$\n"),
+        ("WITH CSV FORCE QUOTE id, name", '"1","x"\n"2",\n"3","a|b"\n'),
+        ("(FORMAT csv, HEADER, FORCE_QUOTE *)", 'id,name\n"1","x"\n"2",\n"3","a|b"\n'),
+        ("(FORMAT csv, FORCE_QUOTE (name), ENCODING 'utf8')", '1,"x"\n2,\n3,"a|b"\n'),
+        ("WITH NULL AS '' DELIMITER '|'", "1|x\n2|\n3|a\\|b\n"),
+    ],
+)
+def test_old_spellings_of_options(options: str, written: str) -> None:
+    cursor = _cursor()
+    cursor.execute("INSERT INTO t (id, name) VALUES (1, 'x'), (2, NULL), (3, 'a|b')")
+    query = "(SELECT id, name FROM t ORDER BY id)"
+    with cursor.copy(f"COPY {query} TO STDOUT {options}") as copy:
+        assert b"".join(copy).decode() == written
+    with pytest.raises(gateway.ProgrammingError, match="FORCE_QUOTE names"):
+        with cursor.copy("COPY t TO STDOUT (FORMAT csv, FORCE_QUOTE (other))") as copy:
+            list(copy)
+
+
+@pytest.mark.parametrize(("form", "mark"), [("csv", ","), ("text", "\t")])
+def test_a_header_that_must_match_is_compared(form: str, mark: str) -> None:
+    cursor = _cursor()
+    for columns, header, taken in (
+        ("(name, id)", ("name", "id"), True),
+        ("", ("id", "name", "x"), True),
+        ("(id, name)", ("name", "id"), False),
+        ("", ("id", "name"), False),
+    ):
+        rows = f"{mark.join(header)}\n{mark.join('8' for _ in header)}\n"
+        cursor.execute("TRUNCATE t")
+        sql = f"COPY t {columns} FROM STDIN (FORMAT {form}, HEADER match)"
+        if taken:
+            with cursor.copy(sql) as copy:
+                copy.write(rows)
+        else:
+            with (
+                pytest.raises(gateway.DataError, match="the header says"),
+                cursor.copy(sql) as copy,
+            ):
+                copy.write(rows)
+        assert cursor.execute("SELECT count(*) FROM t").fetchall() == [(int(taken),)]

@@ -10,6 +10,7 @@ from journal.sql.blob_literals import literal_bytes
 from journal.sql.builders import call
 from journal.sql.calls import Calls, Change, refused, refused_everywhere, template
 from journal.stores.postgres import aggregates, elements, formats, moments, texts
+from journal.stores.postgres.tried_casts import tried_cast
 
 _RENAMED = {
     "strlen": "octet_length",
@@ -90,11 +91,6 @@ def _ignore_nulls(node: exp.Expr) -> exp.Expr | None:
     if isinstance(inner, exp.AnyValue):
         return _ours("any_value", inner.this)
     return _IGNORE_NULLS(node)
-
-
-def _try_cast(node: exp.Expr) -> exp.Expr | None:
-    sample = exp.Cast(this=exp.Null(), to=node.args["to"])
-    return _ours("try_cast", exp.cast(node.this, "TEXT"), sample)
 
 
 _WILDCARDS = _refused("JSON paths with wildcards", "unnest the array, or use jsonb_path_query")
@@ -185,7 +181,7 @@ _BY_CLASS: dict[type[exp.Expr], Change] = {
     exp.IgnoreNulls: _ignore_nulls,
     exp.JSONExtract: _json_at("json_at"),
     exp.JSONExtractScalar: _json_at("json_text_at"),
-    exp.TryCast: _try_cast,
+    exp.TryCast: tried_cast,
     exp.IsNan: _template("CAST(x AS DOUBLE PRECISION) = CAST('NaN' AS DOUBLE PRECISION)", "x"),
     exp.Struct: _refused("STRUCT and MAP values", "use columns of their own, or JSON"),
     **moments.BY_CLASS,

@@ -47,7 +47,7 @@ INTERNAL = {
     "cursors": r"^\s*(DECLARE|FETCH|MOVE|CLOSE)\b|\bCURRENT\s+OF\b",
     "storage": r"^\s*(CLUSTER|REINDEX|VACUUM|ANALYZE|LOCK|NOTIFY|LISTEN|UNLISTEN|SECURITY)\b|"
     r"\bUNLOGGED\b|\bSET\s+(STATISTICS|STORAGE|COMPRESSION|LOGGED|UNLOGGED|TABLESPACE)\b|"
-    r"\bfillfactor\b|\bautovacuum\w*|\bSET\s+\(\s*n_distinct",
+    r"\bTABLESPACE\s+\w|\bfillfactor\b|\bautovacuum\w*|\bSET\s+\(\s*n_distinct",
     "settings of the server": r"^\s*(SET|RESET|SHOW)\b(?!\s+CONSTRAINTS)|\bcurrent_setting\(",
     "two phases": r"^\s*PREPARE\s+TRANSACTION\b|\b(COMMIT|ROLLBACK)\s+PREPARED\b",
     "roles": r"\bhas_\w+_privilege\b|"
