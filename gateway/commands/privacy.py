@@ -81,6 +81,8 @@ def command() -> None:
               help="The same key again gives the same requests, and makes none.")  # fmt: skip
 @click.option("--received", "received", metavar="TIME", help="When they asked; default: now.")
 @click.option("--table", "tables", multiple=True, metavar="NAME", help="Only in this table.")
+@click.option("--store", "stores", multiple=True, metavar="PROFILE",
+              help="In the store of this profile; '.' is this store, '*' all.")  # fmt: skip
 @click.option("--set", "values", multiple=True, metavar="COLUMN=VALUE",
               help="What a rectification writes.")  # fmt: skip
 @click.option("--erase-past", is_flag=True,
@@ -99,6 +101,7 @@ def submit(
     idempotency_key: str | None,
     received: str | None,
     tables: tuple[str, ...],
+    stores: tuple[str, ...],
     values: tuple[str, ...],
     erase_past: bool,
     reason: str | None,
@@ -112,6 +115,7 @@ def submit(
       palimpsest privacy submit --action erasure --subject email=ada@example.org
       palimpsest privacy submit --action erasure --csv people.csv --idempotency-key june
       palimpsest privacy submit --action erasure --query "SELECT email FROM hr.leavers"
+      palimpsest privacy submit --action erasure --subject email=ada@example.org --store '*'
       palimpsest privacy submit --action rectification --table hr.people
           --subject email=ada@example.org --set dept=4
     """
@@ -128,6 +132,7 @@ def submit(
             *(PrivacyAction(action), regulation, reason, idempotency_key, _moment(received)),
             tables=tables,
             erases_past=erase_past,
+            stores=stores,
         )
     with open_connection(access, "privacy", as_json=as_json) as connection:
         with exit_on_error(as_json=as_json):

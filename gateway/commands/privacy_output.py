@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from typing import Any
 
 import click
 
@@ -61,12 +62,26 @@ def write_batches(batches: Sequence[PrivacyBatch], *, as_json: bool) -> None:
         error = one.detail.get("error")
         if error:
             click.echo(f"  {error['code']} {error['message']}\n  {error['advice']}", err=True)
+        for name, store in one.detail.get("stores", {}).items():
+            click.echo(f"  {name}: {_standing(store)}")
         for receipt in one.detail.get("receipts", ()):
             keys = counted(receipt["keys"], "key")
             removed = counted(receipt["versions_removed"], "version")
             click.echo(f"  {receipt['table']}: {receipt['outcome']}  {keys}, {removed} removed")
         for name, why in one.detail.get("uncovered", {}).items():
             click.echo(f"  {name}: NOT_SEARCHED  {why}")
+
+
+def _standing(store: Mapping[str, Any]) -> str:
+    """How far the parts of a batch are in a store."""
+    if store.get("states"):
+        return ", ".join(f"{n} {state}" for state, n in sorted(store["states"].items()))
+    for known in ("away", "error"):
+        if store.get(known):
+            return f"{known.upper()}  {store[known]['code']} {store[known]['message']}"
+    if "waived" in store:
+        return f"WAIVED  {store['waived']}"
+    return f"NOTHING  {store.get('replica') or store.get('nothing', '')}"
 
 
 def write_plan(planned: Sequence[PlannedBatch], *, as_json: bool) -> None:

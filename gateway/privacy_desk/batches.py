@@ -78,12 +78,14 @@ def is_taken_up(
 
     One that was killed goes on at once, and so does one whose rows no legal hold covers any more
     (``is_released``). One that failed, or waits for what somebody does elsewhere, is taken up when
-    it is as old as requests that make a batch due; one that only has to be completed, soon.
+    it is as old as requests that make a batch due; one that only has to be completed, soon. Which
+    holds cover rows of other stores nobody knows here.
     """
     state = PrivacyState(batch.step)
-    if state is PrivacyState.ON_HOLD:
+    is_over_stores = "stores" in batch.detail
+    if state is PrivacyState.ON_HOLD and not is_over_stores:
         return is_released
-    if state in _WAITING:
+    if state in _WAITING or state is PrivacyState.ON_HOLD:
         return Duration.parse(policy.batch_age).after(batch.updated_at) <= now
     is_waiting = state is PrivacyState.EXECUTING and bool(batch.detail.get("waits_for"))
     return not is_waiting or batch.updated_at + _LOOKED_AFTER <= now

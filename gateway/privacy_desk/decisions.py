@@ -14,7 +14,9 @@ from gateway.governance.events import EventName
 from gateway.privacy_desk import table_actions
 from gateway.privacy_desk.desk import Desk, find_request
 from gateway.privacy_desk.desk_policy import DeskPolicy
+from gateway.privacy_desk.desk_stores import stores_meant
 from gateway.privacy_desk.states import PrivacyEvent, PrivacyState, next_state
+from gateway.privacy_desk.store_decisions import stop_parts
 from gateway.privacy_desk.submission import first_event, request_error
 from gateway.session.operations import Advance, operation
 from journal.model.access import Privilege
@@ -76,17 +78,18 @@ def approve(
 def deny(
     session: Session, _advance: Advance, names: Sequence[str], reason: str | None
 ) -> list[PrivacyRequest]:
-    """Refuse requests, for a reason that their people are told."""
+    """Refuse requests that nobody executes yet, for a reason that their people are told."""
     if not (reason or "").strip():
         raise request_error("whoever is denied is told why", "give --reason")
     desk = Desk(session, Privilege.APPROVE)
-    return _each(
-        desk,
-        "deny",
-        names,
-        lambda request, _policy: _after_event(request, PrivacyEvent.DENY, {"denied_by": desk.by}),
-        reason,
-    )
+
+    def denied(request: PrivacyRequest, _policy: DeskPolicy) -> PrivacyRequest:
+        if request.batch:
+            return request  # Its rows go with those of others, whatever is said about it now.
+        return _after_event(request, PrivacyEvent.DENY, {"denied_by": desk.by})
+
+    found = _each(desk, "deny", names, denied, reason)
+    return [stop_parts(desk, one, deny, PrivacyEvent.DENY, reason) for one in found]
 
 
 @operation
@@ -135,7 +138,8 @@ def cancel(
             return request  # Others share its scan; it cannot be told from them any more.
         return _after_event(request, PrivacyEvent.CANCEL, {"cancelled_by": desk.by})
 
-    return _each(desk, "cancel", names, cancelled, reason)
+    found = _each(desk, "cancel", names, cancelled, reason)
+    return [stop_parts(desk, one, cancel, PrivacyEvent.CANCEL, reason) for one in found]
 
 
 @operation
@@ -174,6 +178,7 @@ def change_policy(
         changed = policy.changed(settings)
         if changed.actions != policy.actions:
             table_actions.resolve(committed_state(desk.journal), changed.actions)
+        stores_meant(session, changed.stores)
         if changed == policy and version:
             return version, policy
         row = PolicyRow(version + 1, changed.to_json(), desk.by, desk.now())

@@ -65,7 +65,8 @@ class DeskPolicy:
     though values of people went into them. ``scheduled`` says whether schedulers run batches that
     are ``due``, or ``none``. ``actions`` say, by ``schema.table.column``, what becomes of a column
     where the rows of people stay, and by ``schema.table`` why a table is kept as it is, or that its
-    rows go without their people; see ``table_actions``.
+    rows go without their people; see ``table_actions``. ``stores`` are those that requests are
+    about which name none; see ``desk_stores``.
     """
 
     deadlines: Mapping[str, str] = field(default_factory=lambda: dict(DEADLINES))
@@ -87,12 +88,13 @@ class DeskPolicy:
     waived: tuple[str, ...] = ()
     scheduled: str = "due"
     actions: Mapping[str, str] = field(default_factory=dict)
+    stores: tuple[str, ...] = ()
 
     @staticmethod
     def of_json(text: str) -> DeskPolicy:
         """As it was stored."""
         raw = json.loads(text)
-        lists = {n: tuple(raw[n]) for n in ("identity_checks", "four_eyes", "waived") if n in raw}
+        lists = {n: tuple(raw[n]) for n in _LISTS if n in raw}
         return DeskPolicy(**{**raw, **lists})
 
     def to_json(self) -> str:
@@ -159,9 +161,11 @@ class DeskPolicy:
             changed = {name: _actions(name, text)}
         elif name in _NUMBERS:
             changed = {name: _number(name, text, *_NUMBERS[name])}
-        elif name == "waived":
+        elif name in {"waived", "stores"}:
             words = [word.strip() for word in text.split(",")]
             changed = {name: tuple(w for w in dict.fromkeys(words) if w)}
+            if name == "stores" and changed[name] == ("none",):
+                changed = {name: ()}
         elif name in _CHOICES and text not in _CHOICES[name]:
             raise desk_policy_error(
                 f"{name} cannot be {text}", f"take {' or '.join(_CHOICES[name])}"
@@ -172,6 +176,7 @@ class DeskPolicy:
         return replace(self, **changed)
 
 
+_LISTS = ("identity_checks", "four_eyes", "waived", "stores")
 _CHOICES = {
     "exports": ("history", "latest"),
     "verification": ("search", "receipts"),

@@ -164,16 +164,32 @@ def verify(desk: Desk, batch: PrivacyBatch) -> PrivacyBatch:
     return move(desk, batch, event, detail, {"uncovered": [u.name for u in left]})
 
 
-def dry_run(
-    desk: Desk, requests: Sequence[PrivacyRequest], named: Named
-) -> tuple[list[ErasureRequest], list[list[str]]]:
-    """What finding some requests would come to, and the parts they would be split into."""
+@dataclass(frozen=True, slots=True)
+class PlannedParts:
+    """What finding some requests would come to, and the parts that they would be split into."""
+
+    keys: int
+    tables: tuple[str, ...]
+    parts: tuple[tuple[str, ...], ...]
+    bytes_read: int
+    bytes_written: int
+
+
+def planned_parts(desk: Desk, requests: Sequence[PrivacyRequest], named: Named) -> PlannedParts:
+    """A dry run of some requests, which writes nothing."""
     wanted = _batch_erasures(desk, None, requests, named)
     program, state = erasure_of(desk.session), committed_state(desk.journal)
     parts = [part.description(state) for part in wanted.parts(desk)]
     specs = [wanted.with_actions(spec) for spec in wanted.whole_specs()]
     whole = [[".".join(key) for key in sorted(spec.tables or ())] for spec in specs]
-    return [program.dry_run(spec) for spec in specs], parts or whole
+    targets = [t for spec in specs for t in program.dry_run(spec).targets]
+    return PlannedParts(
+        sum(t.keys for t in targets),
+        tuple(sorted({t.table for t in targets if t.keys})),
+        tuple(map(tuple, parts or whole)),
+        sum(t.bytes_searched + t.kept_bytes_searched for t in targets),
+        sum(t.bytes_rewritten for t in targets),
+    )
 
 
 def uncovered_by(

@@ -7,6 +7,7 @@
     decisions.json   the entries of the audit log about it: approvals with their names
     erasures.json    the receipts of the erasure machinery
     audit.jsonl      the log since the last anchor, or since the request where that came before
+    stores/..        over several stores, such a package of each part, signed by its store
 
 No identifier is in it. Checking it takes the store, whose secret the hashes are made with.
 """
@@ -23,11 +24,16 @@ from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile, ZipFile
 
 from gateway.privacy_desk.desk import Desk, find_request
+from gateway.privacy_desk.desk_stores import DeskStores
 from gateway.privacy_desk.package_files import zip_of
+from gateway.privacy_desk.several_stores import part_name, with_parts
+from gateway.privacy_desk.store_decisions import has_parts
+from gateway.privacy_desk.store_parts import part_ids
 from gateway.session.operations import Advance, operation
 from journal.erasure import audit, erasure_spec
 from journal.erasure.audit_anchor import Anchor, newest_anchor
 from journal.model.errors import Code, PalimpsestError
+from journal.model.failures import failures
 from journal.model.lazy_dataclass import dataclass
 from journal.records import privacy_rows as rows_of
 from journal.records.erasure_rows import AuditRow, load_audit
@@ -36,7 +42,8 @@ if TYPE_CHECKING:
     from gateway.session.session import Session
 
 _MANIFEST, _SIGNATURE = "manifest.json", "signature.json"
-_FILES_MAX, _BYTES_MAX = 32, 256 << 20
+_STORES = "stores/"
+_FILES_MAX, _BYTES_MAX = 1_024, 256 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,7 @@ def make_evidence(
 ) -> bytes:
     """The evidence of a request as a zip archive; the log in it begins behind the last anchor."""
     desk = Desk(session)
+    parts = _parts_evidence(desk, name, anchors)
     with desk.writing() as records:
         request = find_request(records, name)
         desk.note(records, "evidence", request.id, {"state": request.state})
@@ -79,6 +87,7 @@ def make_evidence(
         "decisions.json": _json([asdict(row) for row in own]),
         "erasures.json": _json(erasures),
         "audit.jsonl": _lines(row for row in log if row.seq >= first),
+        **parts,
     }
     manifest = {
         "request": request.id,
@@ -93,6 +102,39 @@ def make_evidence(
     signature = _signature(desk.journal.read_secret(), files[_MANIFEST])
     files[_SIGNATURE] = _json({"hmac_sha256": signature})
     return zip_of(files)
+
+
+def _parts_evidence(desk: Desk, name: str, anchors: Sequence[Anchor]) -> dict[str, bytes]:
+    """The packages of a request's parts; raises PROCESS_STORE for a store that is away."""
+    with desk.reading() as records:
+        request = find_request(records, name)
+        batches = [b for b in rows_of.all_batches(records) if b.id == request.batch]
+    if not has_parts(request):
+        return {}
+    found: dict[str, bytes] = {}
+    with DeskStores(desk.session) as sessions:
+        called = part_name(sessions.control, request.id)
+        for store_name in with_parts(batches[0].detail["stores"]):
+            with sessions.session(store_name) as store:
+                for part in store.perform(part_ids, [called]):
+                    data = store.perform(make_evidence, part, anchors)
+                    found[f"{_STORES}{store_name}/{part}.zip"] = data
+    return found
+
+
+def _parts_problems(desk: Desk, files: Mapping[str, bytes]) -> Iterable[str]:
+    """What is wrong with the packages of parts, by the stores that signed them."""
+    inner = {n.removeprefix(_STORES): d for n, d in files.items() if n.startswith(_STORES)}
+    with DeskStores(desk.session) as sessions:
+        for name, data in inner.items():
+            store_name = name.partition("/")[0]
+            try:
+                with failures(), sessions.session(store_name) as store:
+                    checked = store.perform(check_evidence, data)
+            except PalimpsestError as error:
+                yield f"{store_name}: its part was not checked: {error.message}"
+                continue
+            yield from (f"{store_name}: {problem}" for problem in checked.problems)
 
 
 @operation
@@ -115,6 +157,8 @@ def check_evidence(session: Session, _advance: Advance, data: bytes) -> Evidence
             for row in rows
             if log.get(row.seq) != row.hash
         ]
+        if any(n.startswith(_STORES) for n in files):
+            problems += _parts_problems(desk, files)
         return EvidenceCheck(str(manifest["request"]), len(rows), tuple(problems))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise _no_evidence("a file in it cannot be read") from error

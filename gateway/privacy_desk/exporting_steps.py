@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+from collections.abc import Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -41,7 +42,7 @@ def step(desk: Desk, batch: PrivacyBatch, state: PrivacyState) -> PrivacyBatch:
         batch,
         state,
         execute=lambda: {"files": _write_all(desk, batch)},
-        verify=lambda: _check_all(desk, batch),
+        verify=lambda: check_files(desk, [r.id for r in identities_in(desk, batch)[0]]),
     )
 
 
@@ -49,7 +50,7 @@ def _write_all(desk: Desk, batch: PrivacyBatch) -> int:
     requests, named = identities_in(desk, batch)
     with desk.reading() as records:
         _, policy = desk.policy(records)
-        there = {e.request for e in rows_of.all_exports(records) if _is_whole(e)}
+        there = {e.request for e in rows_of.all_exports(records) if is_whole(e)}
     drop_expired(desk.journal, desk.now(), desk.by)
     for kind, _ in (pair for pairs in named.values() for pair in pairs):
         if sealing.is_composite(kind):
@@ -76,7 +77,7 @@ def _write_all(desk: Desk, batch: PrivacyBatch) -> int:
             "not_searched": left,
         }
         data = archive(request.id, summary, tables)
-        _write(desk, policy, request, data, sum(map(len, tables.values())))
+        write_file(desk, policy, request, data, sum(map(len, tables.values())))
         written += 1
     return written
 
@@ -90,9 +91,17 @@ def _tables(desk: Desk, request: PrivacyRequest) -> list[int] | None:
     return [table.id for table in catalog.tables() if table.name.key in keys]
 
 
-def _write(desk: Desk, policy: DeskPolicy, request: PrivacyRequest, data: bytes, rows: int) -> None:
+def write_file(
+    desk: Desk,
+    policy: DeskPolicy,
+    request: PrivacyRequest,
+    data: bytes,
+    rows: int,
+    until: datetime | None = None,
+) -> PrivacyExport:
+    """Write the file of a request, and note it; it lasts as the policy says, or ``until``."""
     now = desk.now()
-    expires = now + timedelta(days=policy.export_days)
+    expires = until or now + timedelta(days=policy.export_days)
     passphrase = os.environ.get(_PASSPHRASE, "")
     suffix = "package" if passphrase else "zip"
     if passphrase:
@@ -118,16 +127,16 @@ def _write(desk: Desk, policy: DeskPolicy, request: PrivacyRequest, data: bytes,
         detail = {**current.detail, "result": result}
         rows_of.put_request(records, replace(current, detail=detail, updated_at=now))
         records.commit()
+    return export
 
 
-def _check_all(desk: Desk, batch: PrivacyBatch) -> None:
-    """Raise FILE_ACCESS where a request has no whole file."""
+def check_files(desk: Desk, ids: Sequence[str]) -> None:
+    """Raise FILE_ACCESS where one of some requests has no whole file."""
     with desk.reading() as records:
-        ids = {r.id for r in rows_of.requests_of(records, batch.id)}
-        found = {e.request: e for e in rows_of.all_exports(records) if e.request in ids}
+        found = {e.request: e for e in rows_of.all_exports(records) if e.request in set(ids)}
     for request_id in ids:
         export = found.get(request_id)
-        if export is None or not _is_whole(export):
+        if export is None or not is_whole(export):
             raise PalimpsestError(
                 Code.FILE_ACCESS,
                 f"the file of request {request_id} is not as it was written",
@@ -135,7 +144,8 @@ def _check_all(desk: Desk, batch: PrivacyBatch) -> None:
             )
 
 
-def _is_whole(export: PrivacyExport) -> bool:
+def is_whole(export: PrivacyExport) -> bool:
+    """True for a file that is there as it was written."""
     path = Path(export.path)
     if not export.is_there or not path.exists():
         return False

@@ -40,7 +40,7 @@ def export_folder(journal: ErasureJournal, named: str) -> Path:
 
 def write_export(journal: ErasureJournal, export: PrivacyExport, data: bytes) -> None:
     """Put a file on record, and then write it."""
-    _put(journal, export)
+    put_export(journal, export)
     path = Path(export.path)
     make_folder(path.parent, OWNER)
     write_private(path, data)
@@ -62,7 +62,7 @@ def move_export(journal: ErasureJournal, export: PrivacyExport, target: Path) ->
     if export.moved_from is not None and export.path != goal:
         Path(export.path).unlink(missing_ok=True)  # Where an earlier call was to hand it over.
     moving = replace(export, path=goal, moved_from=str(path))
-    _put(journal, moving)
+    put_export(journal, moving)
     write_private(target, path.read_bytes())
     path.unlink()
     return _arrived(journal, moving)
@@ -73,11 +73,12 @@ def _arrived(journal: ErasureJournal, export: PrivacyExport) -> PrivacyExport:
     if export.moved_from is None:
         return export
     arrived = replace(export, moved_from=None)
-    _put(journal, arrived)
+    put_export(journal, arrived)
     return arrived
 
 
-def _put(journal: ErasureJournal, export: PrivacyExport) -> None:
+def put_export(journal: ErasureJournal, export: PrivacyExport) -> None:
+    """Put an export on record as it is now."""
     with journal.exclusive_session() as records:
         rows_of.put_export(records, export)
         records.commit()

@@ -20,7 +20,10 @@ from journal.records.privacy_rows import PrivacyRequest
 if TYPE_CHECKING:
     from gateway.session.session import Session
 
-_TERMS = ("action", "subject", "regulation", "external_id", "idempotency_key", "reason", "table")
+_TERMS = (
+    *("action", "subject", "regulation", "external_id", "idempotency_key", "reason", "table"),
+    "stores",
+)
 _DECISIONS: Mapping[str, Callable[..., list[PrivacyRequest]]] = {
     "privacy_verify": decisions.verify_identity,
     "privacy_approve": decisions.approve,
@@ -66,6 +69,7 @@ def _submit(session: Session, given: Mapping[str, Any]) -> StatementOutcome:
         texts["reason"],
         texts["idempotency_key"],
         tables=() if texts["table"] is None else (texts["table"],),
+        stores=tuple(filter(None, (w.strip() for w in (texts["stores"] or "").split(",")))),
     )
     named = identities_in_words((), [texts["subject"] or ""])
     made = submit(session, no_progress, terms, [NewRequest(named, texts["external_id"])])

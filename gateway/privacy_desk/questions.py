@@ -12,10 +12,15 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gateway.privacy_desk import merged_exports
 from gateway.privacy_desk.desk import Desk, find_request
+from gateway.privacy_desk.desk_stores import DeskStores, stores_of
 from gateway.privacy_desk.exports import drop_expired, move_export, reached, remove_exports
+from gateway.privacy_desk.several_stores import part_name, with_parts
 from gateway.privacy_desk.states import OPEN_STATES, PrivacyState
-from gateway.privacy_desk.submission import known_types, request_error
+from gateway.privacy_desk.store_decisions import has_parts
+from gateway.privacy_desk.store_parts import part_ids
+from gateway.privacy_desk.submission import request_error
 from gateway.session.known_words import check_word
 from gateway.session.operations import Advance, operation
 from journal.model.access import Privilege
@@ -117,13 +122,6 @@ def due_requests(
     return [DueRequest(r, urgency(r.due_at, policy.warns_at(r.due_at), at)) for r in ordered]
 
 
-@operation
-def described_types(session: Session, _advance: Advance) -> list[str]:
-    """The types of identifiers that requests may name."""
-    Desk(session, Privilege.ACCESS)
-    return sorted(known_types(session))
-
-
 def urgency(due: datetime, warns: datetime, now: datetime) -> Urgency:
     """How near a deadline is. Pure."""
     if now > due:
@@ -137,15 +135,17 @@ def waive(
 ) -> FollowedRequest:
     """Note that tables or files need not be searched for a request, and why; for its whole batch.
 
-    Raises PRIVACY_REQUEST for what the request does not lack.
+    Over several stores it may name a store, and tables as ``store:schema.table``, which are waived
+    there too. Raises PRIVACY_REQUEST for what the request does not lack.
     """
     desk = Desk(session, Privilege.APPROVE)
+    _waive_parts(desk, name, tables, reason)
     with desk.writing() as records:
         request = find_request(records, name)
         batch = next((b for b in rows_of.all_batches(records) if b.id == request.batch), None)
-        lacking = {} if batch is None else batch.detail.get("uncovered", {})
+        lacking = {} if batch is None else _lacking(request, batch)
         unknown = [t for t in tables if t not in lacking]
-        if batch is None or unknown or request.state != PrivacyState.PARTIAL:
+        if batch is None or not lacking or unknown:
             raise request_error(
                 f"request {request.id} does not wait for {', '.join(unknown or tables)}",
                 f"it waits for {', '.join(lacking) or 'no table'}",
@@ -157,6 +157,31 @@ def waive(
         desk.note(records, "waive", batch.id, {"tables": list(tables), "reason": reason})
         records.commit()
     return FollowedRequest(request, changed)
+
+
+def _lacking(request: PrivacyRequest, batch: PrivacyBatch) -> dict[str, str]:
+    """What was not searched for a request, and stores that are not there."""
+    if request.state == PrivacyState.PARTIAL:
+        return dict(batch.detail.get("uncovered", {}))
+    if PrivacyState(request.state).is_terminal:
+        return {}
+    stores = batch.detail.get("stores", {})
+    return {name: "it is not there" for name, one in stores.items() if "states" not in one}
+
+
+def _waive_parts(desk: Desk, name: str, tables: Sequence[str], reason: str) -> None:
+    """Waive tables of other stores there; raises PROCESS_STORE for a store that is away."""
+    with desk.reading() as records:
+        request = find_request(records, name)
+    by_store: dict[str, list[str]] = {}
+    for table in tables if stores_of(request) else ():
+        store, colon, inner = table.partition(":")
+        if colon:
+            by_store.setdefault(store, []).append(inner)
+    for store, some in by_store.items():
+        with DeskStores(desk.session) as sessions, sessions.session(store) as there:
+            for part in there.perform(part_ids, [part_name(sessions.control, request.id)]):
+                there.perform(waive, part, some, reason)
 
 
 @operation
@@ -190,7 +215,7 @@ def export_of(
     if gone:
         (export,) = remove_exports(desk.journal, [export], desk.by, "given up")
     elif target is not None:
-        export = move_export(desk.journal, export, Path(target))
+        export = _handed_over(desk, request, export, Path(target))
     else:
         reached(export)
     desk_note = {"export": export.id, "moved": target is not None, "gone": gone}
@@ -198,6 +223,24 @@ def export_of(
         desk.note(records, "export", request.id, desk_note)
         records.commit()
     return export
+
+
+def _handed_over(
+    desk: Desk, request: PrivacyRequest, export: PrivacyExport, target: Path
+) -> PrivacyExport:
+    """Hand a file over at another place; the stores that it came from know both meanwhile."""
+    if not has_parts(request):
+        return move_export(desk.journal, export, target)
+    with desk.reading() as records:
+        (batch,) = [b for b in rows_of.all_batches(records) if b.id == request.batch]
+    names = with_parts(batch.detail["stores"])
+    with DeskStores(desk.session) as sessions:
+        called = part_name(sessions.control, request.id)
+        there = replace(export, path=str(target.resolve()))
+        merged_exports.follow(sessions, called, names, there, str(reached(export)))
+        moved = move_export(desk.journal, export, target)
+        merged_exports.follow(sessions, called, names, moved, None)
+    return moved
 
 
 def _plain(found: dict[str, Any]) -> dict[str, Any]:

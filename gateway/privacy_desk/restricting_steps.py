@@ -15,6 +15,7 @@ from gateway.privacy_desk.batch_steps import identities_in, subjects_in, take_st
 from gateway.privacy_desk.desk import Desk, find_request
 from gateway.privacy_desk.desk_policy import PrivacyAction
 from gateway.privacy_desk.states import PrivacyState
+from gateway.privacy_desk.store_decisions import decide_parts, has_parts
 from gateway.privacy_desk.submission import request_error
 from gateway.procedures.erasing import names_of
 from gateway.procedures.erasure_program import erasure_of
@@ -72,9 +73,11 @@ def lift(
         if request.state != PrivacyState.COMPLETED or "lifted_by" in request.detail:
             results.append(request)
             continue
+        if has_parts(request):
+            decide_parts(desk, request, lift, reason)
         program = erasure_of(session)
         for erasure in erasure_spec.requests(desk.journal):
-            if erasure.id in batches[request.batch].detail["erasures"]:
+            if erasure.id in batches[request.batch].detail.get("erasures", ()):
                 if erasure.state is State.RESTRICTED:
                     program.cancel(erasure, desk.by)
         with desk.writing() as records:

@@ -18,11 +18,13 @@ from gateway.privacy_desk import (
     exporting_steps,
     rectifying_steps,
     restricting_steps,
+    several_stores,
 )
 from gateway.privacy_desk.batch_steps import identities_in, move, without_values
 from gateway.privacy_desk.batches import Estimate, form_batches, is_taken_up
 from gateway.privacy_desk.desk import Desk, find_request
 from gateway.privacy_desk.desk_policy import PrivacyAction
+from gateway.privacy_desk.desk_stores import stores_of
 from gateway.privacy_desk.sealing import opener
 from gateway.privacy_desk.states import (
     OPEN_STATES,
@@ -116,17 +118,11 @@ def plan(session: Session, _advance: Advance, names: Sequence[str] = ()) -> list
             if one.sealed is not None:
                 value = unseal(one.request, one.type, one.sealed)
                 named[one.request].append((one.type, value))
-        told, parts = erasing_steps.dry_run(desk, requests, named)
-        targets = [t for r in told for t in r.targets]
-        read = sum(t.bytes_searched + t.kept_bytes_searched for t in targets)
-        written = sum(t.bytes_rewritten for t in targets)
+        find = several_stores.planned if stores_of(requests[0]) else erasing_steps.planned_parts
+        would = find(desk, requests, named)
+        estimate = Estimate.of(policy, would.bytes_read, would.bytes_written)
         found.append(
-            PlannedBatch(
-                *(action, len(requests), sum(t.keys for t in targets)),
-                tuple(sorted({t.table for t in targets if t.keys})),
-                tuple(map(tuple, parts)),
-                Estimate.of(policy, read, written),
-            )
+            PlannedBatch(action, len(requests), would.keys, would.tables, would.parts, estimate)
         )
     return found
 
@@ -154,7 +150,8 @@ def _chosen(desk: Desk, names: Sequence[str]) -> set[str] | None:
     if not names:
         return None
     with desk.reading() as records:
-        return {find_request(records, name).id for name in names}
+        exact = {r.id for r in rows_of.requests_by_ids(records, names)}
+        return exact | {find_request(records, n).id for n in names if n not in exact}
 
 
 def _unfinished(desk: Desk) -> list[PrivacyBatch]:
@@ -187,9 +184,14 @@ def _formed(desk: Desk, chosen: set[str] | None, *, only_due: bool) -> list[list
     with desk.reading() as records:
         _, policy = desk.policy(records)
         queued = rows_of.requests_in(records, _S.QUEUED)
-    queued = [r for r in queued if chosen is None or r.id in chosen]
+    queued = [r for r in queued if (r.id in chosen if chosen is not None else _is_own(r))]
     counts = {r.id: sum(r.detail.get("types", {}).values()) for r in queued}
     return form_batches(queued, counts, policy, desk.now(), all_due=not only_due)
+
+
+def _is_own(request: PrivacyRequest) -> bool:
+    """False for an export for another store's desk, which makes it where it can reach the file."""
+    return request.action not in _EXPORTS or "part" not in request.detail
 
 
 def _new_batches(desk: Desk, chosen: set[str] | None, *, only_due: bool) -> list[PrivacyBatch]:
@@ -204,7 +206,10 @@ def _new_batches(desk: Desk, chosen: set[str] | None, *, only_due: bool) -> list
                 continue
             now, action = desk.now(), its[0].action
             step = next_state(_S.QUEUED, PrivacyEvent.FIND)
-            batch = PrivacyBatch(uuid.uuid4().hex[:12], action, step.value, len(its), now, now)
+            about: dict[str, Any] = {"stores": {}} if stores_of(its[0]) else {}
+            batch = PrivacyBatch(
+                *(uuid.uuid4().hex[:12], action, step.value, len(its), now, now), about
+            )
             rows_of.put_batch(records, batch)
             rows_of.join_batch(records, [r.id for r in its], batch.id, step.value, now)
             detail = {"action": action, "requests": len(its), "from": "QUEUED", "to": step.value}
@@ -261,6 +266,8 @@ def _next_round(batch: PrivacyBatch) -> int:
 
 def _step(desk: Desk, batch: PrivacyBatch, advance: Advance) -> PrivacyBatch:
     state, action = PrivacyState(batch.step), PrivacyAction(batch.action)
+    if several_stores.is_over_stores(batch):
+        return several_stores.step(desk, batch, state, run)
     if action in _EXPORTS:
         return exporting_steps.step(desk, batch, state)
     if action is PrivacyAction.RESTRICTION:

@@ -16,6 +16,7 @@ from gateway.governance.events import EventName
 from gateway.privacy_desk import sealing
 from gateway.privacy_desk.desk import Desk
 from gateway.privacy_desk.desk_policy import DeskPolicy, PrivacyAction
+from gateway.privacy_desk.desk_stores import OWN, STORES, known_types, stores_meant, types_over
 from gateway.privacy_desk.opendsr import LATEST
 from gateway.privacy_desk.states import (
     OPEN_STATES,
@@ -25,7 +26,6 @@ from gateway.privacy_desk.states import (
 )
 from gateway.session.operations import Advance, single_operation
 from journal.erasure.secret import lasting_secret
-from journal.identity.descriptor import ever_described
 from journal.model.access import Privilege
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -33,7 +33,6 @@ from journal.model.schema import fold
 from journal.records import privacy_rows as rows_of
 from journal.records.privacy_rows import PrivacyRequest, SealedIdentity
 from journal.records.safe_mode_rows import check_not_safe
-from journal.transactions.reading import committed_state
 
 if TYPE_CHECKING:
     from gateway.session.session import Session
@@ -68,7 +67,8 @@ class SubmissionTerms:
     ``received_at`` is when the people asked, from which the deadline counts; None: now.
     ``erases_past`` lets a rectification erase the wrong values from every earlier version.
     ``callbacks`` are URLs to be told of each new status, by a version of OpenDSR; see
-    ``privacy_desk.callbacks``.
+    ``privacy_desk.callbacks``. ``stores`` names profiles whose stores have a part each, see
+    ``desk_stores``; none: those that the policy names.
     """
 
     action: PrivacyAction
@@ -80,6 +80,7 @@ class SubmissionTerms:
     erases_past: bool = False
     callbacks: tuple[str, ...] = ()
     callback_version: str = LATEST
+    stores: tuple[str, ...] = ()
 
 
 @single_operation
@@ -95,20 +96,21 @@ def submit(
     """
     wanted = Privilege.ACCESS if terms.action in _ACCESS else Privilege.ERASE
     desk = Desk(session, wanted)
+    terms = replace(terms, stores=_stores(desk, terms))
     named = [replace(r, identities=_folded(r.identities)) for r in requests]
     lower = _check(session, terms, named)
     with desk.writing() as records:
         check_not_safe(records, "to submit privacy requests")
         version, policy = desk.policy(records)
         secret = lasting_secret(desk.journal, records)
-        digests = [_digests(secret, r, lower) for r in named]
+        digests = [identity_digests(secret, r, lower) for r in named]
         repeated = _repeated(records, terms, digests)
         if repeated is not None:
             records.rollback()
             return repeated
         made = _new_requests(desk, terms, policy, version, named)
         made = _with_twins(records, made, digests)
-        _add(records, secret, made, named, digests)
+        add_sealed(records, secret, made, named, digests)
         counts: dict[str, int] = {}
         for one in named:
             for kind, _ in one.identities:
@@ -137,13 +139,24 @@ def first_event(policy: DeskPolicy, action: str, *, verified: bool, approved: bo
     return PrivacyEvent.QUEUE
 
 
-def known_types(session: Session) -> dict[str, bool]:
-    """The types of identifiers that tables describe; True where each column ignores case."""
-    state, found = committed_state(session.journal), dict[str, bool]()
-    for held in state.tables.values():
-        for entry in ever_described(held.layouts):
-            found[entry.type] = found.get(entry.type, True) and entry.lower
-    return found
+def _stores(desk: Desk, terms: SubmissionTerms) -> tuple[str, ...]:
+    """The stores that requests are about, as they will name them; none: the desk's own alone.
+
+    Raises PRIVILEGE for stores that the policy does not name, unless an administrator asks.
+    """
+    with desk.reading() as records:
+        _, policy = desk.policy(records)
+    wanted = tuple(dict.fromkeys(terms.stores or policy.stores))
+    if wanted in {(), (OWN,)}:
+        return ()
+    if not {*stores_meant(desk.session, wanted)} <= {OWN, *_allowed(desk, policy)}:
+        # Roles are of one store: whoever may erase here need not be known there.
+        Desk(desk.session, Privilege.ADMIN)
+    return wanted
+
+
+def _allowed(desk: Desk, policy: DeskPolicy) -> list[str]:
+    return stores_meant(desk.session, policy.stores)
 
 
 def _folded(identities: Iterable[Identity]) -> tuple[Identity, ...]:
@@ -159,7 +172,7 @@ def _check(
             f"a submission has 1 to {REQUESTS_MAX:,} requests, this one {len(requests):,}",
             "submit several",
         )
-    known = known_types(session)
+    known = _types(session, terms, requests)
     for one in requests:
         if not 1 <= len(one.identities) <= _NAMED_MAX:
             count = len(one.identities)
@@ -185,6 +198,21 @@ def _check(
     return known
 
 
+def _types(
+    session: Session, terms: SubmissionTerms, requests: Sequence[NewRequest]
+) -> dict[str, bool]:
+    """The types that requests may name; True where hashes of them ignore case.
+
+    Over several stores hashes never do: the same person must have the same, whoever is away.
+    """
+    if not terms.stores:
+        return known_types(session)
+    found = types_over(session, stores_meant(session, terms.stores))
+    wanted = {t for r in requests for kind, _ in r.identities for t in sealing.types_of(kind)}
+    # The store that is away may know a type: that is found out when it has its part.
+    return dict.fromkeys(wanted if found.away else found.types, False)
+
+
 def _check_pairs(pairs: Sequence[Identity], known: Collection[str]) -> None:
     for kind, value in pairs:
         if kind not in known:
@@ -199,7 +227,10 @@ def _check_pairs(pairs: Sequence[Identity], known: Collection[str]) -> None:
             )
 
 
-def _digests(secret: str, request: NewRequest, lower: Mapping[str, bool]) -> list[str]:
+def identity_digests(secret: str, request: NewRequest, lower: Mapping[str, bool]) -> list[str]:
+    """The hashes of whom a request names, in their order; ``lower`` says of which type case counts
+    for nothing.
+    """
     return [
         sealing.identity_digest(secret, kind, value, lower=lower.get(kind, False))
         for kind, value in request.identities
@@ -241,6 +272,8 @@ def _new_requests(
     options: dict[str, Any] = {"tables": list(terms.tables)} if terms.tables else {}
     if terms.erases_past:
         options["erases_past"] = True
+    if terms.stores:
+        options[STORES] = list(terms.stores)
     made = []
     for number, one in enumerate(named):
         types: dict[str, int] = {}
@@ -303,13 +336,14 @@ def _with_twins(
     return found
 
 
-def _add(
+def add_sealed(
     records: StoreSession,
     secret: str,
     made: Sequence[PrivacyRequest],
     named: Sequence[NewRequest],
     digests: Sequence[Sequence[str]],
 ) -> None:
+    """Add requests with whom they name, encrypted; ``digests`` are the hashes of each."""
     seal = sealing.sealer(secret)
     sealed = []
     for request, one, own in zip(made, named, digests, strict=True):

@@ -257,6 +257,26 @@ def requests_by_key(session: RecordSession, idempotency_key: str) -> list[Privac
     return [_request(row) for row in execute(session, _BY_KEY, [idempotency_key])]
 
 
+def requests_called(session: RecordSession, names: Sequence[str]) -> list[PrivacyRequest]:
+    """The requests of some external ids, in the order in which they came."""
+    return _requests_among(session, "external_id", names)
+
+
+def requests_by_ids(session: RecordSession, ids: Sequence[str]) -> list[PrivacyRequest]:
+    """The requests of some ids, in the order in which they came."""
+    return _requests_among(session, "id", ids)
+
+
+def _requests_among(
+    session: RecordSession, column: str, values: Sequence[str]
+) -> list[PrivacyRequest]:
+    found: list[PrivacyRequest] = []
+    for some in parts(values, _VALUES_MAX):
+        chosen = _chosen(PRIVACY_REQUESTS, is_among(column, len(some)))
+        found += map(_request, execute(session, chosen, some))
+    return sorted(found, key=lambda r: (r.received_at, r.id))
+
+
 def identities_of(session: RecordSession, requests: Sequence[str]) -> list[SealedIdentity]:
     """Whom requests name."""
     if len(requests) == 1:

@@ -13,12 +13,14 @@ import gateway
 from gateway.governance.instance_operations import change_instances
 from gateway.governance.instance_states import InstanceEvent
 from gateway.governance.process_scheduler import run_processes
+from gateway.privacy_desk.desk_policy import PrivacyAction
 from gateway.session.operations import no_progress
 from spark_compaction.programs import copies
 from tests.architecture.sources import ROOT
 from tests.governance import (
     test_entities_killed,
     test_privacy_killed,
+    test_privacy_several_stores_killed,
     test_processes_killed,
     test_undoable_operations,
 )
@@ -45,6 +47,7 @@ REPLICATE = {
     "before it is recorded": ("spark_compaction.programs.bucket_replicas.backups", "drop", 0),
     "before the end is recorded": ("gateway.jobs.replicate", "_finished_row", 0),
 }
+OVER_STORES = ["before the first part", "after the first part", "after a part is purged"]
 LISTED = {"after the list", "before it is recorded", "before the end is recorded"}
 KILLED = """
 import os, pkgutil, signal, sys
@@ -115,6 +118,18 @@ def test_p14_a_killed_request_goes_on_and_leaves_nothing(
 ) -> None:
     test_privacy_killed.kill_a_request(url, step)
     assert test_privacy_killed.ADA not in everything(cluster, database).lower()
+
+
+@pytest.mark.parametrize("step", OVER_STORES)
+def test_p14_a_killed_request_over_stores_goes_on(
+    url: str, cluster: Cluster, database: str, tmp_path: Path, step: str
+) -> None:
+    killed = test_privacy_several_stores_killed
+    control, west = killed.prepare(tmp_path, url)
+    killed.kill_and_go_on(control, PrivacyAction.ERASURE, killed.STEPS[step])
+    killed.check_parts(west)
+    assert killed.ADA not in everything(cluster, database).lower()
+    assert test_privacy_killed.places_of(killed.ADA, tmp_path) == []
 
 
 def _kill(program: str, url: str, step: tuple[str, str, int], *more: str) -> None:

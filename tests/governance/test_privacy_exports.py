@@ -26,7 +26,7 @@ from tests.support.warm_python import warm_python
 KILLS = {
     "before the copy is written": ("write_private", 0),
     "after the copy is written": ("write_private", 1),
-    "after the old file is gone": ("_put", 0),
+    "after the old file is gone": ("put_export", 0),
 }
 PROGRAM = """
 import os, signal, sys
@@ -41,7 +41,7 @@ calls = 0
 def killed(journal, export, *given):
     global calls
     calls += 1
-    if name == "_put" and calls == 1:
+    if name == "put_export" and calls == 1:
         return step(journal, export, *given)
     if after == "1":
         step(journal, export, *given)

@@ -27,8 +27,8 @@ pytestmark = pytest.mark.slow
 ADA, BOB = "ada.lovelace.4711@x.example", "bob@x.example"
 DESK = "gateway.privacy_desk"
 STEPS = {
-    "before it is submitted": (f"{DESK}.submission", "_add", 0),
-    "after it is added": (f"{DESK}.submission", "_add", 1),
+    "before it is submitted": (f"{DESK}.submission", "add_sealed", 0),
+    "after it is added": (f"{DESK}.submission", "add_sealed", 1),
     "before the batch": (f"{DESK}.running.rows_of", "put_batch", 0),
     "after the batch is joined": (f"{DESK}.running.rows_of", "join_batch", 1),
     "before it is accepted": (f"{DESK}.erasing_steps", "find", 0),

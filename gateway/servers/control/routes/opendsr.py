@@ -27,6 +27,7 @@ from starlette.concurrency import run_in_threadpool
 from gateway.privacy_desk import decisions, questions
 from gateway.privacy_desk.callbacks import check_callbacks
 from gateway.privacy_desk.desk_policy import PrivacyAction
+from gateway.privacy_desk.desk_stores import offered_types
 from gateway.privacy_desk.opendsr import (
     CANCELLED,
     LATEST,
@@ -82,7 +83,7 @@ def _router(version: OpenDsrVersion) -> APIRouter:
     @router.get("/discovery")
     def discovery(session: SessionOf) -> Response:
         """What the processor supports: the types of identifiers that tables describe."""
-        own, types = processor(), session.perform(questions.described_types)
+        own, types = processor(), session.perform(offered_types)
         return _signed(own, version, _offered(own, version, types), 200)
 
     @router.post(f"/{version.requests}")

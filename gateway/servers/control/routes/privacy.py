@@ -74,6 +74,7 @@ class SubmissionBody(RequestBody):
     idempotency_key: str | None = None
     received_at: UtcMoment | None = None
     tables: list[str] = Field(default_factory=list)
+    stores: list[str] = Field(default_factory=list)
     requests: list[PersonBody] = Field(min_length=1, max_length=100_000)
 
 
@@ -144,6 +145,7 @@ def submit_requests(
     terms = SubmissionTerms(
         *(body.action, body.regulation, body.reason, body.idempotency_key, body.received_at),
         tables=tuple(body.tables),
+        stores=tuple(body.stores),
     )
     found = session.perform(submit, terms, [_new_request(one) for one in body.requests])
     return [_view(one) for one in found]
