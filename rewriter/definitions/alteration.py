@@ -210,7 +210,8 @@ class Alteration:
             self.concerned.add(stored.physical)
             return
         physical = self.draft.new_physical(stored.name)
-        value = self._over_old_row(using or exp.column(stored.name, quoted=True), node)
+        given = self.table.columns if using is not None else ()
+        value = self._over_old_row(using or exp.column(stored.name, quoted=True), given, node)
         self.replace_column(index, type=wanted, physical=physical, initial=None, earlier_types=())
         self.forget_physical(stored.physical)
         self.rename_physical(stored.physical, physical)
@@ -399,7 +400,8 @@ class Alteration:
     def _concern_check(self, expression: str) -> None:
         self.concerned |= columns_of(expression)
 
-    def _over_old_row(self, using: exp.Expr, node: exp.Expr) -> exp.Expr:
+    def _over_old_row(self, using: exp.Expr, given: Sequence[Column], node: exp.Expr) -> exp.Expr:
+        """An expression over rows as stored; ``given`` columns mean what they were before."""
         value = using.copy()
         for part in value.find_all(exp.Query):
             raise self._refusal(
@@ -408,10 +410,11 @@ class Alteration:
         root = exp.paren(value)
         check_functions(root, sequences=True)
         for used in list(root.find_all(exp.Column)):
-            names = {fold(c.name) for c in self.draft.columns}
+            names = {fold(c.name) for c in (*given, *self.draft.columns)}
             name, *fields = column_path(used, self.table.name, names) or [used.name]
-            stored = self.draft.columns[self.column_index(name, node)]
-            known = self.values.get(stored.physical)
+            old = next((c for c in given if fold(c.name) == fold(name)), None)
+            stored = old or self.draft.columns[self.column_index(name, node)]
+            known = None if old is not None else self.values.get(stored.physical)
             value = known.copy() if known is not None else column(stored.physical, "t")
             used.replace(with_fields(value, fields))
         return root

@@ -52,6 +52,8 @@ def assignments(table: Table, nodes: Sequence[exp.Expr], alias: str = "") -> Ass
                     advice="assign each column once",
                     position=position_of(node),
                 )
+            if stored.generated is not None and is_default(value):
+                continue
             _check_assignable(table, stored, value, node)
             chosen = default_value(stored) if is_default(value) else copy_tree(value)
             values[stored.physical] = convert_value(chosen, stored)

@@ -186,7 +186,10 @@ def _insert(
     elif values is None:
         raise _refusal("INSERT in a MERGE needs VALUES", then)
     else:
-        given = _given_values(table, listed, values)
+        given = _given_values(table, listed, values, source.short_rows)
+    for stored in table.columns:
+        if stored.generated is not None and is_default(given.get(stored.physical, exp.null())):
+            del given[stored.physical]
     check_writable(table, [c for c in table.columns if c.physical in given])
     for stored in table.columns:
         value = given.get(stored.physical)
@@ -212,7 +215,9 @@ def _only_default(listed: exp.Tuple) -> bool:
     return len(listed.expressions) == 1 and is_default(listed.expressions[0])
 
 
-def _given_values(table: Table, listed: exp.Expr | None, values: exp.Expr) -> dict[str, exp.Expr]:
+def _given_values(
+    table: Table, listed: exp.Expr | None, values: exp.Expr, short_rows: bool
+) -> dict[str, exp.Expr]:
     columns: Sequence[Column] = writable_columns(table.columns)
     if listed is not None:
         nodes = listed.expressions if isinstance(listed, exp.Tuple) else [listed]
@@ -222,6 +227,10 @@ def _given_values(table: Table, listed: exp.Expr | None, values: exp.Expr) -> di
     if isinstance(values, exp.Paren):
         values = exp.Tuple(expressions=[values.this])
     cells = values.expressions if isinstance(values, exp.Tuple) else [values]
+    if listed is None and short_rows and len(cells) < len(columns):
+        columns = columns[: len(cells)]
+    elif listed is None and len(cells) == len(table.columns):
+        columns = table.columns
     if len(cells) != len(columns):
         raise WrongValueCount(table.name, len(columns), len(cells), 0, position_of(values))
     return {c.physical: v for c, v in zip(columns, cells, strict=True)}
@@ -233,6 +242,7 @@ class _Source:
     def __init__(self, ast: exp.Merge, alias: str, context: RewriteContext) -> None:
         self.alias = alias
         self._by_name = semantics_of(context.dialect).stars_by_name
+        self.short_rows = semantics_of(context.dialect).short_rows
         self._node = ast
         self._context = context
 

@@ -74,7 +74,7 @@ class RowSource:
     def _values(self, values: exp.Values) -> exp.Query:
         if self._by_name:
             raise self._refusal("BY NAME needs a query whose columns have names", values)
-        rows = [self._cells(row) for row in values.expressions]
+        rows = self._without_generated([self._cells(row) for row in values.expressions])
         if rows and not any(rows) and self._implicit:
             self.row_count = len(rows)
             self.given = []
@@ -110,6 +110,21 @@ class RowSource:
             query = _values_query(list(holder.expressions), names)
         query.set("with_", holder.args.get("with_"))
         return query
+
+    def _without_generated(self, rows: list[list[exp.Expr]]) -> list[list[exp.Expr]]:
+        """The rows without each DEFAULT in a generated column, which is not given then."""
+        columns = self._table.columns if self._implicit else self.given
+        places = {
+            place
+            for place, stored in enumerate(columns)
+            if stored.generated is not None
+            and all(len(row) == len(columns) and is_default(row[place]) for row in rows)
+        }
+        if not places:
+            return rows
+        if not self._implicit:
+            self.given = [c for place, c in enumerate(columns) if place not in places]
+        return [[v for place, v in enumerate(row) if place not in places] for row in rows]
 
     def _typed_cells(self, row: Sequence[exp.Expr]) -> list[exp.Expr]:
         cells = [
