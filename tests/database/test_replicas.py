@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -22,6 +23,7 @@ from tests.support.killed_replication import BOTH_ENDS, Step, die_at
 from tests.support.postgres import Cluster
 from tests.support.replicated import (
     last_version,
+    replica_rows,
     replicated,
     replication,
     rows,
@@ -173,6 +175,87 @@ def test_adopted_tables_are_replicated_as_what_they_are_here(
             with pytest.raises(gateway.Error) as caught:
                 one.execute("INSERT INTO old VALUES (3, 'abcde', 'z', NULL)")
             assert caught.value.sqlstate == "22001"
+
+
+def test_an_adopted_journal_is_refused_and_goes_to_a_bucket(
+    con: Connection, admin: psycopg.Connection[Any], there_url: str, tmp_path: Path
+) -> None:
+    admin.execute(
+        "CREATE TABLE old_journal (k int, v text, version_number timestamptz,"
+        " subsequent_version_number timestamptz)"
+    )
+    admin.execute("INSERT INTO old_journal VALUES (1, 'a', now(), NULL)")
+    adopt(con.session, "old", ("k",), CLASSIC, run=True)
+    run = replication(con, there_url, "old")
+    assert run.error is not None
+    assert run.error.code is Code.NOT_SUPPORTED
+    assert not replica_rows(con)
+    told = replicated(con, f"file://{tmp_path}/bucket", "old")
+    assert told["rows"] == 1
+    assert rows(con, "SELECT * FROM old") == [(1, "a")]
+
+
+KINDS = {
+    "enums": (
+        "CREATE TYPE mood AS ENUM ('b', 'a')",
+        "CREATE TABLE t (id int PRIMARY KEY, m mood)",
+        "INSERT INTO t VALUES (1, 'a'), (2, 'b')",
+    ),
+    "values": (
+        (
+            "CREATE TABLE t (id int PRIMARY KEY, m int[], j jsonb, n numeric, x numeric(10, 2),"
+            " ts timestamptz, d date, f float8, u uuid, b bytea, i interval)"
+        ),
+        (
+            """INSERT INTO t VALUES (1, '{1,2}', '{"a": 1}', 1.5, 2.25, '2024-01-01 00:00:00+02',"""
+            " '2024-05-05', 'NaN', 'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11', '\\x00ff', '1 day'),"
+            " (2, NULL, NULL, NULL, NULL, NULL, NULL, -0.0, NULL, '', '1 month')"
+        ),
+    ),
+    "partitions": (
+        "CREATE TABLE t (id int, k text, PRIMARY KEY (k, id)) PARTITIONED BY (k)",
+        "INSERT INTO t VALUES (1, 'x'), (2, 'z')",
+    ),
+    "no key": ("CREATE TABLE t (v text)", "INSERT INTO t VALUES ('a'), ('a'), (NULL)"),
+    "indexes, whole numbers as versions": (
+        (
+            "CREATE TABLE t (id int PRIMARY KEY, v text UNIQUE, w text)"
+            " WITH (journal_version_type = 'BIGINT')"
+        ),
+        "CREATE UNIQUE INDEX of_w ON t (lower(w))",
+        "CREATE INDEX of_both ON t (v, w)",
+        "INSERT INTO t VALUES (1, 'y', 'q'), (2, 'z', NULL)",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tables_of_each_kind_go_there_and_back(url: str, there_url: str, kind: str) -> None:
+    *made, filled = KINDS[kind]
+
+    def content(con: Connection) -> list[str]:
+        con.execute("CALL system.verify('t')")  # It raises what is damaged.
+        return sorted(map(str, rows(con, "SELECT * FROM t")))
+
+    with (
+        gateway.connect(url, dialect="postgres", autocommit=True) as con,
+        gateway.connect(there_url, dialect="postgres", autocommit=True) as target,
+    ):
+        for statement in (*made, filled):
+            con.execute(statement)
+        for _ in range(2):
+            replicated(con, there_url, "t")
+            assert content(target) == content(con) != []
+            con.execute("CALL system.compact('t')")
+        con.execute("DELETE FROM t")
+        replicated(con, there_url, "t")
+        assert content(target) == []
+        target.execute("CALL system.promote('t')")
+        target.execute(filled)
+        target.execute("CALL system.compact('t')")
+        con.execute("CALL system.demote('t')")
+        replicated(target, url, "t")
+        assert content(target) == content(con) != []
 
 
 def test_readers_outside_and_their_rights_stay_while_a_replica_changes(

@@ -24,6 +24,7 @@ from journal.model.schema import Table
 from journal.model.version import Version
 from journal.records import backups
 from journal.records import retired as retired_rows
+from journal.records.catalog import load_journal
 from journal.records.retired import Reaped
 from journal.stores.postgres import jobs as rows_of
 from journal.stores.postgres import layout, section
@@ -223,7 +224,12 @@ def reap(journal: DatabaseJournal, table_id: int, chosen: Chosen | None = None) 
         with journal.reading_session() as session:
             session.begin(BEGIN_SECTION)
             session.text(WAIT)
-            _drop_views(session, table_id, max(r.epoch for r in due if r.name in free))
+            row = load_journal(session, table_id)
+            # Of an adopted journal a backup is a copy, and its views stay those of the epoch.
+            live = 0 if row is None else row.manifest.epoch
+            _drop_views(
+                session, table_id, min(live - 1, max(r.epoch for r in due if r.name in free))
+            )
             session.commit()
     for found in due:
         if found.name not in free:
