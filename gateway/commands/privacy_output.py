@@ -81,7 +81,7 @@ def _standing(store: Mapping[str, Any]) -> str:
             return f"{known.upper()}  {store[known]['code']} {store[known]['message']}"
     if "waived" in store:
         return f"WAIVED  {store['waived']}"
-    return f"NOTHING  {store.get('replica') or store.get('nothing', '')}"
+    return f"NOTHING  {store.get('nothing', '')}"
 
 
 def write_plan(planned: Sequence[PlannedBatch], *, as_json: bool) -> None:

@@ -20,7 +20,13 @@ from gateway.privacy_desk.desk_policy import DeskPolicy
 from gateway.privacy_desk.desk_stores import OWN, DeskStores
 from gateway.privacy_desk.exporting_steps import is_whole, write_file
 from gateway.privacy_desk.package_files import zip_of
-from gateway.privacy_desk.store_parts import PartFile, follow_part_files, part_files
+from gateway.privacy_desk.store_parts import (
+    PartFile,
+    files_of_part,
+    follow_part_files,
+    part_files,
+    place_files_of_part,
+)
 from journal.erasure.package import open_package
 from journal.records import privacy_rows as rows_of
 from journal.records.privacy_rows import PrivacyExport, PrivacyRequest
@@ -49,10 +55,9 @@ def merge(
         told: dict[str, Any] = {}
         rows, until = 0, desk.now() + timedelta(days=policy.export_days)
         for name in names:
-            with sessions.session(name) as store:
-                for part in store.perform(part_files, called):
-                    files |= _files(desk, name, part, told)
-                    rows, until = rows + part.rows, min(until, part.expires_at)
+            for part in _part_files(desk, sessions, name, called):
+                files |= _files(desk, name, part, told)
+                rows, until = rows + part.rows, min(until, part.expires_at)
         manifest = {
             "request": request.id,
             "action": request.action,
@@ -63,10 +68,18 @@ def merge(
         }
         files[_MANIFEST] = json.dumps(manifest, indent=1, sort_keys=True).encode()
         export = write_file(desk, policy, request, zip_of(files), rows, until)
-    follow(sessions, called, names, export, None)
+    follow(desk, sessions, called, names, export, None)
+
+
+def _part_files(desk: Desk, sessions: DeskStores, name: str, called: str) -> list[PartFile]:
+    if name == OWN:
+        return files_of_part(desk, called)
+    with sessions.session(name) as store:
+        return store.perform(part_files, called)
 
 
 def follow(
+    desk: Desk,
     sessions: DeskStores,
     called: str,
     names: Sequence[str],
@@ -74,9 +87,13 @@ def follow(
     moved_from: str | None,
 ) -> None:
     """Let the stores of some parts know where the one file of a request lies."""
+    where = (called, export.path, moved_from, export.digest)
     for name in names:
+        if name == OWN:
+            place_files_of_part(desk, *where)
+            continue
         with sessions.session(name) as store:
-            store.perform(follow_part_files, called, export.path, moved_from, export.digest)
+            store.perform(follow_part_files, *where)
 
 
 def _export_of(desk: Desk, request: PrivacyRequest) -> PrivacyExport | None:

@@ -160,13 +160,14 @@ def waive(
 
 
 def _lacking(request: PrivacyRequest, batch: PrivacyBatch) -> dict[str, str]:
-    """What was not searched for a request, and stores that are not there."""
+    """What was not searched for a request, and stores that have not done their part."""
     if request.state == PrivacyState.PARTIAL:
         return dict(batch.detail.get("uncovered", {}))
     if PrivacyState(request.state).is_terminal:
         return {}
     stores = batch.detail.get("stores", {})
-    return {name: "it is not there" for name, one in stores.items() if "states" not in one}
+    done = [PrivacyState.COMPLETED.value]
+    return {n: "it is not done" for n, one in stores.items() if list(one.get("states", ())) != done}
 
 
 def _waive_parts(desk: Desk, name: str, tables: Sequence[str], reason: str) -> None:
@@ -237,9 +238,9 @@ def _handed_over(
     with DeskStores(desk.session) as sessions:
         called = part_name(sessions.control, request.id)
         there = replace(export, path=str(target.resolve()))
-        merged_exports.follow(sessions, called, names, there, str(reached(export)))
+        merged_exports.follow(desk, sessions, called, names, there, str(reached(export)))
         moved = move_export(desk.journal, export, target)
-        merged_exports.follow(sessions, called, names, moved, None)
+        merged_exports.follow(desk, sessions, called, names, moved, None)
     return moved
 
 

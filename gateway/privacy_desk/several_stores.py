@@ -20,7 +20,7 @@ from gateway.privacy_desk import merged_exports, sealing
 from gateway.privacy_desk.batch_steps import identities_in, move, subjects_in, without_values
 from gateway.privacy_desk.desk import Desk, Named
 from gateway.privacy_desk.desk_policy import PrivacyAction
-from gateway.privacy_desk.desk_stores import ALL, DeskStores, stores_meant, stores_of
+from gateway.privacy_desk.desk_stores import ALL, OWN, DeskStores, stores_meant, stores_of
 from gateway.privacy_desk.erasing_steps import PlannedParts
 from gateway.privacy_desk.exporting_steps import check_files
 from gateway.privacy_desk.exports import drop_naming
@@ -31,10 +31,11 @@ from gateway.privacy_desk.store_parts import (
     RequestPart,
     parts_here,
     plan_parts,
+    take_own_parts,
     take_parts,
 )
 from gateway.privacy_desk.submission import REPLACED, request_error
-from journal.model.errors import Code, PalimpsestError
+from journal.model.errors import PalimpsestError
 from journal.model.failures import failures
 from journal.records import privacy_rows as rows_of
 from journal.records.privacy_rows import PrivacyBatch, PrivacyRequest
@@ -237,7 +238,10 @@ class _HandedOver:
         """Hand a store its parts, let it execute them: how far they are, and its receipts."""
         try:
             with failures(), self._sessions.session(name) as store:
-                taken = store.perform(take_parts, self._terms, self._parts)
+                if name == OWN:
+                    taken = take_own_parts(self._desk, self._terms, self._parts)
+                else:
+                    taken = store.perform(take_parts, self._terms, self._parts)
                 if taken.ids:
                     store.perform(run, list(taken.ids))
                 there = store.perform(parts_here, self._called)
@@ -245,8 +249,6 @@ class _HandedOver:
             told = {"code": error.code.value.code}
             for part, text in (("message", error.message), ("advice", error.advice)):
                 told[part] = without_values(text, self._values)
-            if error.code is Code.REPLICA:
-                return {"nothing": "", "replica": told["message"]}, ()
             return {("away" if is_away(error) else "error"): told}, ()
         found = there.to_json() | {"types": sorted(taken.types)}
         if not there.states:

@@ -36,6 +36,7 @@ from gateway.session.typed_names import table_name
 from journal.erasure.secret import lasting_secret
 from journal.model.access import Privilege
 from journal.model.lazy_dataclass import dataclass
+from journal.model.replication import replica_source
 from journal.model.schema import Table
 from journal.records import privacy_rows as rows_of
 from journal.records.catalog_format import get_meta
@@ -104,9 +105,13 @@ def take_parts(
     Of whom a part names only those are taken whose types tables here describe. It takes ADMIN: the
     parts say who has verified and approved them.
     """
-    desk = Desk(session, Privilege.ADMIN)
-    lower = known_types(session)
-    tables = _tables_here(session, terms.tables)
+    return take_own_parts(Desk(session, Privilege.ADMIN), terms, parts)
+
+
+def take_own_parts(desk: Desk, terms: PartTerms, parts: Sequence[RequestPart]) -> TakenParts:
+    """The same for the store whose desk hands the parts over, and has let whoever runs it."""
+    lower = known_types(desk.session)
+    tables = _tables_here(desk.session, terms)
     asked = {t for p in parts for kind, _ in p.identities for t in sealing.types_of(kind)}
     types = frozenset(asked & set(lower))
     if terms.tables and not tables:
@@ -149,7 +154,7 @@ def plan_parts(
 ) -> PlannedParts:
     """What executing parts here would come to; takes none of them."""
     desk = Desk(session)
-    types, tables = frozenset(known_types(session)), _tables_here(session, terms.tables)
+    types, tables = frozenset(known_types(session)), _tables_here(session, terms)
     known = {p.name: _identities_known(p, types) for p in parts if tables or not terms.tables}
     named = {name: pairs for name, pairs in known.items() if pairs}
     if not named:
@@ -201,7 +206,11 @@ def part_ids(session: Session, _advance: Advance, names: Sequence[str]) -> list[
 @operation
 def part_files(session: Session, _advance: Advance, name: str) -> list[PartFile]:
     """The files of a part; raises FILE_ACCESS for one that lies on another machine."""
-    desk = Desk(session, Privilege.ACCESS)
+    return files_of_part(Desk(session, Privilege.ACCESS), name)
+
+
+def files_of_part(desk: Desk, name: str) -> list[PartFile]:
+    """The same for the store whose desk brings files together."""
     return [
         PartFile(e.id, reached(e).read_bytes(), e.rows, e.expires_at) for e in _exports(desk, name)
     ]
@@ -216,7 +225,13 @@ def follow_part_files(
     While it moves it lies at ``moved_from`` as well, and nothing is removed. From then on whatever
     removes the part's file, as an erasure of its person here, removes what is there.
     """
-    desk = Desk(session, Privilege.ACCESS)
+    place_files_of_part(Desk(session, Privilege.ACCESS), name, path, moved_from, digest)
+
+
+def place_files_of_part(
+    desk: Desk, name: str, path: str, moved_from: str | None, digest: str
+) -> None:
+    """The same for the store whose desk brings files together."""
     for export in _exports(desk, name):
         placed = replace(export, path=path, digest=digest, host=platform.node())
         left = [p for p in (export.path, export.moved_from) if p not in {None, path}]
@@ -234,10 +249,16 @@ def _exports(desk: Desk, name: str) -> list[PrivacyExport]:
         return [e for e in rows_of.all_exports(records) if e.request in ids and e.is_there]
 
 
-def _tables_here(session: Session, names: Sequence[str]) -> list[str]:
+def _tables_here(session: Session, terms: PartTerms) -> list[str]:
+    """The tables of some terms that there are; a replica gets its right values of its source."""
     catalog, schema = session.catalog, session.settings.schema
-    found = [(name, catalog.get(table_name(name, catalog, schema))) for name in names]
-    return [name for name, table in found if isinstance(table, Table)]
+    corrects = terms.action is PrivacyAction.RECTIFICATION
+    return [
+        name
+        for name in terms.tables
+        if isinstance(table := catalog.get(table_name(name, catalog, schema)), Table)
+        and not (corrects and replica_source(table) is not None)
+    ]
 
 
 def _identities_known(part: RequestPart, types: frozenset[str]) -> list[Identity]:

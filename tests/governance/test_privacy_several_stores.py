@@ -29,6 +29,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.records import privacy_rows as rows_of
 from journal.records.privacy_rows import PrivacyRequest
 from tests.governance.test_privacy_killed import places_of
+from tests.support.replicated import opened, replicated, rows, with_people
 
 ADA, BOB = "ada.lovelace.4711@x.example", "bob@x.example"
 STORES = ("east", "west")
@@ -294,13 +295,13 @@ def test_exports_become_one_file_which_each_store_removes(
     assert export.rows == 2
     with ZipFile(io.BytesIO(goal.read_bytes())) as read:
         names = sorted(read.namelist())
-        rows = [json.loads(line) for line in read.read("west/main.people.jsonl").splitlines()]
+        lines = [json.loads(line) for line in read.read("west/main.people.jsonl").splitlines()]
         manifest = json.loads(read.read("manifest.json"))
     assert names == [
         *("east/main.people.csv", "east/main.people.jsonl", "manifest.json"),
         *("west/main.people.csv", "west/main.people.jsonl"),
     ]
-    assert [row["email"] for row in rows] == [ADA]
+    assert [line["email"] for line in lines] == [ADA]
     assert sorted(manifest["stores"]) == ["east", "west"]
     assert places_of(ADA, tmp_path / "control") == []
     for name in STORES:
@@ -417,6 +418,7 @@ def test_evidence_holds_that_of_each_store(control: Connection, tmp_path: Path) 
 def test_the_policy_says_where_requests_go_that_name_no_store(
     control: Connection, tmp_path: Path
 ) -> None:
+    fill(control)
     control.execute("CREATE ROLE clerk")
     control.execute("GRANT ERASE ON SYSTEM TO clerk")
     control.execute("SET ROLE clerk")
@@ -424,12 +426,16 @@ def test_the_policy_says_where_requests_go_that_name_no_store(
         ask(control, stores=("west",))
     assert refused.value.code is Code.PRIVILEGE
     control.execute("RESET ROLE")
-    decisions.change_policy(control.session, no_progress, {"stores": "east,west"})
+    decisions.change_policy(control.session, no_progress, {"stores": "*"})
     control.execute("SET ROLE clerk")
     call = f"CALL system.privacy_submit(action => 'erasure', subject => 'email={ADA}')"
     assert [row[2] for row in control.execute(call).fetchall()] == ["QUEUED"]
     control.execute("RESET ROLE")
-    assert run(control) == ["COMPLETED"]
+    ask(control, PrivacyAction.ACCESS, (), ("email", BOB))
+    control.execute("SET ROLE clerk")
+    assert run(control) == ["COMPLETED", "COMPLETED"]
+    control.execute("RESET ROLE")
+    assert control.execute("SELECT id FROM people").fetchall() == [(2,)]
     assert [ids(tmp_path, name) for name in STORES] == [[2], [2]]
     with pytest.raises(PalimpsestError, match="profile north does not exist"):
         decisions.change_policy(control.session, no_progress, {"stores": "north"})
@@ -449,3 +455,22 @@ def test_a_scheduler_takes_up_what_waits_for_a_store(control: Connection, tmp_pa
 def test_an_unknown_store_is_refused(control: Connection) -> None:
     with pytest.raises((PalimpsestError, Error), match="profile north does not exist"):
         ask(control, stores=("north",))
+
+
+def test_a_replica_is_erased_and_corrected_through_its_source(tmp_path: Path) -> None:
+    with opened(tmp_path / "source") as source, opened(tmp_path / "target") as target:
+        with_people(source, 10)
+        replicated(source, tmp_path / "target")
+        declare(source, ("mirror", url(tmp_path, "target")))
+        person = ("email", "p5@x.org")
+        ask(source, PrivacyAction.RECTIFICATION, ("*",), person, tables=("hr.people",))
+        assert run(source) == ["COMPLETED"]
+        replicated(source, tmp_path / "target")
+        found = "SELECT dept FROM hr.people WHERE id = 5"
+        assert rows(target, found) == [(7,)]
+        ask(source, PrivacyAction.ERASURE, ("*",), person)
+        assert run(source) == ["EXECUTING"]  # The source waits until its replica is made anew.
+        assert rows(target, found) == []
+        replicated(source, tmp_path / "target")
+        assert set(run(source)) == {"COMPLETED"}  # The own part goes on by itself, too.
+        assert rows(target, found) == []

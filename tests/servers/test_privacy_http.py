@@ -93,6 +93,15 @@ def test_requests_are_taken_decided_and_executed(api: Api) -> None:
     assert [one["id"] for one in listed].count(made["id"]) == 1
 
 
+def test_stores_are_those_that_profiles_declare(api: Api) -> None:
+    own = _submission(ADA, "restriction", stores=["."])
+    status, (made,), _ = api.ask("POST", "/privacy/requests", own)
+    assert (status, made["state"], "options" in made["detail"]) == (201, "QUEUED", False)
+    assert api.ask("POST", f"/privacy/requests/{made['id']}/cancel", {})[0] == 200
+    status, error, _ = api.ask("POST", "/privacy/requests", _submission(ADA, stores=["north"]))
+    assert (status, "profile north does not exist" in json.dumps(error)) == (404, True)
+
+
 def test_what_cannot_be_taken_says_so_and_names_nobody(api: Api) -> None:
     unknown = {"action": "erasure", "requests": [{"identities": [{"type": "x", "value": BOB}]}]}
     status, found, _ = api.ask("POST", "/privacy/requests", unknown)
