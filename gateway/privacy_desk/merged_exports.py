@@ -98,7 +98,7 @@ def follow(
 
 def _export_of(desk: Desk, request: PrivacyRequest) -> PrivacyExport | None:
     with desk.reading() as records:
-        return next((e for e in rows_of.all_exports(records) if e.request == request.id), None)
+        return next(iter(rows_of.exports_of(records, [request.id])), None)
 
 
 def _files(desk: Desk, name: str, part: PartFile, told: dict[str, Any]) -> dict[str, bytes]:

@@ -138,10 +138,13 @@ def take_own_parts(desk: Desk, terms: PartTerms, parts: Sequence[RequestPart]) -
             made.append(replace(row, submission=submission, detail=detail, updated_at=desk.now()))
             new.append(request)
             digests.append(identity_digests(secret, request, lower))
-        if made:
+        extended = _extended(here, parts)
+        for row in extended:
+            rows_of.put_request(records, row)
+        if made or extended:
             add_sealed(records, secret, made, new, digests)
             detail = {"action": terms.action.value, "requests": len(made), "policy": version}
-            desk.note(records, "take", submission, detail)
+            desk.note(records, "take", submission, {**detail, "extended": len(extended)})
             records.commit()
         else:
             records.rollback()
@@ -245,8 +248,8 @@ def place_files_of_part(
 
 def _exports(desk: Desk, name: str) -> list[PrivacyExport]:
     with desk.reading() as records:
-        ids = {r.id for r in rows_of.requests_called(records, [name])}
-        return [e for e in rows_of.all_exports(records) if e.request in ids and e.is_there]
+        ids = [r.id for r in rows_of.requests_called(records, [name])]
+        return [e for e in rows_of.exports_of(records, ids) if e.is_there]
 
 
 def _tables_here(session: Session, terms: PartTerms) -> list[str]:
@@ -263,6 +266,18 @@ def _tables_here(session: Session, terms: PartTerms) -> list[str]:
 
 def _identities_known(part: RequestPart, types: frozenset[str]) -> list[Identity]:
     return [i for i in part.identities if types >= set(sealing.types_of(i[0]))]
+
+
+def _extended(here: Sequence[PrivacyRequest], parts: Sequence[RequestPart]) -> list[PrivacyRequest]:
+    """Open parts that were given more time since, with their new deadline."""
+    due = {part.name: part.due_at for part in parts}
+    return [
+        replace(r, due_at=due[r.external_id])
+        for r in here
+        if r.external_id in due
+        and r.due_at < due[r.external_id]
+        and not PrivacyState(r.state).is_terminal
+    ]
 
 
 def _digests_here(

@@ -178,6 +178,15 @@ def all_exports(session: RecordSession) -> list[PrivacyExport]:
     return [PrivacyExport(*row) for row in execute(session, _EXPORTS)]
 
 
+def exports_of(session: RecordSession, requests: Sequence[str]) -> list[PrivacyExport]:
+    """The exports of some requests, also those that were removed."""
+    found: list[PrivacyExport] = []
+    for some in parts(requests, _VALUES_MAX):
+        chosen = _chosen(PRIVACY_EXPORTS, is_among("request", len(some)))
+        found += [PrivacyExport(*row) for row in execute(session, chosen, some)]
+    return found
+
+
 def add_requests(session: StoreSession, requests: Sequence[PrivacyRequest]) -> None:
     """Add requests, in the session's transaction."""
     _add_all(session, PRIVACY_REQUESTS, [_values(r) for r in requests])

@@ -241,8 +241,11 @@ def test_a_gate_of_a_store_is_passed_there_if_the_control_store_has_none(
     assert view.batch is not None
     assert view.batch.detail["waits_for"] == "west: PENDING_APPROVAL"
     assert ids(tmp_path, "west") == [1, 2]
+    (later,) = decisions.extend(control.session, no_progress, [request.id], "2 months", "many")
+    assert run(control) == ["EXECUTING"]
     with gateway.connect(url(tmp_path, "west"), user="bea", autocommit=True) as con:
         (part,) = questions.list_requests(con.session, no_progress)
+        assert part.due_at == later.due_at
         decisions.approve(con.session, no_progress, [part.id], None)
     assert run(control) == ["COMPLETED"]
     assert ids(tmp_path, "west") == [2]
