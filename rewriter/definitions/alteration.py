@@ -210,7 +210,7 @@ class Alteration:
             self.concerned.add(stored.physical)
             return
         physical = self.draft.new_physical(stored.name)
-        given = self.table.columns if using is not None else ()
+        given = () if using is None else [c for c in self.table.columns if c.name != stored.name]
         value = self._over_old_row(using or exp.column(stored.name, quoted=True), given, node)
         self.replace_column(index, type=wanted, physical=physical, initial=None, earlier_types=())
         self.forget_physical(stored.physical)

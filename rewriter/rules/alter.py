@@ -24,7 +24,7 @@ from journal.model.plan import (
     StatementPlan,
     Step,
 )
-from journal.model.schema import Table, TableName, View
+from journal.model.schema import Table, TableName, View, fold
 from journal.sql.relations_flat import is_flat
 from rewriter.context import RewriteContext
 from rewriter.definitions.alteration import Alteration, changed_layout
@@ -72,6 +72,7 @@ from rewriter.syntax.alter_generated import DROPS_EXPRESSION, EXPRESSION, IF_GEN
 from rewriter.syntax.alter_storage import STORAGE
 from rewriter.writing.altered_rows import altering_steps
 from rewriter.writing.views_of_columns import drop_views_of_columns
+from rewriter.writing.views_of_renamed import views_of_renamed
 
 
 def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
@@ -132,7 +133,15 @@ def rewrite_alter(ast: exp.Alter, context: RewriteContext) -> StatementPlan:
     if name.key[0] != table.name.key[0]:
         check_moved_indexes(altered, node, context)
     steps = drop_views_of_columns(ast, table, altered, context)
+    steps += views_of_renamed(table, altered.name, _renamed_columns(table, altered), context)
     return _plan(change, table, altered, context, steps)
+
+
+def _renamed_columns(old: Table, new: Table) -> dict[str, str]:
+    """The new names of columns by their folded old ones."""
+    names = {column.physical: column.name for column in new.columns}
+    pairs = ((fold(c.name), names.get(c.physical, c.name)) for c in old.columns)
+    return {before: after for before, after in pairs if fold(after) != before}
 
 
 def _other_object(ast: exp.Alter, context: RewriteContext) -> StatementPlan | None:
@@ -180,8 +189,14 @@ def rewrite_alter_view(ast: exp.Alter, context: RewriteContext) -> StatementPlan
             name = _new_name(name, action, context)
         else:
             raise _unknown_action(action)
+    columns = {
+        fold(action.this.name): action.args["to"].name
+        for action in ast.args["actions"]
+        if isinstance(action, exp.RenameColumn)
+    }
     put = PutRelation(replace(made, name=name), instead_of=found.name)
-    return ddl_plan([Change(put)], "ALTER VIEW")
+    steps = views_of_renamed(found, name, columns, context)
+    return ddl_plan([*steps, Change(put)], "ALTER VIEW")
 
 
 def _apply_action(change: Alteration, action: exp.Expr) -> None:

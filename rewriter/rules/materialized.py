@@ -55,6 +55,7 @@ from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.row_security import is_restricted
 from rewriter.statement import RefreshView
 from rewriter.writing.replaced_rows import replaced_rows
+from rewriter.writing.views_of_renamed import views_of_renamed
 
 _POLICIES = frozenset({"*", "history", "versions", "backup", "max_attempts", "max_concurrency"})
 CREATED, REFRESHED, ALTERED = (
@@ -133,7 +134,8 @@ def rewrite_alter_materialized(ast: exp.Alter, context: RewriteContext) -> State
     check_journal_name(altered, ast.this, context)
     check_properties(altered, table, context)
     moved = None if name == table.name else table.name
-    return ddl_plan([Change(PutRelation(altered, instead_of=moved))], ALTERED)
+    steps = views_of_renamed(table, name, {}, context)
+    return ddl_plan([*steps, Change(PutRelation(altered, instead_of=moved))], ALTERED)
 
 
 def _changed(properties: dict[str, str], action: exp.AlterSet, table: Table) -> dict[str, str]:
