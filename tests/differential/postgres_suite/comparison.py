@@ -77,6 +77,8 @@ DOCUMENTED = {
     "settings of roles": r"CREATE SCHEMA is not supported",
     "composite types": r"ADD VALUE, RENAME VALUE or RENAME TO was expected near|"
     r"has no STRUCT types",
+    "views that are written": r"PAL-209\] \S+ is not a table|"
+    r"SET DEFAULT .* is not supported in ALTER",
     "primary keys": r"PAL-110\] the (primary key of .* cannot be dropped|type of key column)",
     "numbers with an underscore or 0x": r"^accepted\ninvalid input syntax for type \w+: "
     r"\"[^\"]*(\d_\d|0[xob])",
