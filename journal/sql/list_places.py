@@ -24,10 +24,14 @@ def has_places(tokens: Iterable[Token]) -> bool:
 
 
 def count_from_one(ast: exp.Expr) -> None:
-    """Have each place that is no constant count from 1, right after a tree was parsed."""
+    """Have each place that is no constant count from 1, right after a tree was parsed.
+
+    A constant counts from 1 where the parser has left it so: behind what it takes for no list.
+    """
     for node in ast.find_all(exp.Bracket):
-        if len(node.expressions) == 1 and not isinstance(
-            node.expressions[0], exp.Slice | exp.Literal
-        ):
-            node.set("expressions", _GENERATOR.bracket_offset_expressions(node))
+        if len(node.expressions) != 1 or isinstance(node.expressions[0], exp.Slice):
+            continue
+        places = _GENERATOR.bracket_offset_expressions(node)
+        if not isinstance(node.expressions[0], exp.Literal) or places == node.expressions:
+            node.set("expressions", places)
             node.set("offset", 1)

@@ -80,6 +80,14 @@ def spell_undefined(node: exp.Expr) -> None:
     whole.replace(fill("NULLIF(x, CAST('NaN' AS DOUBLE))", x=whole.copy()))
 
 
+def sorted_values(distinct: exp.Distinct) -> exp.Expr:
+    """Different values in their order, as PostgreSQL finds them; more than one as they are."""
+    if len(distinct.expressions) != 1:
+        return distinct.copy()
+    order = exp.Ordered(this=distinct.expressions[0].copy(), nulls_first=False)
+    return exp.Order(this=distinct.copy(), expressions=[order])
+
+
 def is_rough_percentile(node: exp.Expr, kind: str | None) -> bool:
     """True for a ``percentile_cont`` of NUMERIC or whole numbers, whose kind this is."""
     return (

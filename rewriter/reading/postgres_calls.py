@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlglot import exp
 
 from journal.sql.builders import fill
+from rewriter.reading.postgres_bytes import spell_byte
 from rewriter.reading.postgres_operators import joined_arrays
 from rewriter.reading.postgres_quoting import (
     QUOTED,
@@ -22,6 +23,7 @@ from rewriter.reading.postgres_quoting import (
     not_here,
     spell_format,
 )
+from rewriter.reading.postgres_regexps import pattern_of, spell_split
 
 Spell = Callable[[exp.Expr, Sequence[exp.Expr]], exp.Expr | None]
 """Makes what stands for a call of its arguments; None leaves the call as it is."""
@@ -108,10 +110,8 @@ def _regexp_match(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | N
     """The groups of the first match, or the match where there are none; NULL without a match."""
     if len(arguments) != 2:
         return None
-    found = _groups(node, arguments)
-    return fill(
-        "CASE WHEN regexp_matches(t, p) THEN g END", t=arguments[0], p=arguments[1], g=found
-    )
+    found, pattern = _groups(node, arguments), pattern_of(arguments[1])
+    return fill("CASE WHEN regexp_matches(t, p) THEN g END", t=arguments[0], p=pattern, g=found)
 
 
 def _regexp_matches(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
@@ -124,14 +124,16 @@ def _regexp_matches(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr |
         once = fill(
             "CASE WHEN regexp_matches(t, p) THEN [g] ELSE [] END",
             t=text,
-            p=pattern,
+            p=pattern_of(pattern),
             g=_groups(node, arguments),
         )
         return exp.Explode(this=once)
     if arguments[2].name != "g" or _group_count(pattern):
         raise not_here(node, "regexp_matches() with these flags", "take 'g', and no groups")
     return fill(
-        "unnest(list_transform(regexp_extract_all(t, p), LAMBDA e: [e]))", t=text, p=pattern
+        "unnest(list_transform(regexp_extract_all(t, p), LAMBDA e: [e]))",
+        t=text,
+        p=pattern_of(pattern),
     )
 
 
@@ -144,7 +146,7 @@ def _groups(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr:
             "this function with a pattern that is no constant, or whose groups may be left out",
             "use regexp_replace() or substring(t FROM pattern)",
         )
-    places = range(1, count + 1) if count else [0]
+    places, pattern = range(1, count + 1) if count else [0], pattern_of(pattern)
     return exp.Array(
         expressions=[fill("regexp_extract(t, p, n)", t=text, p=pattern, n=n) for n in places]
     )
@@ -170,7 +172,7 @@ def _substring(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None
     return fill(
         "CASE WHEN regexp_matches(t, p) THEN regexp_extract(t, p, n) END",
         t=text,
-        p=pattern,
+        p=pattern_of(pattern),
         n=min(count, 1),
     )
 
@@ -204,7 +206,11 @@ CALLS: Mapping[str, Spell] = {
         *("a", "x", "y"),
     ),
     "array_fill": _array_fill,
-    "trim_array": _piece("list_slice(a, 1, len(a) - n)", "a", "n"),
+    "trim_array": _piece(
+        "CASE WHEN n < 0 OR n > len(a) THEN error('number of elements to trim must be between 0"
+        " and ' || CAST(len(a) AS VARCHAR)) ELSE list_slice(a, 1, len(a) - n) END",
+        *("a", "n"),
+    ),
     "every": _every,
     "num_nulls": lambda _, given: _counted("x IS NULL", given),
     "num_nonnulls": lambda _, given: _counted("x IS NOT NULL", given),
@@ -217,6 +223,8 @@ CALLS: Mapping[str, Spell] = {
     "quote_ident": _piece(QUOTED_NAME, "x"),
     "quote_nullable": _piece(QUOTED_OR_NULL, "x"),
     "string_to_table": _rows_of(_string_to_array),
+    **dict.fromkeys(("get_byte", "set_byte"), spell_byte),
+    "regexp_split_to_array": spell_split,
     "regexp_match": _regexp_match,
     "regexp_matches": _regexp_matches,
 }

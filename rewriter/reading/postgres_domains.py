@@ -47,7 +47,13 @@ def spell_guarded(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | N
     branches = [
         _branch(when, why, part) for part in parts for when, why in _ONE.get(type(node), _POWER)
     ]
+    if isinstance(node, exp.Log) and len(arguments) > 1 and _may_be_one(arguments[0]):
+        branches.append(_branch("x = 1", "division by zero", {"x": arguments[0]}))
     return exp.Case(ifs=branches, default=node.copy()) if branches else None
+
+
+def _may_be_one(base: exp.Expr) -> bool:
+    return not isinstance(base, exp.Literal) or base.is_string or float(base.name) == 1
 
 
 def _branch(when: str, why: str, parts: dict[str, exp.Expr]) -> exp.If:

@@ -14,6 +14,7 @@ from journal.model.errors import PalimpsestError
 from journal.sql.array_text import parse_array
 from journal.sql.builders import call, fill
 from rewriter.functions import function_name
+from rewriter.reading.postgres_aggregates import sorted_values
 from rewriter.reading.postgres_calls import Spell, arguments_of
 from rewriter.reading.postgres_rows import row_values
 from rewriter.reading.value_types import ValueTypes
@@ -59,7 +60,9 @@ def _aggregate(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None
     """``json_agg(x ORDER BY y)`` with its FILTER and OVER: the list of all, as JSON."""
     if len(arguments) != 1:
         return None
-    whole, made = node, exp.ArrayAgg(this=arguments[0].copy(), nulls_excluded=False)
+    given = arguments[0].copy()
+    given = sorted_values(given) if isinstance(given, exp.Distinct) else given
+    whole, made = node, exp.ArrayAgg(this=given, nulls_excluded=False)
     while isinstance(whole.parent, exp.Filter | exp.Window) and whole.arg_key == "this":
         whole = whole.parent
     if whole is node:

@@ -15,10 +15,12 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from journal.model.errors import Code, PalimpsestError
 from journal.sql.array_text import array_of_text
 from journal.sql.builders import call, fill
 from journal.sql.moment_text import AS_POSTGRES
 from journal.sql.typed_constants import typed_constant
+from rewriter.name_resolution import position_of
 from rewriter.reading.postgres_texts import has_own_text, joined_text, text_of
 from rewriter.reading.value_types import UNTOLD, ValueTypes
 
@@ -31,6 +33,11 @@ _TRUTHS = (
     *((False, word) for word in ("false", "no", "off", "0")),
 )
 _TEXTS = frozenset({exp.DType.VARCHAR, exp.DType.CHAR, exp.DType.NVARCHAR, exp.DType.NCHAR})
+_NO_TEXTS = frozenset(
+    "TINYINT SMALLINT INTEGER INT BIGINT HUGEINT DECIMAL FLOAT REAL DOUBLE BOOLEAN DATE TIME"
+    " TIMESTAMP TIMESTAMPTZ INTERVAL UUID".split()
+)
+"""Types of which || takes no two."""
 _ALONE = {exp.DType.CHAR: "1", exp.DType.NCHAR: "1"}
 """How long a text is whose type says nothing of it."""
 
@@ -132,6 +139,13 @@ def _join(node: exp.Expr, types: ValueTypes) -> None:
     kinds = [types.of(side).kind for side in (left, right)]
     depths = [(kind or "").count("[") for kind in kinds]
     if not any(depths):
+        if all((kind or "").partition("(")[0] in _NO_TEXTS for kind in kinds):
+            raise PalimpsestError(
+                Code.UNKNOWN_FUNCTION,
+                f"operator does not exist: {kinds[0]} || {kinds[1]}",
+                advice="cast one of them to a text",
+                position=position_of(node),
+            )
         for side, kind in zip((left, right), kinds, strict=True):
             if has_own_text(kind):
                 side.replace(text_of(side, kind))

@@ -2,6 +2,7 @@
 
 a[-1]      nothing, where DuckDB takes the last element
 a[n:m]     from the first element at the earliest, and none where m is below it
+a[1:2][2]  of each dimension a part, a[1:2][1:2], where DuckDB takes one of the part
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.sql.builders import fill
+from rewriter.reading.postgres_quoting import not_here
 from rewriter.reading.value_types import ValueTypes
 
 _FROM_FIRST = "CASE WHEN n < 1 THEN 1 ELSE n END"
@@ -17,6 +19,9 @@ _NOT_BEHIND = "CASE WHEN n < 0 THEN 0 ELSE n END"
 
 def spell_place(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     """An element or a part of an array; None for constant places, and for other subscripts."""
+    dimensions = _dimensions(node)
+    if len(dimensions) > 1 and any(isinstance(place, exp.Slice) for _, place in dimensions):
+        return _cut(node, dimensions, types)
     place = node.expressions[0] if len(node.expressions) == 1 else None
     if place is None or isinstance(place, exp.Literal) or not _is_array(node.this, types):
         return None
@@ -31,6 +36,42 @@ def spell_place(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     for name, bound in changed.items():
         if bound is not None:
             made.expressions[0].set(name, bound)
+    return made
+
+
+def _dimensions(node: exp.Expr) -> list[tuple[exp.Bracket, exp.Expr]]:
+    """The subscripts of an array from the first on; none for one that has others behind it."""
+    found: list[tuple[exp.Bracket, exp.Expr]] = []
+    is_last = not (isinstance(node.parent, exp.Bracket) and node.arg_key == "this")
+    while is_last and isinstance(node, exp.Bracket) and len(node.expressions) == 1:
+        found.insert(0, (node, node.expressions[0]))
+        node = node.this
+    return found
+
+
+def _cut(
+    node: exp.Expr, dimensions: list[tuple[exp.Bracket, exp.Expr]], types: ValueTypes
+) -> exp.Expr | None:
+    """A part of an array of several dimensions; raises NOT_SUPPORTED on PostgreSQL stores."""
+    held = dimensions[0][0].this
+    if not _is_array(held, types):
+        return None
+    if types.context.capabilities.postgres_functions:
+        raise not_here(node, "a part of an array in several dimensions", "take unnest(a) apart")
+    made: exp.Expr | None = None
+    for bracket, place in reversed(dimensions):
+        element = exp.column("e") if bracket is not dimensions[0][0] else held
+        low, high = exp.Literal.number(1), place
+        if isinstance(place, exp.Slice):
+            low, high = place.this or low, place.expression or fill("len(a)", a=element)
+        elif isinstance(place, exp.Literal) and bracket.args.get("offset") is None:
+            high = exp.Literal.number(int(place.name) + 1)
+        bounds = {"l": fill("greatest(n, 1)", n=low), "h": fill("greatest(n, 0)", n=high)}
+        part = fill("list_slice(a, l, h)", a=exp.paren(element.copy()), **bounds)
+        if made is not None:
+            each = "list_transform(p, LAMBDA e: m)"
+            part = fill(f"list_filter({each}, LAMBDA e: len(e) > 0)", p=part, m=made)
+        made = part
     return made
 
 

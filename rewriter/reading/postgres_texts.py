@@ -4,6 +4,8 @@
 100::float::text                   100                where DuckDB says 100.0
 ARRAY['a b', NULL]::text           {"a b",NULL}       where DuckDB says [a b, NULL]
 
+Bytes are hexadecimal digits: \\xdead.
+
 Only values whose type is known are spelled so; what any other value is written as, the store says.
 """
 
@@ -12,6 +14,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.sql.builders import fill
+from rewriter.reading.postgres_bytes import TEXT as BYTES_TEXT
 from rewriter.reading.value_types import UNTOLD, ValueTypes
 
 _TIME = "(hour(i) * 3600000000 + minute(i) * 60000000 + microsecond(i))"
@@ -61,13 +64,15 @@ _TRUTH = "CASE WHEN b THEN 't' WHEN NOT b THEN 'f' END"
 
 def has_own_text(kind: str | None) -> bool:
     """True for a type whose texts are not DuckDB's; ``kind`` is a type in DuckDB's words."""
-    return kind == "INTERVAL" or kind in _FIRST_WITH_EXPONENT or _is_array(kind)
+    return kind in {"INTERVAL", "BLOB"} or kind in _FIRST_WITH_EXPONENT or _is_array(kind)
 
 
 def text_of(value: exp.Expr, kind: str | None) -> exp.Expr:
     """The text of a value of a type; a plain cast for types whose texts are the same."""
     if kind == "INTERVAL":
         return fill(_INTERVAL, i=exp.paren(value.copy()))
+    if kind == "BLOB":
+        return fill(BYTES_TEXT, b=exp.paren(value.copy()))
     if kind in _FIRST_WITH_EXPONENT:
         return fill(_FLOAT, x=exp.paren(value.copy()), first=_FIRST_WITH_EXPONENT[kind])
     if kind is not None and _is_array(kind):

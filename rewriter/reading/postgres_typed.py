@@ -25,7 +25,14 @@ from sqlglot import exp
 
 from journal.sql.builders import call, fill
 from rewriter.functions import function_name
-from rewriter.reading.postgres_aggregates import is_rough_percentile
+from rewriter.reading.postgres_aggregates import is_rough_percentile, sorted_values
+from rewriter.reading.postgres_bytes import (
+    is_bytes,
+    native_encode,
+    spell_encode,
+    spell_part_of_bytes,
+    spell_place_of_bytes,
+)
 from rewriter.reading.postgres_formats import spell_reading, spell_template
 from rewriter.reading.postgres_moments import (
     has_fraction,
@@ -39,13 +46,23 @@ from rewriter.reading.postgres_operators import is_array_text, read_array
 from rewriter.reading.postgres_patterns import concerns_patterns, quantified, spell_like
 from rewriter.reading.postgres_places import spell_place
 from rewriter.reading.postgres_products import widened_factor
+from rewriter.reading.postgres_quoting import not_here
+from rewriter.reading.postgres_regexps import (
+    spell_count,
+    spell_instr,
+    spell_match,
+    spell_substr,
+)
 from rewriter.reading.postgres_texts import has_own_text, text_of
 from rewriter.reading.value_types import ValueTypes
 
 Spell = Callable[[exp.Expr, ValueTypes], exp.Expr | None]
 """Makes what stands for a node; None leaves it as it is."""
 
-_WORD_ENDS = re.compile(r"(?<!\\)\\[mMy]")
+_PLAIN_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)\s*")
+_OF_TIME = frozenset(
+    ("HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND", "TIMEZONE", "TIMEZONE_HOUR")
+)
 _FILTERING = (exp.Where, exp.Having, exp.Join, exp.Qualify)
 _FLOATS = frozenset({"FLOAT", "REAL"})
 _HALF_WIDE = frozenset({"SMALLINT", "INTEGER", "INT"})
@@ -139,14 +156,16 @@ def _arithmetic(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     sides = {"this": node.this, "expression": node.expression}
     kinds = {name: types.of(side).kind or "" for name, side in sides.items()}
     changed: dict[str, exp.Expr] = {}
+    if isinstance(node, exp.Sub) and all(kind == "TIME" for kind in kinds.values()):
+        return fill("to_microseconds(epoch_us(a) - epoch_us(b))", a=node.this, b=node.expression)
     for name, other in (("this", "expression"), ("expression", "this")):
         side, beside = sides[name].unnest(), kinds[other]
         if kinds[name] in _FLOATS and beside and beside not in _FLOATS:
             changed[name] = exp.cast(side.copy(), "DOUBLE", dialect="duckdb")
         elif side.is_string and beside:
-            kind = _taken_beside(beside, type(node))
-            if kind is not None:
-                changed[name] = exp.cast(side.copy(), kind, dialect="duckdb")
+            value = _taken_beside(side, beside, type(node))
+            if value is not None:
+                changed[name] = value
     if isinstance(node, exp.Mul) and not changed:
         changed = widened_factor(sides, kinds)
     if not changed:
@@ -154,7 +173,10 @@ def _arithmetic(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     made = node.copy()
     for name, value in changed.items():
         made.set(name, value)
-    if isinstance(node, exp.Div) and node.args.get("typed") and _FLOATS & {*kinds.values()}:
+    is_float = bool(_FLOATS & {*kinds.values()}) or (
+        "DOUBLE" in kinds.values() and any(side.unnest().is_string for side in sides.values())
+    )
+    if isinstance(node, exp.Div) and node.args.get("typed") and is_float:
         if types.context.capabilities.divides_by_type:
             # Of floating-point numbers this store's ``//`` divides, and fails for zero.
             return exp.IntDiv(this=made.this, expression=made.expression)
@@ -164,27 +186,36 @@ def _arithmetic(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
 def _remainder(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     """Of a NUMERIC and a whole constant beyond BIGINT, which stores would compute as a DOUBLE."""
     for name, other in (("this", "expression"), ("expression", "this")):
-        constant = node.args[name].unnest()
-        if not isinstance(constant, exp.Literal) or not constant.is_int:
-            continue
-        is_wide = _BIGINT_DIGITS <= len(constant.name) <= DIGITS - FRACTION
-        if is_wide and (types.of(node.args[other]).kind or "").startswith("DECIMAL"):
+        constant, beside = node.args[name].unnest(), types.of(node.args[other]).kind or ""
+        value: exp.Expr | None = None
+        if constant.is_string and beside:
+            value = _taken_beside(constant, beside, exp.Mod)
+        elif isinstance(constant, exp.Literal) and constant.is_int:
+            is_wide = _BIGINT_DIGITS <= len(constant.name) <= DIGITS - FRACTION
+            if is_wide and beside.startswith("DECIMAL"):
+                kind = f"DECIMAL({DIGITS}, {FRACTION})"
+                value = exp.cast(constant.copy(), kind, dialect="duckdb")
+        if value is not None:
             made = node.copy()
-            kind = f"DECIMAL({DIGITS}, {FRACTION})"
-            made.set(name, exp.cast(constant.copy(), kind, dialect="duckdb"))
+            made.set(name, value)
             return made
     return None
 
 
-def _taken_beside(kind: str, operator: type[exp.Expr]) -> str | None:
-    """The type that PostgreSQL takes a text for beside a value of another."""
+def _taken_beside(text: exp.Expr, kind: str, operator: type[exp.Expr]) -> exp.Expr | None:
+    """The value that PostgreSQL takes a text for beside one of another type."""
+    taken: str | None = None
+    if kind.startswith("DECIMAL"):
+        is_number = _PLAIN_NUMBER.fullmatch(text.name) is not None
+        return exp.paren(exp.Literal.number(text.name.strip())) if is_number else None
     if kind.startswith("TIMESTAMP") or kind == "INTERVAL":
-        if operator not in {exp.Add, exp.Sub}:
-            return None
-        return kind if operator is exp.Sub else "INTERVAL"
-    if kind == "DATE":
-        return kind if operator is exp.Sub else None
-    return kind if kind in _WHOLE or kind == "DOUBLE" else None
+        if operator in {exp.Add, exp.Sub}:
+            taken = kind if operator is exp.Sub else "INTERVAL"
+    elif kind == "DATE":
+        taken = kind if operator is exp.Sub else None
+    elif kind in _WHOLE or kind == "DOUBLE":
+        taken = kind
+    return None if taken is None else exp.cast(text.copy(), taken, dialect="duckdb")
 
 
 def _percentile(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
@@ -200,6 +231,8 @@ def _percentile(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
 
 def _substring(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     """A part that may begin before the first sign, of which it has the less."""
+    if is_bytes(node.this, types) and not types.context.capabilities.postgres_functions:
+        return spell_part_of_bytes(node)
     start, length = node.args.get("start"), node.args.get("length")
     if start is None or start.is_string or (isinstance(start, exp.Literal) and start.name != "0"):
         return None
@@ -214,7 +247,12 @@ def _substring(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     return fill(f"substr(s, {first}, {size})", **parts, m=exp.paren(length.copy()))
 
 
-def _fraction(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
+def _part(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """A part of a moment; raises NOT_SUPPORTED for one of a day that has none."""
+    kind = types.of(node.expression).kind
+    if kind == "DATE" and node.name.upper().rstrip("S") in _OF_TIME:
+        unit = node.name.lower()
+        raise not_here(node, f'the unit "{unit}" of a date', "cast it to TIMESTAMP")
     return spell_fraction(node) if has_fraction(node) else None
 
 
@@ -329,15 +367,36 @@ def _array_operator(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     return None
 
 
-def _word_ends(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
-    r"""``t ~ '\mword\M'``, whose marks stores know as the one of either end."""
-    pattern = node.expression
-    text = _WORD_ENDS.sub(r"\\b", pattern.name) if pattern.is_string else pattern.name
-    if text == pattern.name:
-        return None
+def _in_order(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
+    """``array_agg(DISTINCT x)``, which PostgreSQL sorts, and ``string_agg(x, NULL)``."""
     made = node.copy()
-    made.set("expression", exp.Literal.string(text))
-    return made
+    if isinstance(node.this, exp.Distinct):
+        made.set("this", sorted_values(node.this))
+    if isinstance(node.args.get("separator"), exp.Null):
+        made.set("separator", exp.Literal.string(""))
+    return None if made == node else made
+
+
+def _joined_elements(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
+    is_null = isinstance(node.expression, exp.Null)
+    return exp.cast(exp.null(), "VARCHAR") if is_null else None
+
+
+_SHIFT = "CAST(x AS HUGEINT) * (CAST(1 AS HUGEINT) << (n & {top}))"
+_WRAPPED = "CAST((({0} + {1}) % {2} + {2}) % {2} - {1} AS {3})"
+
+
+def _shifted(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``n << m``, whose upper bits are lost, and ``n >> m``: of m only the lower bits count."""
+    kind = types.of(node.this).kind
+    if kind not in {"INTEGER", "INT", "BIGINT"}:
+        return None
+    size = 64 if kind == "BIGINT" else 32
+    parts = {"x": exp.paren(node.this.copy()), "n": exp.paren(node.expression.copy())}
+    if isinstance(node, exp.BitwiseRightShift):
+        return exp.paren(fill(f"x >> (n & {size - 1})", **parts))
+    wide = _SHIFT.format(top=size - 1)
+    return fill(_WRAPPED.format(wide, 1 << (size - 1), 1 << size, kind), **parts)
 
 
 def _bits(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
@@ -354,7 +413,7 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     exp.Mod: _remainder,
     exp.Cast: _cast,
     exp.Substring: _substring,
-    exp.Extract: _fraction,
+    exp.Extract: _part,
     exp.WithinGroup: _percentile,
     exp.Anonymous: _named,
     exp.Hex: _lower_hex,
@@ -363,7 +422,15 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     exp.Length: _length_of_bytes,
     exp.MakeInterval: _made_interval,
     **dict.fromkeys(_CURRENT, lambda node, _: spell_current(node)),
-    **dict.fromkeys((exp.RegexpLike, exp.RegexpILike), _word_ends),
+    **dict.fromkeys((exp.RegexpLike, exp.RegexpILike, exp.RegexpReplace), spell_match),
+    exp.RegexpCount: spell_count,
+    exp.RegexpInstr: spell_instr,
+    exp.RegexpSubstr: spell_substr,
+    exp.Encode: spell_encode,
+    exp.StrPosition: spell_place_of_bytes,
+    **dict.fromkeys((exp.ArrayAgg, exp.GroupConcat), _in_order),
+    exp.ArrayToString: _joined_elements,
+    **dict.fromkeys((exp.BitwiseLeftShift, exp.BitwiseRightShift), _shifted),
     **dict.fromkeys(
         (exp.ArrayContainsAll, exp.ArrayContainedBy, exp.ArrayOverlaps), _array_operator
     ),
@@ -371,9 +438,10 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
 """By kinds of nodes, for stores that are no PostgreSQL."""
 NATIVE: Mapping[type[exp.Expr], Spell] = {
     exp.Substring: _substring,
-    exp.Extract: _fraction,
+    exp.Extract: _part,
     exp.Trunc: _rounded,
     exp.Round: _rounded,
+    **dict.fromkeys((exp.Encode, exp.Decode), native_encode),
     exp.Hex: lambda node, _: call("to_hex", node.this),
     exp.Bracket: spell_place,
     **dict.fromkeys(_CURRENT, lambda node, _: native_current(node)),

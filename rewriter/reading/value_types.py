@@ -129,6 +129,8 @@ class ValueTypes:
                 return "INTERVAL"
             if kinds == ["DATE", "DATE"]:
                 return "INTEGER"
+            if kinds == ["TIME", "TIME"]:
+                return "INTERVAL"
         if isinstance(node, exp.Add | exp.Sub):
             first, second = (self.of(side, depth).kind for side in (node.this, node.expression))
             if second == "INTERVAL" and first is not None and first.startswith(("TIME", "DATE")):

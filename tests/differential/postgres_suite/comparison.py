@@ -83,6 +83,7 @@ DOCUMENTED = {
     "numbers with an underscore or 0x": r"^accepted\ninvalid input syntax for type \w+: "
     r"\"[^\"]*(\d_\d|0[xob])",
     "floating-point numbers that overflow": r"^accepted\nvalue (out of range: \w+flow|overflows)",
+    "regular expressions": r"PAL-312\] invalid (escape sequence: \\\d|perl operator: \(\?)",
     "collations that contradict": r"^accepted\n(collation mismatch|no collation was derived|"
     r"could not determine which collation)",
 }

@@ -1,0 +1,93 @@
+r"""PostgreSQL's functions of bytea by their hexadecimal digits, for stores that lack them. Pure.
+
+b::text                     \x6162
+encode(b, 'escape')         ab, with \ooo for what is no sign of ASCII
+substring(b, 2, 3)          the bytes from there
+position(a in b)            where the bytes begin, from 1
+get_byte(b, 0)              a number from 0 to 255
+set_byte(b, 0, 65)          the bytes with another one
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from journal.sql.builders import call, fill
+from rewriter.reading.value_types import ValueTypes
+
+TEXT = "'\\x' || lower(hex(b))"
+"""The text of bytes ``b``."""
+_DIGITS = "'123456789ABCDEF'"
+_NUMBER = f"(strpos({_DIGITS}, substr(h, 1, 1)) * 16 + strpos({_DIGITS}, substr(h, 2, 1)))"
+_OCTAL = (
+    f"CASE WHEN h = '5C' THEN '\\\\' WHEN h = '00' OR h >= '80' THEN '\\' ||"
+    f" CAST({_NUMBER} // 64 AS VARCHAR) || CAST({_NUMBER} // 8 % 8 AS VARCHAR)"
+    f" || CAST({_NUMBER} % 8 AS VARCHAR) ELSE chr(CAST({_NUMBER} AS INTEGER)) END"
+)
+_PAIRS = "regexp_extract_all(hex(b), '..')"
+_ESCAPED = f"array_to_string(list_transform({_PAIRS}, LAMBDA h: {_OCTAL}), '')"
+_SPACED = "regexp_replace(hex({}), '(..)', '\\1,', 'g')"
+_PLACE = f"(strpos({_SPACED.format('b')}, {_SPACED.format('a')}) + 2) // 3"
+_INSIDE = (
+    "CASE WHEN n < 0 OR n >= octet_length(b) THEN"
+    " error('index ' || CAST(n AS VARCHAR) || ' out of valid range') ELSE made END"
+)
+_BYTE = _NUMBER.replace("h", "hex(b)").replace("substr(hex(b), 1,", "substr(hex(b), 2 * n + 1,")
+_BYTE = _BYTE.replace("substr(hex(b), 2, 1)", "substr(hex(b), 2 * n + 2, 1)")
+_CHANGED = (
+    "unhex(left(hex(b), 2 * n) || upper(printf('%02x', v & 255)) || substr(hex(b), 2 * n + 3))"
+)
+
+
+def is_bytes(value: exp.Expr, types: ValueTypes) -> bool:
+    """True for what is known to be bytea."""
+    return types.of(value).kind == "BLOB"
+
+
+def spell_encode(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
+    """``encode(b, 'escape')``; None for other encodings."""
+    how = node.args.get("charset")
+    is_escape = isinstance(how, exp.Literal) and how.name.lower() == "escape"
+    return fill(_ESCAPED, b=node.this) if is_escape else None
+
+
+def native_encode(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
+    """The same where PostgreSQL has it; its adapter takes other calls for those of texts."""
+    how = node.args.get("charset")
+    is_escape = isinstance(how, exp.Literal) and how.name.lower() == "escape"
+    name = "encode" if isinstance(node, exp.Encode) else "decode"
+    return call(name, node.this, "escape") if is_escape else None
+
+
+def spell_place_of_bytes(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``position(a in b)`` of bytes; None for texts."""
+    if not is_bytes(node.this, types):
+        return None
+    part = node.args["substr"]
+    part = exp.cast(part.copy(), "BLOB", dialect="duckdb") if part.is_string else part
+    made = fill(f"CASE WHEN octet_length(a) = 0 THEN 1 ELSE {_PLACE} END", a=part, b=node.this)
+    return exp.cast(made, "INTEGER", dialect="duckdb")
+
+
+def spell_part_of_bytes(node: exp.Expr) -> exp.Expr:
+    """``substring(b, n, m)`` of bytes, which may begin before the first one."""
+    start = node.args.get("start") or exp.Literal.number(1)
+    length = node.args.get("length")
+    first = "greatest(n, 1)"
+    parts = {"b": node.this, "n": exp.paren(start.copy())}
+    if length is None:
+        return fill(f"unhex(substr(hex(b), 2 * {first} - 1))", **parts)
+    size = f"greatest(n + CAST(m AS BIGINT) - {first}, 0)"
+    sql = f"unhex(substr(hex(b), 2 * {first} - 1, 2 * {size}))"
+    return fill(sql, **parts, m=exp.paren(length.copy()))
+
+
+def spell_byte(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    """``get_byte(b, n)`` and ``set_byte(b, n, v)``, which fail for a place behind the last."""
+    if len(arguments) not in {2, 3}:
+        return None
+    parts = dict(zip("bnv", (exp.paren(a.copy()) for a in arguments), strict=False))
+    made = fill(_CHANGED if len(arguments) == 3 else f"CAST({_BYTE} AS INTEGER)", **parts)
+    return fill(_INSIDE, b=parts["b"], n=parts["n"], made=made)

@@ -1,0 +1,157 @@
+r"""Regular expressions as PostgreSQL reads them, for stores that read others. Pure.
+
+.                      any sign, the end of a line as well
+\w, [[:alpha:]]        letters of all languages
+\m, \M, \y             the begin and the end of a word
+regexp_count(t, p), regexp_substr(t, p, 1, 2), regexp_instr(t, p)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from journal.sql.builders import fill
+from rewriter.reading.postgres_quoting import not_here
+from rewriter.reading.value_types import ValueTypes
+
+_CLASSES = {
+    "[:alpha:]": r"\p{L}",
+    "[:alnum:]": r"\p{L}\p{N}",
+    "[:upper:]": r"\p{Lu}",
+    "[:lower:]": r"\p{Ll}",
+}
+_WORD = r"\p{L}\p{N}_"
+_ESCAPES = {
+    "w": f"[{_WORD}]", "W": f"[^{_WORD}]", "m": r"\b", "M": r"\b", "y": r"\b", "Y": r"\B",
+    "Z": r"\z",
+}  # fmt: skip
+_SIGN = re.compile(r"\\(?P<escape>.)|(?P<named>\[:\w+:\])|(?P<other>.)", re.S)
+_OPTIONS = re.compile(r"\(\?([a-z]+)\)")
+_REFERENCE = re.compile(r"\\(.|$)", re.S)
+_OF_LINES = frozenset("nmpwx")
+"""Flags under which a line has an end, and blanks do not count."""
+_UNSURE_GROUP = re.compile(r"\)[?*{]|\|")
+
+
+def pattern_of(pattern: exp.Expr) -> exp.Expr:
+    """A pattern in the words of the store; one that is computed reads ends of lines alone."""
+    if pattern.is_string:
+        return exp.Literal.string(expression_in_store(pattern.name))
+    if isinstance(pattern, exp.Null):
+        return pattern.copy()
+    return fill("'(?s)' || p", p=exp.paren(pattern.copy()))
+
+
+def expression_in_store(pattern: str) -> str:
+    r"""A constant pattern in the words of the store.
+
+    >>> expression_in_store(r"\mword.[[:alpha:]]\w")
+    '(?s)\\bword.[\\p{L}][\\p{L}\\p{N}_]'
+    """
+    options = _OPTIONS.match(pattern)
+    if options is not None and set(options[1]) & _OF_LINES:
+        return pattern
+    made, has_dot, since = "", False, -1
+    for found in _SIGN.finditer(pattern):
+        escape, named, sign = found["escape"], found["named"], found["other"]
+        is_inside = since >= 0
+        if escape is not None:
+            special = _ESCAPES.get(escape)
+            if special is not None and is_inside:
+                special = _WORD if escape == "w" else None
+            made += special or found[0]
+        elif named is not None and is_inside:
+            made += _CLASSES.get(named, named)
+        elif named is not None:
+            # Outside of brackets it is one of these signs.
+            made += named
+        else:
+            if not is_inside and sign == "[":
+                since = len(made)
+            elif is_inside and sign == "]" and made[since + 1 :] not in {"", "^"}:
+                since = -1
+            has_dot = has_dot or (sign == "." and not is_inside)
+            made += sign
+    return f"(?s){made}" if has_dot else made
+
+
+def spell_match(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
+    """``t ~ p``, ``regexp_replace`` and ``regexp_like``; None where nothing is to be changed."""
+    flags = node.args.get("modifiers") or node.args.get("flag")
+    pattern = node.expression
+    if flags is not None and not (flags.is_string and not set(flags.name) & _OF_LINES):
+        return None
+    made = node.copy()
+    made.set("expression", pattern_of(pattern))
+    replacement = node.args.get("replacement")
+    if replacement is not None and replacement.is_string:
+        made.set("replacement", exp.Literal.string(_REFERENCE.sub(_reference, replacement.name)))
+    return None if made == node else made
+
+
+def _reference(found: re.Match[str]) -> str:
+    """What stands for a backslash in a replacement, and the sign behind it."""
+    sign = found[1]
+    if sign == "&":
+        return "\\0"
+    return found[0] if sign in {"\\", *"123456789"} else f"\\\\{sign}"
+
+
+def spell_split(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
+    """``regexp_split_to_array(t, p)``."""
+    if len(arguments) != 2:
+        return None
+    changed = pattern_of(arguments[1])
+    return fill("regexp_split_to_array(t, p)", t=arguments[0], p=changed)
+
+
+def _placed(node: exp.Expr, names: Sequence[str], place: str) -> dict[str, exp.Expr]:
+    """The arguments of a call by name, with the text from its start on; raises NOT_SUPPORTED."""
+    given = {name: node.args[name] for name in names if node.args.get(name) is not None}
+    pattern, start = node.expression, given.get(place)
+    flags = given.get("parameters")
+    is_plain = flags is None or (flags.is_string and not set(flags.name) & _OF_LINES)
+    if not pattern.is_string or not is_plain or (start is not None and "^" in pattern.name):
+        raise not_here(
+            node,
+            "this function with a pattern that is no constant, or flags of lines",
+            "use regexp_replace() or substring(t FROM pattern)",
+        )
+    text: exp.Expr = exp.paren(node.this.copy())
+    if start is not None:
+        text = fill("substr(t, n)", t=text, n=start)
+    flag = exp.Literal.string("i" if flags is not None and "i" in flags.name else "c")
+    return {"t": text, "p": pattern_of(pattern), "f": flag, **given}
+
+
+def spell_count(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
+    """``regexp_count(t, p, start, flags)``."""
+    parts = _placed(node, ("position", "parameters"), "position")
+    sql = "CAST(len(regexp_extract_all(t, p, 0, f)) AS INTEGER)"
+    return fill(sql, **{name: parts[name] for name in "tpf"})
+
+
+def spell_substr(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
+    """``regexp_substr(t, p, start, n, flags, group)``; NULL without such a match."""
+    parts = _placed(node, ("position", "occurrence", "parameters", "group"), "position")
+    group = parts.get("group", exp.Literal.number(0))
+    if not group.is_int or (int(group.name) and _UNSURE_GROUP.search(node.expression.name)):
+        raise not_here(node, "regexp_substr() of this group", "take a group that always matches")
+    if int(group.name) > re.compile(node.expression.name).groups:
+        return exp.cast(exp.null(), "VARCHAR")
+    found = fill("regexp_extract_all(t, p, g, f)", g=group, **{n: parts[n] for n in "tpf"})
+    nth = parts.get("occurrence", exp.Literal.number(1))
+    return fill("list_extract(l, n)", l=found, n=nth)
+
+
+def spell_instr(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
+    """``regexp_instr(t, p)``: where the first match begins, or 0; raises NOT_SUPPORTED for more."""
+    if any(node.args.get(name) is not None for name in ("position", "occurrence", "option")):
+        raise not_here(node, "regexp_instr() of a later match", "use regexp_substr()")
+    parts = _placed(node, (), "position")
+    before = exp.Literal.string(f"(?s)^(.*?)(?:{parts['p'].name})")
+    sql = "CASE WHEN regexp_matches(t, p) THEN length(regexp_extract(t, b, 1)) + 1"
+    return fill(f"{sql} WHEN t IS NOT NULL THEN 0 END", t=parts["t"], p=parts["p"], b=before)
