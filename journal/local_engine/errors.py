@@ -159,6 +159,9 @@ def python_values() -> Iterator[None]:
         ) from error
 
 
+_UNKNOWN_OPTION = "The following options were not recognized: "
+
+
 def open_error(file: Path, error: Exception) -> PalimpsestError:
     """The error of a database file that could not be opened."""
     text = str(error)
@@ -168,6 +171,20 @@ def open_error(file: Path, error: Exception) -> PalimpsestError:
             Code.WAREHOUSE_LOCKED,
             f"the warehouse {file.parent} is open in another process: {holder}",
             advice="connect through that process, or close it first",
+        )
+    if _UNKNOWN_OPTION in text:
+        unknown = text.rpartition(_UNKNOWN_OPTION)[2]
+        return PalimpsestError(
+            Code.URL,
+            f"the URL has an unknown option: {unknown}",
+            advice="a folder's URL takes mode and what DuckDB can be set to, as memory_limit=2GB;"
+            " the dialect is an argument of connect() and of commands",
+        )
+    if isinstance(error, duckdb.ParserException) or "Failed to cast value" in text:
+        return PalimpsestError(
+            Code.URL,
+            f"an option of the URL has a value that DuckDB does not take: {text}",
+            advice="write sizes as memory_limit=2GB and numbers as threads=4",
         )
     found = translate(error)
     if found.code is Code.STORE_WRITE:

@@ -1,9 +1,10 @@
-"""PostgreSQL's aggregates of a row that is only supposed, and sums of intervals. Pure.
+"""PostgreSQL's aggregates of a supposed row, of different values, and of intervals. Pure.
 
     rank(3) WITHIN GROUP (ORDER BY x)      1 + COUNT(*) FILTER (WHERE x < 3)
 
 The same of ``dense_rank``, ``percent_rank`` and ``cume_dist``, of several values, and in any order.
-The sum of intervals is that of their months, days and microseconds, each by itself.
+Different values are sorted, and bytes are joined to bytes. The sum of intervals is that of their
+months, days and microseconds, each by itself.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.sql.builders import call, fill
 from rewriter.name_resolution import position_of
+from rewriter.reading.postgres_bytes import is_bytes, joined_value, spell_joined_bytes
+from rewriter.reading.postgres_quoting import not_here
+from rewriter.reading.value_types import ValueTypes
 
 _RANKS = (exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist)
 
@@ -86,6 +90,29 @@ def sorted_values(distinct: exp.Distinct) -> exp.Expr:
         return distinct.copy()
     order = exp.Ordered(this=distinct.expressions[0].copy(), nulls_first=False)
     return exp.Order(this=distinct.copy(), expressions=[order])
+
+
+def spell_different(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
+    """``array_agg(DISTINCT x)``, which PostgreSQL sorts."""
+    if not isinstance(node.this, exp.Distinct):
+        return None
+    made = node.copy()
+    made.set("this", sorted_values(node.this))
+    return None if made == node else made
+
+
+def spell_joined(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``string_agg(DISTINCT x, s)`` likewise; without a separator, and of bytes."""
+    assert isinstance(node, exp.GroupConcat)
+    made = spell_different(node, types) or node.copy()
+    if isinstance(node.args.get("separator"), exp.Null):
+        made.set("separator", exp.Literal.string(""))
+    if is_bytes(joined_value(node), types):
+        if isinstance(node.parent, (exp.Filter, exp.Window)):
+            advice = "write CASE WHEN .. THEN value END in it, and GROUP BY"
+            raise not_here(node, "string_agg() of bytea with FILTER or OVER", advice)
+        return spell_joined_bytes(made)
+    return None if made == node else made
 
 
 def is_rough_percentile(node: exp.Expr, kind: str | None) -> bool:

@@ -6,6 +6,7 @@ substring(b, 2, 3)          the bytes from there
 position(a in b)            where the bytes begin, from 1
 get_byte(b, 0)              a number from 0 to 255
 set_byte(b, 0, 65)          the bytes with another one
+string_agg(b, ',')          the bytes of all rows
 """
 
 from __future__ import annotations
@@ -91,3 +92,25 @@ def spell_byte(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     parts = dict(zip("bnv", (exp.paren(a.copy()) for a in arguments), strict=False))
     made = fill(_CHANGED if len(arguments) == 3 else f"CAST({_BYTE} AS INTEGER)", **parts)
     return fill(_INSIDE, b=parts["b"], n=parts["n"], made=made)
+
+
+def spell_joined_bytes(node: exp.Expr) -> exp.Expr:
+    """``string_agg(b, s)`` of bytes, in whatever order."""
+    made = node.copy()
+    value = joined_value(made)
+    digits = call("hex", value)
+    # Different values may only be sorted by what is joined.
+    sorts = [part.this for part in made.find_all(exp.Ordered) if part.this == value]
+    for place in (value, *sorts):
+        place.replace(digits.copy())
+    separator = exp.cast(made.args["separator"], "BLOB", dialect="duckdb")
+    made.set("separator", call("hex", separator))
+    return call("unhex", made)
+
+
+def joined_value(node: exp.Expr) -> exp.Expr:
+    """What ``string_agg`` joins, without its order."""
+    value: exp.Expr = node.this
+    while isinstance(value, (exp.Order, exp.Distinct)):
+        value = value.this if isinstance(value, exp.Order) else value.expressions[0]
+    return value

@@ -25,7 +25,11 @@ from sqlglot import exp
 
 from journal.sql.builders import call, fill
 from rewriter.functions import function_name
-from rewriter.reading.postgres_aggregates import is_rough_percentile, sorted_values
+from rewriter.reading.postgres_aggregates import (
+    is_rough_percentile,
+    spell_different,
+    spell_joined,
+)
 from rewriter.reading.postgres_bytes import (
     is_bytes,
     native_encode,
@@ -367,16 +371,6 @@ def _array_operator(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     return None
 
 
-def _in_order(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
-    """``array_agg(DISTINCT x)``, which PostgreSQL sorts, and ``string_agg(x, NULL)``."""
-    made = node.copy()
-    if isinstance(node.this, exp.Distinct):
-        made.set("this", sorted_values(node.this))
-    if isinstance(node.args.get("separator"), exp.Null):
-        made.set("separator", exp.Literal.string(""))
-    return None if made == node else made
-
-
 def _joined_elements(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
     is_null = isinstance(node.expression, exp.Null)
     return exp.cast(exp.null(), "VARCHAR") if is_null else None
@@ -428,7 +422,8 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     exp.RegexpSubstr: spell_substr,
     exp.Encode: spell_encode,
     exp.StrPosition: spell_place_of_bytes,
-    **dict.fromkeys((exp.ArrayAgg, exp.GroupConcat), _in_order),
+    exp.ArrayAgg: spell_different,
+    exp.GroupConcat: spell_joined,
     exp.ArrayToString: _joined_elements,
     **dict.fromkeys((exp.BitwiseLeftShift, exp.BitwiseRightShift), _shifted),
     **dict.fromkeys(

@@ -75,7 +75,7 @@ class RowSource:
         if self._by_name:
             raise self._refusal("BY NAME needs a query whose columns have names", values)
         rows = self._without_generated([self._cells(row) for row in values.expressions])
-        if rows and not any(rows) and self._implicit:
+        if rows and not any(rows) and (self._implicit or not self.given):
             self.row_count = len(rows)
             self.given = []
             cells = [exp.Tuple(expressions=[exp.Literal.number(1)]) for _ in rows]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -302,6 +303,20 @@ def test_autocommit(connect: Callable[..., Connection]) -> None:
 def test_wrong_urls(url: str) -> None:
     with pytest.raises(gateway.InterfaceError, match="PAL-603"):
         gateway.connect(url)
+
+
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        ("dialect=postgres", "unknown option: dialect"),
+        ("threads=many", "has a value"),
+        ("memory_limit=much", "has a value"),
+    ],
+)
+def test_wrong_options_of_a_folder(option: str, why: str, tmp_path: Path) -> None:
+    with pytest.raises(gateway.InterfaceError, match=f"PAL-603.*{why}"):
+        gateway.connect(f"palimpsest:///{tmp_path}/w?{option}")
+    gateway.connect(f"palimpsest:///{tmp_path}/w").close()
 
 
 def test_wrong_options() -> None:

@@ -60,5 +60,5 @@ def test_outcomes_are_those_of_postgresql(
     found: list[str] = []
     for number, script in enumerate(scripts, first):
         found += [f"{script.title}: {each}" for each in differences(script, number, theirs, ours)]
-        theirs.execute(f"DROP SCHEMA script_{number} CASCADE")
+        theirs.execute(f"DROP SCHEMA script_{number} CASCADE; DISCARD TEMP")
     assert found == []

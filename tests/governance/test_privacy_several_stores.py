@@ -137,6 +137,7 @@ def test_an_erasure_is_one_request_and_reaches_each_store(
 
 
 @pytest.mark.usefixtures("kept_open")
+@pytest.mark.slow
 def test_all_stores_are_the_own_one_and_those_of_profiles(
     control: Connection, tmp_path: Path
 ) -> None:
@@ -155,6 +156,7 @@ def test_all_stores_are_the_own_one_and_those_of_profiles(
 
 
 @pytest.mark.usefixtures("kept_open")
+@pytest.mark.slow
 def test_a_store_that_knows_nobody_by_the_type_has_no_part(
     control: Connection, tmp_path: Path
 ) -> None:
@@ -230,6 +232,7 @@ def test_the_other_hand_is_needed_once(control: Connection, tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("kept_open")
+@pytest.mark.slow
 def test_a_gate_of_a_store_is_passed_there_if_the_control_store_has_none(
     control: Connection, tmp_path: Path
 ) -> None:
@@ -269,6 +272,7 @@ def test_a_cancellation_and_a_denial_reach_the_parts(control: Connection, tmp_pa
     assert [one.sealed for one in named] == [None, None]
 
 
+@pytest.mark.slow
 def test_what_is_done_in_one_store_is_not_called_cancelled(
     control: Connection, tmp_path: Path
 ) -> None:
@@ -339,6 +343,7 @@ def test_a_rectification_writes_where_the_table_is(control: Connection, tmp_path
 
 
 @pytest.mark.usefixtures("kept_open")
+@pytest.mark.slow
 def test_what_fails_in_one_store_goes_on_there(
     control: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -385,6 +390,7 @@ def test_the_same_key_gives_the_same_request(control: Connection) -> None:
     assert ask(control, stores=("west",)).state == "QUEUED"
 
 
+@pytest.mark.slow
 def test_a_type_that_is_described_later_is_searched_for_too(
     control: Connection, tmp_path: Path
 ) -> None:
@@ -460,6 +466,7 @@ def test_an_unknown_store_is_refused(control: Connection) -> None:
         ask(control, stores=("north",))
 
 
+@pytest.mark.slow
 def test_a_replica_is_erased_and_corrected_through_its_source(tmp_path: Path) -> None:
     with opened(tmp_path / "source") as source, opened(tmp_path / "target") as target:
         with_people(source, 10)

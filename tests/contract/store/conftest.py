@@ -31,7 +31,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 _PROGRAMS = frozenset(
     {"test_backups", "test_compaction", "test_dry_runs", "test_erase_runs", "test_erasure"}
-    | {"test_holds", "test_privacy_desk", "test_purged_rows"}
+    | {"test_holds", "test_privacy_desk", "test_purged_rows", "test_privacy_over_stores"}
     | {"test_materialized_views", "test_redefined", "test_reject_files", "test_retention"}
     | {"test_schedulers", "test_suppression"}
 )

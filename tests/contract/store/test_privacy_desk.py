@@ -373,6 +373,7 @@ def test_a_legal_hold_keeps_a_request_until_its_release(store: Store, url: str) 
     (batch,) = _json(url, "run", code=1)
     assert batch["step"] == "ON_HOLD"
     assert _json(url, "cancel", name)[0]["state"] == "ON_HOLD"
+    assert _json(url, "deny", name, "--reason", "not theirs")[0]["state"] == "ON_HOLD"
     with store.connect() as con:
         rows(con, f"CALL system.release('{hold[0]}')")
     assert _json(url, "run")[0]["step"] == "COMPLETED"
