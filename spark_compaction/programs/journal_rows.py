@@ -16,7 +16,7 @@ from journal.model.plan import physical
 from journal.model.schema import ROW_ID, Table
 from journal.model.segment import Fields, Tier
 from journal.sql.relations import Reader, column, ident, union_all, version_type
-from journal.sql.row_layout import present_keys
+from journal.sql.row_layout import fields_of, journal_fields, present_keys
 from journal.sql.substitution import in_terms_of
 from journal.transactions.state import TableState
 from spark_compaction.backend import JoinedRows, Piece, SetBasedBackend
@@ -104,6 +104,15 @@ def journal_names(table: Table, fields: Fields) -> tuple[str, ...]:
     """The columns of rows that were written as ``fields``, with both versions."""
     ends = (table.format.version_column, table.format.subsequent_column)
     return (*(name for name, _ in fields), *ends)
+
+
+def no_rows(table: Table) -> exp.Select:
+    """No row, in the present columns of a table's journal."""
+    nothing = [
+        exp.alias_(exp.cast(exp.null(), kind, dialect="duckdb"), ident(name))
+        for name, kind in journal_fields(table, fields_of(table))
+    ]
+    return exp.select(*nothing).where(exp.false())
 
 
 def key_names(table: Table) -> list[str]:

@@ -130,6 +130,8 @@ def _publish(asked: _Reception, given: Reception, section: ReplicaSection) -> bo
             advice="set the clocks of both machines",
         )
     _check_unchanged(asked, committed.tables.get(target.table_id))
+    if here.left_out_of(session, package, target.table_id).under != asked.leaving.under:
+        raise _busy(asked.table, "somebody was erased here while files were copied")
     version = journal.clock.next()
     changes = here.definition_changes(package, target, committed.catalog, asked.parents)
     last = package.definitions[-1][0]

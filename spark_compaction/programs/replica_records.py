@@ -239,11 +239,11 @@ def left_out_of(session: StoreSession, package: ReplicaPackage, table_id: int) -
     """What the replica must not hold, by the source and by this warehouse."""
     carried = suppressions_here(package, table_id)
     mine = _prefix(package.store, table_id)
-    request = SUPPRESSIONS.names.index("request")
-    known = erasure_rows.load_suppressions(session)
+    request, of = SUPPRESSIONS.names.index("request"), SUPPRESSIONS.names.index("table_id")
+    known = [r for r in erasure_rows.load_suppressions(session) if r[of] in {None, table_id}]
     own = [r for r in known if not r[request].startswith(mine)]
     earlier = tuple({r[request] for r in known if r[request].startswith(mine)})
-    text = json.dumps([sorted(carried, key=str), own, package.masks])
+    text = json.dumps([sorted(carried, key=str), sorted(own, key=str), package.masks])
     masks = tuple(map(package.path_of, package.masks))
     return LeftOut(masks, tuple(carried), earlier, hashlib.sha256(text.encode()).hexdigest())
 

@@ -40,6 +40,7 @@ from spark_compaction.backends.embedded.replica_files import (
 from spark_compaction.backends.embedded.replica_source import store_id
 from spark_compaction.backends.embedded_erasure.completion import tidy
 from spark_compaction.contract import Replacement
+from spark_compaction.programs.journal_rows import no_rows
 from spark_compaction.programs.replica_package import Reception, ReplicaPackage
 from spark_compaction.programs.replica_store import (
     Changes,
@@ -133,13 +134,7 @@ class WarehouseReplicas:
         """What DuckDB reads of the files."""
         manifest = Manifest(0, (), tuple(segments))
         found = layout.written_rows(table, manifest, self.journal.root)
-        if found:
-            return union_all(found)
-        nothing = [
-            exp.alias_(exp.cast(exp.null(), c.type, dialect="duckdb"), c.physical)
-            for c in table.stored
-        ]
-        return exp.select(*nothing).where(exp.false())
+        return union_all(found) if found else no_rows(table)
 
     def settle(self, table: Table) -> None:
         """Seal the heads."""

@@ -7,7 +7,6 @@ copied.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Collection, Iterator
 from contextlib import ExitStack, contextmanager
@@ -34,6 +33,7 @@ from journal.stores.postgres.original_definition import texts_before
 from spark_compaction.backends.postgres.backup_transport import DatabaseTransport
 from spark_compaction.programs.file_copying import Bandwidth
 from spark_compaction.programs.replica_package import ReplicaPackage
+from spark_compaction.programs.replica_pieces import ORIGIN_CHARS, digest_of_origin
 from spark_compaction.programs.replica_reading import (
     gone_meanwhile,
     read_records,
@@ -43,8 +43,7 @@ from spark_compaction.programs.replica_reading import (
 KIND = "PostgreSQL"
 """What packages of databases are called, as their copies in buckets are."""
 _COUNTERS = select(COUNTERS, ["column_name", "value"], by("table_id"))
-_ORIGIN_CHARS = 20
-_COPY = re.compile(rf"t\d+_r([0-9a-f]{{{_ORIGIN_CHARS}}})_\d+$")
+_COPY = re.compile(rf"t\d+_r([0-9a-f]{{{ORIGIN_CHARS}}})_\d+$")
 _ADOPTED = "taken_"
 """How the properties begin that say what an adopted table was before, in its own database."""
 
@@ -54,7 +53,7 @@ def origin(store: str, name: str) -> str:
     copy = _COPY.match(name)
     if copy is not None:
         return copy[1]
-    return hashlib.sha256(f"{store}/{name}".encode()).hexdigest()[:_ORIGIN_CHARS]
+    return digest_of_origin(store, name)
 
 
 def copy_name(table_id: int, origin_name: str) -> str:

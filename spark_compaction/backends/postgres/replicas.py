@@ -35,7 +35,6 @@ from journal.stores.postgres.store import BEGIN_SECTION, PostgresSession
 from journal.transactions.state import JournalState, TableState
 from spark_compaction.backends.postgres import segment_swap
 from spark_compaction.backends.postgres.replica_pieces import (
-    ReplicaTables,
     leave_out,
     live_tables,
     load_tables,
@@ -43,7 +42,9 @@ from spark_compaction.backends.postgres.replica_pieces import (
 )
 from spark_compaction.backends.postgres.replica_source import KIND
 from spark_compaction.limits import SWAP_PAUSE_S, SWAP_TRIES
+from spark_compaction.programs.journal_rows import no_rows
 from spark_compaction.programs.replica_package import Reception, ReplicaPackage
+from spark_compaction.programs.replica_pieces import ReplicaPieces
 from spark_compaction.programs.replica_store import (
     Changes,
     LeftOut,
@@ -97,7 +98,7 @@ class DatabaseReplicas:
         before: TableState | None,
         detail: Mapping[str, Any],
         under: str,
-    ) -> ReplicaTables:
+    ) -> ReplicaPieces:
         """Tables, by their origin, rows and checksum."""
         return match_tables(package, self.store_id(), table.id, before, detail, under)
 
@@ -112,7 +113,7 @@ class DatabaseReplicas:
         given: Reception,
     ) -> Iterator[_StagedTables]:
         """Tables are loaded in the transaction that lists them."""
-        assert isinstance(pieces, ReplicaTables)
+        assert isinstance(pieces, ReplicaPieces)
         with self.journal.reading_session() as session:
             session.begin(BEGIN_SECTION)
             try:
@@ -136,13 +137,7 @@ class DatabaseReplicas:
     def rows(self, table: Table, segments: Sequence[Segment]) -> exp.Query:
         """What the server reads of the tables."""
         found = [layout.rows_as(table, layout.segment_table(s), s.fields) for s in segments]
-        if found:
-            return union_all(found)
-        nothing = [
-            exp.alias_(exp.cast(exp.null(), c.type, dialect="duckdb"), c.physical)
-            for c in table.stored
-        ]
-        return exp.select(*nothing).where(exp.false())
+        return union_all(found) if found else no_rows(table)
 
     def settle(self, table: Table) -> None:
         """The catalog says of each journal when it was written."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -15,6 +16,8 @@ from gateway.session.operations import no_progress
 from journal.erasure.requests import ErasureRequest, State
 from journal.model.errors import Code, PalimpsestError
 from journal.model.suppression import Suppression
+from spark_compaction.programs import replica_receiving
+from tests.support.meanwhile import once_after
 from tests.support.replicated import (
     PEOPLE,
     last_version,
@@ -237,6 +240,22 @@ def test_p1_who_was_erased_is_not_written_to_a_promoted_replica(
 
 
 @pytest.mark.also_on("postgres")
+def test_p1_who_is_erased_at_the_target_while_a_run_copies_does_not_come(
+    source: Connection, target: Connection, other_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with_people(source)
+    replicated(source, other_store.url)
+    source.execute("INSERT INTO hr.people VALUES (3000, 'late@x.org', 1)")
+    erase = partial(_erase, target, "late@x.org")
+    once_after(monkeypatch, replica_receiving, "_check_holds", erase)
+    run = replication(source, other_store.url)
+    assert run.error is not None
+    assert run.error.code is Code.JOB_BUSY
+    replicated(source, other_store.url)
+    assert rows(target, "SELECT count(*) FROM hr.people WHERE id = 3000") == [(0,)]
+
+
+@pytest.mark.also_on("postgres")
 def test_a_store_with_a_key_of_its_own_takes_no_replica(
     source: Connection, target: Connection, other_store: Store
 ) -> None:
@@ -309,6 +328,20 @@ def test_a_hold_at_the_target_stops_the_removal_of_its_rows(
     assert run.error is not None
     assert run.error.code is Code.HELD
     assert rows(target, "SELECT count(*) FROM hr.people WHERE id = 33") == [(1,)]
+
+
+@pytest.mark.also_on("postgres")
+def test_a_hold_at_the_target_stops_the_removal_of_its_last_row(
+    source: Connection, target: Connection, other_store: Store
+) -> None:
+    with_people(source, 1)
+    replicated(source, other_store.url)
+    target.execute("PLACE HOLD ON hr.people WHERE id = 0 REASON 'matter 1'")
+    _erase(source, "p0@x.org")
+    run = replication(source, other_store.url)
+    assert run.error is not None
+    assert run.error.code is Code.HELD
+    assert rows(target, "SELECT count(*) FROM hr.people") == [(1,)]
 
 
 @pytest.mark.also_on("postgres")
