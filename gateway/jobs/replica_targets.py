@@ -17,6 +17,7 @@ from gateway.packages import entry_points
 from journal.model.effective_policy import effective_policy
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
+from journal.model.places import shown_place
 from journal.model.replication import Replication
 from journal.records.entity_rows import entity_versions
 
@@ -44,6 +45,13 @@ class ReplicaPlace:
         """True for a store of a gateway; else it is a folder or a bucket with files."""
         scheme = self.url.partition("://")[0]
         return scheme in SCHEMES or any(e.name == scheme for e in entry_points(_STORES))
+
+    @property
+    def recorded_name(self) -> str:
+        """The place as records name it, without logins."""
+        return (
+            scheme_of(self.url).recorded_name(self.url) if self.is_store else shown_place(self.url)
+        )
 
 
 def replica_places(session: Session, table: Table, to: str | None) -> list[ReplicaPlace]:

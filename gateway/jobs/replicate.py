@@ -34,7 +34,7 @@ from journal.erasure.requests import State
 from journal.model.effective_policy import effective_policy
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
-from journal.model.places import is_file_system, shown_place
+from journal.model.places import is_file_system
 from journal.model.replication import replica_source
 from journal.model.schema import CatalogSnapshot, Table
 from journal.model.system_user import system_user
@@ -80,7 +80,7 @@ def _run(context: JobContext) -> JobReport:
             with failures():
                 result = _replicate(context, place)
         except PalimpsestError as error:
-            context.log(f"{shown_place(place.url)}: {error.message}")
+            context.log(f"{place.recorded_name}: {error.message}")
             failed.append(error)
             continue
         read += Volume(result.files, result.rows, result.bytes)
@@ -105,7 +105,7 @@ def _run(context: JobContext) -> JobReport:
 
 def _target_report(place: ReplicaPlace, result: ReplicaResult) -> dict[str, Any]:
     return {
-        "target": shown_place(place.url),
+        "target": place.recorded_name,
         "profile": place.profile,
         "changed": result.changed,
         "made": result.made,
@@ -124,7 +124,7 @@ def _replicate(context: JobContext, place: ReplicaPlace) -> ReplicaResult:
     if not place.is_store and not is_file_system(place.url):
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            f"{shown_place(place.url)} is neither a store of a gateway nor a bucket",
+            f"{place.recorded_name} is neither a store of a gateway nor a bucket",
             advice="name a warehouse as palimpsest:////folder, or a bucket as s3://bucket/folder",
         )
     role = ReplicaRole.SOURCE if place.is_store else ReplicaRole.COPY
@@ -134,7 +134,7 @@ def _replicate(context: JobContext, place: ReplicaPlace) -> ReplicaResult:
     row = ReplicaRow(
         table_id=context.table.id,
         role=role,
-        place=shown_place(place.url),
+        place=place.recorded_name,
         table_name=str(context.table.name),
         profile=place.profile,
         state=ReplicaState.FAILED,

@@ -10,10 +10,12 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import parse_qsl
 
 from gateway.network.urls import is_server_url
 from gateway.packages import entry_points
 from journal.model.lazy_dataclass import dataclass
+from journal.model.places import shown_place
 
 if TYPE_CHECKING:
     from journal.files.scratch import Scratch
@@ -47,12 +49,14 @@ class StoreScheme:
       Left out, each URL is a store.
     - ``folder``: from a URL to the folder that one process at a time has open, and shares with
       others; None where the store has none.
+    - ``naming_options``: the options of a URL that tell the store from others at its server.
     """
 
     opener: str
     maintenance: str
     key: str | None = None
     folder: str | None = None
+    naming_options: tuple[str, ...] = ()
 
     def open(self, url: str) -> OpenedStore:
         """Open the store of a URL, which is made where there is none."""
@@ -67,6 +71,12 @@ class StoreScheme:
     def folder_of(self, url: str) -> Path | None:
         """The folder that one process at a time has open; made if it is not there."""
         return None if self.folder is None else _function(self.folder)(url)
+
+    def recorded_name(self, url: str) -> str:
+        """A URL as records name the store: without logins, with what tells it from others."""
+        options = dict(parse_qsl(url.partition("?")[2]))
+        named = [f"{n}={shown_place(options[n])}" for n in self.naming_options if n in options]
+        return shown_place(url) + ("?" if named else "") + "&".join(named)
 
     def key_of(self, url: str) -> str | None:
         """What the URLs of one store have in common."""
@@ -89,6 +99,7 @@ SCHEMES = {
     "palimpsest+hive": StoreScheme(
         "gateway.opening.hive_servers:open_hive",
         "spark_compaction.backends.hive.programs:maintenance",
+        naming_options=("prefix", "catalog"),
     ),
 }
 

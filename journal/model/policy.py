@@ -212,7 +212,8 @@ def check_stated(policy: Policy) -> None:
         if shown_place(clause.target) != clause.target:
             raise policy_error(
                 "the gateway records the target of a replication, and must not record a login",
-                "leave it out of the URL; ~/.pgpass or the environment has it",
+                "leave it out of the URL: ~/.pgpass or the environment has it; or name a profile,"
+                " which may have options",
             )
     for _, line in policy.schedules:
         check_cron(line)

@@ -76,6 +76,10 @@ class DatabaseNumbers(Generic[S]):
         """An id that no table and no layout of a table has had."""
         return self._new_table_id()
 
+    def pass_table_ids(self, highest: int) -> None:
+        """Give no id up to one that somebody else has given."""
+        self.skip_past(_TABLE_IDS, highest, 1, 1)
+
     def reserve(self, key: CounterKey, count: int, start: int, increment: int) -> int:
         """The first of ``count`` numbers that are now taken."""
         if key[1] != ROW_ID or increment != 1:

@@ -49,7 +49,12 @@ from journal.stores.hive.held_segments import HeldSegments
 from journal.stores.hive.inline_flusher import Flusher
 from journal.stores.hive.inlining import NO_INLINING, InlineOptions
 from journal.stores.hive.leases import Leases
-from journal.stores.hive.object_names import column_name, segment_id, staging_name
+from journal.stores.hive.object_names import (
+    column_name,
+    left_id,
+    segment_id,
+    staging_name,
+)
 from journal.stores.hive.partition_check import EVERY_S, Presence
 from journal.stores.hive.session import HiveSession
 from journal.stores.hive.statement import HiveStatement
@@ -92,6 +97,7 @@ class HiveJournal:
             enums=store.engine is HiveEngine.SPARK,
             inline_commits=True,
             lag_ms=inline_options.lag_ms,
+            replicates_to=("palimpsest+hive:",),
             column_name=partial(column_name, engine=store.engine),
         )
         self.catalog = catalog
@@ -111,8 +117,8 @@ class HiveJournal:
         self._seen: SeenStates = SeenStates(load_fence, _CATALOG, load_inlined=load_rows)
         with catalog.writing() as connection:
             store_id = open_catalog(connection, new_id(), self.local)
-            self._secret = records.read_secret(connection)
             row, state = self.look_in(connection)
+            self._secret = state.fence, records.read_secret(connection)
         self.names = replace(names, store=store_id[:8])
         self.clock = HybridClock(wall_us, max(state.version, row.settled))
         self.counters = DatabaseNumbers.of(partial(catalog.writing, COUNTERS))
@@ -238,8 +244,11 @@ class HiveJournal:
         connection: HiveConnection,
         fields: Fields | None = None,
         shape: layout.PartitionLayout = layout.FLAT,
+        segment_name: str | None = None,
     ) -> Iterator[str]:
         """A block that writes a new partition, of this path, to a table that nobody else writes to.
+
+        The partition is called ``segment_name``, if one is given.
 
         Two statements that write to one table of Spark's at once lose each other's files, because
         the first to end removes the folder in which both have theirs.
@@ -255,7 +264,7 @@ class HiveJournal:
                     made = layout.create_journal(self.names, table, written, shape, number)
                     connection.execute(made)
                     self._ready.add(name)
-                path = f"{name}/{self.new_segment_id()}"
+                path = f"{name}/{segment_name or self.new_segment_id()}"
                 self.staged.add(path)
                 yield path
                 return
@@ -263,6 +272,10 @@ class HiveJournal:
     def new_segment_id(self) -> str:
         """A name for a partition, which tells when it was made."""
         return segment_id(self.now(), self._new_id())
+
+    def new_left_id(self) -> str:
+        """The same for one of what is left of a partition in a replica."""
+        return left_id(self.now(), self._new_id())
 
     def ensure_database(self, connection: HiveConnection) -> None:
         """Make the store's own database, unless it is there."""
@@ -364,7 +377,12 @@ class HiveJournal:
 
     def read_secret(self) -> str:
         """What keyed hashes are made with: kept in the catalog."""
-        return self._secret
+        fence = self.state.fence
+        if self._secret[0] is not fence:
+            # A replica takes that of its source, and has everybody load the fence anew.
+            with self.catalog.reading() as connection:
+                self._secret = fence, records.read_secret(connection)
+        return self._secret[1]
 
     make_secret = read_secret
 

@@ -17,6 +17,27 @@ def segment_id(now_us: int, unique: str) -> str:
     return f"s{now_us}_{unique[:8]}"
 
 
+def copy_id(now_us: int, origin: str) -> str:
+    """The name of a partition that a replica has of another store's, whose origin it tells."""
+    return f"s{now_us}_r{origin}"
+
+
+def left_id(now_us: int, unique: str) -> str:
+    """The name of a partition of the rows of a replica that are left of another one."""
+    return f"s{now_us}_l{unique[:8]}"
+
+
+def origin_in(name: str) -> str | None:
+    """The origin that the name of a copy tells; None for other names."""
+    found = _REPLICATED.fullmatch(name)
+    return None if found is None else found["origin"]
+
+
+def is_replicated(name: str) -> bool:
+    """True for the name of a partition that a run of a replication has made."""
+    return _REPLICATED.fullmatch(name) is not None
+
+
 def staging_name(prefix: str, now_us: int, unique: str) -> str:
     """The name of a table of staged rows."""
     return f"{prefix}{now_us}_{unique[:8]}"
@@ -31,6 +52,7 @@ def made_us(name: str) -> int | None:
     return int(number) if number.isdigit() else None
 
 
+_REPLICATED = re.compile(r"s\d+_(r(?P<origin>[0-9a-f]+)|l[0-9a-f]+)")
 _UNFILED = re.compile(r"[\s.,:;=(){}]")
 """What Apache Hive takes in no name of a column, or cannot write to a Parquet file."""
 

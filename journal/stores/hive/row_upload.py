@@ -10,6 +10,7 @@ Each later query opens every file of a partition, which costs Spark more than a 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 import pyarrow as pa
@@ -59,30 +60,50 @@ def write_held(
         OUT_OF_RANGE: For a value that the store would not hold.
         SEGMENT_DAMAGED: If somebody dropped or changed the table of the segment.
     """
-    names = journal.names
     local.show_arrow(_INCOMING, rows)
     try:
         held = held_relation(local, _INCOMING, connection.engine)
     finally:
         local.hide(_INCOMING)
-    parts = _parts(held)
-    is_few = rows.num_rows <= _DIRECT_STATEMENTS_MAX * INLINE_ROWS_MAX
+    write_parts(journal, connection, parts_of(held), rows.num_rows, path)
+
+
+def write_parts(
+    journal: StagingTables,
+    connection: HiveConnection,
+    parts: Iterator[exp.Select],
+    rows: int,
+    path: str,
+) -> None:
+    """The same for so many rows, given as queries of as many as go into one statement."""
+    names = journal.names
+    is_few = rows <= _DIRECT_STATEMENTS_MAX * INLINE_ROWS_MAX
     if is_few or connection.engine is not HiveEngine.SPARK:
         for part in parts:
             append(connection, names, path, layout.insert_rows(names, path, part))
         return
-    name = journal.new_staging_name()
+    with staged_parts(journal, connection, parts) as staged:
+        files = -(-rows // _FILE_ROWS)
+        few = exp.select("*").hint(f"COALESCE({files})", dialect="spark").from_(staged)
+        append(connection, names, path, layout.insert_rows(names, path, few))
+
+
+@contextmanager
+def staged_parts(
+    journal: StagingTables, connection: HiveConnection, parts: Iterator[exp.Select]
+) -> Iterator[exp.Table]:
+    """A table of rows, at least one query of them, which goes with the block."""
+    names, name = journal.names, journal.new_staging_name()
     try:
         connection.execute(layout.create_staging(names, name, next(parts)))
         for part in parts:
             connection.execute(exp.Insert(this=names.table(name), expression=part))
-        files = -(-rows.num_rows // _FILE_ROWS)
-        few = exp.select("*").hint(f"COALESCE({files})", dialect="spark").from_(names.table(name))
-        append(connection, names, path, layout.insert_rows(names, path, few))
+        yield names.table(name)
     finally:
         journal.drop_tables([name])
 
 
-def _parts(held: HeldRelation) -> Iterator[exp.Select]:
+def parts_of(held: HeldRelation) -> Iterator[exp.Select]:
+    """Rows as queries of as many as go into one statement."""
     for start in range(0, len(held.rows), INLINE_ROWS_MAX):
         yield held.slice(start, INLINE_ROWS_MAX).query()

@@ -20,17 +20,18 @@ def write_segment(
     rows: exp.Query,
     made: list[str],
     is_shaped: bool,
+    segment_name: str | None = None,
 ) -> str:
     """Write rows that are given as journal fields; their path, which is added to ``made``.
 
     Shaped rows lie in the partitions and buckets that the owner of the table wants, unless a value
-    would not survive that.
+    would not survive that. ``segment_name`` is what the partition is called, if that matters.
     """
     shape = layout.shape_of(table, fields) if is_shaped else layout.FLAT
     lost = layout.lost_in_folders(fields, shape, rows)
     if lost is not None and connection.run(lost):
         shape = layout.FLAT
-    with journal.new_segment(table, connection, fields, shape) as path:
+    with journal.new_segment(table, connection, fields, shape, segment_name) as path:
         made.append(path)
         if shape == layout.FLAT:
             insert = layout.insert_rows(journal.names, path, rows)

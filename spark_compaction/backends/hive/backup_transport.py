@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 import pyarrow as pa
+from sqlglot import exp
 
 from journal.files.filters.sidecar import FileFilters
 from journal.files.scratch import scratch
@@ -25,7 +26,7 @@ from journal.sql.relations import column
 from journal.sql.row_layout import journal_fields
 from journal.stores.hive import layout
 from journal.stores.hive.journal import HiveJournal
-from journal.stores.hive.row_upload import INLINE_ROWS_MAX
+from journal.stores.hive.row_upload import parts_of, write_parts
 from journal.stores.hive.rows import HeldRelation, held_relation
 from journal.stores.hive.session import HiveSession
 from journal.stores.hive.store import HiveConnection
@@ -64,32 +65,15 @@ class HiveTransport:
         """The rows of a partition in a file of text."""
         with scratch() as folder:
             path = folder / "rows.parquet"
+            columns = journal_fields(self.table, segment.fields)
+            query = layout.rows_of(self.journal.names, [file.path])
             with self.journal.statement(self.journal.begin(read_only=True)) as statement:
-                found = self._write(statement.session, segment.fields, file, path)
+                found = write_file(statement.session, query, columns, file, path)
             yield path, found
 
     def filters(self, names: Mapping[str, str]) -> dict[str, FileFilters]:
         """There are none."""
         return {}
-
-    def _write(
-        self, session: HiveSession, fields: Fields, file: SegmentFile, path: Path
-    ) -> SegmentFile:
-        columns = journal_fields(self.table, fields)
-        query = layout.rows_of(self.journal.names, [file.path])
-        query.set("expressions", [column(name) for name, _ in columns])
-        schema = pa.schema([pa.field(name, pa.string()) for name, _ in columns])
-
-        def batches() -> Iterator[pa.Table]:
-            for rows in session.batches_from_spark(query, columns, backup_transport.BATCH_ROWS):
-                local = session.local
-                local.show_arrow(_PART, session.typed(rows, columns))
-                held = held_relation(local, _PART, session.connection.engine).rows
-                local.hide(_PART)
-                texts = list(zip(*held, strict=True))
-                yield pa.table([pa.array(t, pa.string()) for t in texts], schema=schema)
-
-        return backup_transport.write(path, schema, batches(), file)
 
     @contextmanager
     def load(self, backup: Backup, paths: Mapping[str, Path]) -> Iterator[Backup]:
@@ -110,18 +94,36 @@ class HiveTransport:
             columns = journal_fields(self.table, segment.fields)
             with self.journal.new_segment(self.table, connection, segment.fields) as path:
                 made.append(path)
-                for batch in backup_transport.read(paths[file.path]):
-                    self._append(connection, columns, batch, path)
+                parts = parts_in_file(paths[file.path], columns, connection)
+                write_parts(self.journal, connection, parts, file.rows, path)
             return path
 
         return backup_transport.loaded(backup, load)
 
-    def _append(
-        self, connection: HiveConnection, columns: Fields, batch: pa.Table, path: str
-    ) -> None:
+
+def write_file(
+    session: HiveSession, query: exp.Select, columns: Fields, file: SegmentFile, path: Path
+) -> SegmentFile:
+    """Write these columns of Spark's rows to a file of text; what it is, under the name of
+    ``file``, which must have as many rows."""
+    query.set("expressions", [column(name) for name, _ in columns])
+    schema = pa.schema([pa.field(name, pa.string()) for name, _ in columns])
+
+    def batches() -> Iterator[pa.Table]:
+        for rows in session.batches_from_spark(query, columns, backup_transport.BATCH_ROWS):
+            local = session.local
+            local.show_arrow(_PART, session.typed(rows, columns))
+            held = held_relation(local, _PART, session.connection.engine).rows
+            local.hide(_PART)
+            texts = list(zip(*held, strict=True))
+            yield pa.table([pa.array(t, pa.string()) for t in texts], schema=schema)
+
+    return backup_transport.write(path, schema, batches(), file)
+
+
+def parts_in_file(path: Path, columns: Fields, connection: HiveConnection) -> Iterator[exp.Select]:
+    """The rows of such a file as queries of as many as go into one statement."""
+    shown = tuple(ResultColumn(n, k) for n, k in columns)
+    for batch in backup_transport.read(path):
         rows = list(zip(*(c.to_pylist() for c in batch.columns), strict=True))
-        shown = tuple(ResultColumn(n, k) for n, k in columns)
-        held = HeldRelation(shown, rows, connection.engine)
-        for start in range(0, len(rows), INLINE_ROWS_MAX):
-            part = held.slice(start, INLINE_ROWS_MAX).query()
-            connection.execute(layout.insert_rows(self.journal.names, path, part))
+        yield from parts_of(HeldRelation(shown, rows, connection.engine))

@@ -18,7 +18,7 @@ from journal.erasure.holds import Hold
 from journal.erasure.requests import ErasureRequest
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table
-from journal.model.segment import RowCounts
+from journal.model.segment import Fields, RowCounts
 from journal.model.store_session import StoreSession
 from journal.records import retired
 from journal.records.catalog_format import JournalRow
@@ -31,6 +31,7 @@ from journal.stores.hive.journal import HiveJournal
 from journal.stores.hive.row_upload import INLINE_ROWS_MAX, write_held
 from journal.stores.hive.session import HiveSession
 from journal.stores.hive.statement import HiveStatement
+from journal.stores.hive.store import HiveConnection
 from journal.transactions.state import JournalState, TableState
 from spark_compaction.backends.hive.erased_rows import with_backups
 from spark_compaction.backends.hive.pieces import paths, pieces
@@ -82,21 +83,13 @@ class KeyPartitions:
 
     def read(self, table: Table, name: str) -> pa.Table:
         """The keys of a list, in the types of the table."""
-        kinds = tuple((k, table.by_physical(k).type) for k in table.key)
         keys = layout.masked_keys(self.journal.names, table, [name])
-        return self.session.from_spark(keys, kinds)
+        return self.session.from_spark(keys, key_kinds(table))
 
     def write(self, table: Table, request: str, keys: pa.Table) -> str:
         """Write a new list of keys, which nothing names yet; its path."""
-        journal, session = self.journal, self.session
-        journal.ensure_database(session.connection)
-        session.connection.execute(layout.create_mask(journal.names, table))
-        path = f"{layout.mask_table(journal.names, table)}/{journal.new_segment_id()}"
-        journal.staged.add(path)
-        self.made.append(path)
-        kinds = tuple((name, table.by_physical(name).type) for name in table.key)
-        listed = session.typed(keys, kinds)
-        write_held(journal, session.local, session.connection, listed, path)
+        path = new_key_list(self.journal, self.session.connection, table, self.made)
+        write_keys(self.journal, self.session, table, keys, path)
         return path
 
     def keys_meeting(self, table: Table, keys: pa.Table, condition: exp.Expr) -> Collection[int]:
@@ -114,6 +107,31 @@ class KeyPartitions:
                 query = legal_holds.covered_query(table, rows, _ASKED, condition)
                 found |= {int(row[0]) for row in session.connection.run(session.in_spark(query))}
         return found
+
+
+def new_key_list(
+    journal: HiveJournal, connection: HiveConnection, table: Table, made: list[str]
+) -> str:
+    """The path of a new list of keys, which nothing names yet; it is added to ``made``."""
+    journal.ensure_database(connection)
+    connection.execute(layout.create_mask(journal.names, table))
+    path = f"{layout.mask_table(journal.names, table)}/{journal.new_segment_id()}"
+    journal.staged.add(path)
+    made.append(path)
+    return path
+
+
+def key_kinds(table: Table) -> Fields:
+    """The columns of a list of a table's keys."""
+    return tuple((name, table.by_physical(name).type) for name in table.key)
+
+
+def write_keys(
+    journal: HiveJournal, session: HiveSession, table: Table, keys: pa.Table, path: str
+) -> None:
+    """Add keys to a list that nothing names yet."""
+    listed = session.typed(keys, key_kinds(table))
+    write_held(journal, session.local, session.connection, listed, path)
 
 
 def relisted(

@@ -7,7 +7,7 @@ leaves partitions that no manifest lists; a later clean-up drops them.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from typing import Any
@@ -51,15 +51,23 @@ _ASKED = "asked_rows"
 class HiveBackend:
     """One run of a job on a Hive store.
 
-    ``session`` is that of the statement that reads what was planned on.
+    ``session`` is that of the statement that reads what was planned on. ``made`` takes the paths of
+    what is written outside of ``staging``, as partitions that ``new_name`` gives a name.
     """
 
     session: HiveSession
 
-    def __init__(self, journal: HiveJournal, asked: JobRequest) -> None:
+    def __init__(
+        self,
+        journal: HiveJournal,
+        asked: JobRequest,
+        made: list[str] | None = None,
+        new_name: Callable[[], str] | None = None,
+    ) -> None:
         self.journal = journal
         self._asked = asked
-        self._made: list[str] = []
+        self._made = [] if made is None else made
+        self._new_name = new_name or journal.new_segment_id
         self._stay = ExitStack()
 
     @property
@@ -220,7 +228,7 @@ class HiveBackend:
         is_shaped = layout.is_shaped(first) or layout.is_adopted(journal.names, first)
         path = segment_writing.write_segment(
             *(journal, connection, at.table, like.fields, self._placed(query_of(at.table, rows))),
-            *(self._made, anew or is_shaped),
+            *(self._made, anew or is_shaped, self._new_name()),
         )
         counts = count_rows(journal.names, connection, at.table, path)
         if not counts.total:

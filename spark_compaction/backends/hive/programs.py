@@ -17,6 +17,8 @@ from spark_compaction.backends.hive.application import running_in
 from spark_compaction.backends.hive.backups import HiveBackups, overdue
 from spark_compaction.backends.hive.erasure import HiveErasure
 from spark_compaction.backends.hive.maintenance import HiveBackend
+from spark_compaction.backends.hive.replica_source import piece_files, read_package
+from spark_compaction.backends.hive.replicas import HiveReplicas
 from spark_compaction.contract import Workers
 from spark_compaction.maintenance import AdoptionRequest, Maintenance
 
@@ -32,6 +34,9 @@ def maintenance(journal: HiveJournal) -> Maintenance:
         erasure=partial(_erasure, journal),
         adopt=partial(_adopt, journal),
         eject=partial(_eject, journal),
+        replica_source=partial(read_package, journal),
+        replica_pieces=partial(piece_files, journal),
+        replicas=HiveReplicas(journal),
         server_jobs=partial(_statements, journal),
         purge_engine=partial(_statements, journal),
     )

@@ -29,7 +29,11 @@ from tests.support.replicated import (
 )
 from tests.support.stores.store import Capability, Store
 
-pytestmark = [pytest.mark.needs(Capability.REPLICAS), pytest.mark.timeout(600)]
+pytestmark = [
+    pytest.mark.needs(Capability.REPLICAS),
+    pytest.mark.also_on("hive"),
+    pytest.mark.timeout(600),
+]
 
 ALL = "SELECT * FROM hr.people ORDER BY id"
 
@@ -158,6 +162,7 @@ def test_time_travel_answers_as_at_the_source_for_whoever_reads(
             assert rows(reader, "SELECT * FROM between_runs") == []
 
 
+@pytest.mark.needs(Capability.FOREIGN_KEYS)
 @pytest.mark.also_on("postgres")
 def test_tables_of_one_transaction_keep_their_keys_between_them(
     source: Connection, target: Connection, other_store: Store

@@ -61,6 +61,10 @@ def test_a_policy_is_stated_and_shown_and_its_instances_are_due_once(
             # A policy names no login.
             monkeypatch.setenv("PGUSER", "tester")
             target = f"{before}{place}"
+        if "?" in target:
+            # Nor an option.
+            con.execute(f"CREATE PROFILE there URL '{target}'")
+            target = "there"
     clause = f"TO '{target}', EVERY 2 HOURS, DELAY 1 HOUR, PARALLEL 2"
     statement = f"ALTER TABLE t SET POLICY (REPLICATION = ({clause}))"
     if not con.session.journal.capabilities.replicates_to:

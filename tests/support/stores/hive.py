@@ -169,6 +169,7 @@ def _opened_on(
 ) -> Iterator[HiveStore]:
     """Open a store on the server that a fixture of this name gives."""
     server: ThriftServer = request.getfixturevalue(name)
+    folder.mkdir(exist_ok=True)
     url = server.new_store(folder, **options)
     with opening(url, autocommit=True) as connect:
         yield HiveStore(url, folder, server, connect, _CAPABILITIES)
@@ -176,7 +177,6 @@ def _opened_on(
 
 _CAPABILITIES = frozenset(Capability) - {
     Capability.FOREIGN_KEYS,
-    Capability.REPLICAS,
     Capability.TURNS_OF_WRITERS,
 }
 KIND = StoreKind("hive", _CAPABILITIES, partial(_opened_on, "server"))

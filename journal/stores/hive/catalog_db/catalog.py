@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
+from journal.model.store_session import RecordSession
 from journal.model.version import Version
 from journal.records.catalog import put_journal as put_journal
 from journal.records.catalog import put_state as put_state
@@ -50,7 +51,7 @@ def forget_claims(connection: CatalogConnection, before: Version) -> None:
     execute(connection, _FORGET_CLAIMS, [before])
 
 
-def forget_claims_of(connection: CatalogConnection, table_id: int) -> None:
+def forget_claims_of(connection: RecordSession, table_id: int) -> None:
     """Forget which keys were written to a table; the epoch of its manifest tells who is late."""
     execute(connection, _FORGET_CLAIMS_OF, [table_id])
 
