@@ -82,6 +82,19 @@ def _refused(connection: Connection, code: str, *statements: str) -> None:
 
 
 @pytest.mark.also_on("postgres")
+def test_more_rows_than_a_statement_takes_come_whole(
+    source: Connection, target: Connection, other_store: Store
+) -> None:
+    with_people(source)
+    many = "SELECT 1000 + i, 'p' || i || '@x.example', i % 7 FROM range(45000) r(i)"
+    source.execute(f"INSERT INTO hr.people {many}")
+    told = replicated(source, other_store.url)
+    assert told["made"]
+    for query in ("SELECT count(*), sum(id), min(email), max(email) FROM hr.people", ALL):
+        assert rows(target, query) == rows(source, query)
+
+
+@pytest.mark.also_on("postgres")
 def test_f41_a_replica_is_made_with_keys_policy_and_past(
     source: Connection, target: Connection, other_store: Store
 ) -> None:
