@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,7 +13,6 @@ from gateway.governance.process_scheduler import run_processes
 from gateway.privacy_desk.desk_policy import PrivacyAction
 from gateway.session.operations import no_progress
 from spark_compaction.programs import copies
-from tests.architecture.sources import ROOT
 from tests.governance import (
     test_entities_killed,
     test_privacy_killed,
@@ -24,6 +20,7 @@ from tests.governance import (
     test_processes_killed,
     test_undoable_operations,
 )
+from tests.support.killed_step import Step, run_killed
 from tests.support.postgres import Cluster
 from tests.support.processes import day
 from tests.support.traces import everything
@@ -50,22 +47,12 @@ REPLICATE = {
 OVER_STORES = ["before the first part", "after the first part", "after a part is purged"]
 LISTED = {"after the list", "before it is recorded", "before the end is recorded"}
 KILLED = """
-import os, pkgutil, signal, sys
+import sys
 import gateway
 from gateway.session.operations import no_progress
+from tests.support.killed_step import die_at
 
 url, place, name, after, *more = sys.argv[1:]
-*within, name = name.split(".")
-owner = pkgutil.resolve_name(place)
-for part in within:
-    owner = getattr(owner, part)
-step = getattr(owner, name)
-
-def killed(*given, **named):
-    if after == "1":
-        step(*given, **named)
-    os.kill(os.getpid(), signal.SIGKILL)
-
 """
 RERUNNING = f"""{KILLED}
 from gateway.governance import instance_operations
@@ -79,7 +66,7 @@ with gateway.connect(url, autocommit=True) as con:
     text = "INSERT INTO delays SELECT day, delay, $instance FROM flights"
     schedule(con, day(1), process(sql=text, inputs=None))
     run_processes(con.session, no_progress, 1, day(2))
-    setattr(owner, name, killed)
+    die_at(place, name, after)
     event = InstanceEvent.RERUN
     instance_operations.change_instances(con.session, no_progress, event, "daily", day(2))
 """
@@ -92,7 +79,7 @@ with gateway.connect(url, autocommit=True) as con:
         con.execute(f"INSERT INTO t SELECT i FROM range({{begin}}, {{begin + 50}}) r(i)")
         con.execute("CALL system.flush()")
         if begin:
-            setattr(owner, name, killed)
+            die_at(place, name, after)
         run_named(con.session, no_progress, "replicate", {{"to": more[0]}}, ["t"])
 """
 
@@ -132,10 +119,8 @@ def test_p14_a_killed_request_over_stores_goes_on(
     assert test_privacy_killed.places_of(killed.ADA, tmp_path) == []
 
 
-def _kill(program: str, url: str, step: tuple[str, str, int], *more: str) -> None:
-    words = [sys.executable, "-c", program, url, *map(str, step), *more]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+def _kill(program: str, url: str, step: Step, *more: str) -> None:
+    run_killed(program, url, *map(str, step), *more)
 
 
 @pytest.mark.parametrize("step", RERUN)

@@ -19,7 +19,8 @@ from gateway.session.operations import no_progress
 from journal.model.errors import Code
 from journal.model.suppression import Suppression
 from tests.architecture.sources import ROOT
-from tests.support.killed_replication import BOTH_ENDS, Step, die_at
+from tests.support.killed_replication import BOTH_ENDS, replicate_killed
+from tests.support.killed_step import Step
 from tests.support.postgres import Cluster
 from tests.support.replicated import (
     last_version,
@@ -324,7 +325,7 @@ def test_a_killed_replication_has_happened_or_not(
     con.execute("CALL system.compact('hr.people')")
     con.execute("ALTER TABLE hr.people ADD COLUMN age INTEGER")
     after = rows(con, ALL)
-    die_at(url, there_url, STEPS[step])
+    replicate_killed(url, there_url, STEPS[step])
     with gateway.connect(there_url, autocommit=True) as target:
         assert rows(target, ALL) in (before, after)
         target.execute("CALL system.verify('hr.people')")  # It raises what is damaged.

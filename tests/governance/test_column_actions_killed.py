@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
 from pathlib import Path
 from typing import cast
 
@@ -14,8 +12,7 @@ from gateway.privacy_desk import running
 from gateway.session.operations import no_progress
 from journal.erasure import audit_check
 from journal.erasure.seam import ErasureJournal
-from tests.architecture.sources import ROOT
-from tests.support.warm_python import warm_python
+from tests.support.killed_step import run_killed
 
 pytestmark = pytest.mark.slow
 ADA = "ada.lovelace.4711@x.example"
@@ -37,22 +34,14 @@ STEPS = {
     "before it is completed": ("spark_compaction.erasure.purging", "record_completed", 0),
 }
 PROGRAM = f"""
-import os, pkgutil, signal, sys
+import sys
 import gateway
 from gateway.privacy_desk import decisions, running, submission
 from gateway.privacy_desk.desk_policy import PrivacyAction
 from gateway.session.operations import no_progress
+from tests.support.killed_step import die_at
 
 root, vault, place, name, after = sys.argv[1:]
-if not name:
-    place, _, name = place.rpartition(".")
-owner = pkgutil.resolve_name(place)
-step = getattr(owner, name)
-
-def killed(*given, **named):
-    if after == "1":
-        step(*given, **named)
-    os.kill(os.getpid(), signal.SIGKILL)
 
 with gateway.connect(f"palimpsest:///{{root}}", autocommit=True) as con:
     con.execute("CREATE TABLE people (id INTEGER PRIMARY KEY, email VARCHAR, name VARCHAR)"
@@ -68,7 +57,7 @@ with gateway.connect(f"palimpsest:///{{root}}", autocommit=True) as con:
     terms = submission.SubmissionTerms(PrivacyAction.ERASURE)
     submission.submit(con.session, no_progress, terms,
                       [submission.NewRequest((("email", "{ADA}"),), "T-1")])
-    setattr(owner, name, killed)
+    die_at(place, name, after)
     running.run(con.session, no_progress)
 """
 
@@ -77,9 +66,7 @@ with gateway.connect(f"palimpsest:///{{root}}", autocommit=True) as con:
 def test_a_killed_change_goes_on_and_leaves_no_value(tmp_path: Path, step: str) -> None:
     place, name, after = STEPS[step]
     root, vault = tmp_path / "warehouse", tmp_path / "vault"
-    words = [warm_python(), "-c", PROGRAM, str(root), str(vault), place, name, str(after)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    run_killed(PROGRAM, str(root), str(vault), place, name, str(after))
     with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:
         (batch,) = running.run(con.session, no_progress)
         assert batch.step == "COMPLETED", batch.detail

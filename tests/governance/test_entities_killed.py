@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
 from pathlib import Path
 from typing import cast
 
@@ -16,10 +14,9 @@ from gateway.governance.entity_schema import read_entity
 from gateway.session.operations import no_progress
 from journal.erasure import audit_check
 from journal.erasure.seam import ErasureJournal
-from tests.architecture.sources import ROOT
 from tests.support.declared import dataset
+from tests.support.killed_step import run_killed
 from tests.support.tiers import in_tiers
-from tests.support.warm_python import warm_python
 
 OPERATIONS = "gateway.governance.entity_operations"
 STEPS = {
@@ -33,27 +30,21 @@ STEPS = {
 }
 QUICK = {"after the old one ended", "after the new one", "after the commit"}
 PROGRAM = """
-import os, pkgutil, signal, sys
+import sys
 import gateway
 from gateway.governance import entity_operations
 from gateway.governance.entity_schema import read_entity
 from gateway.session.operations import no_progress
 from tests.architecture.sources import ROOT
 from tests.support.declared import dataset
+from tests.support.killed_step import die_at
 
 url, place, name, after = sys.argv[1:]
-owner = pkgutil.resolve_name(place)
-step = getattr(owner, name)
-
-def killed(*given, **named):
-    if after == "1":
-        step(*given, **named)
-    os.kill(os.getpid(), signal.SIGKILL)
 
 with gateway.connect(url, autocommit=True) as con:
     con.execute("CREATE TABLE t (a INTEGER)")
     entity_operations.submit_entities(con.session, no_progress, [read_entity(dataset("t"))])
-    setattr(owner, name, killed)
+    die_at(place, name, after)
     changed = read_entity(dataset("t", owner="ops"))
     entity_operations.update_entities(con.session, no_progress, [changed])
 """
@@ -67,9 +58,7 @@ def test_f10_a_killed_update_has_happened_or_not(tmp_path: Path, step: str) -> N
 def kill_an_update(url: str, step: str) -> None:
     """Kill a process at a step of an update in a store, and look what is there."""
     place, name, after = STEPS[step]
-    words = [warm_python(), "-c", PROGRAM, url, place, name, str(after)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    run_killed(PROGRAM, url, place, name, str(after))
     with gateway.connect(url, autocommit=True) as con:
         versions = entity_history(con.session, no_progress, EntityKind.DATASET, "t")
         live = [row.version for row in versions if row.ended_at is None]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -20,8 +18,7 @@ from gateway.privacy_desk.submission import NewRequest, SubmissionTerms, submit
 from gateway.session.operations import no_progress
 from journal.records import privacy_rows
 from journal.records.privacy_rows import PrivacyExport
-from tests.architecture.sources import ROOT
-from tests.support.warm_python import warm_python
+from tests.support.killed_step import run_killed
 
 KILLS = {
     "before the copy is written": ("write_private", 0),
@@ -80,9 +77,7 @@ def test_a_killed_move_goes_on_and_leaves_one_file(
     con.close()
     name, after = KILLS[kill]
     words = [str(tmp_path / "warehouse"), export.request, str(target), name, str(after)]
-    command = [warm_python(), "-c", PROGRAM, *words]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    run_killed(PROGRAM, *words)
     with gateway.connect(f"palimpsest:///{tmp_path}/warehouse", autocommit=True) as again:
         moved = questions.export_of(again.session, no_progress, "T-1", str(target))
         assert (moved.path, moved.moved_from) == (str(target), None)

@@ -6,8 +6,6 @@ records with requests, batches, events and the audit log.
 
 from __future__ import annotations
 
-import signal
-import subprocess
 from pathlib import Path
 from typing import cast
 
@@ -20,8 +18,7 @@ from gateway.privacy_desk.submission import NewRequest, SubmissionTerms, submit
 from gateway.session.operations import no_progress
 from journal.erasure import audit_check
 from journal.erasure.seam import ErasureJournal
-from tests.architecture.sources import ROOT
-from tests.support.warm_python import warm_python
+from tests.support.killed_step import run_killed
 
 pytestmark = pytest.mark.slow
 ADA, BOB = "ada.lovelace.4711@x.example", "bob@x.example"
@@ -43,20 +40,14 @@ STEPS = {
     "after it is completed": (f"{DESK}.erasing_steps", "verify", 1),
 }
 PROGRAM = f"""
-import os, pkgutil, signal, sys
+import sys
 import gateway
 from gateway.privacy_desk import running, submission
 from gateway.privacy_desk.desk_policy import PrivacyAction
 from gateway.session.operations import no_progress
+from tests.support.killed_step import die_at
 
 url, place, name, after = sys.argv[1:]
-owner = pkgutil.resolve_name(place)
-step = getattr(owner, name)
-
-def killed(*given, **named):
-    if after == "1":
-        step(*given, **named)
-    os.kill(os.getpid(), signal.SIGKILL)
 
 with gateway.connect(url, autocommit=True) as con:
     con.execute("CREATE TABLE people (id INTEGER PRIMARY KEY, email VARCHAR, name VARCHAR)"
@@ -64,7 +55,7 @@ with gateway.connect(url, autocommit=True) as con:
     con.execute("INSERT INTO people VALUES (1, ?, 'A'), (2, '{BOB}', 'B')", ["{ADA}"])
     con.execute("UPDATE people SET name = 'C' WHERE id = 1")
     con.execute("CALL system.flush()")
-    setattr(owner, name, killed)
+    die_at(place, name, after)
     terms = submission.SubmissionTerms(PrivacyAction.ERASURE, idempotency_key="k")
     new = [submission.NewRequest((("email", "{ADA}"),), "T-1")]
     submission.submit(con.session, no_progress, terms, new)
@@ -83,9 +74,7 @@ def test_a_killed_request_goes_on_and_leaves_nothing(tmp_path: Path, step: str) 
 def kill_a_request(url: str, step: str) -> None:
     """Kill a process at a step of a request in a store, and let another one end it."""
     place, name, after = STEPS[step]
-    words = [warm_python(), "-c", PROGRAM, url, place, name, str(after)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    run_killed(PROGRAM, url, place, name, str(after))
     with gateway.connect(url, autocommit=True) as con:
         terms = SubmissionTerms(PrivacyAction.ERASURE, idempotency_key="k")
         new = [NewRequest((("email", ADA),), "T-1")]

@@ -5,8 +5,6 @@ One table is larger than a part may be: each of its files is searched, and writt
 
 from __future__ import annotations
 
-import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,9 +13,8 @@ import gateway
 from gateway.privacy_desk import running
 from gateway.session.operations import no_progress
 from journal.erasure import audit_check
-from tests.architecture.sources import ROOT
 from tests.governance.test_privacy_killed import places_of
-from tests.support.warm_python import warm_python
+from tests.support.killed_step import run_killed
 
 pytestmark = pytest.mark.slow
 ADA = "ada.lovelace.4711@x.example"
@@ -76,9 +73,7 @@ def test_a_killed_batch_goes_on_with_its_parts(tmp_path: Path, step: str) -> Non
     root = tmp_path / "warehouse"
     url = f"palimpsest:///{root}"
     place, name, times = STEPS[step]
-    words = [warm_python(), "-c", PROGRAM, url, place, name, str(times)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    run_killed(PROGRAM, url, place, name, str(times))
     with gateway.connect(url, autocommit=True) as con:
         # Files that are written anew meanwhile are other pieces, which the last part searches.
         con.execute("CALL system.compact('visits')")

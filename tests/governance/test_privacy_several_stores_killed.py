@@ -5,8 +5,6 @@ The byte search looks through all stores for whoever was erased, as with one sto
 
 from __future__ import annotations
 
-import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -17,10 +15,9 @@ from gateway.privacy_desk.desk_policy import PrivacyAction
 from gateway.privacy_desk.submission import NewRequest, SubmissionTerms, submit
 from gateway.session.operations import no_progress
 from journal.model.errors import PalimpsestError
-from tests.architecture.sources import ROOT
 from tests.governance.test_privacy_killed import places_of
 from tests.governance.test_privacy_several_stores import ADA, STORES, declare, fill
-from tests.support.warm_python import warm_python
+from tests.support.killed_step import run_killed
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 DESK = "gateway.privacy_desk"
@@ -47,26 +44,15 @@ EXPORTS = {
     "after all follow": (f"{DESK}.merged_exports", "follow", 1),
 }
 PROGRAM = f"""
-import os, pkgutil, signal, sys
+import sys
 import gateway
 from gateway.privacy_desk import running, submission
 from gateway.privacy_desk.desk_policy import PrivacyAction
 from gateway.session.operations import no_progress
+from tests.support.killed_step import die_at
 
 url, action, place, name, after = sys.argv[1:]
-owner = pkgutil.resolve_name(place)
-if name == "__call__":
-    place, _, name = place.rpartition(".")
-    owner = pkgutil.resolve_name(place)
-step = getattr(owner, name)
-
-def killed(*given, **named):
-    if after == "1":
-        step(*given, **named)
-    os.kill(os.getpid(), signal.SIGKILL)
-
-vars(killed).update(vars(step))
-setattr(owner, name, killed)
+die_at(place, name, after)
 with gateway.connect(url, autocommit=True) as con:
     terms = submission.SubmissionTerms(
         PrivacyAction(action), idempotency_key="k", stores={STORES!r}
@@ -95,9 +81,7 @@ def prepare(folder: Path, west: str | None = None) -> tuple[str, str]:
 def kill_and_go_on(url: str, action: PrivacyAction, step: tuple[str, str, int]) -> str:
     """Kill a process at a step of a request, and let another one end it; the request's id."""
     place, name, after = step
-    words = [warm_python(), "-c", PROGRAM, url, action.value, place, name, str(after)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    run_killed(PROGRAM, url, action.value, place, name, str(after))
     with gateway.connect(url, autocommit=True) as con:
         terms = SubmissionTerms(action, idempotency_key="k", stores=STORES)
         new = [NewRequest((("email", ADA),), "T-1")]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,10 +9,9 @@ import pytest
 import gateway
 from gateway.governance.process_scheduler import run_processes
 from gateway.session.operations import no_progress
-from tests.architecture.sources import ROOT
+from tests.support.killed_step import run_killed
 from tests.support.processes import day
 from tests.support.tiers import in_tiers
-from tests.support.warm_python import warm_python
 
 RUN = "gateway.governance.runs_elsewhere"
 THERE = "gateway.governance.instance_fences"
@@ -38,7 +35,7 @@ KILL_STEPS = {
     "after the instance is killed": ("gateway.governance.instance_operations", "record_event", 1),
 }
 PROGRAM = """
-import os, pkgutil, signal, sys
+import sys
 import gateway
 from gateway.governance import process_statements, runs_elsewhere
 from gateway.governance.declarations import Declaration
@@ -47,16 +44,10 @@ from gateway.governance.instance_operations import change_instances
 from gateway.governance.instance_states import InstanceEvent
 from gateway.governance.process_scheduler import run_processes
 from gateway.session.operations import no_progress
+from tests.support.killed_step import die_at
 from tests.support.processes import day, make_tables, process, schedule
 
 control, west, place, name, after, when = sys.argv[1:]
-owner = pkgutil.resolve_name(place)
-step = getattr(owner, name)
-
-def killed(*given, **more):
-    if after == "1":
-        step(*given, **more)
-    os.kill(os.getpid(), signal.SIGKILL)
 
 opened = [gateway.connect(url, autocommit=True) for url in (west, control)]
 with opened[0] as data, opened[1] as con:
@@ -67,12 +58,12 @@ with opened[0] as data, opened[1] as con:
     daily = process(sql=text, inputs=None, profile="west", start="2013-01-02", end="2013-01-04")
     schedule(con, day(1), there, daily)
     if when == "runs":
-        setattr(owner, name, killed)
+        die_at(place, name, after)
     else:
         real = process_statements._run_once
 
         def stopped(*given):
-            setattr(owner, name, killed)
+            die_at(place, name, after)
             change_instances(con.session, no_progress, InstanceEvent.KILL, "daily", day(2))
             return real(*given)
 
@@ -84,9 +75,7 @@ with opened[0] as data, opened[1] as con:
 def _kill(tmp_path: Path, step: tuple[str, str, int], when: str) -> tuple[str, str]:
     """Kill a scheduler at a step; the URLs of the control store and of the data's."""
     control, west = (f"palimpsest:///{tmp_path}/{name}" for name in ("control", "west"))
-    words = [warm_python(), "-c", PROGRAM, control, west, step[0], step[1], str(step[2]), when]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    run_killed(PROGRAM, control, west, step[0], step[1], str(step[2]), when)
     return control, west
 
 

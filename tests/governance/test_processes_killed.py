@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,10 +9,9 @@ import pytest
 import gateway
 from gateway.governance.process_scheduler import run_processes
 from gateway.session.operations import no_progress
-from tests.architecture.sources import ROOT
+from tests.support.killed_step import run_killed
 from tests.support.processes import day
 from tests.support.tiers import in_tiers
-from tests.support.warm_python import warm_python
 
 MAKING = "gateway.governance.instance_making"
 LOOK = "gateway.governance.looked_instances"
@@ -39,27 +36,21 @@ QUICK = {
     "after the commit",
 }
 PROGRAM = """
-import os, pkgutil, signal, sys
+import sys
 import gateway
 from gateway.governance.process_scheduler import run_processes
 from gateway.session.operations import no_progress
+from tests.support.killed_step import die_at
 from tests.support.processes import day, make_tables, process, schedule
 
 url, place, name, after = sys.argv[1:]
-owner = pkgutil.resolve_name(place)
-step = getattr(owner, name)
-
-def killed(*given, **more):
-    if after == "1":
-        step(*given, **more)
-    os.kill(os.getpid(), signal.SIGKILL)
 
 with gateway.connect(url, autocommit=True) as con:
     make_tables(con)
     con.execute("INSERT INTO flights VALUES (DATE '2013-01-01', 7)")
     text = "INSERT INTO delays SELECT day, delay, $instance FROM flights"
     schedule(con, day(1), process(sql=text, inputs=None))
-    setattr(owner, name, killed)
+    die_at(place, name, after)
     run_processes(con.session, no_progress, 1, day(3))
 """
 
@@ -72,9 +63,7 @@ def test_p21_what_a_killed_scheduler_began_happens_once(tmp_path: Path, step: st
 def kill_a_scheduler(url: str, step: str) -> None:
     """Kill a scheduler of a store at a step, and let another one go on."""
     place, name, after = STEPS[step]
-    words = [warm_python(), "-c", PROGRAM, url, place, name, str(after)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    run_killed(PROGRAM, url, place, name, str(after))
     with gateway.connect(url, autocommit=True) as con:
         run_processes(con.session, no_progress, 1, day(3))
         rows = con.execute("SELECT made_by, count(*) FROM delays GROUP BY made_by ORDER BY made_by")

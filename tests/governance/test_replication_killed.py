@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.killed_replication import BOTH_ENDS, Step, die_at
+from tests.support.killed_replication import BOTH_ENDS, replicate_killed
+from tests.support.killed_step import Step
 from tests.support.replicated import PEOPLE, opened, replicated, rows, url_of, with_people
 
 FILES = "spark_compaction.backends.embedded.replicas"
@@ -36,7 +37,7 @@ def test_a_killed_replication_has_happened_or_not(tmp_path: Path, step: str) -> 
         connection.execute("CALL system.compact('hr.people')")
         connection.execute("ALTER TABLE hr.people ADD COLUMN age INTEGER")
         after = rows(connection, ALL)
-    die_at(url_of(source), url_of(target), STEPS[step])
+    replicate_killed(url_of(source), url_of(target), STEPS[step])
     with opened(target) as connection:
         assert rows(connection, ALL) in (before, after)
         connection.execute("CALL system.verify('hr.people')")  # It raises what is damaged.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,9 +18,8 @@ from gateway.governance.entity_schema import read_entity
 from gateway.governance.scheduled_submissions import submit_and_schedule, undo_interrupted
 from gateway.session.operations import no_progress
 from journal.model.errors import Code, PalimpsestError
-from tests.architecture.sources import ROOT
 from tests.support.declared import dataset
-from tests.support.warm_python import warm_python
+from tests.support.killed_step import run_killed
 
 MODULE = "gateway.governance.scheduled_submissions"
 JOURNAL = "gateway.governance.undoable_operations"
@@ -86,9 +83,7 @@ def test_f10_killed_anywhere_it_has_happened_or_not(tmp_path: Path, step: str) -
 
 def kill_a_submission(url: str, step: str) -> None:
     """Kill a process at a step of submitting and scheduling in a store, and look what is there."""
-    words = [warm_python(), "-c", PROGRAM, url, *map(str, STEPS[step])]
-    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=ROOT)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    run_killed(PROGRAM, url, *map(str, STEPS[step]))
     with gateway.connect(url, autocommit=True) as con:
         undone = undo_interrupted(con.session, no_progress)
         if step == "after the end is noted":

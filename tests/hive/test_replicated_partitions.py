@@ -20,7 +20,8 @@ from journal.stores.hive import layout
 from journal.stores.hive.journal import HiveJournal
 from spark_compaction.backends.hive import cleaning
 from tests.hive.test_adopted_tables import CLASSIC, Outside, outside
-from tests.support.killed_replication import Step, die_at
+from tests.support.killed_replication import replicate_killed
+from tests.support.killed_step import Step
 from tests.support.replicated import (
     PEOPLE,
     replica_rows,
@@ -238,7 +239,7 @@ def test_a_killed_replication_has_happened_or_not(
     con.execute("CALL system.compact('hr.people')")
     con.execute("ALTER TABLE hr.people ADD COLUMN age INTEGER")
     after = rows(con, ALL)
-    die_at(f"{url}&lease=2", f"{there_url}&lease=2", STEPS[step])
+    replicate_killed(f"{url}&lease=2", f"{there_url}&lease=2", STEPS[step])
     assert rows(target, ALL) in (before, after)
     target.execute("CALL system.verify('hr.people')")
     assert _once_free(con, there_url).error is None
