@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -37,11 +38,14 @@ def con() -> Iterator[Connection]:
 
 @contextmanager
 def _counted_statements(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The statements of this thread; others may still close what earlier tests left open."""
     texts: list[str] = []
     text = DuckDBSession.text
+    thread = threading.get_ident()
 
     def counting(self: DuckDBSession, sql: str, values: Any = ()) -> list[tuple[Any, ...]]:
-        texts.append(sql)
+        if threading.get_ident() == thread:
+            texts.append(sql)
         return text(self, sql, values)
 
     with monkeypatch.context() as patch:
