@@ -7,7 +7,7 @@ ids are taken in blocks. Numbers of a transaction that rolls back are lost, as w
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Generic, TypeVar
 
@@ -20,6 +20,7 @@ from journal.records.statements import by, execute, select, upsert
 
 _ROW_ID_BLOCK = 1 << 12
 _NUMBER = select(COUNTERS, ["value"], by("table_id", "column_name"))
+_NUMBERS = select(COUNTERS, ["column_name", "value"], by("table_id"))
 _PUT_NUMBER = upsert(COUNTERS)
 _TABLE_IDS = (0, "table_ids")
 S = TypeVar("S", bound=RecordSession)
@@ -133,3 +134,17 @@ def change(
 def next_table_id(session: RecordSession) -> int:
     """An id that no table and no layout of a table has had."""
     return reserve(session, *_TABLE_IDS, 1, 1)
+
+
+def following_numbers(session: RecordSession, table_id: int) -> tuple[tuple[str, int], ...]:
+    """The next number of each counter of a table, by column."""
+    rows = execute(session, _NUMBERS, [table_id])
+    return tuple((name, int(value)) for name, value in rows)
+
+
+def put_numbers(
+    session: RecordSession, table_id: int, following: Sequence[tuple[str, int]]
+) -> None:
+    """Have counters of a table go on with these numbers."""
+    for name, value in following:
+        execute(session, _PUT_NUMBER, [table_id, name, value])

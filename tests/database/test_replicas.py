@@ -17,7 +17,6 @@ from gateway.procedures import requests
 from gateway.procedures.adopting import adopt
 from gateway.session.operations import no_progress
 from journal.model.errors import Code
-from journal.model.suppression import Suppression
 from tests.architecture.sources import ROOT
 from tests.support.killed_replication import BOTH_ENDS, replicate_killed
 from tests.support.killed_step import Step
@@ -28,6 +27,7 @@ from tests.support.replicated import (
     replicated,
     replication,
     rows,
+    submit_erasure,
     with_people,
 )
 from tests.support.warm_python import warm_python
@@ -126,17 +126,7 @@ def test_p1_an_older_copy_of_the_source_is_refused(
     with gateway.connect(cluster.url(database), autocommit=True) as con:
         con.execute("INSERT INTO plain VALUES (1)")
         replicated(con, there_url, "plain")
-        requests.submit(
-            con.session,
-            no_progress,
-            {"email": ["p33@x.org"]},
-            [],
-            reason=None,
-            expires_us=None,
-            dependents=None,
-            suppression=Suppression.IDENTIFIER,
-            dry_run=False,
-        )
+        submit_erasure(con, "p33@x.org")
         requests.purge(con.session, no_progress, [])
         replicated(con, there_url)
         before = rows(con, ALL)

@@ -16,15 +16,15 @@ from gateway.governance.entity_operations import delete_entity, submit_entities
 from gateway.jobs.runs import run_named
 from gateway.procedures import requests
 from gateway.session.operations import no_progress
-from journal.erasure.requests import ErasureRequest
 from journal.model.errors import Code, PalimpsestError
-from journal.model.suppression import Suppression
 from tests.support.replicated import (
     PEOPLE,
     opened,
+    purge_one,
     replicated,
     replication,
     rows,
+    submit_erasure,
     with_people,
 )
 
@@ -42,25 +42,6 @@ def source(tmp_path: Path):  # type: ignore[no-untyped-def]
 def target(tmp_path: Path):  # type: ignore[no-untyped-def]
     with opened(tmp_path / "target") as connection:
         yield connection
-
-
-def _erase(connection: Connection, email: str) -> ErasureRequest:
-    return requests.submit(
-        connection.session,
-        no_progress,
-        {"email": [email]},
-        [],
-        reason=None,
-        expires_us=None,
-        dependents=None,
-        suppression=Suppression.IDENTIFIER,
-        dry_run=False,
-    )
-
-
-def _purge(connection: Connection) -> ErasureRequest:
-    (found,), _ = requests.purge(connection.session, no_progress, [])
-    return found
 
 
 def _holds(folder: Path, text: str) -> bool:
@@ -124,7 +105,7 @@ def test_rows_of_a_request_that_is_cancelled_come_back(
     source: Connection, target: Connection, tmp_path: Path
 ) -> None:
     with_people(source)
-    request = _erase(source, "p33@x.org")
+    request = submit_erasure(source, "p33@x.org")
     replicated(source, tmp_path / "target")
     assert rows(target, "SELECT id FROM hr.people WHERE id = 33") == []
     requests.cancel(source.session, no_progress, request.id)
@@ -141,8 +122,8 @@ def test_p1_an_older_copy_of_the_source_brings_nobody_back(
         with_people(source)
     shutil.copytree(tmp_path / "source", tmp_path / "older")
     with opened(tmp_path / "source") as source:
-        _erase(source, "p33@x.org")
-        _purge(source)
+        submit_erasure(source, "p33@x.org")
+        purge_one(source)
         replicated(source, tmp_path / "target")
     shutil.copy(  # The key of hashes is kept elsewhere, as docs/erasure.md says.
         tmp_path / "source/_palimpsest/secret.key",
@@ -217,7 +198,7 @@ def test_f40_sources_share_a_target_until_one_of_them_erases(
             theirs = rows(other, "SELECT id, email FROM west.people")
             assert sorted(rows(target, found)) == sorted([*ours, *theirs])
         # Only one key hashes what the target may not take again.
-        _erase(source, "p3@x.org")
+        submit_erasure(source, "p3@x.org")
         replicated(source, place)
         run = replication(other, place, "west.people")
         assert run.error is not None

@@ -15,7 +15,6 @@ from gateway.procedures.adopting import adopt
 from gateway.session.operations import no_progress
 from journal.erasure.requests import State
 from journal.model.errors import Code
-from journal.model.suppression import Suppression
 from journal.stores.hive import layout
 from journal.stores.hive.journal import HiveJournal
 from spark_compaction.backends.hive import cleaning
@@ -28,6 +27,7 @@ from tests.support.replicated import (
     replicated,
     replication,
     rows,
+    submit_erasure,
     with_people,
 )
 from tests.support.thrift_server import ThriftServer
@@ -193,17 +193,7 @@ def test_p1_an_erasure_waits_for_both_replicas_on_one_server(
     places = {row.place for row in replica_rows(con)}
     assert len(places) == 2
     assert not any("tester" in place for place in places)
-    request = requests.submit(
-        con.session,
-        no_progress,
-        {"email": ["p13@x.org"]},
-        [],
-        reason=None,
-        expires_us=None,
-        dependents=None,
-        suppression=Suppression.IDENTIFIER,
-        dry_run=False,
-    )
+    request = submit_erasure(con, "p13@x.org")
     requests.purge(con.session, no_progress, [])
     for url, state in ((there_url, State.PURGED), (second_url, State.COMPLETED)):
         replicated(con, url)

@@ -8,7 +8,10 @@ from typing import Any
 import gateway
 from gateway.dbapi.connection import Connection
 from gateway.jobs.runs import JobRun, run_named
+from gateway.procedures import requests
 from gateway.session.operations import no_progress
+from journal.erasure.requests import ErasureRequest
+from journal.model.suppression import Suppression
 from journal.records.replicas import ReplicaRow, load_replicas
 
 PEOPLE = "hr.people"
@@ -78,3 +81,24 @@ def replica_rows(connection: Connection) -> list[ReplicaRow]:
     """The replicas on record."""
     with connection.session.journal.reading_session() as records:
         return load_replicas(records)
+
+
+def submit_erasure(connection: Connection, email: str) -> ErasureRequest:
+    """The request to erase whoever has an email address, whom no later row may name."""
+    return requests.submit(
+        connection.session,
+        no_progress,
+        {"email": [email]},
+        [],
+        reason=None,
+        expires_us=None,
+        dependents=None,
+        suppression=Suppression.IDENTIFIER,
+        dry_run=False,
+    )
+
+
+def purge_one(connection: Connection) -> ErasureRequest:
+    """Purge what waits, which is one request."""
+    (found,), _ = requests.purge(connection.session, no_progress, [])
+    return found

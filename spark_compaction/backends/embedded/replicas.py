@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from sqlglot import exp
@@ -18,7 +17,7 @@ from journal.local_engine.session import DuckDBSession
 from journal.model.catalog import apply
 from journal.model.lazy_dataclass import dataclass
 from journal.model.places import safe_name
-from journal.model.plan import PutRelation, Query
+from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.segment import Manifest, RowCounts, Segment
 from journal.model.store_session import StoreSession
@@ -42,6 +41,7 @@ from spark_compaction.backends.embedded_erasure.completion import tidy
 from spark_compaction.contract import Replacement
 from spark_compaction.programs.journal_rows import no_rows
 from spark_compaction.programs.replica_package import Reception, ReplicaPackage
+from spark_compaction.programs.replica_sections import tables_defined, with_segments
 from spark_compaction.programs.replica_store import (
     Changes,
     LeftOut,
@@ -188,17 +188,15 @@ class _WarehouseSection:
 
     def defined_state(self, before: TableState | None, changes: Changes) -> TableState:
         state = before
-        for version, change in changes:
-            if isinstance(change, PutRelation) and isinstance(change.relation, Table):
-                state = commits.defined(self.session, state, change.relation, version)
+        for version, table in tables_defined(changes):
+            state = commits.defined(self.session, state, table, version)
         assert state is not None, "a package has a definition"
         return state
 
     def listing_state(
         self, state: TableState, segments: Sequence[Segment], floor: Version
     ) -> TableState:
-        manifest = replace(state.manifest, segments=tuple(segments), floor=floor)
-        return replace(state, manifest=manifest)
+        return with_segments(state, segments, floor)
 
     def retire(self, table_id: int, before: TableState, after: TableState, job_id: str) -> None:
         gone = Replacement(before.manifest.segments, after.manifest.segments).removed_segments()

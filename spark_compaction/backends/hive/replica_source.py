@@ -15,8 +15,8 @@ from journal.model.schema import Table
 from journal.model.segment import Segment, SegmentFile
 from journal.model.version import Version
 from journal.records.backups import Backup
-from journal.records.schema import COUNTERS, STATE
-from journal.records.statements import by, execute, select
+from journal.records.numbers import following_numbers
+from journal.records.schema import STATE
 from journal.sql.counting import Fingerprint
 from journal.sql.relations import column
 from journal.sql.row_layout import journal_fields
@@ -40,7 +40,6 @@ from spark_compaction.programs.replica_reading import (
 )
 
 _KINDS = {HiveEngine.SPARK: "Hive store", HiveEngine.APACHE: "Apache Hive store"}
-_COUNTERS = select(COUNTERS, ["column_name", "value"], by("table_id"))
 
 
 def kind_of_store(journal: HiveJournal) -> str:
@@ -72,7 +71,7 @@ def read_package(
             backup = recorded_backup(session, listing) if is_recorded else listing
             manifest, now = committed.tables[table.id].manifest, journal.clock.now()
             package = read_records(session, backup, manifest, secret, now, since)
-            counters = execute(session, _COUNTERS, [table.id])
+            counters = following_numbers(session, table.id)
     if any(layout.is_adopted(journal.names, s.files[0].path) for s in backup.segments):
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
@@ -86,7 +85,7 @@ def read_package(
         place=journal.place,
         segments=tuple(_listed(package.store, s) for s in backup.segments),
         definitions=tuple((v, _as_made_here(t)) for v, t in package.definitions),
-        counters=tuple((name, int(value)) for name, value in counters),
+        counters=counters,
     )
 
 

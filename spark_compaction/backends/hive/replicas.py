@@ -16,7 +16,6 @@ from sqlglot import exp
 from journal.files.scratch import sweep_scratch
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
-from journal.model.plan import PutRelation
 from journal.model.schema import Table, fold
 from journal.model.segment import Segment
 from journal.model.store_session import StoreSession
@@ -24,9 +23,9 @@ from journal.model.version import Version
 from journal.records import retired
 from journal.records.catalog import record_past, replace_secret
 from journal.records.catalog_format import StateRow, get_meta
+from journal.records.numbers import put_numbers
 from journal.records.retired import RetiredRow
-from journal.records.schema import COUNTERS, STATE
-from journal.records.statements import execute, upsert
+from journal.records.schema import STATE
 from journal.sql.relations import union_all
 from journal.stores.hive import layout
 from journal.stores.hive.catalog_db import catalog as rows_of
@@ -49,6 +48,12 @@ from spark_compaction.backends.hive.staging import staging
 from spark_compaction.programs.journal_rows import no_rows
 from spark_compaction.programs.replica_package import Reception, ReplicaPackage
 from spark_compaction.programs.replica_pieces import ReplicaPieces, match_pieces
+from spark_compaction.programs.replica_sections import (
+    ending_with,
+    not_among,
+    tables_defined,
+    with_segments,
+)
 from spark_compaction.programs.replica_store import (
     Changes,
     LeftOut,
@@ -58,7 +63,6 @@ from spark_compaction.programs.replica_store import (
 from spark_compaction.programs.table_lock import table_lock
 
 T = TypeVar("T")
-_PUT_COUNTER = upsert(COUNTERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +138,7 @@ class HiveReplicas:
         self, before: TableState, segments: Sequence[Segment]
     ) -> tuple[Segment, ...]:
         """Segments that are not listed any more."""
-        kept = {s.id for s in segments}
-        return tuple(s for s in before.manifest.segments if s.id not in kept)
+        return not_among(self.live_pieces(before), segments)
 
     def live_pieces(self, state: TableState) -> tuple[Segment, ...]:
         """There are no heads."""
@@ -245,21 +248,19 @@ class _CatalogSection:
 
     def defined_state(self, before: TableState | None, changes: Changes) -> TableState:
         state = before
-        for version, change in changes:
-            if isinstance(change, PutRelation) and isinstance(change.relation, Table):
-                state = with_definition(state, change.relation, version)
+        for version, table in tables_defined(changes):
+            state = with_definition(state, table, version)
         assert state is not None, "a package has a definition"
         return state
 
     def listing_state(
         self, state: TableState, segments: Sequence[Segment], floor: Version
     ) -> TableState:
-        manifest = replace(state.manifest, segments=tuple(segments), floor=floor)
-        return replace(state, manifest=manifest)
+        return with_segments(state, segments, floor)
 
     def retire(self, table_id: int, before: TableState, after: TableState, job_id: str) -> None:
-        kept = {s.id for s in after.manifest.segments}
-        gone = [s.files[0].path for s in before.manifest.segments if s.id not in kept]
+        segments = not_among(before.manifest.segments, after.manifest.segments)
+        gone = [s.files[0].path for s in segments]
         now = self.journal.now()
         end = RetiredRow(id="", table_id=table_id, since=now, until=now, job_id=job_id)
         retired.retire(self.session, replace(end, job_kind=retired.PURGE).of(gone))
@@ -278,13 +279,9 @@ class _CatalogSection:
             manifest = replace(manifest, epoch=manifest.epoch + 1)
             rows_of.forget_claims_of(self.session, table_id)
         state = replace(state, manifest=manifest, last_version=version)
-        listed = list(changes)
-        if listed and listed[-1][0] != version:
-            # The log ends with the newest change, whoever wrote there meanwhile.
-            listed.append((version, PutRelation(state.layouts[-1])))
+        listed = ending_with(changes, version, state.layouts[-1])
         record_past(self.session, self.row, version, listed, {table_id: state})
-        for name, value in counters:
-            execute(self.session, _PUT_COUNTER, [table_id, name, value])
+        put_numbers(self.session, table_id, counters)
 
     def commit(self, version: Version) -> None:
         self.session.commit()

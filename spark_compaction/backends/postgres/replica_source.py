@@ -24,8 +24,7 @@ from journal.model.segment import Segment, SegmentFile
 from journal.model.version import Version
 from journal.model.wall_clock import wall_clock_us
 from journal.records.backups import Backup
-from journal.records.schema import COUNTERS
-from journal.records.statements import by, execute, select
+from journal.records.numbers import following_numbers
 from journal.sql.relations_flat import is_flat
 from journal.stores.postgres import as_committed, layout
 from journal.stores.postgres.journal import DatabaseJournal
@@ -42,7 +41,6 @@ from spark_compaction.programs.replica_reading import (
 
 KIND = "PostgreSQL"
 """What packages of databases are called, as their copies in buckets are."""
-_COUNTERS = select(COUNTERS, ["column_name", "value"], by("table_id"))
 _COPY = re.compile(rf"t\d+_r([0-9a-f]{{{ORIGIN_CHARS}}})_\d+$")
 _ADOPTED = "taken_"
 """How the properties begin that say what an adopted table was before, in its own database."""
@@ -84,7 +82,7 @@ def read_package(
         backup = recorded_backup(session, listing) if is_recorded else listing
         manifest, now = committed.tables[table.id].manifest, journal.clock.now()
         package = read_records(session, backup, manifest, secret, now, since)
-        counters = execute(session, _COUNTERS, [table.id])
+        counters = following_numbers(session, table.id)
         session.rollback()
     return replace(
         package,
@@ -92,7 +90,7 @@ def read_package(
         place=journal.place,
         segments=tuple(_listed(package.store, s) for s in backup.segments),
         definitions=tuple((v, _as_made_here(t)) for v, t in package.definitions),
-        counters=tuple((name, int(value)) for name, value in counters),
+        counters=counters,
     )
 
 

@@ -17,7 +17,7 @@ from journal.erasure.guard import load_fence
 from journal.files.scratch import sweep_scratch
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
-from journal.model.plan import PutRelation, Query
+from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment
 from journal.model.store_session import StoreSession
@@ -25,8 +25,7 @@ from journal.model.version import Version
 from journal.records import retired
 from journal.records.catalog import replace_secret
 from journal.records.catalog_format import StateRow, get_meta
-from journal.records.schema import COUNTERS
-from journal.records.statements import execute, upsert
+from journal.records.numbers import put_numbers
 from journal.sql.relations import union_all
 from journal.stores.postgres import jobs, layout, pieces, section
 from journal.stores.postgres.catalog import pass_table_ids
@@ -45,6 +44,7 @@ from spark_compaction.limits import SWAP_PAUSE_S, SWAP_TRIES
 from spark_compaction.programs.journal_rows import no_rows
 from spark_compaction.programs.replica_package import Reception, ReplicaPackage
 from spark_compaction.programs.replica_pieces import ReplicaPieces
+from spark_compaction.programs.replica_sections import ending_with, not_among, tables_defined
 from spark_compaction.programs.replica_store import (
     Changes,
     LeftOut,
@@ -53,7 +53,6 @@ from spark_compaction.programs.replica_store import (
 )
 
 T = TypeVar("T")
-_PUT_COUNTER = upsert(COUNTERS)
 _ATTEMPT = "replica_publication"
 
 
@@ -127,8 +126,7 @@ class DatabaseReplicas:
         self, before: TableState, segments: Sequence[Segment]
     ) -> tuple[Segment, ...]:
         """Heads and segments that are not listed any more."""
-        kept = {s.id for s in segments}
-        return tuple(s for s in self.live_pieces(before) if s.id not in kept)
+        return not_among(self.live_pieces(before), segments)
 
     def live_pieces(self, state: TableState) -> tuple[Segment, ...]:
         """Heads are tables as segments are."""
@@ -200,11 +198,7 @@ class _DatabaseSection:
     row: StateRow
 
     def defined_state(self, before: TableState | None, changes: Changes) -> TableState:
-        tables = [
-            (version, change.relation)
-            for version, change in changes
-            if isinstance(change, PutRelation) and isinstance(change.relation, Table)
-        ]
+        tables = tables_defined(changes)
         if not tables:
             assert before is not None, "a package has a definition"
             return before
@@ -219,13 +213,11 @@ class _DatabaseSection:
         return replace(state, manifest=manifest, head_counts=RowCounts())
 
     def retire(self, table_id: int, before: TableState, after: TableState, job_id: str) -> None:
-        kept = {s.id for s in live_tables(table_id, after)}
         now, epoch = self.journal.clock.now(), before.manifest.epoch
-        for segment in live_tables(table_id, before):
-            if segment.id not in kept:
-                gone = jobs.RetiredTable(segment.id, table_id, epoch, now, now)
-                size = pieces.size(self.session, layout.segment_table(segment))
-                jobs.retire(self.session, gone, job_id, retired.PURGE, size)
+        for segment in not_among(live_tables(table_id, before), live_tables(table_id, after)):
+            gone = jobs.RetiredTable(segment.id, table_id, epoch, now, now)
+            size = pieces.size(self.session, layout.segment_table(segment))
+            jobs.retire(self.session, gone, job_id, retired.PURGE, size)
 
     def write(
         self,
@@ -240,15 +232,11 @@ class _DatabaseSection:
         if before is None or (before.manifest.heads, before.manifest.segments) != consists:
             manifest = replace(manifest, epoch=manifest.epoch + 1)
         state = replace(state, manifest=manifest, last_version=version)
-        listed = list(changes)
-        if listed and listed[-1][0] != version:
-            # The log ends with the newest change, whoever wrote there meanwhile.
-            listed.append((version, PutRelation(state.layouts[-1])))
+        listed = ending_with(changes, version, state.layouts[-1])
         section.write_past(
             self.session, self.committed, self.row, version, listed, {table_id: state}
         )
-        for name, value in counters:
-            execute(self.session, _PUT_COUNTER, [table_id, name, value])
+        put_numbers(self.session, table_id, counters)
 
     def commit(self, version: Version) -> None:
         self.journal.conclude_past(self.session, version)

@@ -13,18 +13,19 @@ from gateway.jobs.runs import run_named
 from gateway.procedures import requests
 from gateway.procedures.replicas import demote_replica, promote_replica
 from gateway.session.operations import no_progress
-from journal.erasure.requests import ErasureRequest, State
+from journal.erasure.requests import State
 from journal.model.errors import Code, PalimpsestError
-from journal.model.suppression import Suppression
 from spark_compaction.programs import replica_receiving
 from tests.support.meanwhile import once_after
 from tests.support.replicated import (
     PEOPLE,
     last_version,
+    purge_one,
     replica_rows,
     replicated,
     replication,
     rows,
+    submit_erasure,
     with_people,
 )
 from tests.support.stores.store import Capability, Store
@@ -48,25 +49,6 @@ def source(store: Store) -> Iterator[Connection]:
 def target(other_store: Store) -> Iterator[Connection]:
     with other_store.connect() as connection:
         yield connection
-
-
-def _erase(connection: Connection, email: str) -> ErasureRequest:
-    return requests.submit(
-        connection.session,
-        no_progress,
-        {"email": [email]},
-        [],
-        reason=None,
-        expires_us=None,
-        dependents=None,
-        suppression=Suppression.IDENTIFIER,
-        dry_run=False,
-    )
-
-
-def _purge(connection: Connection) -> ErasureRequest:
-    (found,), _ = requests.purge(connection.session, no_progress, [])
-    return found
 
 
 def _compact(connection: Connection) -> None:
@@ -202,9 +184,9 @@ def test_p1_an_erasure_waits_for_its_replica_and_is_carried_to_it(
     with_people(source)
     replicated(source, other_store.url)
     assert other_store.holders("p33@x.org")
-    request = _erase(source, "p33@x.org")
+    request = submit_erasure(source, "p33@x.org")
     assert request.state is State.ACCEPTED
-    purged = _purge(source)
+    purged = purge_one(source)
     assert purged.state is State.PURGED
     assert "replica of hr.people" in (purged.waits_for or "")
     replicated(source, other_store.url)
@@ -222,7 +204,7 @@ def test_p1_what_is_hidden_at_the_source_is_gone_before_the_purge_and_back_if_ca
     _compact(source)
     replicated(source, other_store.url)
     before = rows(source, ALL)
-    request = _erase(source, "p33@x.org")
+    request = submit_erasure(source, "p33@x.org")
     told = replicated(source, other_store.url)
     assert told["suppressed"] > 0
     assert rows(target, ALL) == rows(source, ALL) != before
@@ -232,9 +214,9 @@ def test_p1_what_is_hidden_at_the_source_is_gone_before_the_purge_and_back_if_ca
     requests.cancel(source.session, no_progress, request.id)
     replicated(source, other_store.url)
     assert rows(target, ALL) == rows(source, ALL) == before
-    _erase(source, "p34@x.org")
+    submit_erasure(source, "p34@x.org")
     replicated(source, other_store.url)
-    _purge(source)
+    purge_one(source)
     replicated(source, other_store.url)
     assert rows(target, ALL) == rows(source, ALL)
     assert not other_store.holders("p34@x.org")
@@ -250,8 +232,8 @@ def test_p1_who_was_erased_is_not_written_to_a_promoted_replica(
     replicas = target.session.executor.maintenance.replicas
     assert replicas is not None
     replicas.journal.make_secret()
-    _erase(source, "p33@x.org")
-    _purge(source)
+    submit_erasure(source, "p33@x.org")
+    purge_one(source)
     replicated(source, other_store.url)
     promote_replica(target.session, no_progress, PEOPLE)
     _refused(target, "PAL-306", "INSERT INTO hr.people VALUES (5000, 'p33@x.org', 1)")
@@ -264,7 +246,7 @@ def test_p1_who_is_erased_at_the_target_while_a_run_copies_does_not_come(
     with_people(source)
     replicated(source, other_store.url)
     source.execute("INSERT INTO hr.people VALUES (3000, 'late@x.org', 1)")
-    erase = partial(_erase, target, "late@x.org")
+    erase = partial(submit_erasure, target, "late@x.org")
     once_after(monkeypatch, replica_receiving, "_check_holds", erase)
     run = replication(source, other_store.url)
     assert run.error is not None
@@ -280,8 +262,8 @@ def test_a_store_with_a_key_of_its_own_takes_no_replica(
     with_people(source)
     with_people(target)
     target.execute("ALTER TABLE hr.people RENAME TO hr.others")
-    _erase(target, "p1@x.org")
-    _purge(target)
+    submit_erasure(target, "p1@x.org")
+    purge_one(target)
     source.execute("ALTER TABLE hr.people RENAME TO hr.persons")
     run = replication(source, other_store.url, "hr.persons")
     assert run.error is not None
@@ -341,7 +323,7 @@ def test_a_hold_at_the_target_stops_the_removal_of_its_rows(
     target.execute("PLACE HOLD ON hr.people WHERE id = 33 REASON 'matter 1'")
     source.execute("UPDATE hr.people SET dept = 8 WHERE id = 34")
     replicated(source, other_store.url)  # It removes no row.
-    _erase(source, "p33@x.org")
+    submit_erasure(source, "p33@x.org")
     run = replication(source, other_store.url)
     assert run.error is not None
     assert run.error.code is Code.HELD
@@ -355,7 +337,7 @@ def test_a_hold_at_the_target_stops_the_removal_of_its_last_row(
     with_people(source, 1)
     replicated(source, other_store.url)
     target.execute("PLACE HOLD ON hr.people WHERE id = 0 REASON 'matter 1'")
-    _erase(source, "p0@x.org")
+    submit_erasure(source, "p0@x.org")
     run = replication(source, other_store.url)
     assert run.error is not None
     assert run.error.code is Code.HELD
