@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
+from sqlglot import exp
 
 from gateway.system_views.source import SystemViewSource, columns_of, relations_of, tables_of
 from journal.model.access import ObjectKey, ObjectKind
-from journal.model.schema import Table, TableName, View, fold
+from journal.model.schema import DEFAULT_SCHEMA, Table, TableName, View, fold
 from journal.sql.unique_keys import logical_text, term_texts
 from rewriter.definitions.descriptions import (
     constraint_rows,
@@ -151,7 +152,7 @@ def _constraints_of(seen: SystemViewSource, table: Table) -> Iterator[Row]:
             reference = parents[name]
             parent = reference.parent
             theirs = [parent.by_physical(p).name for p in reference.key.parent_columns]
-            text = f"FOREIGN KEY ({listed}) REFERENCES {parent.name.name}({', '.join(theirs)})"
+            text = _foreign_key_text(columns, parent.name, theirs)
             yield (kind, text, None, places(columns), columns, name, parent.name.name, theirs)
         else:
             yield (kind, f"{kind}({listed})", None, places(columns), columns, name, None, [])
@@ -160,6 +161,19 @@ def _constraints_of(seen: SystemViewSource, table: Table) -> Iterator[Row]:
             name = f"{table.name.name}_{column.name}_not_null"
             place = [names.index(column.name)]
             yield ("NOT NULL", "NOT NULL", None, place, [column.name], name, None, [])
+
+
+def _foreign_key_text(columns: list[str], parent: TableName, theirs: list[str]) -> str:
+    """As DuckDB writes it: the schema of the parent where it is not its default one."""
+
+    def named(name: str) -> str:
+        return exp.to_identifier(name, quoted=not name.isidentifier()).sql("duckdb")
+
+    target = named(parent.name)
+    if fold(parent.schema) != DEFAULT_SCHEMA:
+        target = f"{named(parent.schema)}.{target}"
+    listed, others = (", ".join(named(name) for name in names) for names in (columns, theirs))
+    return f"FOREIGN KEY ({listed}) REFERENCES {target}({others})"
 
 
 def _indexes(seen: SystemViewSource) -> Iterator[Row]:

@@ -68,6 +68,8 @@ _OBJECTS = (
     " VIEW"
 ).split()
 _CLOSE = 0.7
+_WORDS_BEFORE_IF = 6
+"""At most, behind CREATE OR REPLACE, with the words themselves: TEMPORARY RECURSIVE VIEW .."""
 
 
 def advice_for(statement: str) -> str:
@@ -141,3 +143,15 @@ def _keep_quiet(record: logging.LogRecord) -> bool:
 
 
 logging.getLogger("sqlglot").addFilter(_keep_quiet)
+
+
+def check_one_way_to_replace(tokens: list[Token]) -> None:
+    """Raise SYNTAX for CREATE OR REPLACE .. IF NOT EXISTS, which says two things at once."""
+    words = [token.text.upper() for token in tokens[: 3 + _WORDS_BEFORE_IF]]
+    if words[:3] != ["CREATE", "OR", "REPLACE"]:
+        return
+    for place, token in enumerate(tokens[3 : len(words)], 3):
+        if token.token_type is TokenType.L_PAREN:
+            return
+        if words[place : place + 3] == ["IF", "NOT", "EXISTS"]:
+            raise _unexpected(token, "the name", "write OR REPLACE, or IF NOT EXISTS, not both")

@@ -86,9 +86,15 @@ def term_of(table: Table, node: exp.Expr) -> IndexTerm:
 
 def same_conditions(table: Table, part: exp.Expr, predicate: str) -> bool:
     """True if ``part``, which is over the columns of a table, says all that a predicate does."""
-    condition = part.this if isinstance(part, exp.Where) else part
-    given = _conditions(expression(_physical_text(table, condition)))
-    return _conditions(expression(predicate)) <= given
+    return _conditions(expression(predicate)) <= _conditions(expression(row_text(table, part)))
+
+
+def row_text(table: Table, part: exp.Expr) -> str:
+    """A condition on a row as canonical text over physical columns.
+
+    Raises UNKNOWN_COLUMN for what is no column of the table, such as ``excluded.a``.
+    """
+    return _physical_text(table, part.this if isinstance(part, exp.Where) else part)
 
 
 def _conditions(condition: exp.Expr) -> set[str]:

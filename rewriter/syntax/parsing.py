@@ -20,7 +20,7 @@ from journal.model.plan import USER_PARAMETER
 from journal.sql import bytea, dialects
 from rewriter.checks.allowed import check_some
 from rewriter.checks.misspelled_keywords import misspelled_keyword
-from rewriter.checks.refusals import refusal
+from rewriter.checks.refusals import check_one_way_to_replace, refusal
 from rewriter.dialect_semantics import DIALECTS
 from rewriter.limits import Limits
 from rewriter.query_settings import keep_marks, mark_last
@@ -42,6 +42,7 @@ from rewriter.syntax.prepared import head_of_prepare
 from rewriter.syntax.qualified_calls import without_catalog_schema
 from rewriter.syntax.query_table import TABLE_NAMING_CALLS, name_tables
 from rewriter.syntax.recursive_view import spell_out_recursive_view
+from rewriter.syntax.repeated_values import spell_out_repeated
 from rewriter.syntax.select_into import into_as_table
 from rewriter.syntax.session_calls import session_calls
 from rewriter.syntax.show import explained
@@ -121,6 +122,7 @@ def _statement(
 ) -> Parsed:
     check_nesting(tokens, limits)
     check_commas(tokens, DIALECTS[dialect])
+    check_one_way_to_replace(tokens)
     own_text = text[tokens[0].start : tokens[-1].end + 1]
     if tokens[0].text.upper() == "PREPARE":
         return Parsed(_prepare(text, tokens, dialect, limits), own_text, ())
@@ -158,6 +160,8 @@ def _statement(
             ast = set_actions(ast, actions, parse_tokens)
         if DIALECTS[dialect] == "postgres":
             ast = with_words_spelled_out(into_as_table(ast))
+        if DIALECTS[dialect] == "duckdb":
+            ast = spell_out_repeated(ast)
         if DIALECTS[dialect] == "postgres" and "\\" in own_text:
             ast = bytea.mark(ast)
         if any(call in own_text.lower() for call in TABLE_NAMING_CALLS):

@@ -15,7 +15,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table, fold
 from journal.sql.unique_keys import UniqueKey, logical_text, unique_keys
-from rewriter.definitions.index_terms import same_conditions, term_of
+from rewriter.definitions.index_terms import row_text, same_conditions, term_of
 from rewriter.name_resolution import position_of
 
 
@@ -133,6 +133,8 @@ def _arbiters(conflict: exp.OnConflict, table: Table) -> list[UniqueKey] | None:
         return None
     wanted = {term_of(table, n.this if isinstance(n, exp.Ordered) else n).text for n in nodes}
     part = conflict.args.get("index_predicate")
+    if part is not None:
+        row_text(table, part)  # An index over all rows says yes to any condition on one.
     found = [k for k in constraints if _texts(k) == wanted and _is_meant(k, part, table)]
     if not found:
         raise PalimpsestError(

@@ -38,3 +38,13 @@ def test_a_difference_follows_from_the_statement_that_its_things_come_from() -> 
         ("after [PAL-201] u", False),
         ("after [PAL-211] no type", False),
     ]
+
+
+def test_what_a_refused_trigger_would_have_written_follows_from_it() -> None:
+    tally = FileTally("f.test", {"triggers": r"\bTRIGGER\b"})
+    trigger = "CREATE TRIGGER a AFTER UPDATE ON t MERGE INTO sums USING n ON true WHEN MATCHED .."
+    tally.add(1, trigger, "[PAL-110] not supported", "[PAL-110] ..")
+    tally.add(2, "SELECT * FROM sums", "rows\n[1]\n[]", "rows")
+    tally.add(3, "SELECT * FROM others", "rows\n[1]\n[]", "rows")
+    found = [(d.cause, d.internal) for d in tally.differences]
+    assert found == [("triggers", True), ("after triggers", True), ("rows", False)]

@@ -17,6 +17,8 @@ _DEFINITIONS = (
         " c DECIMAL(5, 2) NOT NULL, UNIQUE (b, c))"
     ),
     "CREATE TABLE s.u (a INTEGER REFERENCES s.t (a), d DOUBLE, e DATE[])",
+    'CREATE TABLE "a parent" ("a key" INTEGER PRIMARY KEY)',
+    'CREATE TABLE child (a INTEGER REFERENCES "a parent" ("a key"))',
     "CREATE VIEW s.v AS SELECT a, b FROM s.t",
     "CREATE SEQUENCE s.q START 5",
     "CREATE INDEX i ON s.t (c)",
@@ -43,6 +45,7 @@ _ASKED = (
         "SELECT table_name, constraint_type, constraint_column_indexes, constraint_column_names,"
         " referenced_table, referenced_column_names FROM duckdb_constraints"
     ),
+    ("SELECT constraint_text FROM duckdb_constraints() WHERE constraint_type = 'FOREIGN KEY'"),
     (
         "SELECT sequence_name, temporary, start_value, min_value, max_value, increment_by, cycle,"
         " last_value FROM duckdb_sequences()"

@@ -33,6 +33,8 @@ _CONSEQUENCE = re.compile(
     re.I,
 )
 _ENDED = re.compile(r"PAL-40[26]|accepted\ncurrent transaction is aborted", re.I)
+_KEPT = re.compile(r"PAL-30\d\]|Constraint Error")
+"""How a rule of a table shows in one that has other rows, as an earlier such rule kept them out."""
 _NAME = r"(?:\"[^\"]+\"|[\w.]+)"
 _MADE = re.compile(
     r"\b(?:TABLE|VIEW|FUNCTION|PROCEDURE|AGGREGATE|TYPE|DOMAIN|SEQUENCE|INDEX|SCHEMA|MACRO|ROLE|"
@@ -43,14 +45,19 @@ _MADE = re.compile(
 _ON = re.compile(
     rf"\b(?:TRIGGER|RULE|INDEX|POLICY)\b[^;]*?\b(?:ON|TO)\s+(?:ONLY\s+)?({_NAME})", re.I
 )
+_NEW_NAME = re.compile(rf"\bRENAME\s+TO\s+({_NAME})|^\s*ATTACH\b.*?\bAS\s+({_NAME})", re.I | re.S)
+"""The name that a statement gives to what there is; what it stands for is lacking without it."""
 _READS = re.compile(
-    r"^\s*(SELECT\b(?!.*\bINTO\b)|(VALUES|EXPLAIN|SHOW|FETCH|TABLE)\b)", re.I | re.S
+    r"^\s*(SELECT\b(?!.*\bINTO\b)|(VALUES|EXPLAIN(?!\s+\(?ANALYZE)|SHOW|FETCH|TABLE)\b)",
+    re.I | re.S,
 )
+_TRIGGER = re.compile(r"^\s*CREATE\s+(OR\s+REPLACE\s+)?TRIGGER\b", re.I)
 _OF_SETTINGS = {
     "set role": re.compile(r"^accepted\n(permission denied|must be owner)|PAL-250\]"),
     "set datestyle": re.compile(r"\bdate(/time)? field\b"),
+    "import": re.compile(r"PAL-20\d\]"),
 }
-"""How differences look that follow from a setting which was refused."""
+"""How differences look that follow from a setting which was refused, or from tables not read in."""
 _SETS = re.compile(r"^\s*(SET|RESET|PRAGMA)\b", re.I)
 
 
@@ -83,6 +90,7 @@ class FileTally:
         follows = (
             _CONSEQUENCE.search(why)
             or why.startswith(("rows", "columns", "count", "names", "accepted"))
+            or (_KEPT.search(why) and first is not None and _KEPT.search(first.detail))
             or any(looks.search(why) for looks in _OF_SETTINGS.values())
         )
         if own is None and first and follows:
@@ -112,15 +120,22 @@ class FileTally:
 
 
 def _things_of(sql: str) -> set[str]:
-    """The names of what a statement makes or changes; of a setting the empty name."""
+    """The names of what a statement makes or changes; of a setting a word that no table has."""
     if _SETS.search(sql):
         role = re.search(r"\b(ROLE|AUTHORIZATION)\b", sql, re.I)
         return {"set role" if role else "set datestyle" if "datestyle" in sql.lower() else "set"}
+    if re.match(r"\s*IMPORT\s+DATABASE\b", sql, re.I):
+        return {"import"}
     if _READS.search(sql):
         return set()
-    lists = [found[1] for found in (_MADE.search(sql), _ON.search(sql)) if found]
+    made = list(_MADE.finditer(sql))
+    if not _TRIGGER.search(sql):  # What the statements of a trigger change is its affair, too.
+        del made[1:]
+    lists = [found[1] for found in (*made, _ON.search(sql)) if found]
+    given = _NEW_NAME.search(sql)
+    lists += [given[1] or given[2]] if given else []
     names = {name for listed in lists for name in listed.split(",")}
-    return {name.strip().strip('"').split(".")[-1].lower() for name in names}
+    return {name.strip().strip('"').split(".")[-1].lower() for name in names} - {"set", "on"}
 
 
 def _first(patterns: Mapping[str, str], text: str) -> str | None:
