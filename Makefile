@@ -12,7 +12,7 @@ WORKERS ?= $(shell echo $$(( $$(nproc 2>/dev/null || echo 2) + 1 )))
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java postgres servers demo shell collect test test-stores test-all check lint types contracts tidy fmt bench docs docs-check thrift clean
+.PHONY: help setup java postgres servers demo shell collect test test-long test-stores test-all check lint types contracts tidy fmt bench docs docs-check thrift clean
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,7 +43,10 @@ collect: $(READY)
 	@found=$$($(BIN)/python -m pytest -qq --collect-only) || { echo "$$found"; exit 1; }
 
 test: $(READY) java postgres ## The tests: the embedded store, one pass on each other store, the docs
-	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow and not stores" $(ARGS)
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long and not slow and not stores" $(ARGS)
+
+test-long: $(READY) java postgres ## What takes longer on the embedded store, and one pass on each other
+	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "long and not slow and not stores" $(ARGS)
 
 test-stores: $(READY) java postgres ## The rest of the tests on PostgreSQL and Hive
 	@$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "stores and not slow" $(ARGS)

@@ -20,6 +20,7 @@ from gateway.activity import log_settings
 from tests.support import warm_python
 from tests.support.order import arranged
 from tests.support.servers import apache, cluster, commands, server
+from tests.support.tiers import mark_later_cases
 
 __all__ = ["apache", "cluster", "commands", "server"]
 
@@ -50,9 +51,11 @@ def _log_as_before() -> Iterator[None]:
     logger.propagate, logger.handlers[:], chosen.slow_s = before
 
 
-@pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Give workers what takes long before the rest."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
+    """Say which cases run in which tier; of those that run, give workers first what takes long."""
+    mark_later_cases(items)
+    yield
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     if workers > 1:
         items[:] = arranged([(_folder(item), _longest_s(item), item) for item in items], workers)

@@ -232,6 +232,7 @@ def test_nothing_is_left_of_the_trigger_by_eject(con: Connection, admin: Any, ki
     assert found.fetchall() == []
 
 
+@pytest.mark.first(1)
 def test_a_long_transaction_of_theirs_is_not_waited_for_without_end(
     con: Connection, cluster: Cluster, database: str, admin: Any, kind: str
 ) -> None:
@@ -298,6 +299,7 @@ _STEPS = st.lists(
 )
 
 
+@pytest.mark.long
 @settings(
     max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

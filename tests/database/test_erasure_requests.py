@@ -97,6 +97,7 @@ def test_rows_that_come_while_it_is_accepted_are_found(
     assert done.state is State.COMPLETED
 
 
+@pytest.mark.long
 def test_a_run_that_was_killed_is_simply_run_again(
     people: Connection, monkeypatch: pytest.MonkeyPatch, cluster: Cluster, database: str
 ) -> None:

@@ -179,6 +179,7 @@ def test_connections_that_an_administrator_ends(
     assert con.execute("SELECT * FROM t").fetchall() == [(1,)]
 
 
+@pytest.mark.long
 def test_a_server_that_goes_down_and_comes_back(con: Connection, cluster: Cluster) -> None:
     cluster.require_control()
     con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY)")
@@ -290,6 +291,7 @@ _CUT = [
 ]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(("sql", "arrives"), _CUT)
 @pytest.mark.timeout(300)
 def test_a_job_that_is_cut_at_any_commit_tells_what_became(

@@ -78,6 +78,7 @@ def test_a_reference_holds_and_keeps_its_table(family: Connection) -> None:
     family.execute("DELETE FROM parents WHERE a = 1")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", in_tiers(range(2), {0}))
 @pytest.mark.timeout(300)
 def test_every_reference_holds(connect: Callable[..., Connection], seed: int) -> None:

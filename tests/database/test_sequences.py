@@ -135,6 +135,7 @@ def _outcome(run: Callable[[str], Any], error: type[Exception], sql: str) -> obj
         return getattr(raised, "sqlstate", None)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_sequences_do_what_those_of_postgres_do(
     url: str, admin: psycopg.Connection[Any], tmp_path: Any

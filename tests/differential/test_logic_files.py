@@ -1,5 +1,6 @@
 """Runs every logic file on the oracle and, in every configuration, on the gateway."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -17,20 +18,23 @@ IDS = [path.relative_to(FOLDER).with_suffix("").as_posix() for path in FILES]
 
 
 _REOPENED = frozenset({"tx_interleaved", "write_names"})
-"""Files that `make test` runs with sealing and opening anew between their statements as well: rows
+"""Files that `make test-long` runs with sealing and opening anew between their statements: rows
 that end, keys that change, and transactions. Each opens a warehouse a hundred times.
 """
 
 
-def _is_in_every_run(path: Path, config: str) -> bool:
-    return config == "plain" or (config == "flush_and_restart" and path.stem in _REOPENED)
+def _tier(path: Path, config: str) -> Sequence[pytest.MarkDecorator]:
+    if config == "plain":
+        return ()
+    is_reopened = config == "flush_and_restart" and path.stem in _REOPENED
+    return [pytest.mark.long if is_reopened else pytest.mark.slow]
 
 
 _DISTURBED = [
     pytest.param(
         path,
         config,
-        marks=() if _is_in_every_run(path, config) else pytest.mark.slow,
+        marks=_tier(path, config),
         id=f"{name}-{config}",
     )
     for path, name in zip(FILES, IDS, strict=True)
@@ -54,9 +58,11 @@ def test_oracle(path: Path) -> None:
 _ON_ROWS = frozenset(
     {"key_lives", "select_aggregates_of_changes", "select_core"} | {"write_delete", "write_merge"}
 )
-"""Files that `make test` runs by position: one for each way in which a read leaves versions out."""
+"""Files that `make test-long` runs by position: one for each way in which reads leave out rows."""
 _BY_POSITION = [
-    pytest.param(path, marks=() if path.stem in _ON_ROWS else pytest.mark.slow, id=name)
+    pytest.param(
+        path, marks=pytest.mark.long if path.stem in _ON_ROWS else pytest.mark.slow, id=name
+    )
     for path, name in zip(FILES, IDS, strict=True)
 ]
 

@@ -14,9 +14,15 @@ from tests.support.migration_scripts import Script, differences, read_scripts
 from tests.support.postgres import Cluster, running
 
 FIXTURES = Path(__file__).parents[1] / "fixtures"
+_FILES = {"expressions": 1000, "forms": 2000, "migrations": 0}
 SCRIPTS = [
-    pytest.param(place, read_scripts(FIXTURES / f"{name}.sql"), id=name)
-    for place, name in ((0, "migrations"), (1000, "expressions"), (2000, "forms"))
+    pytest.param(
+        first,
+        read_scripts(FIXTURES / f"{name}.sql"),
+        id=name,
+        marks=[pytest.mark.long] if name == "migrations" else [],
+    )
+    for name, first in _FILES.items()
 ]
 """The scripts of each file, and the number of its first one."""
 

@@ -57,6 +57,7 @@ def postgres() -> Iterator[str]:
         yield cluster.conninfo(cluster.database())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 10))]
 )

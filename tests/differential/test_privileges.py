@@ -146,6 +146,7 @@ def postgres() -> Iterator[str]:
         yield cluster.conninfo("postgres")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", in_tiers(range(4), {0}))
 def test_the_same_is_allowed(seed: int, postgres: str, tmp_path: Path) -> None:
     rng = random.Random(seed)

@@ -100,6 +100,7 @@ def postgres() -> Iterator[str]:
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 12))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_rows_are_the_same(seed: int, postgres: str, tmp_path: Path) -> None:
     rng = random.Random(seed)

@@ -103,6 +103,7 @@ def postgres() -> Iterator[str]:
         yield cluster.conninfo("postgres")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_rows_are_the_same(seed: int, postgres: str, tmp_path: Path) -> None:
     rng = random.Random(seed)

@@ -152,6 +152,7 @@ PROGRAMS = st.lists(
 )
 
 
+@pytest.mark.long
 @pytest.mark.timeout(120)
 @hypothesis.given(program=PROGRAMS)
 @hypothesis.settings(max_examples=12, deadline=None, derandomize=True)

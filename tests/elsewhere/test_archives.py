@@ -36,6 +36,7 @@ def days(run: Client, bucket: str) -> Client:
     return run
 
 
+@pytest.mark.long
 def test_rows_go_to_the_place_and_come_back(
     days: Client, server: Server, bucket: str, tmp_path: Path
 ) -> None:

@@ -60,6 +60,7 @@ def test_another_warehouse_restores_it(
     assert objects(server, bucket) == []
 
 
+@pytest.mark.long
 def test_an_erasure_reaches_copies(people: Client, server: Server, bucket: str) -> None:
     _backup(people, f"s3://{bucket}")
     assert any(TOKEN.encode() in held for held in _held(server, bucket))
@@ -73,6 +74,7 @@ def test_an_erasure_reaches_copies(people: Client, server: Server, bucket: str) 
     assert people.sorted("SELECT id FROM people") == [(2,), (3,)]
 
 
+@pytest.mark.long
 def test_an_erasure_waits_for_copies_it_cannot_reach(
     people: Client, server: Server, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -93,6 +95,7 @@ def test_an_erasure_waits_for_copies_it_cannot_reach(
     assert not any(TOKEN.encode() in held for held in _held(server, bucket))
 
 
+@pytest.mark.long
 def test_a_purge_finishes_what_was_killed(
     people: Client, server: Server, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -131,6 +134,7 @@ def test_a_damaged_copy_is_found(people: Client, server: Server, bucket: str) ->
     assert [p for p in people.root.rglob("part_*") if "people_journal" not in str(p)] == []
 
 
+@pytest.mark.long
 def test_a_copy_that_is_cut_is_none(
     people: Client, server: Server, bucket: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -78,6 +78,7 @@ def test_f42_a_replica_in_a_bucket_follows_its_table(
     people("CALL system.verify('people', copies => true)")
 
 
+@pytest.mark.long
 def test_f42_erasures_reach_replicas_in_buckets(
     people: Client, server: Server, bucket: str
 ) -> None:

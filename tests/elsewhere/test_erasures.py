@@ -78,6 +78,7 @@ def test_a_purge_fetches_only_files_that_may_hold_the_keys(
     assert _request(gone).state is State.COMPLETED
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("by", ["name", "condition"])
 def test_whoever_is_only_in_a_copy_is_found_there(
     gone: Client, server: Server, bucket: str, tmp_path: Path, by: str
@@ -151,6 +152,7 @@ def test_what_a_killed_copy_left_goes_when_a_request_is_accepted(
     assert _request(gone).state is State.COMPLETED
 
 
+@pytest.mark.long
 def test_a_copy_that_is_not_where_it_was_is_neither_forgotten_nor_passed_over(
     gone: Client, server: Server, bucket: str, tmp_path: Path
 ) -> None:
@@ -188,6 +190,7 @@ def _private(run: Client) -> list[str]:
     return sorted(p.name for p in (run.root / "_palimpsest" / "erasure").glob("*"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("by", in_tiers(["name", "condition"], {"name"}))
 def test_a_request_is_accepted_while_a_copy_is_out_of_reach(
     gone: Client,
@@ -286,6 +289,7 @@ def test_a_request_that_waits_for_a_copy_is_cancelled(
     assert gone("SELECT count(*) FROM visits WHERE id = 7") == [(1,)]
 
 
+@pytest.mark.long
 def test_a_copy_of_the_copy_brings_nobody_back(gone: Client, server: Server, bucket: str) -> None:
     """What lies where no erasure reaches is refused on its way in."""
     client = server.client()
@@ -303,6 +307,7 @@ def test_a_copy_of_the_copy_brings_nobody_back(gone: Client, server: Server, buc
     assert holders(gone.root, TOKEN) == []
 
 
+@pytest.mark.long
 def test_files_of_two_folders_are_copied_both(run: Client, bucket: str) -> None:
     """After a purge a segment may have some."""
     run("SET job_engine = 'local'")

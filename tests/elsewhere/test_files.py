@@ -88,6 +88,7 @@ NO_PLACES = [
 ]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("url", NO_PLACES)
 def test_what_is_no_place_is_refused(
     table: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str

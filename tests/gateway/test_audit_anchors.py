@@ -38,6 +38,7 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
+@pytest.mark.long
 def test_a_log_that_goes_on_holds_its_anchors(root: Path, tmp_path: Path) -> None:
     file = tmp_path / "anchors.jsonl"
     assert "Anchored entry 1" in _done(root, "audit", "anchor", str(file))
@@ -48,6 +49,7 @@ def test_a_log_that_goes_on_holds_its_anchors(root: Path, tmp_path: Path) -> Non
     assert (checked["clean"], checked["entries"], checked["anchors"]) == (True, 2, 2)
 
 
+@pytest.mark.long
 def test_an_older_copy_in_the_place_of_the_store_is_noticed(root: Path, tmp_path: Path) -> None:
     file, copy = tmp_path / "anchors.jsonl", tmp_path / "copy"
     shutil.copytree(root, copy)
@@ -67,6 +69,7 @@ def test_an_older_copy_in_the_place_of_the_store_is_noticed(root: Path, tmp_path
     assert len(file.read_text().splitlines()) == 1, "what is not whole is not anchored"
 
 
+@pytest.mark.long
 def test_files_that_vouch_for_nothing_are_refused(root: Path, tmp_path: Path) -> None:
     file, empty = tmp_path / "anchors.jsonl", tmp_path / "empty.jsonl"
     _done(root, "audit", "anchor", str(file))
@@ -85,6 +88,7 @@ def test_files_that_vouch_for_nothing_are_refused(root: Path, tmp_path: Path) ->
     assert "cannot be written: No such file or directory" in missing.output
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_an_anchor_is_committed(root: Path, tmp_path: Path) -> None:
     folder = tmp_path / "kept"
@@ -160,6 +164,7 @@ def authority(tmp_path: Path) -> Iterator[TimeAuthority]:
     authority.server.server_close()
 
 
+@pytest.mark.long
 def test_a_time_authority_stamps_anchors(
     root: Path, tmp_path: Path, authority: TimeAuthority
 ) -> None:

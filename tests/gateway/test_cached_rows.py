@@ -118,6 +118,7 @@ _TIMES = {"both": (False, False, True), "alone": (False,) * 3, "in a transaction
 """Whether a statement is in a transaction that its client began, each of the times it comes."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("times", in_tiers(_TIMES, {"both"}))
 def test_same_results(connection: Connection, tmp_path: Path, times: str) -> None:
     with gateway.connect(f"palimpsest:///{tmp_path / 'other'}", autocommit=True) as other:

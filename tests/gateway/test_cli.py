@@ -267,6 +267,7 @@ def held_open(pid: int, path: Path) -> bool:
     return any(link.resolve() == path.resolve() for link in links)
 
 
+@pytest.mark.long
 def test_ctrl_c_stops_the_statement_and_is_130(warehouse: str) -> None:
     slow = "SELECT count(*) FROM range(3000000000) a, range(1000) b WHERE a.range + b.range < 0"
     running = subprocess.Popen(

@@ -95,6 +95,7 @@ def test_counts_and_totals_are_those_of_the_states(tmp_path: Path, seed: int) ->
                     assert tuple(row[side].values()) == rows[row[side]["k"]]
 
 
+@pytest.mark.long
 def test_exit_codes_and_limits(tmp_path: Path) -> None:
     root = str(tmp_path / "w")
     made = _Changes(root, 7)

@@ -127,6 +127,7 @@ def test_an_error_in_the_middle_is_that_of_the_statement(connection: Connection)
     assert caught.value.sqlstate.startswith("22")
 
 
+@pytest.mark.long
 def test_a_reader_that_leaves_early_ends_the_command(tmp_path: Path) -> None:
     warehouse = str(tmp_path / "w")
     gateway.connect(f"palimpsest:///{warehouse}").close()

@@ -42,6 +42,7 @@ def test_delete_by_key_and_more(cursor: Cursor) -> None:
     assert cursor.fetchall() == [(50, COUNT - 50)]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("sql", "rows", "count", "left"),
     [
@@ -69,6 +70,7 @@ def test_a_failing_row_undoes_all(cursor: Cursor) -> None:
     assert cursor.fetchall() == [(sum(range(COUNT)),)]
 
 
+@pytest.mark.long
 def test_in_a_transaction(cursor: Cursor) -> None:
     cursor.execute("BEGIN")
     cursor.execute("UPDATE t SET v = 0 WHERE k = 3")

@@ -27,6 +27,7 @@ def test_analyze_measures_a_query(run: Client, words: str) -> None:
     assert "2 rows" in shown["physical_plan"]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("words", ["EXPLAIN", "EXPLAIN (ANALYZE OFF)", "EXPLAIN PLAN FOR"])
 def test_plain_explain_runs_nothing(run: Client, words: str) -> None:
     assert "Total Time" not in dict(run(f"{words} SELECT * FROM t"))["physical_plan"]

@@ -123,6 +123,7 @@ def _others_read(*places: Path) -> str:
     return found.stdout
 
 
+@pytest.mark.long
 def test_all_that_a_warehouse_holds_is_its_owners(open_place: Path) -> None:
     root, place = open_place / "warehouse", open_place / "outside"
     place.mkdir()
@@ -143,6 +144,7 @@ def test_all_that_a_warehouse_holds_is_its_owners(open_place: Path) -> None:
     assert set(_wider(place)) == {"."}
 
 
+@pytest.mark.long
 def test_what_the_command_line_makes(open_place: Path) -> None:
     root, file = open_place / "warehouse", open_place / "people.csv"
     _run(root, "init", str(root))
@@ -167,6 +169,7 @@ def test_what_the_command_line_makes(open_place: Path) -> None:
     assert stat.S_IMODE(plain.stat().st_mode) == 0o644, "whoever exports is asked by their umask"
 
 
+@pytest.mark.long
 def test_a_group_may_be_let_in(open_place: Path) -> None:
     root, place = open_place / "warehouse", open_place / "outside"
     place.mkdir(mode=0o700)

@@ -58,6 +58,7 @@ with gateway.connect("palimpsest://", autocommit=True) as connection:
 """
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     "sql",
     [
@@ -89,6 +90,7 @@ def test_a_wake_up_file_of_the_program_stays(tmp_path: Path) -> None:
         os.close(write)
 
 
+@pytest.mark.long
 def test_what_does_not_raise_cancels_nothing(tmp_path: Path) -> None:
     noted: list[int] = []
     before = signal.signal(signal.SIGINT, lambda number, _frame: noted.append(number))

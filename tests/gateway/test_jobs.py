@@ -77,6 +77,7 @@ def test_retention_by_sql_is_a_row_and_a_record(run: Client) -> None:
     assert is_whole(run)
 
 
+@pytest.mark.long
 def test_restore_brings_back_what_retention_removed(run: Client) -> None:
     before = run.sorted("SELECT * FROM hr.t")
     run("ALTER TABLE hr.t SET POLICY (RETENTION = 1 YEAR ON COLUMN ds)")

@@ -54,6 +54,7 @@ def is_nowhere(run: Client) -> bool:
     return not any(n in p.read_bytes() for p in files for n in needles)
 
 
+@pytest.mark.long
 def test_backups_follow_an_erasure(run: Client) -> None:
     run("CALL system.backup('t', name => 'b1')")
     run("UPDATE t SET email = 'x' || id WHERE id < 10")

@@ -112,6 +112,7 @@ def test_l11_columns_are_named_by_schema_table_and_column(con: Connection) -> No
     assert found == [("main", "s", "id", "z", "S", "Id")]
 
 
+@pytest.mark.long
 def test_l17_three_levels_are_looked_up(con: Connection) -> None:
     rows = [
         (f"s{n}", f"file:/{n}", f"c{c}", f"file:/{n // 2}", f"c{(c + 1) % 10}")

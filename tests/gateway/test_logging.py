@@ -116,6 +116,7 @@ def test_a_program_has_the_same_log(capsys: pytest.CaptureFixture[str]) -> None:
         gateway.configure_logging(level="loud")
 
 
+@pytest.mark.long
 def test_the_scheduler_says_what_it_plans_and_does_with_the_time(tmp_path: Path) -> None:
     root = str(tmp_path / "w")
     _run("init", root)

@@ -82,6 +82,7 @@ _FULL_IN_PURGES = [
 ]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("name", "free", "options"),
     [
@@ -173,6 +174,7 @@ def _locked_out(folder: Path, root: Path, parts: Sequence[str], names: Sequence[
     assert any(line[2] != 0 for line in lines)
 
 
+@pytest.mark.long
 def test_a_right_that_is_lacking(tmp_path: Path, root: Path) -> None:
     _locked_out(tmp_path, root, ("segments", "private"), ("flush", "erase run"))
 

@@ -38,6 +38,7 @@ def _said(report: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in report.items() if name not in _OF_THE_RUN}
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     "kind", sorted(set(kind_names()) - {"access", "restore", "purge", "replicate"})
 )

@@ -137,6 +137,7 @@ def test_once_at_the_prompt(run: Client) -> None:
     assert json.loads(CliRunner().invoke(main, [*words, "--json"]).output) == {"due": 0}
 
 
+@pytest.mark.long
 def test_it_ends_when_it_is_told_to(run: Client) -> None:
     run.close()
     words = [sys.executable, "-m", "gateway.cli", "scheduler", "-w", str(run.root)]

@@ -134,6 +134,7 @@ def rolled_back(connection: Connection, dice: random.Random) -> object:
 STEPS: list[Step] = [put, change, change_many, move, remove, remove_many, flush, compact, define]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", in_tiers(range(3), {0}))
 def test_what_is_read_by_key_is_what_a_scan_finds(
     connection: Connection, url: str, seed: int

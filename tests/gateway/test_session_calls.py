@@ -83,6 +83,7 @@ def test_an_empty_search_path_finds_and_makes_nothing(con: Connection) -> None:
     assert value(con, "SELECT how FROM public.m") == "ok"
 
 
+@pytest.mark.long
 def test_public_is_the_home_schema_where_there_is_no_other(con: Connection) -> None:
     con.execute("SET SESSION search_path = public")
     con.execute("CREATE TYPE public.mood AS ENUM ('sad', 'ok')")

@@ -139,6 +139,7 @@ def test_ctrl_c_clears_the_line_and_stays(terminal: Terminal) -> None:
     terminal.wait_for("(1 row)")
 
 
+@pytest.mark.long
 def test_ctrl_c_stops_the_statement_and_not_the_shell(tmp_path: Path) -> None:
     slow = (
         "select count(*) as n from range(3000000000) a, range(1000) b where a.range + b.range < 0;"
@@ -287,6 +288,7 @@ _TYPED = [
 ]
 
 
+@pytest.mark.long
 def test_each_command_works_at_the_prompt(
     commands: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -80,6 +80,7 @@ def _call(*args: str, answers: str | None = None) -> Result:
     return CliRunner().invoke(main, ["tags", *args], input=answers, prog_name="palimpsest")
 
 
+@pytest.mark.long
 def test_a_person_confirms_what_is_proposed(tmp_path: Path) -> None:
     root = str(tmp_path / "w")
     with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:

@@ -69,6 +69,7 @@ SPELLINGS = (
 )
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("flushed", [False, True])
 def test_every_spelling(
     con: Connection, points: list[tuple[int, str, Rows]], flushed: bool
@@ -277,6 +278,7 @@ def test_changes_in_order(con: Connection, points: list[tuple[int, str, Rows]]) 
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", in_tiers(range(6), {0}))
 def test_every_state_and_every_difference(con: Connection, seed: int) -> None:
     """States read back equal those that were; changes turn each into each later one."""

@@ -33,6 +33,7 @@ def test_text_is_read_and_instants_are_shown_in_the_zone(run: Client) -> None:
     assert run("SELECT naive FROM t WHERE k = 1")[0][0] == datetime.fromisoformat(NAIVE)
 
 
+@pytest.mark.long
 def test_one_transaction_under_two_zones(run: Client) -> None:
     run("BEGIN")
     run("SET timezone = 'Asia/Tokyo'")
@@ -45,6 +46,7 @@ def test_one_transaction_under_two_zones(run: Client) -> None:
     assert run(shown) == [("2024-01-01 04:00:00+00",), ("2024-01-01 13:00:00+00",)]
 
 
+@pytest.mark.long
 def test_points_in_time_are_read_in_the_zone(run: Client) -> None:
     run(f"INSERT INTO t VALUES (1, '{NAIVE}', NULL)")
     moment = run(
@@ -90,6 +92,7 @@ def test_unknown_zone_is_refused_and_changes_nothing(run: Client) -> None:
     assert run("SHOW timezone") == [("UTC",)]
 
 
+@pytest.mark.long
 def test_use_names_the_schema(run: Client) -> None:
     run("CREATE SCHEMA s")
     for statement in (

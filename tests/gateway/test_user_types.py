@@ -10,6 +10,7 @@ import sqlalchemy as sa
 import gateway
 
 
+@pytest.mark.long
 def test_the_past_has_the_enum_of_then(tmp_path: Path) -> None:
     url = f"palimpsest:///{tmp_path}/w"
     with gateway.connect(url, autocommit=True) as connection:

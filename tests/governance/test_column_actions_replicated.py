@@ -39,6 +39,7 @@ def _run(source: Connection) -> str:
     return str(batch.step)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("change", ["null", "hmac"])
 def test_a_replica_has_the_new_values_and_no_old_one(
     source: Connection, target: Connection, tmp_path: Path, change: str

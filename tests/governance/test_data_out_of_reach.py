@@ -32,6 +32,7 @@ def _profile(folder: Path) -> Entity:
     return read_entity(Declaration(fields))
 
 
+@pytest.mark.long
 def test_a_condition_that_fails_stops_nothing_else() -> None:
     with gateway.connect("palimpsest://", autocommit=True) as con:
         make_tables(con)
@@ -47,6 +48,7 @@ def test_a_condition_that_fails_stops_nothing_else() -> None:
         assert seen(run(con, day(2, 1))) == [(2, "SUCCEEDED")]
 
 
+@pytest.mark.long
 def test_an_instance_says_which_store_it_waits_for(tmp_path: Path) -> None:
     west, text = tmp_path / "west", "INSERT INTO delays VALUES (NULL, 1, $instance)"
     with gateway.connect(f"palimpsest:///{west}", autocommit=True) as con:
@@ -64,6 +66,7 @@ def test_an_instance_says_which_store_it_waits_for(tmp_path: Path) -> None:
         assert seen(run(con, day(2, 1))) == [(2, "SUCCEEDED")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("stated", [True, False])
 def test_late_data_is_found_though_its_store_was_away(tmp_path: Path, stated: bool) -> None:
     west, text = tmp_path / "west", "INSERT INTO delays VALUES (NULL, 1, $instance)"

@@ -87,6 +87,7 @@ def test_f65_a_value_stays_a_value(tmp_path: Path) -> None:
         find_template(str(path))
 
 
+@pytest.mark.long
 def test_f65_commands(tmp_path: Path) -> None:
     root = str(tmp_path / "w")
     with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:

@@ -112,6 +112,7 @@ def test_f3_suspending_a_process_suspends_its_instances(con: Connection) -> None
     assert states(con) == [(2, "SUCCEEDED"), (3, "WAITING"), (4, "WAITING")]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("event", [E.KILL, E.SUSPEND])
 def test_what_loses_its_instance_commits_nothing(con: Connection, event: InstanceEvent) -> None:
     slow = (
@@ -154,6 +155,7 @@ def test_of_two_schedulers_each_instance_is_had_by_one(con: Connection) -> None:
     assert found == [(11, 11)]
 
 
+@pytest.mark.long
 def test_f21_f26_filters_order_and_pages(con: Connection) -> None:
     schedule(con, day(1), flights(), process(), process("other", inputs=None, sql="SELECT 1"))
     run(con, day(5))
@@ -225,6 +227,7 @@ def test_f27_triage_and_dependency(con: Connection) -> None:
     )
 
 
+@pytest.mark.long
 def test_commands_show_and_change_instances(tmp_path: Path) -> None:
     root = tmp_path / "warehouse"
     with gateway.connect(f"palimpsest:///{root}", autocommit=True) as con:

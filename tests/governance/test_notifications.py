@@ -106,6 +106,7 @@ def test_f63_a_web_hook_gets_each_event_once(con: Connection, tmp_path: Path) ->
     assert hook.taken[0]["type"] == "failure"
 
 
+@pytest.mark.long
 def test_f63_what_is_not_taken_is_sent_again_and_nothing_is_lost(
     con: Connection, tmp_path: Path
 ) -> None:

@@ -59,6 +59,7 @@ def _submit(con: Connection, hook: WebHook, name: str, version: str = "2.0") -> 
     return url
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(("version", "header"), [("2.0", "x-opendsr"), ("1.0", "x-opengdpr")])
 def test_each_new_status_is_told_once_and_signed(
     con: Connection, hook: WebHook, public: rsa.RSAPublicKey, version: str, header: str

@@ -50,6 +50,7 @@ def _look(con: Connection) -> dict[str, str]:
     return {str(r.external_id): r.state for r in found}
 
 
+@pytest.mark.long
 def test_a_scheduler_runs_what_is_due_and_leaves_the_rest(
     con: Connection, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -78,6 +79,7 @@ def test_a_policy_or_safe_mode_keeps_schedulers_from_it(
     assert _look(con) == {"ada@x": "COMPLETED"}
 
 
+@pytest.mark.long
 def test_a_batch_goes_on_once_its_hold_is_released(con: Connection) -> None:
     con.execute("PLACE HOLD ON people WHERE id = 1 REASON 'matter 7'")
     _submit(con, "ada@x", days_ago=2)
@@ -90,6 +92,7 @@ def test_a_batch_goes_on_once_its_hold_is_released(con: Connection) -> None:
     assert _look(con) == {"ada@x": "COMPLETED"}
 
 
+@pytest.mark.long
 def test_rows_that_verification_finds_are_purged_by_the_next_run(
     con: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -180,6 +180,7 @@ def test_a_store_that_knows_nobody_by_the_type_has_no_part(
     assert refused.value.code is Code.PRIVACY_REQUEST
 
 
+@pytest.mark.long
 def test_a_store_that_is_away_makes_the_request_wait(control: Connection, tmp_path: Path) -> None:
     request = ask(control)
     shutil.move(tmp_path / "west", tmp_path / "gone")
@@ -200,6 +201,7 @@ def test_a_store_that_is_away_makes_the_request_wait(control: Connection, tmp_pa
     assert requests_in(tmp_path, "east") == [("erasure", "COMPLETED")]
 
 
+@pytest.mark.long
 def test_a_store_that_is_no_more_is_waived(control: Connection, tmp_path: Path) -> None:
     request = ask(control)
     shutil.rmtree(tmp_path / "west")
@@ -209,6 +211,7 @@ def test_a_store_that_is_no_more_is_waived(control: Connection, tmp_path: Path) 
     assert stores_in(control, request)["west"] == {"waived": f"sold (by {request.requested_by})"}
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("kept_open")
 def test_the_other_hand_is_needed_once(control: Connection, tmp_path: Path) -> None:
     for name in ("control", *STORES):
@@ -254,6 +257,7 @@ def test_a_gate_of_a_store_is_passed_there_if_the_control_store_has_none(
     assert ids(tmp_path, "west") == [2]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("kept_open")
 def test_a_cancellation_and_a_denial_reach_the_parts(control: Connection, tmp_path: Path) -> None:
     with gateway.connect(url(tmp_path, "west"), autocommit=True) as con:
@@ -367,6 +371,7 @@ def test_what_fails_in_one_store_goes_on_there(
     assert len(requests_in(tmp_path, "east")) == 1
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("kept_open")
 def test_a_hold_in_one_store_holds_the_request(control: Connection, tmp_path: Path) -> None:
     with gateway.connect(url(tmp_path, "west"), autocommit=True) as con:
@@ -409,6 +414,7 @@ def test_a_type_that_is_described_later_is_searched_for_too(
     assert shown(control, made).request.state == "COMPLETED"
 
 
+@pytest.mark.long
 def test_evidence_holds_that_of_each_store(control: Connection, tmp_path: Path) -> None:
     request = ask(control)
     run(control)
@@ -423,6 +429,7 @@ def test_evidence_holds_that_of_each_store(control: Connection, tmp_path: Path) 
     assert [problem.split(":")[0] for problem in checked.problems] == ["west"]
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("kept_open")
 def test_the_policy_says_where_requests_go_that_name_no_store(
     control: Connection, tmp_path: Path

@@ -65,6 +65,7 @@ def test_the_second_run_of_an_unchanged_table_reads_no_file(
     assert told["reused"] > 0
 
 
+@pytest.mark.long
 def test_a_changed_table_copies_only_new_segments(
     source: Connection, target: Connection, tmp_path: Path
 ) -> None:
@@ -82,6 +83,7 @@ def test_a_changed_table_copies_only_new_segments(
     assert rows(target, ALL) == rows(source, ALL)
 
 
+@pytest.mark.long
 def test_a_damaged_file_is_not_published(
     source: Connection, target: Connection, tmp_path: Path
 ) -> None:
@@ -101,6 +103,7 @@ def test_a_damaged_file_is_not_published(
     assert rows(target, ALL) == before
 
 
+@pytest.mark.long
 def test_rows_of_a_request_that_is_cancelled_come_back(
     source: Connection, target: Connection, tmp_path: Path
 ) -> None:
@@ -114,6 +117,7 @@ def test_rows_of_a_request_that_is_cancelled_come_back(
     assert rows(target, HISTORY) == rows(source, HISTORY)
 
 
+@pytest.mark.long
 def test_p1_an_older_copy_of_the_source_brings_nobody_back(
     target: Connection, tmp_path: Path
 ) -> None:
@@ -177,6 +181,7 @@ def test_f50_a_profile_that_a_policy_names_must_be_there_and_stays(
     delete_entity(source.session, no_progress, EntityKind.PROFILE, "vault")
 
 
+@pytest.mark.long
 def test_f40_sources_share_a_target_until_one_of_them_erases(
     source: Connection, tmp_path: Path
 ) -> None:

@@ -12,6 +12,7 @@ from gateway.dbapi.connection import Connection
 pytestmark = pytest.mark.timeout(900)
 
 
+@pytest.mark.long
 def test_a_kept_text_shows_what_is_committed_now(
     connect: Callable[..., Connection], url: str
 ) -> None:
@@ -39,6 +40,7 @@ def test_a_kept_text_shows_what_is_committed_now(
         assert read(one, 3) == []
 
 
+@pytest.mark.long
 def test_a_kept_text_does_for_values_of_every_kind(con: Connection) -> None:
     con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v VARCHAR, d DATE, n DECIMAL(9, 2))")
     con.execute("INSERT INTO t SELECT i, 'it''s', DATE '2024-01-01', 1.5 FROM range(3) r(i)")

@@ -81,6 +81,7 @@ _VALUES = st.one_of(
 )
 
 
+@pytest.mark.long
 @given(_VALUES, _VALUES)
 def test_a_text_with_gaps_filled_is_the_text_with_the_values(one: object, two: object) -> None:
     asked = "SELECT k, '\x01?' AS t FROM t WHERE k = $one AND $two <= v AND k IN ($one, $two, 3)"

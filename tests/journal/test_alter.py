@@ -196,6 +196,7 @@ def test_mysql_and_spark_spellings(connect: Callable[..., Client]) -> None:
     assert spark("SELECT * FROM s") == [(1, "b", 2.5, "d")]
 
 
+@pytest.mark.long
 def test_many_layouts_are_read_at_their_own_time(table: Client) -> None:
     """Views of old layouts leave out what was written later, whatever is sealed or let go."""
     run = table

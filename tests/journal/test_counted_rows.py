@@ -28,6 +28,7 @@ def t(run: Client) -> Client:
     return run
 
 
+@pytest.mark.long
 def test_counts_follow_writes_and_jobs(t: Client) -> None:
     assert "counts" in _shape(t)
     for job in ("CALL system.flush('t')", "OPTIMIZE t", "CALL system.backup('t', name => 'b')"):
@@ -67,6 +68,7 @@ def test_the_past_is_counted_by_reading(t: Client) -> None:
     assert t(past) == [(49,)]
 
 
+@pytest.mark.long
 def test_hidden_subjects_are_not_counted(t: Client) -> None:
     t("ERASE FROM t WHERE email = 'p30@x.example'")
     assert "counts" not in _shape(t)

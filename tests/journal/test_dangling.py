@@ -53,6 +53,7 @@ def report(run: Client, sql: str) -> dict[str, Any]:
     return dict(json.loads(run(sql)[0][-1]))
 
 
+@pytest.mark.long
 def test_plan_and_receipt_count_them_by_foreign_key(run: Client) -> None:
     erasure = erasure_of(run.connection.session)
     wanted = ErasureSpec({"email": ["ada@x"]})
@@ -78,6 +79,7 @@ def test_what_dangles_already_and_what_goes_too_is_not_counted_again(run: Client
         assert "refer to what goes" not in why
 
 
+@pytest.mark.long
 def test_retention_by_date_counts_them_in_plan_and_report(run: Client) -> None:
     run("ALTER TABLE p SET POLICY (RETENTION = 1 YEAR ON COLUMN ds, VERSIONS = 5)")
     for dry_run in ("true", "false"):

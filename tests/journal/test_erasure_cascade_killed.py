@@ -47,6 +47,7 @@ def _check(folder: Path, told: list[object]) -> None:
     run.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("step", "times"),
     [pytest.param(*s, marks=() if s in FAST else pytest.mark.slow) for s in STEPS],

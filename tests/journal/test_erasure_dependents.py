@@ -42,11 +42,13 @@ def stage(run: Client) -> Stage:
     return Stage(run, partial(Client, run.root), partial(holders, run.root), "main")
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("check", dependents.CHECKS, ids=lambda check: check.__name__)
 def test_as_in_every_store(stage: Stage, check: Callable[[Stage], None]) -> None:
     check(stage)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("check", dependents.CHECKS_OF_COPIES, ids=lambda check: check.__name__)
 def test_copies_as_in_every_store(
     stage: Stage, tmp_path: Path, check: Callable[[Stage, Path], None]
@@ -58,11 +60,13 @@ def test_rows_that_come_while_it_is_accepted(stage: Stage, monkeypatch: pytest.M
     dependents.rows_that_come_while_it_is_accepted_go_as_well(stage, monkeypatch)
 
 
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_writers_beside(stage: Stage) -> None:
     check_that_no_child_is_left(stage)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", SEEDS)
 def test_any_history(tmp_path: Path, seed: int) -> None:
     run = Client(tmp_path / "warehouse")
@@ -70,6 +74,7 @@ def test_any_history(tmp_path: Path, seed: int) -> None:
     run.close()
 
 
+@pytest.mark.long
 def test_a_purge_that_fails_between_tables_goes_on_with_the_next_run(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,6 +100,7 @@ def test_a_purge_that_fails_between_tables_goes_on_with_the_next_run(
     assert holders(run.root, TOKEN) == []
 
 
+@pytest.mark.long
 def test_retention_refuses_or_counts(stage: Stage) -> None:
     check_refusals_and_counts(stage)
 

@@ -50,6 +50,7 @@ def _visits(run: Client, action: str = "DELETE") -> None:
     assert holders(run.root, TOKEN)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("action", ["DELETE", "ARCHIVE"])
 def test_people_that_retention_took_away_are_found_and_forgotten(run: Client, action: str) -> None:
     _visits(run, action)
@@ -73,6 +74,7 @@ def test_people_that_retention_took_away_are_found_and_forgotten(run: Client, ac
     assert verify(_journal(run)).is_clean
 
 
+@pytest.mark.long
 def test_an_address_that_only_removed_versions_had_still_names_somebody(run: Client) -> None:
     run("SET job_engine = 'local'")
     run(
@@ -94,6 +96,7 @@ def test_an_address_that_only_removed_versions_had_still_names_somebody(run: Cli
     assert run.error("INSERT INTO people VALUES (1, 'c@x.example')")[0] == "PAL-306"
 
 
+@pytest.mark.long
 def test_searched_in_vain_reads_only_what_filters_leave(run: Client) -> None:
     _visits(run)
     (target,) = _submit(run, "nobody@x.example").targets
@@ -105,6 +108,7 @@ def test_searched_in_vain_reads_only_what_filters_leave(run: Client) -> None:
     assert run("SELECT count(*) FROM visits") == _visits_elsewhere
 
 
+@pytest.mark.long
 def test_a_condition_is_looked_for_in_what_is_kept(run: Client) -> None:
     _visits(run)
     kept = run.sorted("SELECT * FROM visits")
@@ -117,6 +121,7 @@ def test_a_condition_is_looked_for_in_what_is_kept(run: Client) -> None:
     assert run.sorted("SELECT * FROM visits") == kept
 
 
+@pytest.mark.long
 def test_a_condition_that_reads_more_says_what_was_not_searched(run: Client) -> None:
     _visits(run)
     (row,) = run("ERASE FROM visits WHERE id NOT IN (SELECT id FROM visits)")
@@ -126,6 +131,7 @@ def test_a_condition_that_reads_more_says_what_was_not_searched(run: Client) -> 
     assert requests(_journal(run))[0].targets[0].why == row[8]
 
 
+@pytest.mark.long
 def test_what_is_retired_during_the_search_is_searched(
     run: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

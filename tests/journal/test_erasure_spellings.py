@@ -39,6 +39,7 @@ TEXTS += ["a ", "a\0b", "a\0c"]
 NUMBERS = [7, 0, -5, 3, 5]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("sealed", [False, True])
 def test_text_is_compared_as_text_and_numbers_by_value(run: Client, sealed: bool) -> None:
     run("CREATE TABLE texts (k INT PRIMARY KEY, who VARCHAR) WITH (erasure = 'who')")
@@ -98,6 +99,7 @@ KEYS = [
 ]
 
 
+@pytest.mark.long
 def test_a_key_does_not_come_back_in_another_spelling(run: Client) -> None:
     tables = {f"t{place}": case for place, case in enumerate(KEYS)}
     run("SET TimeZone = 'America/New_York'")
@@ -158,6 +160,7 @@ def _change_column(run: Client, table: str, changes: tuple[str, ...]) -> None:
                 run(f"ALTER TABLE {table} ALTER COLUMN {name} {change}")
 
 
+@pytest.mark.long
 def test_a_column_that_is_made_anew_identifies_as_before(run: Client) -> None:
     tables = {f"t{place}": changes for place, changes in enumerate(CHANGES)}
     for table in tables:

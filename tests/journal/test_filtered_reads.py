@@ -65,6 +65,7 @@ def _in_files(run: Client, monkeypatch: pytest.MonkeyPatch, files: int) -> None:
     assert len(run.files()) == files
 
 
+@pytest.mark.long
 def test_a_point_read_by_an_identity_reads_the_files_that_may_hold_it(
     run: Client, monkeypatch: pytest.MonkeyPatch, asked: Asked
 ) -> None:
@@ -140,6 +141,7 @@ UPKEEP = ("CALL system.flush('v')", "CALL system.compact(table => 'v', mode => '
 STEPS = st.tuples(st.sampled_from((*CHANGES, *UPKEEP)), st.integers(0, 15), st.integers(0, 15))
 
 
+@pytest.mark.long
 @settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(STEPS, max_size=8), st.booleans())
 def test_changed_rows_are_found_where_they_are_now(

@@ -30,6 +30,7 @@ def test_values_without_null_are_counted_as_rows(large: Client) -> None:
     assert large.sorted(GROUPS) == expected
 
 
+@pytest.mark.long
 def test_nulls_in_a_later_file_and_in_a_new_column_are_nulls(large: Client) -> None:
     rows = f"SELECT i, i % 3, nullif(i % 100, 5) FROM range({ROWS}, {2 * ROWS}) r(i)"
     large(f"INSERT INTO t {rows}")

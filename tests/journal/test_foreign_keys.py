@@ -70,6 +70,7 @@ def _in_tiers(*pairs: tuple[str, str]) -> list[Any]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("mine", "theirs"),
     _in_tiers(
@@ -95,6 +96,7 @@ def test_of_parent_and_child_one_commits(
         assert run(DANGLING) == [(0,)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("mine", "theirs"),
     _in_tiers(
@@ -135,6 +137,7 @@ def test_definitions_that_need_each_other(
         assert sorted(_interleaved(run, other, order, mine, theirs)) == ["40001", "ok"], order
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("erased", [False, True])
 def test_a_definition_commits_beside_a_job_but_not_an_erasure(
     connect: Callable[..., Client], erased: bool
@@ -154,6 +157,7 @@ def test_a_definition_commits_beside_a_job_but_not_an_erasure(
     assert raised.value.sqlstate == "40001"
 
 
+@pytest.mark.long
 def test_a_group_of_commits_is_checked_against_itself(connect: Callable[..., Client]) -> None:
     run = connect()
     for statement in SETUP:
@@ -172,6 +176,7 @@ def test_a_group_of_commits_is_checked_against_itself(connect: Callable[..., Cli
     assert run(DANGLING) == [(0,)]
 
 
+@pytest.mark.long
 def test_writers_in_threads_leave_nothing_dangling(connect: Callable[..., Client]) -> None:
     run = connect()
     for statement in SETUP:
@@ -266,6 +271,7 @@ def test_a_dropped_child_comes_back_with_its_references(run: Client) -> None:
     assert run.error("DELETE FROM p WHERE a = 2")[1] == "23503"
 
 
+@pytest.mark.long
 def test_erasing_a_parent_leaves_its_children(run: Client) -> None:
     for statement in SETUP:
         run(statement)

@@ -10,6 +10,7 @@ from tests.support.client import Client
 from tests.support.references import check_references_at_random
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "seed", [159, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 1, 2, 3, 161))]
 )

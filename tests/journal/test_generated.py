@@ -24,6 +24,7 @@ def run(connect: Callable[..., Client]) -> Client:
     return client
 
 
+@pytest.mark.long
 def test_constraints_look_at_them(run: Client) -> None:
     assert run.error("INSERT INTO t VALUES (3, 50, 'Three')")[1] == "23514"
     assert run.error("INSERT INTO t VALUES (3, 1, 'ONE')")[1] == "23505"
@@ -48,6 +49,7 @@ def test_constraints_look_at_them(run: Client) -> None:
     ]
 
 
+@pytest.mark.long
 def test_the_past_and_the_journal_hold_them(run: Client) -> None:
     (version,) = run("SELECT max(version) FROM system.transactions")[0]
     run("UPDATE t SET a = 1 WHERE k = 1")
@@ -59,6 +61,7 @@ def test_the_past_and_the_journal_hold_them(run: Client) -> None:
     assert run("SELECT aa, b FROM t WHERE k = 1") == [(10, 20)]
 
 
+@pytest.mark.long
 def test_prepared_changes(run: Client) -> None:
     with run.connection.cursor() as cursor:
         rows = [(k, k, f"N{k}") for k in range(10, 40)]
@@ -99,6 +102,7 @@ def test_what_they_cannot_be(run: Client) -> None:
     assert run.error("UPDATE t SET b = 1")[1] == "428C9"
 
 
+@pytest.mark.long
 def test_what_stands_behind_the_expression(run: Client) -> None:
     run(
         "CREATE TABLE x (a INTEGER, b INTEGER AS (a + 1) NOT NULL, c INT AS (a IS NOT NULL) UNIQUE,"
@@ -113,6 +117,7 @@ def test_what_stands_behind_the_expression(run: Client) -> None:
     assert run("SELECT * FROM y") == [(1,)]
 
 
+@pytest.mark.long
 def test_descriptions(run: Client, connect: Callable[..., Client]) -> None:
     run("ALTER TABLE t RENAME COLUMN a TO amount")
     found = run(

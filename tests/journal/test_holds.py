@@ -82,6 +82,7 @@ def test_a_hold_survives_a_restart(connect: object, people: Client) -> None:
     assert again("SELECT reason FROM system.holds") == [("matter 17",)]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     "change",
     [
@@ -101,6 +102,7 @@ def test_a_person_on_hold_is_not_lost_from_sight_by_a_change(run: Client, change
     run(f"ALTER TABLE t {change.replace('tags', 'words')}")
 
 
+@pytest.mark.long
 def test_what_a_condition_reads_stays_while_it_holds(run: Client) -> None:
     _identified(run)
     run("PLACE HOLD ON t WHERE n > 5 REASON 'm'")
@@ -111,6 +113,7 @@ def test_what_a_condition_reads_stays_while_it_holds(run: Client) -> None:
     assert run("SELECT id FROM t") == [(3,)]
 
 
+@pytest.mark.long
 def test_a_person_is_held_as_an_erasure_would_find_them(run: Client) -> None:
     _identified(run)
     run("PLACE HOLD FOR SUBJECT email = 'ADA@x ' REASON 'm'")

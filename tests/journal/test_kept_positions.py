@@ -48,6 +48,7 @@ def t(run: Client) -> Client:
     return run
 
 
+@pytest.mark.long
 def test_the_next_process_has_them(t: Client) -> None:
     before = t(QUERY)
     t = _reopened(t)
@@ -84,6 +85,7 @@ def test_a_damaged_file_counts_for_nothing(t: Client) -> None:
         t.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "job",
     [
@@ -110,6 +112,7 @@ def test_jobs_that_replace_files_leave_no_wrong_bits(t: Client, job: str) -> Non
     assert _shape(t) in {"anti-join", "base", "positions"}
 
 
+@pytest.mark.long
 def test_a_purge_removes_them(t: Client) -> None:
     _journal(t).positions.wait()
     assert _kept(t.root)

@@ -124,6 +124,7 @@ def test_the_preview_shows_it(changed: Client) -> None:
     assert told["tx1_placed"].startswith("sealed rows, less those that have ended")
 
 
+@pytest.mark.long
 def test_another_state_has_no_positions(changed: Client) -> None:
     for change in (
         "DELETE FROM t WHERE k = 17",
@@ -137,6 +138,7 @@ def test_another_state_has_no_positions(changed: Client) -> None:
         assert set(changed.sorted(QUERY)) == set(before) - {(17, "a17")}
 
 
+@pytest.mark.long
 def test_what_is_added_is_what_is_found_anew(changed: Client) -> None:
     keeper = _journal(changed).positions
     for change in (

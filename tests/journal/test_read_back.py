@@ -106,6 +106,7 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 TEXTS = st.one_of(st.none(), st.text(max_size=60), st.sampled_from(["", "x", "same " * 9, "\0\0"]))
 
 
+@pytest.mark.long
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(TEXTS, min_size=1, max_size=30), st.integers(1, 400), st.integers(0, 3))
 def test_any_text_is_found_in_its_filter(

@@ -60,6 +60,7 @@ def shown(store: duckdb.DuckDBPyConnection, query: exp.Select) -> set[tuple[Any,
     return set(rows)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("archived", [False, True])
 @pytest.mark.parametrize("seed", range(3))
 def test_the_current_rows_are_the_state_after_every_change(seed: int, archived: bool) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.support.client import Client
 
 QUERY = (
@@ -50,6 +52,7 @@ def test_rows_that_were_never_sealed_are_planned_apart_too(run: Client) -> None:
     assert run(QUERY) == before
 
 
+@pytest.mark.long
 def test_a_chain_of_joins_is_left_to_the_optimizer(run: Client) -> None:
     _load(run)
     run("UPDATE sales SET n = n + 0 WHERE k % 10 = 3")

@@ -60,6 +60,7 @@ def _seen(run: Client, columns: dict[str, str]) -> dict[str, str]:
     }
 
 
+@pytest.mark.long
 def test_values_come_back_as_they_were(run: Client) -> None:
     columns = _table_of_all_kinds(run)
     run(f"INSERT INTO t VALUES (1, {', '.join(VALUES.values())})")
@@ -76,6 +77,7 @@ def test_values_come_back_as_they_were(run: Client) -> None:
         assert _seen(run, columns) == first
 
 
+@pytest.mark.long
 def test_values_come_back_from_buffered_files(run: Client) -> None:
     run("SET memory_rows = 1")
     columns = _table_of_all_kinds(run)

@@ -126,6 +126,7 @@ class History:
         self.keep(state, {other} | ({given} & self.model.now.keys()))
 
 
+@pytest.mark.long
 @given(steps=st.lists(STEPS, max_size=12), picked=st.tuples(st.integers(0, 20), st.integers(0, 20)))
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_every_answer_about_the_past(
@@ -155,6 +156,7 @@ def test_every_answer_about_the_past(
     history.rows(f"DROP TABLE {table}")
 
 
+@pytest.mark.long
 @given(steps=st.lists(STEPS, max_size=12))
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_every_state_read_by_position(steps: list[tuple[str, Any]]) -> None:

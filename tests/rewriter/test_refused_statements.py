@@ -93,6 +93,7 @@ def test_words_of_statements_are_names_elsewhere() -> None:
     assert parsed.text.startswith("SELECT")
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("statement", "dialect"),
     [("REPLACE INTO t VALUES (1);", "mysql"), ("CALL system.flush('a;b');", "duckdb")],

@@ -56,6 +56,7 @@ def test_a_statement_whose_client_has_gone_is_stopped(served: tuple[PostgresServ
     until(server, 0)
 
 
+@pytest.mark.long
 def test_many_that_come_and_go_leave_no_thread_and_no_transaction(
     served: tuple[PostgresServer, str],
 ) -> None:

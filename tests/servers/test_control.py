@@ -332,6 +332,7 @@ def test_where_the_port_may_be(tmp_path: Path) -> None:
     assert check_control(ControlOptions(None, (), trusts=False, tls_files=None)) is None
 
 
+@pytest.mark.long
 def test_f14_serve_begins_safe_and_answers_beside_the_other_ports(tmp_path: Path) -> None:
     options = ("--control", "127.0.0.1:0", "--http", "127.0.0.1:0", "--safe-mode")
     server = launch(tmp_path, *options)

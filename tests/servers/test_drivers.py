@@ -233,6 +233,7 @@ def test_a_session_reads_the_past_by_an_option(server: Server, table: str) -> No
             assert before.execute(f"SELECT count(*) FROM {table}").fetchone() == (1,)
 
 
+@pytest.mark.long
 def test_copy_takes_and_gives_rows(server: Server, table: str) -> None:
     with psycopg.connect(server.dsn, autocommit=True) as connection:
         cursor = connection.cursor()

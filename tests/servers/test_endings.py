@@ -121,6 +121,7 @@ def _open_transaction(connection: Any) -> Any:
 _SLOW = pytest.mark.slow
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "way",
     [
@@ -139,6 +140,7 @@ def test_a_transaction_that_waits_too_long_is_rolled_back(tmp_path: Path, way: s
             assert other.execute("SELECT count(*) FROM t").fetchone() == (0,)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(("limit", "code"), [("idle_s", "612"), ("idle_transaction_s", "613")])
 def test_a_client_of_hive_hears_why_its_session_has_ended(
     tmp_path: Path, limit: str, code: str

@@ -94,6 +94,7 @@ def test_what_is_no_request_ends_nothing(ports: tuple[Server, dict[str, int]], n
     assert server.process.poll() is None
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("name", ["http", "control"])
 def test_slow_clients_hold_up_nobody(ports: tuple[Server, dict[str, int]], name: str) -> None:
     _, numbers = ports

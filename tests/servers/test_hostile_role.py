@@ -83,6 +83,7 @@ def _told(connection: psycopg.Connection, sql: str) -> str:
         return str(parts).replace(sql, "")
 
 
+@pytest.mark.long
 def test_nothing_tells_of_what_a_role_has_no_privilege_on(
     root: psycopg.Connection, eve: psycopg.Connection
 ) -> None:

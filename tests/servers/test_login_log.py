@@ -122,6 +122,7 @@ def test_a_flood_fills_neither_memory_nor_disk() -> None:
     assert records.groups[0][-1].user_name == "others"
 
 
+@pytest.mark.long
 def test_a_server_keeps_its_logins(tmp_path: Path) -> None:
     with secured_at(tmp_path) as secured:
         secured.connect().close()

@@ -138,6 +138,7 @@ def test_a_server_without_tls_is_not_taken_for_one_with_it(server: Server) -> No
         gateway.connect(f"{url_of(server)}?sslmode=require")
 
 
+@pytest.mark.long
 def test_sqlalchemy_takes_the_url_and_comes_back_after_the_server(tmp_path: Path) -> None:
     server = launch(tmp_path)
     engine = sa.create_engine(url_of(server), pool_pre_ping=True)

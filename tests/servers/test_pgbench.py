@@ -36,6 +36,7 @@ def pgbench(server: Server, *options: str) -> str:
     return done.stdout
 
 
+@pytest.mark.long
 def test_no_transfer_is_lost(server: Server) -> None:
     pgbench(server, "-i", "-s", "1")
     for mode in ("simple", "extended", "prepared"):

@@ -68,6 +68,7 @@ def _submission(mail: str, action: str = "erasure", **more: Any) -> dict[str, An
             **more}  # fmt: skip
 
 
+@pytest.mark.long
 def test_requests_are_taken_decided_and_executed(api: Api) -> None:
     status, accepted, _ = api.ask("POST", "/privacy/requests", _submission(ADA), user="ann")
     assert status == 201, accepted

@@ -16,6 +16,7 @@ from tests.servers.conftest import Server
 from tests.support.postgres import Cluster
 
 
+@pytest.mark.long
 def test_tables_are_reflected(server: Server) -> None:
     engine = sa.create_engine(f"postgresql+psycopg://me@127.0.0.1:{server.port}/palimpsest")
     metadata = sa.MetaData()
@@ -64,6 +65,7 @@ def test_tables_are_reflected(server: Server) -> None:
         engine.dispose()
 
 
+@pytest.mark.long
 def test_lengths_of_texts_are_those_of_the_types(server: Server) -> None:
     """Tools that compare a model with the database find nothing to change."""
     engine = sa.create_engine(f"postgresql+psycopg://me@127.0.0.1:{server.port}/palimpsest")
@@ -94,6 +96,7 @@ def test_lengths_of_texts_are_those_of_the_types(server: Server) -> None:
         engine.dispose()
 
 
+@pytest.mark.long
 def test_types_that_are_kept_as_one_are_told_apart(server: Server) -> None:
     """TEXT and VARCHAR, JSON and JSONB: a model differs from the database where it says another."""
     engine = sa.create_engine(f"postgresql+psycopg://me@127.0.0.1:{server.port}/palimpsest")

@@ -13,6 +13,7 @@ from tests.servers.conftest import launch, wait_for_statement
 from tests.support.warm_python import warm_python
 
 
+@pytest.mark.long
 def test_told_to_end_it_lets_statements_finish_and_keeps_what_was_committed(tmp_path: Path) -> None:
     server = launch(tmp_path, "--drain", "60")
     failed: list[str] = []

@@ -32,6 +32,7 @@ def run(root: Path, *words: str, cwd: Path | None = None, text: str = "") -> tup
     return done.returncode, done.stdout or done.stderr
 
 
+@pytest.mark.long
 def test_six_queries_at_once_on_a_folder_that_nobody_has_open(root: Path) -> None:
     with ThreadPoolExecutor(6) as pool:
         calls = [
@@ -119,6 +120,7 @@ found["value"] = [runs[0].state, len(here) > 0]
         assert owner.execute("SELECT count(*) FROM t").fetchone() == (103,)
 
 
+@pytest.mark.long
 def test_a_scheduler_works_through_the_owner(root: Path, owner: Connection) -> None:
     owner.execute("INSERT INTO t VALUES (3, 'z')")
     process = subprocess.Popen(

@@ -64,6 +64,7 @@ def test_rows_that_a_client_reads_are_those_that_the_owner_reads(
     assert len(found[0]) == 2
 
 
+@pytest.mark.long
 def test_a_wrong_value_is_named_with_its_line(
     root: Path, owner: Connection, tmp_path: Path
 ) -> None:

@@ -30,6 +30,7 @@ from tests.support.warm_python import warm_python
 ROWS = "SELECT * FROM t ORDER BY a"
 
 
+@pytest.mark.long
 def test_nobody_notices_an_owner_that_ends(root: Path) -> None:
     with Program(root) as owner, Program(root) as one, Program(root) as two:
         assert (owner.kind, one.kind, two.kind) == ("Session", "RemoteSession", "RemoteSession")
@@ -42,6 +43,7 @@ def test_nobody_notices_an_owner_that_ends(root: Path) -> None:
         assert two.rows("EXECUTE b_of (3)") == [["z"]]
 
 
+@pytest.mark.long
 def test_an_owner_serves_on_until_transactions_end(root: Path) -> None:
     with Program(root) as owner, Program(root, autocommit=False) as other:
         other.ask("execute", "UPDATE t SET b = 'kept' WHERE a = 1")
@@ -56,6 +58,7 @@ def test_an_owner_serves_on_until_transactions_end(root: Path) -> None:
         assert other.rows("SELECT b FROM t WHERE a = 1") == [["kept"]]
 
 
+@pytest.mark.long
 def test_ctrl_c_ends_an_owner_that_waits(root: Path) -> None:
     with Program(root) as owner, Program(root, autocommit=False) as other:
         other.ask("execute", "UPDATE t SET b = 'lost' WHERE a = 1")
@@ -73,6 +76,7 @@ def test_statements_go_on_after_an_owner_was_killed(root: Path) -> None:
         assert other.rows(ROWS) == [[1, "x"], [2, "y"], [3, "z"], [4, "w"]]
 
 
+@pytest.mark.long
 def test_an_open_transaction_is_lost_with_the_owner(root: Path) -> None:
     with Program(root) as owner, Program(root, autocommit=False) as other:
         other.ask("execute", "UPDATE t SET b = 'lost' WHERE a = 1")
@@ -151,6 +155,7 @@ def test_rows_of_a_statement_that_was_committed_are_lost_aloud(root: Path, inser
         assert other.rows(ROWS) == [[1, "x"], [2, "y"], [3, "z"]]
 
 
+@pytest.mark.long
 def test_rows_of_a_lost_owner_are_not_taken_from_the_next(root: Path) -> None:
     code = """
 import os, signal
@@ -174,6 +179,7 @@ except gateway.Error as error:
         assert other.ask("python", place + code) == ["08006", 100000]
 
 
+@pytest.mark.long
 def test_a_stopped_owner_is_reported(root: Path) -> None:
     with Program(root) as owner, Program(root) as other:
         os.kill(owner.pid, signal.SIGSTOP)
@@ -252,6 +258,7 @@ def test_a_refusal_is_heard_when_its_owner_has_hung_up_already(tmp_path: Path) -
         RemoteOwner(tmp_path, hello, ours)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 def test_another_user_is_refused(root: Path) -> None:
     for path in [root, *root.parents]:
@@ -276,6 +283,7 @@ except gateway.Error as error:
     assert done.stdout.strip() == "PAL-532", done.stderr
 
 
+@pytest.mark.long
 def test_an_owner_that_is_about_to_end_serves_statements_whole(root: Path) -> None:
     """A script that ends without a word: the interpreter is ending while it serves."""
     script = f"""
@@ -303,6 +311,7 @@ sys.stdin.readline()
         assert owner.wait(timeout=30) == 0
 
 
+@pytest.mark.long
 def test_threads_of_a_program_work_on_after_its_main_thread(root: Path) -> None:
     script = f"""
 import threading, time

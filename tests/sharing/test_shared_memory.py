@@ -68,6 +68,7 @@ def test_a_place_is_made_once_and_again_when_it_is_too_small() -> None:
     places.close()
 
 
+@pytest.mark.long
 def test_what_a_client_holds_stays_as_it_is(root: Path, owner: Connection) -> None:
     query = "SELECT i, i * 2 AS b, 'text ' || i AS c FROM range({0}, {0} + 700000) r(i) ORDER BY i"
     texts = [query.format(n) for n in (0, 1)]

@@ -202,6 +202,7 @@ def test_relative_paths_are_those_of_the_program(
         assert (there / "out.parquet").is_file()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("clients", [6])
 def test_programs_that_open_a_folder_at_once_all_work(root: Path, clients: int) -> None:
     """Nobody has it open before: one becomes the owner, whichever it is."""
@@ -223,6 +224,7 @@ def test_programs_that_open_a_folder_at_once_all_work(root: Path, clients: int) 
         assert last.rows("SELECT count(*) FROM t WHERE b = 'w'") == [[clients]]
 
 
+@pytest.mark.long
 def test_programs_never_take_the_same_number(root: Path) -> None:
     with Program(root) as owner, Program(root) as other:
         owner.ask("execute", "CREATE SEQUENCE s")

@@ -166,6 +166,7 @@ def test_many_rows_are_cut_into_units(run: Client) -> None:
     assert _is_whole(run)
 
 
+@pytest.mark.long
 def test_files_outside_the_range_of_a_unit_hide_nothing(run: Client) -> None:
     run("CREATE TABLE t (k BIGINT PRIMARY KEY, v VARCHAR)")
     for start in (-1000, 0, 1000):

@@ -95,6 +95,7 @@ def test_keys_survive(run: Client, kind: str) -> None:
     assert verify(run.connection.session.journal).problems == []
 
 
+@pytest.mark.long
 def test_wide_tables_survive(run: Client) -> None:
     columns = ", ".join(f"c{n} {'VARCHAR' if n % 2 else 'INTEGER'}" for n in range(400))
     run(f"CREATE TABLE t (k INTEGER PRIMARY KEY, {columns})")

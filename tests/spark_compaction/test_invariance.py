@@ -192,6 +192,7 @@ def _follow(steps: list[Step]) -> None:
         shutil.rmtree(folder)
 
 
+@pytest.mark.long
 @settings(max_examples=6)
 @given(st.lists(_step, min_size=4, max_size=14))
 def test_no_history_is_changed(steps: list[Step]) -> None:
@@ -233,6 +234,7 @@ def _reader(client: Client, over: threading.Event, errors: list[str]) -> None:
             return
 
 
+@pytest.mark.long
 def test_jobs_beside_writers_and_readers(tmp_path: Path) -> None:
     _beside_writers(tmp_path / "warehouse", LocalEngine())
 

@@ -122,6 +122,7 @@ def _nothing_written(run: Client, sql: str, *, match: str) -> None:
     assert _is_clean(run)
 
 
+@pytest.mark.long
 def test_unique_values_wander_between_units(run: Client, by: Callable[[Any], None]) -> None:
     before = _filled(run, ", UNIQUE (who), UNIQUE (n, who)")
     run("UPDATE t SET who = 'p' || (999 - id) WHERE id < 1000")
@@ -132,6 +133,7 @@ def test_unique_values_wander_between_units(run: Client, by: Callable[[Any], Non
     assert _is_clean(run)
 
 
+@pytest.mark.long
 def test_unique_values_that_others_have_are_refused(run: Client, by: Callable[[Any], None]) -> None:
     _filled(run, ", UNIQUE (who)")
     run("UPDATE t SET who = 'gone' WHERE id = 4")
@@ -187,6 +189,7 @@ def test_a_condition_on_another_table(run: Client, by: Callable[[Any], None]) ->
     assert run("SELECT id, n FROM t WHERE id IN (1, 4) ORDER BY 1") == [(1, -1), (4, 4)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("table", in_tiers(["t", "other"], {"t"}))
 def test_others_commit_meanwhile(run: Client, by: Callable[[Any], None], table: str) -> None:
     before = _filled(run)

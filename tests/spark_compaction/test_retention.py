@@ -69,6 +69,7 @@ def table(run: Client) -> Client:
     return run
 
 
+@pytest.mark.long
 def test_exactly_the_rows_past_their_date_go(table: Client, spark: SparkEngine) -> None:
     kept = table.sorted(f"SELECT * FROM t WHERE NOT coalesce({EXPIRED}, false)")
     planned = retain(table, dry=True)

@@ -175,6 +175,7 @@ _EACH = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_each_job_removes_what_it_says() -> None:
     _follow(_EACH)
 
@@ -187,6 +188,7 @@ def test_no_other_row_is_touched_for_readers_by_position(steps: list[Step]) -> N
         _follow([*_EACH, ("put", 5, 9, 5), ("flush",), ("delete", 5), *steps])
 
 
+@pytest.mark.long
 @settings(max_examples=6)
 @given(_steps)
 def test_no_other_row_is_touched(steps: list[Step]) -> None:

@@ -61,6 +61,7 @@ def test_cancel_stops_a_task(spark: SparkEngine) -> None:
     assert spark.map(TRIPLE, [1], silent) == [3]
 
 
+@pytest.mark.long
 def test_a_killed_worker_fails_its_tasks_and_is_started_anew(spark: SparkEngine) -> None:
     pid = spark.start()
     threading.Timer(1.0, os.kill, [pid, signal.SIGKILL]).start()

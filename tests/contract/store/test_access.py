@@ -72,6 +72,7 @@ OUTSIDE = (
 )
 
 
+@pytest.mark.also_on("hive")
 def test_roles_call_no_functions_of_the_store(con: Connection) -> None:
     con.execute("GRANT SELECT ON t TO ann")
     con.execute("SET ROLE ann")
@@ -146,6 +147,7 @@ def test_a_revoked_grant_ends_at_once_elsewhere(con: Connection, store: Store) -
         assert _state(other, "SELECT count(*) FROM t") == "42P01"
 
 
+@pytest.mark.also_on("hive")
 def test_files_are_of_whoever_runs_the_gateway(con: Connection, tmp_path: Path) -> None:
     con.execute("GRANT SELECT, INSERT ON t TO ann")
     given, written = tmp_path / "given.csv", tmp_path / "written.csv"

@@ -27,6 +27,7 @@ def con(store: Store) -> Connection:
     return con
 
 
+@pytest.mark.also_on("hive")
 def test_a_table_moves_in_and_out(store: Store, con: Connection) -> None:
     assert adopt(con.session, "plain", ("k",), NAMES, run=False)
     assert con.execute("SHOW TABLES").fetchall() == []

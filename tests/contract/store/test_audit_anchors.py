@@ -25,6 +25,7 @@ def _check(con: Connection, anchors: Sequence[Anchor] = ()) -> AuditCheck:
     return con.client_session.perform(audit_check, None, tuple(anchors))
 
 
+@pytest.mark.also_on("hive")
 def test_the_log_must_contain_what_was_anchored(con: Connection) -> None:
     con.execute("CREATE ROLE ann")
     first = _check(con)

@@ -29,6 +29,7 @@ def _state(con: Connection, sql: str) -> str:
     return str(raised.value.sqlstate)
 
 
+@pytest.mark.also_on("hive")
 def test_write_skew_is_closed(store: Store, con: Connection) -> None:
     other = store.connect()
     for claim, end in (("", "ok"), ("FOR UPDATE", "40001"), ("FOR SHARE", "40001")):

@@ -70,7 +70,8 @@ def _history(store: Store) -> list[tuple[Any, ...]]:
         )
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.long
+@pytest.mark.also_on("hive", "postgres")
 def test_copies_backups_and_what_is_restored_hold_no_old_value(
     store: Store, url: str, tmp_path: Path
 ) -> None:
@@ -90,7 +91,8 @@ def test_copies_backups_and_what_is_restored_hold_no_old_value(
     assert not {OLD, ADA, "+49 30 1234567", "seven zebras"} & set(sum(_history(store), ()))
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.long
+@pytest.mark.also_on("hive", "postgres")
 def test_a_view_of_them_follows(store: Store, url: str) -> None:
     with store.connect() as con:
         con.execute("CREATE MATERIALIZED VIEW mails AS SELECT id, email FROM people")
@@ -101,7 +103,8 @@ def test_a_view_of_them_follows(store: Store, url: str) -> None:
     assert found == [(1, "xxx@x.xxxxxxx"), (2, BOB)]
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.long
+@pytest.mark.also_on("hive", "postgres")
 def test_who_read_them_before_does_not_write_them_back(store: Store, url: str) -> None:
     _declare(store, email="hmac", phone="null")
     with store.connect(autocommit=False) as late:
@@ -114,7 +117,8 @@ def test_who_read_them_before_does_not_write_them_back(store: Store, url: str) -
     assert {p[2] for p in _history(store) if p[0] == 1} == {None}
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.long
+@pytest.mark.also_on("hive", "postgres")
 def test_a_table_is_kept_with_a_reason(store: Store, url: str) -> None:
     with store.connect() as con:
         con.execute("CREATE TABLE bills (n INTEGER PRIMARY KEY, email VARCHAR)"
@@ -144,6 +148,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive", "postgres")
 def test_what_cannot_hold_is_refused_where_it_is_declared(store: Store) -> None:
     boss = ", boss INTEGER REFERENCES staff (id)"
@@ -169,6 +174,8 @@ def _places_of(value: str, root: Path) -> list[str]:
     return [str(path) for path in files if value.encode() in path.read_bytes()]
 
 
+@pytest.mark.also_on("hive", "postgres")
+@pytest.mark.long
 def test_rows_stay_in_every_version_and_hold_no_old_value(store: Store, url: str) -> None:
     _declare(store, email="hmac", phone="mask 2", note="null")
     batch = _erase(url, ADA)

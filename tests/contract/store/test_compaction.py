@@ -44,6 +44,7 @@ def _is_clean(con: Connection) -> bool:
     return bool(con.session.executor.upkeep.verify().is_clean)
 
 
+@pytest.mark.also_on("toy")
 def test_a_compaction_changes_no_answer_and_does_what_it_planned(
     store: Store, con: Connection
 ) -> None:
@@ -85,7 +86,7 @@ def test_other_tools_read_the_same_rows_before_and_after(store: Store, con: Conn
         con.execute("OPTIMIZE t")
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.also_on("hive", "toy")
 def test_writes_go_on_after_a_compaction(store: Store, con: Connection) -> None:
     for number in range(3):
         con.execute("OPTIMIZE t")
@@ -179,7 +180,7 @@ def test_a_minor_compaction_merges_what_came_in_pieces(store: Store) -> None:
     assert rows(con, "SELECT count(*), min(b) FROM t") == [(4, "x")]
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.also_on("hive", "toy")
 def test_compactions_amid_transfers(store: Store) -> None:
     con = store.connect()
     con.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, n INTEGER NOT NULL)")

@@ -53,6 +53,7 @@ def test_what_keeps_from_connecting(store: Store, change: str, code: str) -> Non
     assert raised.value.advice
 
 
+@pytest.mark.also_on("hive")
 def test_connections_that_died_while_they_were_idle_are_made_anew(
     store: Store, relay: Relay
 ) -> None:
@@ -70,6 +71,7 @@ def test_connections_that_died_while_they_were_idle_are_made_anew(
         assert rows(con, "SELECT sum(k) FROM t") == [(-110,)]
 
 
+@pytest.mark.also_on("hive")
 def test_several_connections_that_died_at_once(store: Store, relay: Relay) -> None:
     """Those that were lent come back after the others were found dead, and are not used again."""
     with store.connect_through(relay) as con:

@@ -47,7 +47,7 @@ def _fill(con: Connection) -> None:
     con.cursor().executemany("INSERT INTO t VALUES (?, ?, ?, ?, ?, ?)", VALUES)
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.also_on("hive", "postgres")
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.json", "rows.csv.gz"])
 def test_what_a_file_takes_it_gives_back(con: Connection, tmp_path: Path, name: str) -> None:
     _fill(con)
@@ -59,6 +59,7 @@ def test_what_a_file_takes_it_gives_back(con: Connection, tmp_path: Path, name: 
     assert rows(con, "SELECT * FROM t ORDER BY id") == VALUES
 
 
+@pytest.mark.also_on("hive", "postgres")
 def test_streams(con: Connection) -> None:
     _fill(con)
     cursor = con.cursor()
@@ -72,6 +73,7 @@ def test_streams(con: Connection) -> None:
         assert rows(con, "SELECT * FROM t ORDER BY id") == VALUES
 
 
+@pytest.mark.also_on("hive", "postgres")
 @pytest.mark.drifts(toy="SQLite's numbers have no range")
 def test_wrong_values_are_named_and_nothing_is_loaded(con: Connection, tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
@@ -102,7 +104,7 @@ def test_wrong_values_are_named_and_nothing_is_loaded(con: Connection, tmp_path:
     assert rows(con, "SELECT count(*) FROM t") == [(0,)]
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.also_on("hive", "postgres")
 def test_a_copy_in_batches_belongs_to_its_transaction(
     con: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -130,6 +132,7 @@ def test_a_copy_in_batches_belongs_to_its_transaction(
         assert rows(con, "SELECT count(*) FROM t") == [(0,)]
 
 
+@pytest.mark.also_on("hive", "postgres")
 def test_imports(con: Connection, tmp_path: Path) -> None:
     file = tmp_path / "rows.csv"
     file.write_text("x,id,day\n1.5,1,2024-02-29\n2.5,2,\n")
@@ -168,7 +171,7 @@ def test_bytes_go_as_postgresql_writes_them(store: Store) -> None:
 
 
 @pytest.mark.needs(Capability.PROCESSES)
-@pytest.mark.also_on("hive")
+@pytest.mark.also_on("hive", "postgres")
 def test_a_server_takes_copies(store: Store, con: Connection) -> None:
     con.close()
     command = [warm_python(), "-m", "gateway.cli", "serve", store.url]

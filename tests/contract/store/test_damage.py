@@ -51,6 +51,7 @@ READS = (
 )
 
 
+@pytest.mark.also_on("hive", "postgres")
 def test_rows_that_others_took_away_are_no_shorter_answer(store: Store, con: Connection) -> None:
     store.lose(con, _sealed(store, con))
     con.close()
@@ -70,6 +71,7 @@ def test_a_job_says_so_as_well(store: Store, con: Connection) -> None:
         assert rows(again, "SELECT * FROM healthy") == [(1,)]
 
 
+@pytest.mark.also_on("hive")
 def test_rows_that_others_added_do_not_become_true(store: Store, con: Connection) -> None:
     piece = _sealed(store, con)
     before = store.listed(con)

@@ -47,6 +47,7 @@ def con(store: Store) -> Connection:
     return con
 
 
+@pytest.mark.also_on("hive")
 def test_reads_ask_current_rows_alone(con: Connection) -> None:
     found = [(sql, con.execute(sql).fetchall()) for sql, _ in READS]
     assert found == READS
@@ -69,6 +70,7 @@ def test_a_transaction_goes_on_behind_such_a_statement(con: Connection) -> None:
     assert con.execute("SELECT s FROM t WHERE CAST(s AS INTEGER) > 3").fetchall() == [("22",)]
 
 
+@pytest.mark.also_on("hive")
 def test_current_rows_and_the_past_fail_as_they_should(con: Connection) -> None:
     con.execute("INSERT INTO t VALUES (5, 'five', 9000000000000000000)")
     for sql in (READS[0][0], READS[1][0], READS[3][0], READS[7][0]):

@@ -44,6 +44,7 @@ def _submit(url: str, mail: str) -> dict[str, Any]:
     return dict(request)
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive")
 def test_each_run_is_a_row_of_jobs_and_tells_of_itself_alone(store: Store, url: str) -> None:
     first = _submit(url, ADA)["id"]
@@ -63,6 +64,7 @@ def test_each_run_is_a_row_of_jobs_and_tells_of_itself_alone(store: Store, url: 
     ]
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive")
 def test_whoever_is_named_twice_is_told_the_request_that_waits(store: Store, url: str) -> None:
     first = _submit(url, ADA)["id"]
@@ -79,6 +81,7 @@ def test_whoever_is_named_twice_is_told_the_request_that_waits(store: Store, url
     _submit(url, ADA)
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive")
 def test_tables_made_from_others_are_named_and_have_an_exit_code(store: Store, url: str) -> None:
     with store.connect() as con:

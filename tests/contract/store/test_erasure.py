@@ -246,6 +246,7 @@ def test_a_transaction_from_before_begins_again(store: Store, people: Connection
     assert rows(people, f"SELECT * FROM people WHERE {THEM}") == []
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive")
 def test_cancelling_shows_them_again(store: Store, people: Connection) -> None:
     erasure = erasure_of(people.session)
@@ -274,6 +275,7 @@ HOLDS = {
 }
 
 
+@pytest.mark.first(1)
 @pytest.mark.also_on("hive")
 @pytest.mark.parametrize("kind", HOLDS)
 def test_a_hold_keeps_a_request_back_until_its_release(people: Connection, kind: str) -> None:
@@ -339,6 +341,7 @@ def _json(url: str, *words: str) -> Any:
     return json.loads(run.stdout)
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive")
 def test_the_command_line_from_the_dry_run_to_the_receipt(
     store: Store, people: Connection, tmp_path: Path

@@ -57,6 +57,7 @@ def ports(store: Store) -> Iterator[Ports]:
         process.communicate(timeout=60)
 
 
+@pytest.mark.long
 def test_all_front_ends_read_and_change_the_same_rows(ports: Ports) -> None:
     dsn = f"host=127.0.0.1 port={ports.postgres} user=me dbname=palimpsest"
     with (

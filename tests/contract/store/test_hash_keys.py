@@ -39,8 +39,9 @@ class _Statements:
         monkeypatch.setattr(purge, "rewrite", rewrite)
 
 
+@pytest.mark.long
 @pytest.mark.drifts(hive="Spark has no parameters: the key is a literal of its statements")
-@pytest.mark.also_on("hive")
+@pytest.mark.also_on("hive", "postgres")
 def test_the_key_of_an_hmac_is_in_no_statement_log_or_record(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -46,6 +46,7 @@ def con(store: Store) -> Connection:
     return store.connect()
 
 
+@pytest.mark.long
 def test_what_is_held_is_seen_and_changed_and_the_rest_of_the_request_is_hidden(
     store: Store, con: Connection
 ) -> None:
@@ -254,6 +255,7 @@ def test_who_asks_what_is_known_about_them_gets_what_is_held_and_learns_what_wai
 _ON_EVERY_STORE = {("ACCEPTED", "DELETE", True), ("ON_HOLD", "ARCHIVE", False)}
 
 
+@pytest.mark.first(1)
 @pytest.mark.also_on("hive")
 @pytest.mark.parametrize(
     ("waits", "action", "sealed"),

@@ -58,6 +58,7 @@ def _check_held(con: Connection) -> None:
     assert con.execute("DELETE FROM t WHERE k > 9").rowcount == 2
 
 
+@pytest.mark.also_on("hive")
 def test_unique_indexes_hold_and_stay(store: Store, con: Connection) -> None:
     _check_held(con)
     _check_held(store.connect())
@@ -123,7 +124,7 @@ def test_jobs_change_nothing_of_them(store: Store, con: Connection) -> None:
 
 
 @pytest.mark.needs(Capability.BACKUPS)
-@pytest.mark.also_on("hive")
+@pytest.mark.also_on("hive", "postgres")
 def test_a_restore_must_keep_them(con: Connection) -> None:
     con.execute("CALL system.backup('t', name => 'good')").fetchall()
     con.execute("UPDATE t SET mail = 'carl', seat = 77 WHERE k = 1")

@@ -61,14 +61,14 @@ def _interrupted(*words: str) -> tuple[float, str, str]:
     return seconds, said + output, errors
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.also_on("hive", "postgres")
 def test_a_program_hears_ctrl_c(place: str) -> None:
     seconds, output, errors = _interrupted("-c", _PROGRAM, place, SLOW)
     assert output.split("\n")[:2] == ["stopped", "[(16,)]"], errors
     assert seconds < PATIENCE_S
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.also_on("hive", "postgres")
 def test_the_shell_hears_ctrl_c_and_goes_on(place: str) -> None:
     script = ("-c", "\\echo begins", "-c", SLOW, "-c", "\\echo stopped", "-c", "SELECT 7 AS n")
     seconds, output, errors = _interrupted("-m", "gateway.cli", "shell", place, *script)
@@ -78,7 +78,7 @@ def test_the_shell_hears_ctrl_c_and_goes_on(place: str) -> None:
     assert seconds < PATIENCE_S
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.also_on("hive", "postgres")
 def test_query_hears_ctrl_c(place: str) -> None:
     words = ("query", "-w", place, "--format", "csv", f"SELECT 'begins' AS begins; {SLOW}")
     seconds, output, errors = _interrupted("-m", "gateway.cli", *words)

@@ -51,7 +51,8 @@ def _check_same(con: Connection) -> None:
         assert _rows(con, read) == [row for row in found if row[0] == k]
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.long
+@pytest.mark.also_on("hive", "postgres")
 def test_rows_are_those_of_a_table_that_always_had_the_type(store: Store) -> None:
     with store.connect() as con:
         con.execute("CREATE TABLE t (k INT, l SMALLINT, v VARCHAR, PRIMARY KEY (k, l))")
@@ -83,7 +84,7 @@ def test_rows_are_those_of_a_table_that_always_had_the_type(store: Store) -> Non
         _check_same(con)
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.also_on("hive", "postgres")
 @pytest.mark.needs(Capability.ERASURE)
 def test_what_was_erased_stays_out_under_another_type(store: Store) -> None:
     with store.connect() as con:

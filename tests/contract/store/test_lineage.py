@@ -47,6 +47,7 @@ def _tables(con: Connection) -> set[tuple[Any, ...]]:
     return set(con.execute("SELECT source_table, target_table FROM system.lineage").fetchall())
 
 
+@pytest.mark.also_on("hive")
 def test_a_committed_insert_leaves_edges_and_a_failed_one_none(con: Connection) -> None:  # L1, L5
     con.execute("INSERT INTO t SELECT id, a + 1 FROM s WHERE b = 'p'")
     expected = {
@@ -215,6 +216,7 @@ def test_a_role_sees_the_lineage_of_what_it_sees(con: Connection) -> None:
     assert _tables(con) == {("s", "t"), ("other", "t")}
 
 
+@pytest.mark.also_on("hive")
 def test_lineage_outlives_the_process(con: Connection, store: Store) -> None:
     con.execute("INSERT INTO t SELECT id, a FROM s")
     con.close()

@@ -147,6 +147,7 @@ def test_the_past_is_that_of_its_query(con: Connection) -> None:
     assert rows(con, past) == [(10,), (20,)]
 
 
+@pytest.mark.long
 @pytest.mark.needs(Capability.ERASURE)
 def test_an_erasure_reaches_its_rows(store: Store, con: Connection) -> None:
     con.execute("ERASE FROM t WHERE email = 'ann@x.org' REASON 'asked'")
@@ -194,6 +195,7 @@ def test_a_refresh_that_read_before_an_erasure_does_not_commit_after_it(
     assert rows(con, "SELECT email FROM e") == [("bob@x.org",)]
 
 
+@pytest.mark.long
 @pytest.mark.needs(Capability.ERASURE)
 @pytest.mark.also_on("hive")
 def test_what_a_hold_keeps_is_not_stored_again(store: Store, con: Connection) -> None:
@@ -211,6 +213,7 @@ def test_what_a_hold_keeps_is_not_stored_again(store: Store, con: Connection) ->
     con.execute("REFRESH MATERIALIZED VIEW m")
 
 
+@pytest.mark.long
 @pytest.mark.needs(Capability.ERASURE)
 @pytest.mark.also_on("hive")
 def test_a_request_that_names_people_reaches_them_too(store: Store, con: Connection) -> None:

@@ -183,7 +183,7 @@ def _migrate(con: Connection, statements: str, *, references: bool) -> None:
     con.execute("COMMIT")
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.also_on("hive", "postgres")
 @pytest.mark.timeout(300)
 def test_the_statements_of_django(store: Store) -> None:
     references = Capability.FOREIGN_KEYS in store.capabilities

@@ -31,6 +31,7 @@ def _set(con: Connection, partitions: str) -> None:
     con.execute(f"ALTER TABLE t SET TBLPROPERTIES ('partitions' = '{partitions}')")
 
 
+@pytest.mark.also_on("hive", "postgres")
 def test_a_table_is_partitioned_by_the_next_compaction_and_no_answer_changes(
     con: Connection,
 ) -> None:
@@ -53,7 +54,7 @@ def test_a_table_is_partitioned_by_the_next_compaction_and_no_answer_changes(
     assert con.session.executor.upkeep.verify().is_clean
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.also_on("hive", "postgres")
 def test_texts_of_every_kind_come_back_from_their_partitions(store: Store) -> None:
     texts = ("", "a", "a ", "__HIVE_DEFAULT_PARTITION__", "x" * 300, "x/y=z", "%41", "é😀", "NULL")
     con = store.connect()
@@ -65,7 +66,7 @@ def test_texts_of_every_kind_come_back_from_their_partitions(store: Store) -> No
     assert rows(con, "SELECT p FROM t ORDER BY k") == [*((text,) for text in texts), (None,)]
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.also_on("hive", "postgres")
 def test_a_column_of_partitions_may_be_renamed_and_dropped(con: Connection) -> None:
     _set(con, "LIST (region)")
     con.execute("ALTER TABLE t RENAME COLUMN region TO place")

@@ -63,6 +63,7 @@ def test_parts_of_moments_and_numbers_are_exact(store: Store) -> None:
     query = f"SELECT k, pg_typeof({template}) FROM t WHERE p = {template}"
 
 
+@pytest.mark.long
 @pytest.mark.drifts(toy="it has other functions", hive="it has no intervals or other texts of them")
 def test_values_are_written_as_postgresql_writes_them(store: Store) -> None:
     con = store.connect(dialect="postgres")

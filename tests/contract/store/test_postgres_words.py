@@ -312,7 +312,7 @@ def test_null_in_rows_that_are_compared(store: Store) -> None:
     assert con.execute("DELETE FROM t WHERE (k, a) <> (1, 1)").rowcount == 4
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.also_on("hive", "postgres")
 def test_rows_are_checked_before_their_conflicts_are_looked_for(store: Store) -> None:
     con = store.connect(dialect="postgres")
     con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, n INTEGER NOT NULL CHECK (n < 5))")

@@ -194,6 +194,7 @@ def test_a_request_is_partial_until_a_copy_is_searched_or_waived(store: Store, u
     assert len(done["detail"]["erasures"]) == 1, "what was searched is not searched again"
 
 
+@pytest.mark.long
 def test_the_run_after_a_partial_one_searches_what_is_left_alone(store: Store, url: str) -> None:
     with store.connect() as con:
         con.execute("CREATE TABLE mailing AS SELECT id, email FROM people")
@@ -311,6 +312,7 @@ def test_a_large_batch_is_split_by_tables_into_one_result(store: Store, url: str
         assert rows(con, "SELECT id FROM visits") == [(2,)]
 
 
+@pytest.mark.long
 @pytest.mark.also_on("hive")
 def test_a_large_table_is_split_by_segments_into_one_result(store: Store, url: str) -> None:
 

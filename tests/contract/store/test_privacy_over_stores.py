@@ -50,6 +50,7 @@ def _ask(url: str, action: str, mail: str, store: str, name: str) -> None:
     _json(url, "submit", *words, "--store", store)
 
 
+@pytest.mark.long
 def test_one_request_over_this_store_and_a_warehouse(store: Store, tmp_path: Path) -> None:
     beside = f"palimpsest:///{tmp_path}/beside"
     with gateway.connect(beside, autocommit=True) as con:

@@ -42,6 +42,7 @@ def con(store: Store) -> Connection:
     return con
 
 
+@pytest.mark.also_on("hive")
 def test_f19_processes_wait_and_run_once(con: Connection) -> None:
     schedule(con, day(1), flights(), process())
     assert run(con, day(2)) == []

@@ -96,6 +96,7 @@ def _outcome(act: Callable[[], Any]) -> str:
         return str(error.code)
 
 
+@pytest.mark.first(1)
 @MEANWHILE
 def test_nothing_is_lost_when_a_definition_changes_in_the_midst_of_a_job(
     store: Store,
@@ -126,6 +127,7 @@ def _begin_change(other: Connection, name: str) -> None:
             other.execute(statement.format(table))
 
 
+@pytest.mark.first(1)
 @CASES
 def test_nor_when_the_transaction_began_before_and_would_commit_after_the_job(
     con: Connection, other: Connection, kind: str, name: str
@@ -152,6 +154,7 @@ def test_a_policy_that_is_taken_away_while_a_retention_runs_removes_nothing_any_
     assert con.session.executor.upkeep.verify().is_clean
 
 
+@pytest.mark.first(1)
 @pytest.mark.also_on("hive")
 @pytest.mark.parametrize("kind", ["compact", pytest.param("retain", marks=_LACKING)])
 def test_a_table_that_is_dropped_while_a_job_runs_comes_back_whole(

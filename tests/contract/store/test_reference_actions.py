@@ -33,6 +33,8 @@ def _state(con: Connection, sql: str) -> str:
 _ACTS = [pytest.param(a, marks=pytest.mark.also_on("hive") if a else ()) for a in ACTIONS]
 
 
+@pytest.mark.also_on("postgres")
+@pytest.mark.first(1)
 @pytest.mark.parametrize("action", _ACTS)
 def test_who_comes_second_begins_again(store: Store, action: str) -> None:
     con, other = store.connect(), store.connect()

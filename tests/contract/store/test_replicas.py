@@ -196,6 +196,7 @@ def test_p1_an_erasure_waits_for_its_replica_and_is_carried_to_it(
     assert not other_store.holders("p33@x.org")
 
 
+@pytest.mark.long
 @pytest.mark.also_on("postgres")
 def test_p1_what_is_hidden_at_the_source_is_gone_before_the_purge_and_back_if_cancelled(
     source: Connection, target: Connection, other_store: Store

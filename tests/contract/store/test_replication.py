@@ -46,6 +46,7 @@ def test_a_store_refuses_replicas_in_other_kinds_of_stores_before_anything_is_re
         assert not replica_rows(source)
 
 
+@pytest.mark.also_on("hive")
 def test_a_policy_is_stated_and_shown_and_its_instances_are_due_once(
     con: Connection,
     request: pytest.FixtureRequest,

@@ -23,11 +23,12 @@ def table(store: Store) -> Connection:
     return con
 
 
+@pytest.mark.also_on("toy")
 def test_rows_past_their_date_go_and_no_other(table: Connection) -> None:
     aged.check_dates(table)
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.also_on("hive", "toy")
 def test_versions_and_history_go_by_number_and_age(
     store: Store, table: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,6 +56,7 @@ def test_holds_keep_rows_and_tables(table: Connection) -> None:
     assert rows(table, f"SELECT count(*) FROM t WHERE NOT {FRESH}") == [(0,)]
 
 
+@pytest.mark.long
 @pytest.mark.needs(Capability.WRITES_DURING_RETENTION)
 def test_a_row_that_is_ended_meanwhile_goes_in_the_end(
     store: Store, table: Connection, monkeypatch: pytest.MonkeyPatch
@@ -75,6 +77,7 @@ def test_a_row_that_is_ended_meanwhile_goes_in_the_end(
     assert table.session.executor.upkeep.verify().is_clean
 
 
+@pytest.mark.long
 @pytest.mark.needs(Capability.WRITES_DURING_RETENTION)
 @pytest.mark.drifts(embedded="the row waits for the next run, as its plan says")
 def test_a_row_that_is_ended_meanwhile_goes_with_the_same_run(
@@ -87,6 +90,7 @@ def test_a_row_that_is_ended_meanwhile_goes_with_the_same_run(
     assert rows(table, f"SELECT count(*) FROM t_journal WHERE NOT {FRESH}") == [(0,)]
 
 
+@pytest.mark.first(1)
 @pytest.mark.also_on("hive")
 @pytest.mark.parametrize("kind", ["TIMESTAMP", "TIMESTAMPTZ", "VARCHAR"])
 def test_dates_of_other_types(store: Store, kind: str) -> None:

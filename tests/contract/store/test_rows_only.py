@@ -31,7 +31,8 @@ def _erase(store: Store, mail: str) -> dict[str, Any]:
     return dict(batch)
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.long
+@pytest.mark.also_on("hive", "postgres")
 def test_rows_go_and_the_same_people_may_be_written_again_there_alone(store: Store) -> None:
     with store.connect() as con:
         for table in ("people", "visits"):

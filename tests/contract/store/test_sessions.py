@@ -70,7 +70,7 @@ with gateway.connect(sys.argv[1], dialect="postgres", autocommit=True) as con:
 """
 
 
-@pytest.mark.also_on("hive")
+@pytest.mark.also_on("hive", "postgres")
 @pytest.mark.drifts(toy="its warehouses are not opened by their URL")
 @pytest.mark.timeout(120)
 def test_advisory_locks_keep_other_processes_out(store: Store) -> None:

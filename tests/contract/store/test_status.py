@@ -16,7 +16,7 @@ def _run(url: str, *words: str) -> Result:
 
 
 @pytest.mark.needs(Capability.ERASURE)
-@pytest.mark.also_on("hive")
+@pytest.mark.also_on("hive", "postgres")
 def test_the_status_tells_sizes_due_jobs_and_failures(store: Store) -> None:
     with store.connect() as con:
         con.execute(

@@ -134,6 +134,7 @@ def test_statements_write_what_is_seen_and_no_more(con: Connection) -> None:
     ]
 
 
+@pytest.mark.also_on("hive")
 def test_policies_run_before_the_expressions_of_a_client(con: Connection) -> None:
     con.execute("INSERT INTO people VALUES (5, '7', 'north', 0), (6, 'x', 'south', 0)")
     con.execute("DELETE FROM people WHERE k < 5")

@@ -41,6 +41,7 @@ def _state(con: Connection, sql: str) -> str:
     return str(raised.value.sqlstate)
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.drifts(toy="SQLite takes a column called nothing for a word of its own")
 def test_a_table_from_its_making_to_its_end(store: Store, depts: Connection) -> None:
     ((before,),) = rows(depts, "SELECT max(version) FROM system.transactions")
@@ -104,6 +105,7 @@ def test_a_transaction_sees_its_rows_and_nobody_else_does(store: Store, depts: C
     assert rows(depts, "SELECT count(*) FROM hr.depts") == [(3,)]
 
 
+@pytest.mark.also_on("hive")
 def test_the_second_of_two_writers_of_a_key_gets_40001(store: Store, depts: Connection) -> None:
     other = store.connect()
     for connection in (depts, other):
@@ -131,6 +133,7 @@ def test_more_rows_than_a_transaction_keeps_in_memory(store: Store) -> None:
     assert rows(con, "SELECT count(*), max(a) FROM many") == [(1000, 999)]
 
 
+@pytest.mark.also_on("hive")
 @pytest.mark.needs(Capability.ALL_TYPES)
 def test_every_type_comes_back_as_it_was(con: Connection) -> None:
     moment = dt.datetime.fromisoformat("2024-02-29T01:02:03.456789")
