@@ -84,7 +84,7 @@ def _columns(seen: SystemViewSource) -> Iterator[Row]:
             made = generation_text(found, column) if isinstance(found, Table) else None
             yield (
                 *(*_place(seen, found.name), found.name.name, number, column.name, position),
-                *(column.comment, False, referenced_default(found, column)),
+                *(column.comment, False, made or referenced_default(found, column)),
                 *(not (column.not_null or key), column.type, None, None),
                 *(*_precision(column.type), None, made is not None, made),
             )

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from journal.model.errors import Code, PalimpsestError
+from rewriter.name_resolution import position_of
+
 _SOURCE = "_palimpsest_pivoted"
 
 
@@ -29,6 +32,19 @@ def source_query(pivot: exp.Pivot) -> exp.Select:
     query = exp.select("*").from_(pivot.this)
     query.set("with_", pivot.args.pop("with_", None))
     return query
+
+
+def check_values_listed(statement: exp.Expr) -> None:
+    """Raise NOT_SUPPORTED for a PIVOT in a write whose columns only its rows would tell."""
+    for pivot in statement.find_all(exp.Pivot):
+        is_short = pivot.args.get("this") is not None and not pivot.args.get("unpivot")
+        if is_short and not all(isinstance(on, exp.In) for on in pivot.expressions):
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                "a PIVOT without a list of values inside a write is not supported",
+                advice="list the values: PIVOT t ON c IN (1, 2) ..",
+                position=position_of(pivot),
+            )
 
 
 def _with_source(pivot: exp.Pivot, name: str) -> exp.With:

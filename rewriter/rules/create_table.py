@@ -53,6 +53,7 @@ from rewriter.definitions.sequences import with_named_defaults, without_calls
 from rewriter.definitions.table_options import TableOptions, read_options
 from rewriter.definitions.temporary import is_temporary, new_temporary_name
 from rewriter.name_resolution import find_table, position_of
+from rewriter.reading.pivots import check_values_listed
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.value_types import UNKNOWN, ValueTypes
 from rewriter.writing.changes import ChangeSet, append_step, new_name
@@ -166,6 +167,7 @@ def _as_query(
     context: RewriteContext,
     replaced: Relation | None,
 ) -> StatementPlan:
+    check_values_listed(ast.expression)
     reads = Reads(context)
     written = copy_tree(ast.expression)
     holder = exp.Subquery(this=ast.expression)

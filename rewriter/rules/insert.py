@@ -13,6 +13,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query, Stage, Step
 from journal.model.schema import Table
 from rewriter.name_resolution import find_table, position_of
+from rewriter.reading.pivots import check_values_listed
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.row_security import check_no_raw, refuse_restricted
 from rewriter.writing.changes import ChangeSet
@@ -38,6 +39,7 @@ def write_insert(ast: exp.Insert, reads: Reads, part: PartNames) -> StatementPar
     node = ast.this.this if isinstance(ast.this, exp.Schema) else ast.this
     if not isinstance(node, exp.Table):
         raise _refusal("INSERT writes to a table", ast)
+    check_values_listed(ast)
     table = find_table(node, reads.context)
     named = ast.this.expressions if isinstance(ast.this, exp.Schema) else []
     columns = distinct_columns(table, named) if named else None

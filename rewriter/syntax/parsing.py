@@ -50,6 +50,7 @@ from rewriter.syntax.spelled_types import mark_spelled_types
 from rewriter.syntax.temporary import set_on_commit, without_on_commit
 from rewriter.syntax.token_reader import Parse, TokenReader
 from rewriter.syntax.tokens import check_commas, tokenize
+from rewriter.syntax.type_suffixes import bracket_array_types
 from rewriter.syntax.values import bracket_values
 
 
@@ -135,6 +136,7 @@ def _statement(
         tokens = without_catalog_schema(tokens)
     renamed, parameters = _rename(tokens, dialect) if placeholders else (tokens, ())
     parse_tokens = _parser(text, dialect, limits)
+    renamed = bracket_array_types(renamed)
     renamed = with_ordered_identities(without_not_deferrable(renamed))
     recognised = own_statements.recognise(renamed, parse_tokens)
     if recognised is not None:

@@ -25,7 +25,8 @@ INTERNAL = {
     "logs and profiles": r"duckdb_logs|(en|dis)able_(logging|profil)|TRUNCATE_DUCKDB",
     "extensions and secrets": r"^\s*(INSTALL|LOAD|UPDATE EXT|(CREATE|DROP) (\w+ )*SECRET)\b",
     "storage of DuckDB": r"pragma_storage_info|pragma_database_size|duckdb_(temporary|memory|opt)"
-    r"|duckdb_(variables|functions|types|keywords|extensions|secrets|log)|pragma_\w+\(|\bstats\(",
+    r"|duckdb_(variables|functions|types|keywords|extensions|secrets|log)|pragma_\w+\(|\bstats\("
+    r"|\bindex_key\(|external_resource_type",
     "rowid": r"\browid\b",
     "settings of the engine": r"current_setting\(|USING COMPRESSION|duckdb_prepared|"
     r"^\s*(RESET|SET)\s+(GLOBAL |SESSION |LOCAL )?(debug_|threads|memory"
@@ -48,6 +49,7 @@ DOCUMENTED = {
     r"cannot contain|Cannot (rename|change|drop)|generated column|SUBQUERY)",
     "limits of DuckDB's process": r"^accepted\n(Out of Memory|Permission) Error|"
     r"^accepted\n.*expression depth limit",
+    "an error ends the transaction": r"PAL-402\]",
     "a row that refers to itself": r"^accepted\nConstraint Error: Violates foreign key",
     "schemas in schemas": r"a schema inside of a schema",
     "where numbers of sequences are taken": r"no number of a sequence can be taken|"

@@ -84,9 +84,10 @@ class FileTally:
         self.internal_run += own is not None
         if why is None:
             return
-        own = own or _first(self.documented, why)
-        cause, internal = own or cause, own is not None
         first = self._earlier(sql, why)
+        if not (first and _ENDED.search(why)):  # It is that one which ended the transaction.
+            own = own or _first(self.documented, why)
+        cause, internal = own or cause, own is not None
         follows = (
             _CONSEQUENCE.search(why)
             or why.startswith(("rows", "columns", "count", "names", "accepted"))
