@@ -40,6 +40,7 @@ class DialectSemantics:
     ``upserts_first``: of rows of one INSERT with the same key the first counts, where a conflict
     changes the present row; elsewhere they are an error.
     ``types_by_assignment``: ALTER .. TYPE without USING takes types that values are assigned to.
+    ``keeps_lengths``: a text is no longer than its type says, as VARCHAR(5) does.
     ``returns_sources``: RETURNING * has the columns of the relations in FROM and USING as well.
     """
 
@@ -53,6 +54,7 @@ class DialectSemantics:
     views_hold: bool = False
     texts_become_enums: bool = False
     types_by_assignment: bool = False
+    keeps_lengths: bool = False
     returns_sources: bool = False
 
 
@@ -65,6 +67,7 @@ _POSTGRES = DialectSemantics(
     views_hold=True,
     texts_become_enums=True,
     types_by_assignment=True,
+    keeps_lengths=True,
     returns_sources=True,
 )
 _SEMANTICS = {

@@ -76,6 +76,8 @@ def _list(text: str, at: int, item: Callable[[str], Any]) -> tuple[list[Any], in
     while True:
         value, at = _value(text, at, item)
         found.append(value)
+        while text[at : at + 1].isspace():
+            at += 1
         sign, at = text[at : at + 1], at + 1
         if sign == "}":
             return found, at

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from decimal import Decimal
 
 from journal.model.errors import Code, PalimpsestError
 from journal.sql.moment_clock import Clock, split_clock
@@ -35,6 +36,8 @@ _ISO = re.compile(
     r"(?:z|[+-]\d\d(?::?\d\d)?(?::\d\d)?)?)?\s*",
     re.I,
 )
+_PLAIN_TIME = re.compile(r"\s*\d{1,2}:\d\d(:\d\d(\.\d{1,6})?)?\s*")
+_RUN_TOGETHER = re.compile(r"^\s*(\d\d)(\d\d)(\d\d(?:\.\d*)?)(?!\d)(?!-)")
 _PARTS = re.compile(r"[a-z]+|\d+|[-/.,\s]+")
 _JULIAN = re.compile(r"j(?:ulian)?\s*(\d+)")
 _DAY_OF_YEAR = re.compile(r"(\d{4,})[.-](\d{3})")
@@ -73,6 +76,39 @@ def iso_moment(text: str) -> str | None:
     return _with_clock(made, clock)
 
 
+def iso_time(text: str, *, has_zone: bool = False) -> str | None:
+    """The time of day in a text, without its date and its zone; None for a text that has none.
+
+    ``has_zone``: a distance from UTC stays.
+
+    Raises OUT_OF_RANGE for a time that is none, and for the name of a zone without a date.
+
+    >>> iso_time("11:59:59.99 PM"), iso_time("2003-03-07 15:36:39 America/New_York")
+    ('23:59:59.99', '15:36:39')
+    """
+    if _PLAIN_TIME.fullmatch(text):
+        return None
+    text = _RUN_TOGETHER.sub(r"\1:\2:\3", text)
+    parts = split_clock(text.strip().lower(), _WORDS)
+    if parts is None or (parts[1] is not None and not parts[1].exists):
+        raise _out_of_range(text)
+    day, clock = parts
+    if clock is None:
+        return None
+    if "/" in clock.zone and not day:
+        raise _out_of_range(text)
+    seconds = clock.hours * 3600 + clock.minutes * 60 + clock.seconds
+    if seconds >= _DAY_SECONDS or (has_zone and clock.zone[:1] not in {"+", "-"}):
+        return None
+    return _clock_text(seconds) + (clock.zone if has_zone else "")
+
+
+def _clock_text(seconds: Decimal) -> str:
+    minutes, seconds = divmod(seconds, 60)
+    time = f"{int(minutes) // 60:02}:{int(minutes) % 60:02}:{int(seconds):02}"
+    return time + f"{seconds % 1:.6f}"[1:].rstrip("0").rstrip(".")
+
+
 def _is_iso(text: str) -> bool:
     return bool(_ISO.fullmatch(text)) and not _LAST_HOUR.search(text)
 
@@ -86,10 +122,7 @@ def _with_clock(date: tuple[str, str], clock: Clock) -> str | None:
         if date[1] or not day.startswith(("1", "2")) or len(day) != len("YYYY-MM-DD"):
             return None
         day = (datetime.date.fromisoformat(day) + datetime.timedelta(1)).isoformat()
-    minutes, seconds = divmod(seconds, 60)
-    time = f"{int(minutes) // 60:02}:{int(minutes) % 60:02}:{int(seconds):02}"
-    fraction = f"{seconds % 1:.6f}"[1:].rstrip("0").rstrip(".")
-    return f"{day}{date[1]} {time}{fraction}{clock.zone}"
+    return f"{day}{date[1]} {_clock_text(seconds)}{clock.zone}"
 
 
 def _iso_date(day: str, text: str) -> tuple[str, str] | None:

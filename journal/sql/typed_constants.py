@@ -13,10 +13,11 @@ from journal.sql import bytea
 from journal.sql.array_text import array_of_text
 from journal.sql.interval_text import plain_interval
 from journal.sql.moment_clock import is_zone
-from journal.sql.moment_text import AS_POSTGRES, iso_moment, may_be_moment
+from journal.sql.moment_text import AS_POSTGRES, iso_moment, iso_time, may_be_moment
 
 MOMENTS = ("DATE", "TIMESTAMP")
 """How the names of types begin whose constants are dates."""
+_TIMES_OF_ZONES = frozenset({"TIMETZ", "TIME WITH TIME ZONE"})
 _REALS = frozenset({"FLOAT", "REAL"})
 _LIKE_UUID = re.compile(r"\s*\{?[0-9a-f-]{32,50}\}?\s*", re.I)
 _PLAIN_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I)
@@ -52,6 +53,8 @@ def typed_constant(value: exp.Expr, kind: str) -> exp.Expr:
         if word is not None:
             return word
         text = iso_moment(value.name)
+    elif kind in {"TIME", *_TIMES_OF_ZONES}:
+        text = iso_time(value.name, has_zone=kind != "TIME")
     elif kind == "INTERVAL":
         text = plain_interval(value.name)
     elif kind == "UUID" and _LIKE_UUID.fullmatch(value.name):

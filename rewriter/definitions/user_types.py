@@ -14,11 +14,12 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.named_definitions import DOMAIN, UserType
-from journal.model.schema import Column, Table, TableName, fold
+from journal.model.schema import Check, Column, Table, TableName, fold
 from journal.model.trees import copy_tree
 from journal.sql import dialects
 from journal.sql.relations import ident
 from journal.sql.sql import cast
+from journal.sql.text_lengths import text_length
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import position_of
 
@@ -221,15 +222,26 @@ def _checked(node: exp.Cast, found: UserType, context: RewriteContext) -> exp.Ex
             position=position_of(node),
         )
     value: exp.Expr = cast(node.this, found.type)
+    for most in _lengths(found).values():
+        # A cast that is written out cuts a text, as that to VARCHAR(n) does.
+        value = exp.Left(this=value, expression=exp.Literal.number(most))
     branches: list[exp.Expr] = []
     if found.not_null:
         is_null = exp.Is(this=copy_tree(value), expression=exp.Null())
         branches.append(_failing(is_null, f"domain {found.name} does not allow NULL", found))
     for name, text in found.checks:
+        if name in _lengths(found):
+            continue
         refused = exp.Not(this=exp.paren(_over_value(text, value)))
         why = f'value for domain {found.name} violates check constraint "{name}"'
         branches.append(_failing(refused, why, found))
-    return exp.paren(exp.Case(ifs=branches, default=value))
+    return exp.paren(exp.Case(ifs=branches, default=value) if branches else value)
+
+
+def _lengths(found: UserType) -> dict[str, int]:
+    """How long the texts of a domain may be, by the names of the checks that say so."""
+    kept = {name: text_length(Check(name, text)) for name, text in found.checks}
+    return {name: length.most for name, length in kept.items() if length is not None}
 
 
 def _failing(condition: exp.Expr, message: str, found: UserType) -> exp.If:

@@ -34,8 +34,16 @@ from rewriter.definitions.column_types import type_text
 from rewriter.definitions.definition import canonical_text, default_text
 from rewriter.definitions.new_relations import ddl_plan, new_definition_name
 from rewriter.definitions.type_changes import without_types
-from rewriter.definitions.user_types import check_condition, enum_text, expanded_text, find_type
+from rewriter.definitions.user_types import (
+    DOMAIN_VALUE,
+    check_condition,
+    enum_text,
+    expanded_text,
+    find_type,
+)
+from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import position_of
+from rewriter.reading.postgres_lengths import length_condition
 from rewriter.statements.own_statement import OwnStatement
 from rewriter.syntax.token_reader import Parse, TokenReader
 
@@ -223,6 +231,9 @@ def _user_type(ast: CreateType, name: TableName, context: RewriteContext) -> Use
     if kind != DOMAIN:
         return UserType(name, kind, text, declared=declared)
     checks = list(base.checks) if base is not None else []
+    length = length_condition(exp.column(DOMAIN_VALUE), ast.type)
+    if length is not None and semantics_of(context.dialect).keeps_lengths:
+        checks.append((f"{name.name}_length", canonical_text(length)))
     for given, condition in ast.checks:
         check_condition(condition, node)
         number = 1

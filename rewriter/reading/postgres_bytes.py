@@ -7,6 +7,10 @@ position(a in b)            where the bytes begin, from 1
 get_byte(b, 0)              a number from 0 to 255
 set_byte(b, 0, 65)          the bytes with another one
 string_agg(b, ',')          the bytes of all rows
+overlay(b placing c from 2) other bytes in the place of some
+trim(c from b)              without those of c at its ends
+get_bit(b, 9)               the bits of a byte are counted from its lowest
+decode('a\000', 'escape')  the bytes of a constant
 """
 
 from __future__ import annotations
@@ -15,7 +19,10 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from journal.sql import bytea
 from journal.sql.builders import call, fill
+from rewriter.reading.postgres_bits import are_bits, overlaid_bits, place_of_bits
+from rewriter.reading.postgres_quoting import not_here
 from rewriter.reading.value_types import ValueTypes
 
 TEXT = "'\\x' || lower(hex(b))"
@@ -42,6 +49,16 @@ _CHANGED = (
 )
 
 
+_OVERLAID = "unhex(substr(hex(b), 1, 2 * (n - 1)) || hex(p) || substr(hex(b), 2 * (n + m) - 1))"
+_AMONG = (
+    "'(?:' || array_to_string(list_transform(regexp_extract_all(hex(c), '..'),"
+    " LAMBDA h: h || ','), '|') || ')*'"
+)
+_TRIMMED = {"LEADING": "'^' || among", "TRAILING": "among || '$'"}
+_BIT = "(byte // (1 << n % 8)) % 2"
+_WITH_BIT = f"byte + (v - {_BIT}) * (1 << n % 8)"
+
+
 def is_bytes(value: exp.Expr, types: ValueTypes) -> bool:
     """True for what is known to be bytea."""
     return types.of(value).kind == "BLOB"
@@ -63,10 +80,12 @@ def native_encode(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
 
 
 def spell_place_of_bytes(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
-    """``position(a in b)`` of bytes; None for texts."""
+    """``position(a in b)`` of bytes and of bits; None for texts."""
+    part = node.args["substr"]
+    if are_bits(node.this, types):
+        return place_of_bits(node.this, part)
     if not is_bytes(node.this, types):
         return None
-    part = node.args["substr"]
     part = exp.cast(part.copy(), "BLOB", dialect="duckdb") if part.is_string else part
     made = fill(f"CASE WHEN octet_length(a) = 0 THEN 1 ELSE {_PLACE} END", a=part, b=node.this)
     return exp.cast(made, "INTEGER", dialect="duckdb")
@@ -92,6 +111,67 @@ def spell_byte(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     parts = dict(zip("bnv", (exp.paren(a.copy()) for a in arguments), strict=False))
     made = fill(_CHANGED if len(arguments) == 3 else f"CAST({_BYTE} AS INTEGER)", **parts)
     return fill(_INSIDE, b=parts["b"], n=parts["n"], made=made)
+
+
+def spell_bit(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``get_bit(b, n)`` and ``set_bit(b, n, v)`` of bytes; None for bits."""
+    given = (
+        list(node.expressions) if isinstance(node, exp.Anonymous) else [node.this, node.expression]
+    )
+    if not is_bytes(given[0], types):
+        return None
+    parts = dict(zip("bnv", (exp.paren(a.copy()) for a in given), strict=False))
+    place = fill("n // 8", n=parts["n"])
+    byte = fill(_BYTE, b=parts["b"], n=exp.paren(place.copy()))
+    if len(given) == 2:
+        made = fill(f"CAST({_BIT} AS INTEGER)", byte=byte, n=parts["n"])
+    else:
+        changed = fill(_WITH_BIT, byte=byte, n=parts["n"], v=parts["v"])
+        made = fill(_CHANGED, b=parts["b"], n=exp.paren(place.copy()), v=exp.paren(changed))
+    return fill(_INSIDE, b=parts["b"], n=exp.paren(place), made=made)
+
+
+def spell_overlay(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``overlay(b placing p from n for m)`` of bytes and of bits; None for texts."""
+    new, start, size = node.expression, node.args["from_"], node.args.get("for_")
+    if are_bits(node.this, types):
+        return overlaid_bits(node.this, new, start, size)
+    if not is_bytes(node.this, types):
+        return None
+    length = fill("octet_length(p)", p=new) if size is None else exp.paren(size.copy())
+    return fill(_OVERLAID, b=node.this, p=new, n=exp.paren(start.copy()), m=length)
+
+
+def spell_trim(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """``trim(c from b)`` of bytes; None for texts."""
+    if not is_bytes(node.this, types) or node.expression is None:
+        return None
+    among = fill(_AMONG, c=node.expression)
+    made = fill(_SPACED.format("b"), b=node.this)
+    side = str(node.args.get("position") or "BOTH").upper()
+    for name, pattern in _TRIMMED.items():
+        if side in {name, "BOTH"}:
+            pattern_of_side = fill(pattern, among=exp.paren(among.copy()))
+            made = fill("regexp_replace(t, p, '')", t=made, p=pattern_of_side)
+    return fill("unhex(replace(t, ',', ''))", t=made)
+
+
+def spell_decode(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
+    """``decode('..', 'escape')`` of a constant; raises NOT_SUPPORTED for what is computed."""
+    how = node.args.get("charset")
+    if not isinstance(how, exp.Literal) or how.name.lower() != "escape":
+        return None
+    if not node.this.is_string or node.this.name.startswith("\\x"):
+        raise not_here(node, "decode() of a text that is no constant", "take 'hex' or 'base64'")
+    return exp.cast(bytea.converted(node.this.copy()), "BLOB", dialect="duckdb")
+
+
+def spell_digest(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
+    """``sha256(b)``, whose bytes are digits in the store; None for other digests."""
+    length = node.args.get("length")
+    if length is None or length.name != "256":
+        return None
+    return call("unhex", call("sha256", node.this))
 
 
 def spell_joined_bytes(node: exp.Expr) -> exp.Expr:

@@ -25,6 +25,7 @@ from rewriter.reading import (
     postgres_json,
     postgres_json_paths,
     postgres_jsonb,
+    postgres_jsonb_calls,
     postgres_moments,
     postgres_numbers,
     postgres_operators,
@@ -58,6 +59,10 @@ _CALLS = {
     **postgres_calls.CALLS,
     **postgres_moments.CALLS,
     **postgres_json.CALLS,
+    **dict.fromkeys(("json_build_object", "jsonb_build_object"), postgres_jsonb_calls.spell_built),
+    **dict.fromkeys(("json_object", "jsonb_object"), postgres_jsonb_calls.spell_object),
+    "jsonb_set_lax": postgres_jsonb_calls.spell_lax_set,
+    "jsonb_delete_path": postgres_json_paths.spell_delete,
     "jsonb_set": postgres_json_paths.spell_set,
     "jsonb_insert": postgres_json_paths.spell_insert,
 }

@@ -34,7 +34,6 @@ _HAS_KEY = (
 _RENAMED = {
     "array_length": "json_array_length",
     "build_array": "json_array",
-    "build_object": "json_object",
     "pretty": "json_pretty",
     "strip_nulls": "json_strip_nulls",
 }
@@ -134,8 +133,10 @@ def _at_path(is_text: bool) -> Spell:
     def spell(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
         if len(arguments) == 2 and arguments[1].is_string and arguments[1].name[:1] == "{":
             steps = path_steps(arguments[1].name)
-        elif all(argument.is_string for argument in _listed(arguments[1:])):
-            steps = [argument.name for argument in _listed(arguments[1:])]
+        elif any(isinstance(argument, exp.Null) for argument in _listed(arguments[1:])):
+            return exp.cast(exp.null(), "VARCHAR" if is_text else "JSON", dialect="duckdb")
+        elif all(_is_step(argument) for argument in _listed(arguments[1:])):
+            steps = [_bare(argument).name for argument in _listed(arguments[1:])]
         else:
             return _at_key(arguments, is_text)
         if steps is None:
@@ -154,6 +155,17 @@ def _listed(given: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
     while isinstance(array, exp.Cast):
         array = array.this
     return array.expressions if isinstance(array, exp.Array) else given
+
+
+def _bare(step: exp.Expr) -> exp.Expr:
+    """What is cast to a text."""
+    return step.this if isinstance(step, exp.Cast) else step
+
+
+def _is_step(argument: exp.Expr) -> bool:
+    """True for a constant of a path: ``'a'``, ``0::text``."""
+    bare = _bare(argument)
+    return bare.is_string or (isinstance(argument, exp.Cast) and bare.is_int)
 
 
 def _at_key(arguments: Sequence[exp.Expr], is_text: bool) -> exp.Expr | None:
@@ -199,16 +211,26 @@ def _has_key(_: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
     return exp.Paren(this=fill(_HAS_KEY, j=arguments[0], k=key))
 
 
+_ANY_KEY = "CASE WHEN j IS NOT NULL THEN len(list_filter(a, LAMBDA e: has)) > 0 END"
+_ALL_KEYS = (
+    "CASE WHEN j IS NOT NULL THEN len(list_filter(a, LAMBDA e: e IS NOT NULL AND NOT has)) = 0 END"
+)
+
+
 def _has_keys(kind: type[exp.Connector]) -> Spell:
-    """``j ?| ARRAY['a', 'b']`` and ``j ?& ..``, of keys that are written out."""
+    """``j ?| ARRAY['a', 'b']`` and ``j ?& ..``."""
 
     def spell(node: exp.Expr, arguments: Sequence[exp.Expr]) -> exp.Expr | None:
-        if len(arguments) != 2 or not isinstance(arguments[1], exp.Array):
+        if len(arguments) != 2:
             return None
-        each = [_has_key(node, (arguments[0], key)) for key in arguments[1].expressions]
+        keys = arguments[1].this if isinstance(arguments[1], exp.Cast) else arguments[1]
+        if not isinstance(keys, exp.Array) or not keys.expressions:
+            has = _has_key(node, (arguments[0], exp.column("e")))
+            sql = _ANY_KEY if kind is exp.Or else _ALL_KEYS
+            return fill(sql, j=arguments[0], a=arguments[1], has=has)
+        given = [key for key in keys.expressions if not isinstance(key, exp.Null)]
+        each = [_has_key(node, (arguments[0], key)) for key in given]
         found = [one for one in each if one is not None]
-        if not found:
-            return None
         return exp.Paren(this=(exp.or_ if kind is exp.Or else exp.and_)(*found, copy=False))
 
     return spell

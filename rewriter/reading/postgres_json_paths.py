@@ -20,6 +20,10 @@ _KEYS = "TRY_CAST(j AS MAP(VARCHAR, JSON))"
 _ITEMS = "TRY_CAST(j AS JSON[])"
 _SIZE = f"len({_ITEMS})"
 _OF_KIND = "CASE json_type(j) WHEN 'OBJECT' THEN keyed WHEN 'ARRAY' THEN placed ELSE j END"
+_UNLESS_SCALAR = (
+    "CASE WHEN json_type(j) IN ('OBJECT', 'ARRAY') THEN made"
+    " WHEN j IS NOT NULL THEN CAST(error('cannot set path in scalar') AS JSON) END"
+)
 _KEYED = f"CAST(to_json(map_concat({_KEYS}, map([k], [v]))) AS JSON)"
 _WITHOUT_KEY = (
     "CAST(to_json(map_from_entries(list_filter("
@@ -89,7 +93,7 @@ def _first_changed(
 ) -> exp.Expr:
     """A change of a value, and NULL where an argument is."""
     value = fill("CAST(j AS JSON)", j=arguments[0])
-    made = exp.Paren(this=change(value))
+    made = fill(_UNLESS_SCALAR, j=value, made=change(value))
     if len(arguments) < 3:
         return made
     return fill("CASE WHEN v IS NOT NULL THEN made END", v=arguments[2], made=made)

@@ -67,16 +67,20 @@ def spell_jsonb(node: exp.Expr, types: ValueTypes) -> None:
 
     Raises NOT_SUPPORTED where a value that is no constant should be contained.
     """
+    node.replace(made_of_jsonb(node, types))
+
+
+def made_of_jsonb(node: exp.Expr, types: ValueTypes) -> exp.Expr:
+    """What means the same as such an operator; raises NOT_SUPPORTED likewise."""
     if isinstance(node, exp.DPipe):
-        node.replace(_joined(_json(node.this), _json(node.expression)))
-    elif isinstance(node, exp.Sub):
-        node.replace(_without(node, types))
-    else:
-        contains = isinstance(node, exp.ArrayContainsAll)
-        whole, part = (node.this, node.expression)[:: 1 if contains else -1]
-        value = _json(whole)
-        found = _contains(value, _constant(node, part), is_top=True)
-        node.replace(fill("CASE WHEN j IS NOT NULL THEN found END", j=value, found=found))
+        return _joined(_json(node.this), _json(node.expression))
+    if isinstance(node, exp.Sub):
+        return _without(node, types)
+    contains = isinstance(node, exp.ArrayContainsAll)
+    whole, part = (node.this, node.expression)[:: 1 if contains else -1]
+    value = _json(whole)
+    found = _contains(value, _constant(node, part), is_top=True)
+    return fill("CASE WHEN j IS NOT NULL THEN found END", j=value, found=found)
 
 
 def _json(value: exp.Expr) -> exp.Expr:

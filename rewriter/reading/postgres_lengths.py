@@ -84,7 +84,14 @@ def _length(kind: exp.Expr | None) -> int | None:
 
 
 def _check(name: str, kind: exp.DataType) -> exp.CheckColumnConstraint:
-    """Blanks at the end of a CHAR(n) do not count."""
+    return exp.CheckColumnConstraint(this=length_condition(exp.Column(this=ident(name)), kind))
+
+
+def length_condition(value: exp.Expr, kind: exp.DataType) -> exp.Expr | None:
+    """That a value is as short as its type says; None for types that say nothing of it.
+
+    Blanks at the end of a CHAR(n) do not count.
+    """
+    length = _length(kind)
     text = "length(rtrim(c, ' ')) <= n" if kind.this in _FIXED else "length(c) <= n"
-    column = exp.Column(this=ident(name))
-    return exp.CheckColumnConstraint(this=fill(text, c=column, n=_length(kind)))
+    return None if length is None else fill(text, c=value, n=length)

@@ -2,16 +2,20 @@
 
 a[-1]      nothing, where DuckDB takes the last element
 a[n:m]     from the first element at the earliest, and none where m is below it
+j['a']     of JSON what lies there, on PostgreSQL as well
 a[1:2][2]  of each dimension a part, a[1:2][1:2], where DuckDB takes one of the part
 """
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 from sqlglot import exp
 
-from journal.sql.builders import fill
+from journal.sql.builders import call, fill
+from rewriter.reading.postgres_json import step_into
 from rewriter.reading.postgres_quoting import not_here
-from rewriter.reading.value_types import ValueTypes
+from rewriter.reading.value_types import KIND, ValueTypes
 
 _FROM_FIRST = "CASE WHEN n < 1 THEN 1 ELSE n END"
 _NOT_BEHIND = "CASE WHEN n < 0 THEN 0 ELSE n END"
@@ -23,6 +27,11 @@ def spell_place(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     if len(dimensions) > 1 and any(isinstance(place, exp.Slice) for _, place in dimensions):
         return _cut(node, dimensions, types)
     place = node.expressions[0] if len(node.expressions) == 1 else None
+    if _is_number(place) and types.of(node.this).kind == "JSON":
+        value = exp.cast(node.this.copy(), "JSON", dialect="duckdb")
+        found = step_into(value, _number(node, place))
+        found.meta[KIND] = "JSON"
+        return found
     if place is None or isinstance(place, exp.Literal) or not _is_array(node.this, types):
         return None
     made = node.copy()
@@ -37,6 +46,28 @@ def spell_place(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
         if bound is not None:
             made.expressions[0].set(name, bound)
     return made
+
+
+def native_place(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    """The same on PostgreSQL, and ``j['a']`` of JSON, whose columns there have no subscripts."""
+    place = node.expressions[0] if len(node.expressions) == 1 else None
+    if place is None or isinstance(place, exp.Slice) or types.of(node.this).kind != "JSON":
+        return spell_place(node, types)
+    if _is_number(place):
+        place = exp.Literal.string(_number(node, place))
+    value = exp.cast(node.this.copy(), "JSONB", dialect="postgres")
+    made = call("jsonb_extract_path", value, exp.cast(place.copy(), "TEXT", dialect="postgres"))
+    made.meta[KIND] = "JSON"
+    return made
+
+
+def _is_number(place: exp.Expr | None) -> TypeGuard[exp.Literal]:
+    return isinstance(place, exp.Literal) and place.is_int
+
+
+def _number(node: exp.Expr, place: exp.Literal) -> str:
+    """The place as the client wrote it; the parser may count from 0 what is counted from 1."""
+    return str(int(place.name) + 1 - (node.args.get("offset") or 0))
 
 
 def _dimensions(node: exp.Expr) -> list[tuple[exp.Bracket, exp.Expr]]:

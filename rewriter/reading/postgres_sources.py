@@ -19,7 +19,7 @@ from journal.model.schema import Table, fold
 from journal.sql.builders import call
 from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
-from rewriter.definitions.user_types import find_type
+from rewriter.definitions.user_types import find_type, unknown_type
 from rewriter.functions import function_name
 from rewriter.name_resolution import position_of, table_name
 from rewriter.reading.visible_columns import relations_of
@@ -164,6 +164,9 @@ def _records(node: exp.Expr, columns: Sequence[exp.Expr], context: RewriteContex
     name = function_name(node.this)
     of = "jsonb" if name.startswith("jsonb") else "json"
     arguments = node.this.expressions
+    base = arguments[0] if len(arguments) == 2 else None
+    if isinstance(base, exp.Cast) and not _is_known(base.to, context):
+        raise unknown_type(exp.to_table(base.to.sql(dialect="postgres")), context)
     fields = _fields_of(arguments, context) if "populate" in name else _declared(columns)
     value = arguments[-1] if arguments else exp.null()
     if not fields:
@@ -178,6 +181,15 @@ def _records(node: exp.Expr, columns: Sequence[exp.Expr], context: RewriteContex
     values = [exp.alias_(_field(field, kind), ident(field)) for field, kind in fields]
     rows = exp.select(exp.alias_(row, ident(_ROW)))
     return exp.select(*values).from_(rows.subquery(alias=ident("rows")))
+
+
+def _is_known(kind: exp.DataType, context: RewriteContext) -> bool:
+    """False for the name of a type or table that there is not."""
+    if kind.this is not exp.DType.USERDEFINED or kind.sql(dialect="postgres").lower() == "record":
+        return True
+    named = exp.to_table(kind.sql(dialect="postgres"), dialect="postgres")
+    table = context.catalog.get(table_name(named, context))
+    return isinstance(table, Table) or find_type(kind, context) is not None
 
 
 def _field(name: str, kind: exp.DataType) -> exp.Expr:

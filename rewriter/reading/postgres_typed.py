@@ -25,17 +25,24 @@ from sqlglot import exp
 
 from journal.sql.builders import call, fill
 from rewriter.functions import function_name
+from rewriter.reading import postgres_arrays, postgres_jsonb_calls
 from rewriter.reading.postgres_aggregates import (
     is_rough_percentile,
     spell_different,
     spell_joined,
 )
+from rewriter.reading.postgres_bits import are_bits, part_of_bits
 from rewriter.reading.postgres_bytes import (
     is_bytes,
     native_encode,
+    spell_bit,
+    spell_decode,
+    spell_digest,
     spell_encode,
+    spell_overlay,
     spell_part_of_bytes,
     spell_place_of_bytes,
+    spell_trim,
 )
 from rewriter.reading.postgres_formats import spell_reading, spell_template
 from rewriter.reading.postgres_moments import (
@@ -48,7 +55,7 @@ from rewriter.reading.postgres_moments import (
 from rewriter.reading.postgres_numbers import DIGITS, FRACTION
 from rewriter.reading.postgres_operators import is_array_text, read_array
 from rewriter.reading.postgres_patterns import concerns_patterns, quantified, spell_like
-from rewriter.reading.postgres_places import spell_place
+from rewriter.reading.postgres_places import native_place, spell_place
 from rewriter.reading.postgres_products import widened_factor
 from rewriter.reading.postgres_quoting import not_here
 from rewriter.reading.postgres_regexps import (
@@ -58,6 +65,7 @@ from rewriter.reading.postgres_regexps import (
     spell_substr,
 )
 from rewriter.reading.postgres_texts import has_own_text, text_of
+from rewriter.reading.postgres_type_names import spell_typeof
 from rewriter.reading.value_types import ValueTypes
 
 Spell = Callable[[exp.Expr, ValueTypes], exp.Expr | None]
@@ -67,6 +75,7 @@ _PLAIN_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)\s*")
 _OF_TIME = frozenset(
     ("HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND", "TIMEZONE", "TIMEZONE_HOUR")
 )
+_OF_ZONES = frozenset({"TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"})
 _FILTERING = (exp.Where, exp.Having, exp.Join, exp.Qualify)
 _FLOATS = frozenset({"FLOAT", "REAL"})
 _HALF_WIDE = frozenset({"SMALLINT", "INTEGER", "INT"})
@@ -116,6 +125,11 @@ def _cast(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     if node.to.this in {exp.DType.TEXT, exp.DType.VARCHAR} and not node.to.expressions:
         kind = types.of(node.this).kind
         return text_of(node.this, kind) if has_own_text(kind) else None
+    if node.to.this is exp.DType.TIME and types.of(node.this).kind in _OF_ZONES:
+        # The time of day in the zone of the session, for stores without that cast.
+        local = exp.cast(node.this.copy(), "TIMESTAMP", dialect="duckdb")
+        node = exp.Cast(this=local, to=node.to.copy())
+        return _cast(node, types) or node
     if node.to.this in _MOMENTS and node.to.expressions:
         whole = exp.cast(node.this.copy(), node.to.this)
         return rounded_moment(whole, node.to.this, node.to.expressions[0].this)
@@ -238,6 +252,8 @@ def _substring(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     if is_bytes(node.this, types) and not types.context.capabilities.postgres_functions:
         return spell_part_of_bytes(node)
     start, length = node.args.get("start"), node.args.get("length")
+    if are_bits(node.this, types) and not types.context.capabilities.postgres_functions:
+        return part_of_bits(node.this, start, length)
     if start is None or start.is_string or (isinstance(start, exp.Literal) and start.name != "0"):
         return None
     is_number = isinstance(start, exp.Literal | exp.Neg | exp.StrPosition | exp.Length)
@@ -258,43 +274,6 @@ def _part(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
         unit = node.name.lower()
         raise not_here(node, f'the unit "{unit}" of a date', "cast it to TIMESTAMP")
     return spell_fraction(node) if has_fraction(node) else None
-
-
-_TYPE_NAMES = {
-    "BOOLEAN": "boolean", "SMALLINT": "smallint", "TINYINT": "smallint", "INTEGER": "integer",
-    "INT": "integer", "BIGINT": "bigint", "HUGEINT": "numeric", "FLOAT": "real", "REAL": "real",
-    "DOUBLE": "double precision", "DECIMAL": "numeric", "VARCHAR": "text", "TEXT": "text",
-    "BLOB": "bytea", "DATE": "date", "TIME": "time without time zone", "UUID": "uuid",
-    "TIMESTAMP": "timestamp without time zone", "INTERVAL": "interval", "JSON": "json",
-    "TIMESTAMPTZ": "timestamp with time zone", "BIT": "bit", "TIME WITH TIME ZONE":
-    "time with time zone", "TIMESTAMP WITH TIME ZONE": "timestamp with time zone",
-}  # fmt: skip
-
-
-def _type_name(kind: str) -> str:
-    element = kind.rstrip("[]")
-    name = _TYPE_NAMES.get(element.partition("(")[0], element.lower())
-    return name + ("[]" if kind.endswith("[]") else "")
-
-
-def _typeof(value: exp.Expr, types: ValueTypes) -> exp.Expr:
-    if isinstance(value, exp.Null) or value.is_string:
-        return exp.Literal.string("unknown")
-    kind, mean = types.of(value).kind, value
-    while isinstance(mean, exp.Window | exp.Filter):
-        mean = mean.this
-    if isinstance(mean, exp.Avg):
-        kind = types.of(mean.this).kind
-        kind = "DOUBLE" if kind in {"DOUBLE", *_FLOATS} else "DECIMAL"
-    if kind is not None and "?" not in kind:
-        name = exp.Literal.string(_type_name(kind))
-        # An aggregate stays one, so that its query gives a row for each group.
-        is_row = value.find(exp.AggFunc) is None
-        return name if is_row else fill("CASE WHEN x IS NULL THEN n ELSE n END", x=value, n=name)
-    branches = " ".join(f"WHEN '{kind}' THEN '{name}'" for kind, name in _TYPE_NAMES.items())
-    of = "regexp_replace(typeof(x), '\\(.*|(\\[\\])+$', '')"
-    is_array = "CASE WHEN ends_with(typeof(x), '[]') THEN '[]' ELSE '' END"
-    return fill(f"CASE {of} {branches} ELSE lower({of}) END || {is_array}", x=value)
 
 
 def _octets(value: exp.Expr, types: ValueTypes) -> exp.Expr | None:
@@ -318,10 +297,19 @@ def _of_one(make: Callable[[exp.Expr, ValueTypes], exp.Expr | None]) -> Spell:
     return lambda node, types: make(node.expressions[0], types)
 
 
+def _bit_count(value: exp.Expr, types: ValueTypes) -> exp.Expr | None:
+    return fill("bit_count(CAST(b AS BIT))", b=value) if is_bytes(value, types) else None
+
+
 TYPED_CALLS: Mapping[str, tuple[int, Spell]] = {
     **dict.fromkeys(_CONVERSIONS, (2, _converted)),
+    **dict.fromkeys(postgres_jsonb_calls.NAMES, (2, postgres_jsonb_calls.spell_operator_call)),
+    "set_bit": (3, spell_bit),
+    "bit_count": (1, _of_one(_bit_count)),
+    "cardinality": (1, _of_one(postgres_arrays.spell_cardinality)),
+    "array_dims": (1, _of_one(postgres_arrays.spell_dims)),
     "octet_length": (1, _of_one(_octets)),
-    "pg_typeof": (1, _of_one(_typeof)),
+    "pg_typeof": (1, _of_one(spell_typeof)),
     "to_char": (2, spell_template),
     "to_date": (2, spell_reading),
     "to_timestamp": (2, spell_reading),
@@ -415,6 +403,17 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
     exp.Bracket: spell_place,
     exp.Length: _length_of_bytes,
     exp.MakeInterval: _made_interval,
+    exp.JSONBContains: postgres_jsonb_calls.spell_operator_call,
+    exp.JSONObject: postgres_jsonb_calls.spell_pair,
+    exp.Overlay: spell_overlay,
+    exp.Trim: spell_trim,
+    exp.Getbit: spell_bit,
+    exp.Decode: spell_decode,
+    exp.SHA2Digest: spell_digest,
+    exp.ArraySize: postgres_arrays.spell_length,
+    exp.ArrayConcat: postgres_arrays.spell_concatenation,
+    exp.ArrayPosition: postgres_arrays.spell_position,
+    exp.WidthBucket: postgres_arrays.spell_bucket,
     **dict.fromkeys(_CURRENT, lambda node, _: spell_current(node)),
     **dict.fromkeys((exp.RegexpLike, exp.RegexpILike, exp.RegexpReplace), spell_match),
     exp.RegexpCount: spell_count,
@@ -432,13 +431,14 @@ TYPED: Mapping[type[exp.Expr], Spell] = {
 }
 """By kinds of nodes, for stores that are no PostgreSQL."""
 NATIVE: Mapping[type[exp.Expr], Spell] = {
+    exp.ArrayPosition: postgres_arrays.native_position,
     exp.Substring: _substring,
     exp.Extract: _part,
     exp.Trunc: _rounded,
     exp.Round: _rounded,
     **dict.fromkeys((exp.Encode, exp.Decode), native_encode),
     exp.Hex: lambda node, _: call("to_hex", node.this),
-    exp.Bracket: spell_place,
+    exp.Bracket: native_place,
     **dict.fromkeys(_CURRENT, lambda node, _: native_current(node)),
 }
 """The same for PostgreSQL, to which its adapter says them as DuckDB means them."""

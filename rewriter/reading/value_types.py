@@ -39,6 +39,8 @@ _MADE_KINDS: dict[type[exp.Expr], str] = {
     exp.StrToTime: "TIMESTAMPTZ",
     exp.UnixToTime: "TIMESTAMPTZ",
     exp.MakeInterval: "INTERVAL",
+    exp.BitString: "BIT",
+    exp.SHA2Digest: "BLOB",
     **dict.fromkeys((exp.StringToArray, exp.RegexpSplit), "VARCHAR[]"),
 }
 _CALL_KINDS = {

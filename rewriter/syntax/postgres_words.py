@@ -1,4 +1,4 @@
-"""PostgreSQL's texts of arrays and dates, UNNEST of several, FLOAT(n), encode and decode.
+r"""PostgreSQL's texts of arrays and dates, UNNEST of several, FLOAT(n), encode and decode.
 
 All of it in words that every store takes:
 
@@ -7,6 +7,7 @@ All of it in words that every store takes:
 a = ANY ('{1,2}')          becomes  a IN ('1', '2')
 a < ALL ('{1,2}')          becomes  a < '1' AND a < '2'
 DATE '1/8/1999'            becomes  CAST('1999-01-08' AS DATE)
+E'a\nb'                    becomes  a constant with that sign in it
 f(a, VARIADIC ARRAY[b, c]) becomes  f(a, b, c)
 decode(t, 'hex')           becomes  UNHEX(t); so do encode, and base64
 FROM UNNEST(a, b) AS t(x)  becomes  FROM (SELECT UNNEST(a) AS x, UNNEST(b) AS unnest_1) AS t
@@ -29,7 +30,7 @@ from rewriter.syntax.spelled_types import mark_spelled_types
 
 _FLOATS = frozenset({exp.DType.FLOAT, exp.DType.DOUBLE})
 _MOMENTS = frozenset({exp.DType.DATE, exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ})
-_READ = _MOMENTS | _FLOATS | {exp.DType.UUID}
+_READ = _MOMENTS | _FLOATS | {exp.DType.UUID, exp.DType.TIME, exp.DType.TIMETZ}
 _REAL_DIGITS = 24
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 _LIKES = (exp.Like, exp.ILike)
@@ -51,6 +52,9 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
         if kind.this is exp.DType.USERDEFINED and str(kind.args.get("kind")) in _ARRAY_TYPES:
             element = _ARRAY_TYPES[str(kind.args["kind"])]
             kind.replace(exp.DataType.build(f"{element}[]", dialect="postgres"))
+    for escaped in list(ast.find_all(exp.ByteString)):
+        # E'a\b', which has been read: what is a constant is one, however it was written.
+        escaped.replace(exp.Literal.string(escaped.this))
     for constant in ast.find_all(exp.Literal):
         if constant.is_string and reads_otherwise(constant.name):
             constant.meta[AS_POSTGRES] = True
@@ -161,6 +165,13 @@ def _spell_out_membership(call: exp.Expr) -> None:
         beside.replace(made)
 
 
+_REPEATED = (
+    *(exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Neg, exp.Paren, exp.Parameter),
+    *(exp.Cast, exp.DataType, exp.Boolean, exp.Placeholder),
+)
+"""What may be computed more than once."""
+
+
 def _membership(beside: exp.Binary, items: list[exp.Expr], is_all: bool) -> exp.Expr | None:
     """A comparison with each of the items; None where a value would be computed twice."""
     value = beside.this
@@ -169,7 +180,7 @@ def _membership(beside: exp.Binary, items: list[exp.Expr], is_all: bool) -> exp.
     if isinstance(beside, exp.NEQ if is_all else exp.EQ):
         found = exp.In(this=value, expressions=items)
         return exp.Not(this=found) if is_all else found
-    if len(items) > 1 and not isinstance(value, exp.Column | exp.Literal | exp.Parameter):
+    if len(items) > 1 and not all(isinstance(part, _REPEATED) for part in value.walk()):
         return None
     each = [type(beside)(this=value.copy(), expression=item) for item in items]
     return exp.Paren(this=(exp.and_ if is_all else exp.or_)(*each, copy=False))

@@ -43,7 +43,8 @@ INTERNAL = {
     r"\bFROM\s+\w+\*",
     "system columns": r"\b(tableoid|ctid|xmin|xmax|cmin|cmax)\b",
     "the server's own catalog": r"\bpg_\w+|::\s*reg\w+|\binformation_schema\b|"
-    r"\bobj_description\b|\w(send|recv)\(|\bcollation\s+for\b",
+    r"\bobj_description\b|\w(send|recv)\(|\bcollation\s+for\b|\bgin_\w+\(|"
+    r"\b(to_)?reg(class|proc|procedure|oper|operator|type|role|namespace|collation)\(",
     "cursors": r"^\s*(DECLARE|FETCH|MOVE|CLOSE)\b|\bCURRENT\s+OF\b",
     "storage": r"^\s*(CLUSTER|REINDEX|VACUUM|ANALYZE|LOCK|NOTIFY|LISTEN|UNLISTEN|SECURITY)\b|"
     r"\bUNLOGGED\b|\bSET\s+(STATISTICS|STORAGE|COMPRESSION|LOGGED|UNLOGGED|TABLESPACE)\b|"
@@ -54,8 +55,8 @@ INTERNAL = {
     r"\bROLE\b|^\s*(GRANT|REVOKE)\b|^\s*(CREATE|DROP|ALTER)\s+(USER|GROUP)\b|"
     r"\bSESSION\s+AUTHORIZATION\b|\bOWNER\s+TO\b|\bROW\s+LEVEL\s+SECURITY\b",
     "types that PostgreSQL alone has": r"\b(box|point|polygon|circle|path|lseg|inet|cidr|macaddr8?|"
-    r"\w*tsvector|\w*tsquery\w*|ts_\w+|hstore|\w*xml\w*|\w*range|money|bit|varbit|oid|name|line|"
-    r"xid|txid\w*)\b(?!\s*=)",
+    r"\w*tsvector|\w*tsquery\w*|ts_\w+|hstore|\w*xml\w*|xpath|\w*range|money|bit|varbit|oid|name|"
+    r"line|xid8?|xid8cmp|txid\w*)\b(?!\s*=)",
     "paths of jsonb": r"\bjsonpath\b|\bjsonb_path_\w+|@\?|@@",
     "indexes of other kinds": r"\bUSING\s+(gist|gin|brin|spgist|hash)\b|_ops\b|\bEXCLUDE\b",
     "whole rows and composites": r"\bROW\s*\(|\)\.\*|\)\.\w+|^\s*CREATE\s+TYPE\s+\w+\s+AS\s*\(|"
@@ -80,8 +81,12 @@ DOCUMENTED = {
     "views that are written": r"PAL-209\] \S+ is not a table|"
     r"SET DEFAULT .* is not supported in ALTER",
     "primary keys": r"PAL-110\] the (primary key of .* cannot be dropped|type of key column)",
-    "numbers with an underscore or 0x": r"^accepted\ninvalid input syntax for type \w+: "
-    r"\"[^\"]*(\d_\d|0[xob])",
+    "numbers with an underscore or 0x": r"^accepted\n(invalid input syntax for type \w+: "
+    r"|trailing junk after numeric literal at or near )\"[^\"]*(\d_\d|0[xob])",
+    "SERIALIZABLE": r"PAL-110\] ISOLATION LEVEL SERIALIZABLE",
+    "arrays that begin elsewhere than at 1": r"an array begins with a brace, not with '\['|"
+    r"PAL-110\] only a list, or elements of one by numbers",
+    "domains with constraints inside of values": r"constraints, which are not checked inside",
     "floating-point numbers that overflow": r"^accepted\nvalue (out of range: \w+flow|overflows)",
     "regular expressions": r"PAL-312\] invalid (escape sequence: \\\d|perl operator: \(\?)",
     "collations that contradict": r"^accepted\n(collation mismatch|no collation was derived|"
