@@ -57,6 +57,7 @@ from spark_compaction.maintenance import required
 from spark_compaction.programs.backup import forget, record
 from spark_compaction.programs.bucket_replicas import check_place, follow
 from spark_compaction.programs.replica_package import ReplicaPackage, ReplicaResult
+from spark_compaction.programs.replica_parts import package_as
 
 if TYPE_CHECKING:
     from gateway.session.client_session import ClientSession
@@ -121,12 +122,7 @@ def _target_report(place: ReplicaPlace, result: ReplicaResult) -> dict[str, Any]
 
 def _replicate(context: JobContext, place: ReplicaPlace) -> ReplicaResult:
     """Replicate to one target, and record how that went."""
-    if not place.is_store and not is_file_system(place.url):
-        raise PalimpsestError(
-            Code.NOT_SUPPORTED,
-            f"{place.recorded_name} is neither a store of a gateway nor a bucket",
-            advice="name a warehouse as palimpsest:////folder, or a bucket as s3://bucket/folder",
-        )
+    _check_place(place)
     role = ReplicaRole.SOURCE if place.is_store else ReplicaRole.COPY
     if role == ReplicaRole.COPY:
         check_place(backup_run(context), place.url)
@@ -188,6 +184,22 @@ def _replicate(context: JobContext, place: ReplicaPlace) -> ReplicaResult:
             ),
         )
     return result
+
+
+def _check_place(place: ReplicaPlace) -> None:
+    """Raise NOT_SUPPORTED for a place that no replica of the clause can be in."""
+    if not place.is_store and not is_file_system(place.url):
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{place.recorded_name} is neither a store of a gateway nor a bucket",
+            advice="name a warehouse as palimpsest:////folder, or a bucket as s3://bucket/folder",
+        )
+    if place.clause.partition is not None and not place.is_store:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{place.recorded_name} is a bucket, in which PARTITION makes no table of several",
+            advice="leave PARTITION out, and give each source a folder of its own",
+        )
 
 
 def _record_failure(
@@ -283,7 +295,7 @@ def _take(
     if context.dry_run and not is_there(place):
         return _planned_anew(read(listing, False, 0))
     with open_target(context, place) as target:
-        package = read(listing, not context.dry_run, 0)
+        package = package_as(read(listing, not context.dry_run, 0), place.clause.partition)
         known = target.perform(known_replica, package.store, package.table.id)
         if known is not None:
             _check_no_older_copy(context, known)

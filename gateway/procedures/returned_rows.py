@@ -55,8 +55,8 @@ def _keys(session: Session, table: Table, descriptor: str | None) -> pa.Table:
     """The keys of rows that hold an erased identifier in any of their versions."""
     from gateway.procedures.erasure_program import erasure_of
     from journal.erasure.guard import returned_keys
+    from journal.erasure.list_parameters import list_parameters
     from journal.identity.descriptor import PROPERTY, check_descriptor
-    from journal.identity.suppression_list import P_NOW, P_SECRET
     from journal.transactions.reading import reading
 
     journal = erasure_of(session).journal
@@ -68,5 +68,5 @@ def _keys(session: Session, table: Table, descriptor: str | None) -> pa.Table:
         if found is None:
             found = exp.select(*[exp.alias_(exp.null(), k) for k in table.key]).limit(0)
             return statement.session.arrow(Query.of(found), {})
-        bound = {P_SECRET: journal.read_secret(), P_NOW: journal.clock.now()}
-        return statement.session.arrow(Query.of(found), bound)
+        query = Query.of(found)
+        return statement.session.arrow(query, list_parameters(journal, query))

@@ -42,10 +42,9 @@ def without_suppressed(
     skips = request.settings.suppressed_rows == SKIP if said is None else said
     if not skips or not fence.concerns(table):
         return step
-    from journal.identity.suppression_list import P_NOW, P_SECRET
+    from journal.erasure.list_parameters import list_parameters
 
     known = cast("ErasureJournal", journal)
-    bound = {**run.parameters, P_SECRET: known.read_secret(), P_NOW: journal.clock.now()}
     session, query = statement.session, step.query.ast
     assert isinstance(query, exp.Query)
     whole, caught = f"{step.name}_whole", f"{step.name}_caught"
@@ -57,7 +56,8 @@ def without_suppressed(
     statement.run(Stage(whole, Query.of(numbered)), run)
     rows = _as_journal(table, query.named_selects, whole)
     source = statement.comparable_rows((*fields_of(table), (_ROW, "BIGINT")), rows)
-    session.stage(caught, Query.of(fence.entries(table, source, _ROW)), bound)
+    entries = Query.of(fence.entries(table, source, _ROW))
+    session.stage(caught, entries, {**run.parameters, **list_parameters(known, entries)})
     run.skipped += session.count(caught)
     kept = select(
         [column(n, "w") for n in query.named_selects],

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from sqlglot import exp
 
+from journal.erasure.list_parameters import list_parameters
 from journal.identity.descriptor import PROPERTY, descriptor_of
-from journal.identity.suppression_list import P_NOW, P_SECRET, SuppressionList
+from journal.identity.suppression_list import SuppressionList
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import STORE_SCHEMA, PutRelation, Query
 from journal.model.schema import Table
@@ -109,9 +110,8 @@ def check_onboarded(
         found = returned_keys(committed, present, described(present, made), comparable_rows)
         if found is None:
             continue
-        parameters = {P_SECRET: journal.read_secret(), P_NOW: journal.clock.now()}
-        counted = exp.select(exp.Count(this=exp.Star())).from_(relation(found, "f"))
-        (count,) = session.row(Query.of(counted), parameters)
+        counted = Query.of(exp.select(exp.Count(this=exp.Star())).from_(relation(found, "f")))
+        (count,) = session.row(counted, list_parameters(journal, counted))
         if count:
             raise _onboarding_refused(made, int(count))
 
@@ -207,8 +207,7 @@ def has_returned(
 
 
 def _since(journal: ErasureJournal, session: StoreSession, query: Query) -> Version | None:
-    parameters = {P_SECRET: journal.read_secret(), P_NOW: journal.clock.now()}
-    (since,) = session.row(query, parameters)
+    (since,) = session.row(query, list_parameters(journal, query))
     return None if since is None else int(since)
 
 

@@ -20,8 +20,9 @@ from journal.erasure.seam import SecretJournal
 from journal.erasure.secret import lasting_secret
 from journal.identity.descriptor import descriptor_of
 from journal.identity.identifiers import normal, texts_of
+from journal.identity.key_ring import labelled, secret_parameter
 from journal.identity.paths import values_sql
-from journal.identity.suppression_list import P_SECRET, digest, digest_of
+from journal.identity.suppression_list import digest, digest_of
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.schema import Table, fold
@@ -31,6 +32,8 @@ from journal.sql import dialects
 from journal.sql.relations import column, ident
 from journal.transactions.expiry import Holding
 from journal.transactions.protocol import OpenJournal
+
+_KEY_MARK = "@"
 
 
 class HoldScope(StrEnum):
@@ -46,7 +49,7 @@ class Hold:
     """One hold.
 
     ``predicate`` is canonical SQL over physical columns; ``subject_value`` is what
-    ``subject_hashes`` gives.
+    ``subject_hashes`` gives; of a hold of another store, ``hashes_here``.
     """
 
     id: str
@@ -92,6 +95,21 @@ def subject_hashes(journal: SecretJournal, subject_column: str, value: str) -> s
     (folded, *_) = texts_of([value], lower=True)
     exact = digest_of(secret, _kind(subject_column), value)
     return f"{exact} {digest_of(secret, _kind(subject_column, lower=True), folded)}"
+
+
+def hashes_here(hashes: str, source: str, own: str | None) -> str:
+    """The hashes of a hold of another store, with the id of the key that made them.
+
+    Those that name none are of the key ``source``; none is named for the store's ``own``.
+    """
+    bare, _, key = hashes.partition(f" {_KEY_MARK}")
+    key = key or source
+    return bare if key == own else f"{bare} {_KEY_MARK}{key}"
+
+
+def key_of_hashes(hashes: str) -> str | None:
+    """The id of the key that made the hashes of a hold; None for the store's own."""
+    return hashes.partition(f" {_KEY_MARK}")[2] or None
 
 
 def _kind(subject_column: str, *, lower: bool = False) -> str:
@@ -193,13 +211,15 @@ def held_condition(journal: SecretJournal, table: Table, holds: Iterable[Hold]) 
 
 def _of_person(journal: SecretJournal, table: Table, hold: Hold) -> Iterator[exp.Expr]:
     """The conditions under which a row version names the person of a hold."""
-    name, secret = hold.subject_column or "", journal.read_secret()
+    name, key = hold.subject_column or "", key_of_hashes(hold.subject_value or "")
+    secret = journal.read_secret(key)
     # Holds that were placed before there were two hashes have one.
-    exact, *folded = (hold.subject_value or "").split(" ")
+    exact, *folded = (hold.subject_value or "").partition(f" {_KEY_MARK}")[0].split(" ")
 
     def is_person(value: exp.Expr, *, lower: bool) -> exp.Expr:
-        hashed = digest(_kind(name, lower=lower), normal(value, lower=lower))
-        hashed = exp.replace_placeholders(hashed, **{P_SECRET: secret})
+        kind = labelled(_kind(name, lower=lower), key)
+        hashed = digest(kind, normal(value, lower=lower))
+        hashed = exp.replace_placeholders(hashed, **{secret_parameter(key): secret})
         return exp.EQ(this=hashed, expression=exp.Literal.string(folded[0] if lower else exact))
 
     named = table.find(name)

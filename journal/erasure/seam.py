@@ -19,8 +19,14 @@ class SecretJournal(OpenJournal, Protocol):
     def make_secret(self) -> str:
         """What keyed hashes are made with, made if there is none."""
 
-    def read_secret(self) -> str:
-        """The same; raises WAREHOUSE_FORMAT if it is gone."""
+    def read_secret(self, key: str | None = None) -> str:
+        """The same; or that of another store, of the id ``key``, which was kept.
+
+        Raises WAREHOUSE_FORMAT if it is gone.
+        """
+
+    def keep_secret(self, secret: str) -> None:
+        """Know the secret of another store from now on, by its id."""
 
 
 class ErasureJournal(SecretJournal, Protocol):

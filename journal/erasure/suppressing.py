@@ -14,9 +14,9 @@ from sqlglot import exp
 
 from journal.erasure.erasure_spec import Subjects
 from journal.identity.identifiers import numbers_of, texts_of
+from journal.identity.key_ring import P_SECRET
 from journal.identity.suppression_list import (
     KEY_KIND,
-    P_SECRET,
     PRESENT_KIND,
     SPARED_KIND,
     key_text,

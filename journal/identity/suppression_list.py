@@ -3,20 +3,22 @@
     hash = sha256(secret, sha256(secret, kind, value))
 
 ``kind`` says what a value is: ``key`` (of one table), or the type of an identifier, as text or as
-a whole number, for all tables that describe it. The store computes the hashes, over the rows a
-transaction is about to append and over what a request names alike. Builds queries; the commit
-section runs them.
+a whole number, for all tables that describe it. It also says whose secret made the hash, where that
+is another store's: see ``key_ring``. The store computes the hashes, over the rows a transaction is
+about to append and over what a request names alike. Builds queries; the commit section runs them.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from sqlglot import exp
 
 from journal.identity.descriptor import DescriptorEntry, descriptor_of
 from journal.identity.identifiers import normal
+from journal.identity.key_ring import labelled, parted, secret_parameter
 from journal.identity.paths import leaf_type, values_sql
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import STORE_SCHEMA, Query
@@ -30,7 +32,6 @@ PRESENT_KIND = "present"
 """Of a hash that rows of a table had already when it was suppressed, as somebody had asked."""
 SPARED_KIND = "spared"
 """Keys that a request leaves alone as long as a legal hold covers them."""
-P_SECRET = "p_secret"
 P_NOW = "p_now"
 _SEPARATOR = 31
 _OF, _AT = "_of", "_at"
@@ -53,10 +54,11 @@ def kind_of_numbers(name: str) -> str:
 
 
 def digest(kind: str, text: exp.Expr) -> exp.Expr:
-    """The keyed hash of a text."""
+    """The keyed hash of a text; the kind may be a label of another key than the store's."""
+    bare, key = parted(kind)
     # Some stores cannot tell the type of a parameter that is only concatenated.
-    secret = exp.cast(exp.Placeholder(this=P_SECRET), "VARCHAR", dialect="duckdb")
-    label = exp.Literal.string(kind)
+    secret = exp.cast(exp.Placeholder(this=secret_parameter(key)), "VARCHAR", dialect="duckdb")
+    label = exp.Literal.string(bare)
     inner = _call("sha256", _call("concat", secret, label, _unit(), text))
     return _call("sha256", _call("concat", secret.copy(), inner))
 
@@ -112,12 +114,14 @@ class SuppressionList:
 
     def _columns(self, table: Table) -> Iterator[tuple[str, DescriptorEntry | None]]:
         """What of a table is compared with the list, under which kind; None is the key."""
-        if (KEY_KIND, table.id) in self.kinds:
-            yield KEY_KIND, None
+        keys = (None, *_keys_of(self.kinds))
+        for label in (labelled(KEY_KIND, key) for key in keys):
+            if (label, table.id) in self.kinds:
+                yield label, None
         for identity in descriptor_of(table):
-            for kind in _kinds(table, identity):
-                if (kind, None) in self.kinds or (kind, table.id) in self.kinds:
-                    yield kind, identity
+            for label in (labelled(k, key) for k in _kinds(table, identity) for key in keys):
+                if (label, None) in self.kinds or (label, table.id) in self.kinds:
+                    yield label, identity
 
     def newest_suppression(self, table: Table, rows: exp.Expr) -> Query:
         """The newest suppression that rows of ``table`` run into: one row, of NULL if none."""
@@ -147,13 +151,15 @@ class SuppressionList:
     @property
     def of_people(self) -> SuppressionList:
         """What is suppressed besides keys."""
-        return SuppressionList(frozenset(k for k in self.kinds if k[0] != KEY_KIND), self.newest)
+        kept = frozenset(k for k in self.kinds if parted(k[0])[0] != KEY_KIND)
+        return SuppressionList(kept, self.newest)
 
     @property
     def of_keys(self) -> SuppressionList:
         """What is suppressed besides identifiers."""
         kept = {KEY_KIND, SPARED_KIND}
-        return SuppressionList(frozenset(k for k in self.kinds if k[0] in kept), self.newest)
+        found = frozenset(k for k in self.kinds if parted(k[0])[0] in kept)
+        return SuppressionList(found, self.newest)
 
     def keys(self, table: Table, rows: exp.Expr) -> exp.Select:
         """The keys of the rows that carry what may not come back, once each."""
@@ -228,6 +234,12 @@ class SuppressionList:
 
 OPEN_FENCE = SuppressionList()
 """Nothing is suppressed."""
+
+
+@lru_cache(maxsize=16)
+def _keys_of(kinds: frozenset[tuple[str, int | None]]) -> tuple[str, ...]:
+    """The ids of the keys of other stores that anything is suppressed with."""
+    return tuple(sorted({key for kind, _ in kinds if (key := parted(kind)[1]) is not None}))
 
 
 def _kinds(table: Table, identity: DescriptorEntry) -> list[str]:
@@ -336,7 +348,8 @@ def _hashes(
     if mark is not None:
         of = [exp.alias_(key_text(table, "r"), _OF), exp.alias_(column(mark, "r"), _AT)]
     if spares:
-        of.append(exp.alias_(digest(SPARED_KIND, key_text(table, "r")), _SPARED))
+        its = labelled(SPARED_KIND, parted(kind)[1])
+        of.append(exp.alias_(digest(its, key_text(table, "r")), _SPARED))
     if identity is None:
         return _hash_query(kind, key_text(table, "r")).select(*of).from_(source)
     value = values_sql(identity.path, "r")

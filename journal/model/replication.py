@@ -1,6 +1,7 @@
 """Where a table is replicated to, how often, and which tables are replicas. Pure.
 
     REPLICATION = (TO 'profile', EVERY 2 HOURS, DELAY 1 HOUR, TO 'palimpsest:////vault')
+    REPLICATION = (TO 'profile', PARTITION (region = 'zurich'))
 
 A clause begins with TO. Its instances have the nominal times ``start``, ``start`` + EVERY, ..; one
 runs DELAY after its nominal time: with EVERY 2 HOURS and DELAY 1 HOUR, that of 08:00 runs at 09:00.
@@ -16,6 +17,7 @@ from journal.model.duration import Duration
 from journal.model.errors import Code, PalimpsestError, Position
 from journal.model.failures import policy_error
 from journal.model.lazy_dataclass import dataclass
+from journal.model.replica_parts import Partition
 from journal.model.schema import Table
 
 REPLICA_OF = "replica_of"
@@ -31,6 +33,7 @@ class Replication:
     - ``target``: a declared profile, or a URL.
     - ``every``, ``delay``: how often it runs, and how long after an instance's nominal time.
     - ``start``, ``end``: the window of nominal times; open where None.
+    - ``partition``: which part of a table of several sources the replica is; None if it is whole.
     - ``parallel``: how many files are copied at once; ``bandwidth``: MB a second, all together.
     """
 
@@ -41,9 +44,11 @@ class Replication:
     end: datetime | None = None
     parallel: int | None = None
     bandwidth: int | None = None
+    partition: Partition | None = None
 
     def __str__(self) -> str:
         parts = [f"TO {quoted_text(self.target)}"]
+        parts += [] if self.partition is None else [f"PARTITION {self.partition}"]
         parts += [] if self.every is None else [f"EVERY {self.every}"]
         parts += [] if self.delay is None else [f"DELAY {self.delay}"]
         parts += [] if self.start is None else [f"START {quoted_text(self.start.isoformat())}"]
@@ -166,11 +171,13 @@ def _with(clause: Replication, word: str, value: str) -> Replication:
         given = _moment(word, value)
     elif word in {"PARALLEL", "BANDWIDTH"}:
         given = _number(word, value)
+    elif word == "PARTITION":
+        given = Partition.parse(value)
     change: dict[str, object] = {name: given}
     return replace(clause, **change)  # type: ignore[arg-type]
 
 
-_WORDS = ("EVERY", "DELAY", "START", "END", "PARALLEL", "BANDWIDTH")
+_WORDS = ("PARTITION", "EVERY", "DELAY", "START", "END", "PARALLEL", "BANDWIDTH")
 
 
 def _check(clause: Replication) -> None:

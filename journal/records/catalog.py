@@ -17,6 +17,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from journal.identity.key_ring import key_id
 from journal.model.catalog import change_from_json, change_to_json
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import CatalogChange
@@ -304,15 +305,30 @@ def make_secret(session: RecordSession) -> None:
         put_meta(session, _SECRET, os.urandom(_SECRET_BYTES).hex())
 
 
+def secret_property(key: str | None) -> str:
+    """The property that has a secret: the store's own, or that of another store by its id."""
+    return _SECRET if key is None else f"{_SECRET} {key}"
+
+
+def keep_secret(session: RecordSession, secret: str) -> None:
+    """Know the secret of another store by its id; whoever has it already writes nothing."""
+    name = secret_property(key_id(secret))
+    if get_meta(session, name) is None:
+        put_meta(session, name, secret)
+
+
 def replace_secret(session: RecordSession, secret: str) -> None:
     """Hash with the secret of another store from now on; nothing may depend on one before."""
     put_meta(session, _SECRET, secret)
 
 
-def read_secret(session: RecordSession) -> str:
-    """What the keyed hashes of a store are made with; raises WAREHOUSE_FORMAT if it is gone."""
-    found = get_meta(session, _SECRET)
-    if found is None:
+def read_secret(session: RecordSession, key: str | None = None) -> str:
+    """What the keyed hashes of a store are made with, or those of another by the id of its key.
+
+    Raises WAREHOUSE_FORMAT if it is gone.
+    """
+    found = get_meta(session, secret_property(key))
+    if found is None or (key is not None and key_id(found) != key):
         raise PalimpsestError(
             Code.WAREHOUSE_FORMAT,
             "the secret in the catalog's table meta is missing: what was erased cannot be told"

@@ -19,13 +19,13 @@ from journal.records.governance_tables import (
 )
 from journal.records.record_types import RecordTable, columns
 
-FORMAT = 17
+FORMAT = 18
 """The format this version reads and writes. Databases had 1 to 7, the other stores 1, before it."""
 _ERASURES = 3
 """The format that brought jobs which replace pieces, and erasures."""
 
 META = RecordTable("meta", columns("key text, value text"), ("key",))
-"""Properties of the store: its id, its format, and outside of warehouses its secret."""
+"""Properties of the store: its id, its format, and outside of warehouses its secrets."""
 STATE = RecordTable(
     "state",
     columns(

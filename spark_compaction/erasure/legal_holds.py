@@ -20,12 +20,13 @@ import pyarrow.compute as pc
 from sqlglot import exp
 
 from journal.erasure import audit, holds
+from journal.erasure.list_parameters import list_parameters
 from journal.erasure.matching import shown_as
 from journal.erasure.requests import OPEN, ErasureRequest, State, Target
 from journal.erasure.seam import ErasureJournal
 from journal.erasure.secret import lasting_secret
 from journal.erasure.suppressing import Suppressor
-from journal.identity.suppression_list import KEY_KIND, P_SECRET, SPARED_KIND, digest, key_text
+from journal.identity.suppression_list import KEY_KIND, SPARED_KIND, digest, key_text
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import STORE_SCHEMA, Query
@@ -309,7 +310,8 @@ def suppressed(
             exp.EQ(this=column("kind", "s"), expression=exp.Literal.string(kind)),
             exp.EQ(this=column("table_id", "s"), expression=exp.Literal.number(table.id)),
         )
-        rows = session.arrow(Query.of(query), {P_SECRET: journal.read_secret()})
+        asked = Query.of(query)
+        rows = session.arrow(asked, list_parameters(journal, asked))
         found[kind] = {(str(h), str(r)) for h, r in session.arrow_rows(rows)}
     return found
 

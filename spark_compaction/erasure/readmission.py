@@ -14,6 +14,7 @@ from journal.erasure.erasure_spec import Subjects
 from journal.erasure.requests import ErasureRequest, State
 from journal.erasure.seam import ErasureJournal
 from journal.erasure.suppressing import forms_of
+from journal.identity.key_ring import parted
 from journal.identity.suppression_list import digest_of
 from journal.model.errors import Code, PalimpsestError
 from journal.records import erasure_rows as rows_of
@@ -25,10 +26,15 @@ def readmit_subjects(journal: ErasureJournal, subjects: Subjects, by: str) -> in
     Raises ERASURE if one of these people is restricted.
     """
     with journal.reading_session() as session:
-        if not rows_of.load_fences(session):
-            return 0
-    secret = journal.read_secret()
-    hashes = [digest_of(secret, kind, text) for kind, texts in forms_of(subjects) for text in texts]
+        keys = {parted(kind)[1] for kind, _ in rows_of.load_fences(session)}
+    if not keys:
+        return 0
+    hashes = [
+        digest_of(secret, kind, text)
+        for secret in map(journal.read_secret, keys)
+        for kind, texts in forms_of(subjects)
+        for text in texts
+    ]
     with journal.fencing_session() as session:
         found = rows_of.requests_of(session, hashes)
         rows = (r for r in rows_of.load_erasures(session) if r.id in found)

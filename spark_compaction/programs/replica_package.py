@@ -6,7 +6,7 @@
 The package names files and holds none. Of a source whose pieces are no files, each piece is listed
 as one, by a name that is the same at both sides, and becomes a file if the target lacks it. It
 carries definitions, so that the past of the replica has them, and what must never come back:
-suppressions and legal holds. It holds the secret that these are hashed with, so it is written to
+suppressions and legal holds. It holds the secrets that these are hashed with, so it is written to
 no log and no record.
 """
 
@@ -45,7 +45,8 @@ class ReplicaPackage:
     - ``counters``: the next generated number by column.
     - ``transactions``: rows of commits that wrote the table after the version that the target has.
     - ``suppressions``, ``holds``: rows of the records that concern the table.
-    - ``secret``: what they are hashed with.
+    - ``secret``: what they are hashed with; ``kept_secrets``: of other stores, those that the kinds
+      of suppressions and holds name.
     """
 
     store: str
@@ -62,6 +63,7 @@ class ReplicaPackage:
     suppressions: tuple[tuple[Any, ...], ...]
     holds: tuple[tuple[Any, ...], ...]
     secret: str = field(repr=False)
+    kept_secrets: tuple[str, ...] = field(repr=False, default=())
     ledger: str = ""
     """The hash of the newest entry of the source's audit log; empty where there is none."""
     kind: str = "warehouse"
@@ -97,7 +99,7 @@ class ReplicaPackage:
         """The package that ``to_json`` wrote."""
         found = json.loads(text)
         plain = {name: found[name] for name in _PLAIN}
-        plain |= {"masks": tuple(found["masks"])}
+        plain |= {name: tuple(found[name]) for name in ("masks", "kept_secrets")}
         plain |= {"counters": tuple((n, v) for n, v in found["counters"])}
         return ReplicaPackage(
             **plain,
@@ -110,7 +112,9 @@ class ReplicaPackage:
         )
 
 
-_PLAIN = "store root place version read_version masks floor counters secret ledger kind".split()
+_PLAIN = (
+    "store root place version read_version masks floor counters secret kept_secrets ledger kind"
+).split()
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,11 @@ Who calls keeps the pieces: a backup lists them for as long as they are copied.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from journal.erasure.holds import key_of_hashes
+from journal.identity.key_ring import parted
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import PutRelation
 from journal.model.schema import Table
@@ -20,6 +25,7 @@ from journal.records.schema import HOLDS, SUPPRESSIONS, TRANSACTIONS
 from spark_compaction.programs.replica_package import ReplicaPackage
 
 _TABLES = TRANSACTIONS.names.index("tables")
+_KIND, _SUBJECT = SUPPRESSIONS.names.index("kind"), HOLDS.names.index("subject_value")
 _OF_SUPPRESSION = SUPPRESSIONS.names.index("table_id")
 _OF_HOLD, _RELEASED = HOLDS.names.index("table_id"), HOLDS.names.index("released_at")
 
@@ -44,20 +50,37 @@ def gone_meanwhile(listing: Backup) -> PalimpsestError:
     )
 
 
+def _kept_keys(
+    suppressions: Iterable[tuple[Any, ...]], holds: Iterable[tuple[Any, ...]]
+) -> list[str]:
+    """The ids of the keys of other stores that rows are hashed with."""
+    found = {parted(row[_KIND])[1] for row in suppressions}
+    found |= {key_of_hashes(row[_SUBJECT] or "") for row in holds}
+    return sorted(key for key in found if key is not None)
+
+
 def read_records(
     session: RecordSession,
     backup: Backup,
     manifest: Manifest,
-    secret: str,
+    secret_of: Callable[[str | None], str],
     read_version: Version,
     since: Version,
 ) -> ReplicaPackage:
     """The package of what a backup lists, with the commits after ``since``.
 
-    ``read_version`` is the present. The session sees one moment in which nobody commits. The
-    package says of no file where it lies, and of no generated number how it goes on.
+    ``secret_of`` gives the store's secret, and those that it has kept, by id. ``read_version`` is
+    the present. The session sees one moment in which nobody commits. The package says of no file
+    where it lies, and of no generated number how it goes on.
     """
     table_id = backup.table_id
+    mine = {None, table_id}
+    suppressions = tuple(
+        row for row in erasure_rows.load_suppressions(session) if row[_OF_SUPPRESSION] in mine
+    )
+    holds = tuple(
+        row for row in rows_of.holds(session) if row[_OF_HOLD] in mine and row[_RELEASED] is None
+    )
     definitions = tuple(
         (version, change.relation)
         for version, change in records.load_changes(session)
@@ -67,7 +90,6 @@ def read_records(
     )
     names = {str(t.name) for _, t in definitions}
     last = erasure_rows.last_audit(session)
-    mine = {None, table_id}
     return ReplicaPackage(
         store=get_meta(session, "id") or "",
         root="",
@@ -84,14 +106,9 @@ def read_records(
             for row in records.commits_after(session, since)
             if row[0] <= backup.version and names.intersection(row[_TABLES] or ())
         ),
-        suppressions=tuple(
-            row for row in erasure_rows.load_suppressions(session) if row[_OF_SUPPRESSION] in mine
-        ),
-        holds=tuple(
-            row
-            for row in rows_of.holds(session)
-            if row[_OF_HOLD] in mine and row[_RELEASED] is None
-        ),
-        secret=secret,
+        suppressions=suppressions,
+        holds=holds,
+        secret=secret_of(None),
+        kept_secrets=tuple(map(secret_of, _kept_keys(suppressions, holds))),
         ledger="" if last is None else last.hash,
     )

@@ -16,10 +16,11 @@ from dataclasses import replace
 from sqlglot import exp
 
 from journal.erasure import audit, holds
+from journal.model.catalog import apply
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import PutRelation
-from journal.model.schema import Table
+from journal.model.schema import CatalogSnapshot, Table
 from journal.model.version import to_datetime
 from journal.records import catalog as records
 from journal.records.replicas import ReplicaRole, ReplicaRow, ReplicaState, put_replica
@@ -28,8 +29,10 @@ from journal.transactions.state import TableState
 from journal.transactions.transaction_rows import TransactionRow
 from spark_compaction.programs import replica_records as here
 from spark_compaction.programs.replica_package import Reception, ReplicaPackage, ReplicaResult
+from spark_compaction.programs.replica_parts import union_of_parts
 from spark_compaction.programs.replica_records import ReplicaTarget
 from spark_compaction.programs.replica_store import (
+    Changes,
     LeftOut,
     MatchedPieces,
     ReplicaSection,
@@ -81,7 +84,7 @@ def receive(store: ReplicaStore, package: ReplicaPackage, given: Reception) -> R
         target = here.find_target(store, package)
         if given.dry_run:
             return _matched_package(store, package, target).result
-        here.share_secret(store, package.secret)
+        here.share_secrets(store, package)
         if target.before is not None:
             stack.enter_context(store.lock(target.before.layouts[-1]))
         result = _receive(_matched_package(store, package, target), given)
@@ -102,7 +105,7 @@ def _matched_package(
 ) -> _Reception:
     with store.journal.reading_session() as session:
         parents = here.parents_here(session, package.store)
-        leaving = here.left_out_of(session, package, target.table_id)
+        leaving = here.left_out_of(store, session, package, target.table_id)
     table = here.latest_definition(package, target, parents)
     pieces = store.matched_pieces(package, table, target.before, target.detail, leaving.under)
     return _Reception(store, package, target, table, parents, leaving, pieces)
@@ -115,12 +118,16 @@ def _receive(asked: _Reception, given: Reception) -> ReplicaResult:
     )
     with staging as staged:
         _check_holds(asked, staged)
-        changed = staged.publish(lambda section: _publish(asked, given, section))
-        return replace(asked.result, changed=changed, suppressed=staged.suppressed)
+        changed, notes = staged.publish(lambda section: _publish(asked, given, section))
+        told = (*asked.result.notes, *notes)
+        return replace(asked.result, changed=changed, suppressed=staged.suppressed, notes=told)
 
 
-def _publish(asked: _Reception, given: Reception, section: ReplicaSection) -> bool:
-    """Record all that changes, and commit it; False if nothing but the run does."""
+def _publish(
+    asked: _Reception, given: Reception, section: ReplicaSection
+) -> tuple[bool, tuple[str, ...]]:
+    """Record all that changes, and commit it; False if nothing but the run does. What is to be
+    told."""
     journal, package, target = asked.store.journal, asked.package, asked.target
     session, committed, before = section.session, section.committed, target.before
     if not journal.clock.pass_by(package.version):
@@ -130,7 +137,8 @@ def _publish(asked: _Reception, given: Reception, section: ReplicaSection) -> bo
             advice="set the clocks of both machines",
         )
     _check_unchanged(asked, committed.tables.get(target.table_id))
-    if here.left_out_of(session, package, target.table_id).under != asked.leaving.under:
+    own = asked.store
+    if here.left_out_of(own, session, package, target.table_id).under != asked.leaving.under:
         raise _busy(asked.table, "somebody was erased here while files were copied")
     version = journal.clock.next()
     changes = here.definition_changes(package, target, committed.catalog, asked.parents)
@@ -145,8 +153,10 @@ def _publish(asked: _Reception, given: Reception, section: ReplicaSection) -> bo
         old = current.name if renamed and current is not None else None
         changes.append((version, PutRelation(asked.table, old)))
     state = section.defined_state(before, changes)
-    digest, is_fenced = here.carry_suppressions(session, package, target)
-    held, is_held = here.carry_holds(session, package, target, given.by, version)
+    union = union_of_parts(session, _catalog_then(committed.catalog, changes), asked.table)
+    changes += [(version, change) for change in union.changes]
+    digest, is_fenced = here.carry_suppressions(own, session, package, target)
+    held, is_held = here.carry_holds(own, session, package, target, given.by, version)
     listed = section.listing_state(
         state, asked.pieces.segments, max(state.manifest.floor, package.floor)
     )
@@ -159,11 +169,12 @@ def _publish(asked: _Reception, given: Reception, section: ReplicaSection) -> bo
         "suppressions": digest,
         "holds": held,
         "under": asked.leaving.under,
+        "union": union.digest,
     }
     put_replica(session, _row(asked, given, json.dumps(detail)))
     if not (changes or not same or is_fenced or is_held):
         session.commit()
-        return False
+        return False, union.notes
     manifest = replace(listed.manifest, generation=listed.manifest.generation + 1)
     listed = replace(listed, manifest=manifest)
     if before is not None:
@@ -181,7 +192,13 @@ def _publish(asked: _Reception, given: Reception, section: ReplicaSection) -> bo
         counts = {"suppressions": len(package.suppressions), "holds": len(held)}
         audit.record(journal, session, given.by, "erase.carry", str(asked.table.name), counts)
     section.commit(version)
-    return True
+    return True, union.notes
+
+
+def _catalog_then(catalog: CatalogSnapshot, changes: Changes) -> CatalogSnapshot:
+    for _, change in changes:
+        catalog = apply(catalog, change)
+    return catalog
 
 
 def _check_unchanged(asked: _Reception, now: TableState | None) -> None:

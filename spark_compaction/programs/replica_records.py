@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from journal.erasure.audit_marks import has_marks
+from journal.erasure.holds import hashes_here
+from journal.identity.key_ring import key_id, labelled, parted
+from journal.identity.suppression_list import PRESENT_KIND, SPARED_KIND
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import CatalogChange, PutRelation, PutSchema
@@ -27,9 +31,13 @@ from journal.records.schema import HOLDS, SUPPRESSIONS
 from journal.transactions.reading import committed_state
 from journal.transactions.state import JournalState, TableState
 from spark_compaction.programs.replica_package import ReplicaPackage, definition_there
+from spark_compaction.programs.replica_parts import check_new_part, check_same_part
 from spark_compaction.programs.replica_store import LeftOut, ReplicaStore
 
 _STORE_CHARS = 8
+_KIND = SUPPRESSIONS.names.index("kind")
+_UNKEYED = frozenset({PRESENT_KIND, SPARED_KIND, erasure_rows.CHANGED})
+"""Kinds of entries that are compared with other entries, or not at all, so no label is on them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +78,10 @@ def find_target(store: ReplicaStore, package: ReplicaPackage) -> ReplicaTarget:
     there = None if row is None else state.catalog.by_id(row.table_id)
     if row is not None and there is not None:
         _check_follows(row, package)
+        check_same_part(there, package.table)
         return ReplicaTarget(row.table_id, row, state.tables[row.table_id])
+    with journal.reading_session() as session:
+        check_new_part(session, state.catalog, package.table)
     _check_name_is_free(store, package, state)
     store.pass_table_ids(max(t.layout for _, t in package.definitions))
     return ReplicaTarget(journal.counters.new_table_id())
@@ -104,25 +115,26 @@ def _check_name_is_free(store: ReplicaStore, package: ReplicaPackage, state: Jou
             )
 
 
-def share_secret(store: ReplicaStore, secret: str) -> None:
-    """Hash with the source's secret, so that what it suppresses means the same here.
+def share_secrets(store: ReplicaStore, package: ReplicaPackage) -> None:
+    """Know what the package's suppressions and holds are hashed with, so that they mean here what
+    they mean at its source.
 
-    Raises REPLICATION where this store has hashed anything with a secret of its own.
+    A store that has hashed nothing yet, and follows no other, takes the source's secret as its own;
+    any other keeps it beside its own.
     """
-    if store.secret() == secret:
+    for secret in (package.secret, *package.kept_secrets):
+        store.journal.keep_secret(secret)
+    if store.secret() == package.secret:
         return
+    value = rows_of.HOLD.index("subject_value")
 
-    def check(session: StoreSession) -> None:
-        value = rows_of.HOLD.index("subject_value")
+    def may(session: StoreSession) -> bool:
         held = any(row[value] is not None for row in rows_of.holds(session))
-        if held or has_marks(session) or erasure_rows.load_fences(session):
-            raise _refused(
-                f"{store.journal.place} has erased, held or audited under a key of its own, and"
-                " could not tell whom the source has erased",
-                f"replicate into a new {store.kind}; it takes the key of its first source",
-            )
+        follows = any(r.role == ReplicaRole.REPLICA for r in load_replicas(session))
+        hashed = held or has_marks(session) or bool(erasure_rows.load_fences(session))
+        return not (hashed or follows)
 
-    store.adopt_secret(secret, check)
+    store.adopt_secret(package.secret, may)
 
 
 def parents_here(session: StoreSession, store: str) -> dict[int, int]:
@@ -186,24 +198,42 @@ def last_commit(package: ReplicaPackage, target: ReplicaTarget) -> Version:
     return max(int(newest), int(target.detail.get("commit", 0)))
 
 
-def suppressions_here(package: ReplicaPackage, table_id: int) -> list[tuple[Any, ...]]:
+def suppressions_here(
+    store: ReplicaStore, package: ReplicaPackage, table_id: int
+) -> list[tuple[Any, ...]]:
     """The suppressions of the source as the target records them: of the replica alone."""
     place, request = SUPPRESSIONS.names.index("table_id"), SUPPRESSIONS.names.index("request")
     mine = _prefix(package.store, table_id)
+    changed: dict[int, Callable[[Any], object]] = {
+        place: lambda _: table_id,
+        request: lambda value: f"{mine}{value}",
+        _KIND: partial(_kind_here, _own_key(store), key_id(package.secret)),
+    }
     return [
-        tuple(
-            table_id if i == place else f"{mine}{value}" if i == request else value
-            for i, value in enumerate(row)
-        )
+        tuple(changed[i](value) if i in changed else value for i, value in enumerate(row))
         for row in package.suppressions
     ]
 
 
+def _own_key(store: ReplicaStore) -> str | None:
+    secret = store.secret()
+    return None if secret is None else key_id(secret)
+
+
+def _kind_here(own: str | None, source: str, label: str) -> str:
+    """A kind as this store labels it: by the id of the key, unless that is its own."""
+    kind, key = parted(label)
+    if kind in _UNKEYED:
+        return kind
+    key = key or source
+    return labelled(kind, None if key == own else key)
+
+
 def carry_suppressions(
-    session: StoreSession, package: ReplicaPackage, target: ReplicaTarget
+    store: ReplicaStore, session: StoreSession, package: ReplicaPackage, target: ReplicaTarget
 ) -> tuple[str, bool]:
     """Record them instead of those of the last run; their digest, and whether they changed."""
-    rows = suppressions_here(package, target.table_id)
+    rows = suppressions_here(store, package, target.table_id)
     text = json.dumps(sorted(rows, key=str))
     digest = hashlib.sha256(text.encode()).hexdigest()
     if digest == target.detail.get("suppressions", hashlib.sha256(b"[]").hexdigest()):
@@ -218,16 +248,29 @@ def carry_suppressions(
 
 
 def carry_holds(
-    session: StoreSession, package: ReplicaPackage, target: ReplicaTarget, by: str, now: Version
+    store: ReplicaStore,
+    session: StoreSession,
+    package: ReplicaPackage,
+    target: ReplicaTarget,
+    by: str,
+    now: Version,
 ) -> tuple[list[str], bool]:
     """Place the holds of the source on the replica, release those that it has released; the ids of
     those in force, and whether any changed."""
     known = set(target.detail.get("holds", ()))
+    own, source = _own_key(store), key_id(package.secret)
     wanted: dict[str, dict[str, Any]] = {}
     for row in package.holds:
         values = dict(zip(HOLDS.names, row, strict=True))
         name = f"{_prefix(package.store, target.table_id)}{values['id']}"
-        wanted[name] = {**values, "id": name, "table_id": target.table_id}
+        said = values["subject_value"]
+        hashes = None if said is None else hashes_here(said, source, own)
+        wanted[name] = {
+            **values,
+            "id": name,
+            "table_id": target.table_id,
+            "subject_value": hashes,
+        }
     for name in known - wanted.keys():
         rows_of.release_hold(session, name, by, to_datetime(now))
     for name in wanted.keys() - known:
@@ -235,9 +278,11 @@ def carry_holds(
     return sorted(wanted), known != wanted.keys()
 
 
-def left_out_of(session: StoreSession, package: ReplicaPackage, table_id: int) -> LeftOut:
+def left_out_of(
+    store: ReplicaStore, session: StoreSession, package: ReplicaPackage, table_id: int
+) -> LeftOut:
     """What the replica must not hold, by the source and by this warehouse."""
-    carried = suppressions_here(package, table_id)
+    carried = suppressions_here(store, package, table_id)
     mine = _prefix(package.store, table_id)
     request, of = SUPPRESSIONS.names.index("request"), SUPPRESSIONS.names.index("table_id")
     known = [r for r in erasure_rows.load_suppressions(session) if r[of] in {None, table_id}]

@@ -143,10 +143,10 @@ class ReplicaStore(Protocol):
         """What no other store is called."""
 
     def secret(self) -> str | None:
-        """What the store hashes with; None if it has nothing yet."""
+        """What the store hashes with, as it is committed; None if it has nothing yet."""
 
-    def adopt_secret(self, secret: str, check: Callable[[StoreSession], None]) -> None:
-        """Hash with the secret of another store from now on, unless ``check`` raises."""
+    def adopt_secret(self, secret: str, may: Callable[[StoreSession], bool]) -> None:
+        """Hash with the secret of another store from now on, if it ``may`` be replaced."""
 
     def pass_table_ids(self, highest: int) -> None:
         """Give new tables and layouts higher ids from now on."""

@@ -15,7 +15,10 @@ from gateway.governance.entity import Entity, EntityKind
 from gateway.governance.entity_operations import delete_entity, submit_entities
 from gateway.jobs.runs import run_named
 from gateway.procedures import requests
+from gateway.procedures.replicas import promote_replica
 from gateway.session.operations import no_progress
+from journal.erasure.secret import read_secret
+from journal.identity.key_ring import key_id
 from journal.model.errors import Code, PalimpsestError
 from tests.support.replicated import (
     PEOPLE,
@@ -182,7 +185,7 @@ def test_f50_a_profile_that_a_policy_names_must_be_there_and_stays(
 
 
 @pytest.mark.long
-def test_f40_sources_share_a_target_until_one_of_them_erases(
+def test_f40_sources_share_a_target_whoever_of_them_erases(
     source: Connection, tmp_path: Path
 ) -> None:
     place = tmp_path / "target"
@@ -202,14 +205,40 @@ def test_f40_sources_share_a_target_until_one_of_them_erases(
             ours = rows(source, "SELECT id, email FROM hr.people")
             theirs = rows(other, "SELECT id, email FROM west.people")
             assert sorted(rows(target, found)) == sorted([*ours, *theirs])
-        # Only one key hashes what the target may not take again.
         submit_erasure(source, "p3@x.org")
         replicated(source, place)
-        run = replication(other, place, "west.people")
-        assert run.error is not None
-        assert run.error.code is Code.REPLICATION
-        assert "under a key of its own" in run.error.message
-        replicated(source, place)
+        replicated(other, place, "west.people")
         with opened(place) as target:
             assert not rows(target, "SELECT 1 FROM hr.people WHERE email = 'p3@x.org'")
             assert rows(target, "SELECT count(*) FROM west.people") == [(2,)]
+        # The second key lies in a file of its own, for the owner alone.
+        (kept,) = {*place.glob("_palimpsest/secret-*.key")} - {_key_file(place, place)}
+        assert kept.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.long
+def test_f40_a_key_that_is_gone_lets_nobody_back(source: Connection, tmp_path: Path) -> None:
+    place = tmp_path / "target"
+    with_people(source, 5)
+    submit_erasure(source, "p3@x.org")
+    with opened(place) as target:
+        target.execute("CREATE TABLE own (id INTEGER PRIMARY KEY, email VARCHAR)")
+        target.execute("PLACE HOLD FOR SUBJECT email = 'own@x.org' REASON 'matter 1'")
+        replicated(source, place)
+        promote_replica(target.session, no_progress, PEOPLE)
+        kept = _key_file(place, tmp_path / "source")
+        away = kept.rename(kept.with_suffix(".away"))
+        for content in (None, bytes(32)):
+            if content is not None:
+                kept.write_bytes(content)
+            with pytest.raises(Error, match="is missing or damaged") as caught:
+                target.execute("INSERT INTO hr.people VALUES (900, 'p3@x.org', 1)")
+            assert caught.value.code == "PAL-502"
+        away.replace(kept)
+        with pytest.raises(Error, match="was erased"):
+            target.execute("INSERT INTO hr.people VALUES (900, 'p3@x.org', 1)")
+
+
+def _key_file(place: Path, of: Path) -> Path:
+    """Where a warehouse keeps the key of one."""
+    return place / "_palimpsest" / f"secret-{key_id(read_secret(of))}.key"

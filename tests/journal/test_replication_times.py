@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.replica_parts import Partition
 from journal.model.replication import Replication, read_replications, write_replications
 
 
@@ -62,6 +63,15 @@ def test_several_targets_are_clauses_of_one_policy() -> None:
     assert found[1].parallel == 8
 
 
+def test_f40_a_part_is_stated_with_its_target() -> None:
+    text = "TO 'dr', PARTITION ( region = 'zurich' ), EVERY 1 DAYS, TO 'other'"
+    found = read_replications(text)
+    assert found[0].partition == Partition("region", "zurich")
+    assert found[1].partition is None
+    assert write_replications(found).startswith("TO 'dr', PARTITION (region = 'zurich'), EVERY")
+    assert read_replications(write_replications(found)) == found
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -74,6 +84,10 @@ def test_several_targets_are_clauses_of_one_policy() -> None:
         "TO 'dr', START '2024-05-02', END '2024-05-01'",
         "TO 'dr', PARALLEL 0",
         "TO 'dr', NOISE 3",
+        "TO 'dr', PARTITION region",
+        "TO 'dr', PARTITION (region = 'a-b')",
+        "TO 'dr', PARTITION (region = 'a', land = 'b')",
+        "TO 'dr', PARTITION (region = 1)",
         "TO",
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.support.killed_step import Step, run_killed
 
 BOTH_ENDS: dict[str, Step] = {
+    "after the keys were kept": ("spark_compaction.programs.replica_records", "share_secrets", 1),
     "before the records": ("spark_compaction.programs.replica_records", "carry_suppressions", 0),
     "after the holds": ("spark_compaction.programs.replica_records", "carry_holds", 1),
     "before the source records it": ("gateway.jobs.replicate", "_finished_row", 0),

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from journal.erasure.audit_marks import check_known_secret, has_marks, is_note_due, note_head
 from journal.erasure.guard import load_fence
-from journal.erasure.secret import has_secret, make_secret, read_secret
+from journal.erasure.secret import has_secret, keep_secret, make_secret, read_secret
 from journal.files.filters.key_filters import KeyFilters
 from journal.identity import suppression_list
 from journal.local_engine.database_file import DuckDBStore
@@ -366,9 +366,13 @@ class Journal:
         """What keyed hashes are made with, made if there is none."""
         return make_secret(self.root)
 
-    def read_secret(self) -> str:
-        """The same; raises WAREHOUSE_FORMAT if it is gone."""
-        return read_secret(self.root)
+    def read_secret(self, key: str | None = None) -> str:
+        """The same, or that of another store; raises WAREHOUSE_FORMAT if it is gone."""
+        return read_secret(self.root, key)
+
+    def keep_secret(self, secret: str) -> None:
+        """Know the secret of another store: a file beside that of its own."""
+        keep_secret(self.root, secret)
 
     def advance(self, point: Version, seen: JournalState) -> bool:
         """Note that a read is answered for the past up to ``point``; commits stay above it.

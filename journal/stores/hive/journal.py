@@ -110,6 +110,7 @@ class HiveJournal:
         self.now = wall_us
         self._new_id = new_id
         self._ready: set[str] = set()
+        self._kept_secrets: dict[str, str] = {}
         self.staged: set[str] = set()
         self._scratch = Scratch()
         self.local = DuckDBStore(IN_MEMORY, {"temp_directory": str(self._scratch.path)})
@@ -375,8 +376,13 @@ class HiveJournal:
             following = records.record_states(connection, row, {}, is_fenced=True)
         self.keep(following, committed.with_tables({}, fence))
 
-    def read_secret(self) -> str:
-        """What keyed hashes are made with: kept in the catalog."""
+    def read_secret(self, key: str | None = None) -> str:
+        """What keyed hashes are made with, or that of another store: kept in the catalog."""
+        if key is not None:
+            if key not in self._kept_secrets:
+                with self.catalog.reading() as connection:
+                    self._kept_secrets[key] = records.read_secret(connection, key)
+            return self._kept_secrets[key]
         fence = self.state.fence
         if self._secret[0] is not fence:
             # A replica takes that of its source, and has everybody load the fence anew.
@@ -384,7 +390,14 @@ class HiveJournal:
                 self._secret = fence, records.read_secret(connection)
         return self._secret[1]
 
-    make_secret = read_secret
+    def make_secret(self) -> str:
+        """The same: it is there from the beginning."""
+        return self.read_secret()
+
+    def keep_secret(self, secret: str) -> None:
+        """Know the secret of another store: a property of the catalog."""
+        with self.catalog.writing() as connection:
+            records.keep_secret(connection, secret)
 
     def close(self) -> None:
         """Let go of the connections; open transactions are lost."""

@@ -73,6 +73,7 @@ class DatabaseJournal:
         self._new_id = new_id
         self.staged: set[str] = set()
         self._secret: tuple[SuppressionList, str] | None = None
+        self._kept_secrets: dict[str, str] = {}
         self._turn = threading.local()
         with self.store.lent() as session:
             has_index = not session.abilities.distributes
@@ -384,11 +385,16 @@ class DatabaseJournal:
             fence = guard.load_fence(session)
             self.conclude(session, section.replace_states(session, committed, row, {}, fence))
 
-    def read_secret(self) -> str:
-        """What keyed hashes are made with, as old as the store.
+    def read_secret(self, key: str | None = None) -> str:
+        """What keyed hashes are made with, as old as the store; or that of another store.
 
         Raises WAREHOUSE_FORMAT if it is gone.
         """
+        if key is not None:
+            if key not in self._kept_secrets:
+                with self.store.lent() as session:
+                    self._kept_secrets[key] = records.read_secret(session, key)
+            return self._kept_secrets[key]
         fence = self.state.fence
         if self._secret is None or self._secret[0] is not fence:
             # A replica takes that of its source, and has everybody load the fence anew.
@@ -396,7 +402,15 @@ class DatabaseJournal:
                 self._secret = fence, records.read_secret(session)
         return self._secret[1]
 
-    make_secret = read_secret
+    def make_secret(self) -> str:
+        """The same: it is there from the beginning."""
+        return self.read_secret()
+
+    def keep_secret(self, secret: str) -> None:
+        """Know the secret of another store: a property of the catalog."""
+        with self.exclusive_session() as session:
+            records.keep_secret(session, secret)
+            session.commit()
 
     def close(self) -> None:
         """Let go of the connections; open transactions are lost."""

@@ -12,10 +12,12 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.identity.suppression_list import ENDS, FOR, P_NOW, P_SECRET, SuppressionList
+from journal.identity.key_ring import is_secret_parameter, key_of_parameter
+from journal.identity.suppression_list import ENDS, FOR, SuppressionList
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import STORE_SCHEMA
 from journal.model.schema import Table
+from journal.records.catalog import secret_property
 from journal.sql.relations import column, ident
 from journal.sql.row_layout import fields_of
 from journal.sql.sql import relation
@@ -151,12 +153,13 @@ def _before(table: Table, new: exp.Select) -> exp.Select:
 def _text(query: exp.Expr) -> str:
     tree = query.copy()
     for node in list(tree.find_all(exp.Placeholder)):
-        node.replace({P_SECRET: _secret, P_NOW: _now}[node.name]())
+        is_secret = is_secret_parameter(node.name)
+        node.replace(_secret(key_of_parameter(node.name)) if is_secret else _now())
     return rendered(tree).sql
 
 
-def _secret() -> exp.Expr:
-    is_secret = exp.EQ(this=column("key"), expression=exp.Literal.string("secret"))
+def _secret(key: str | None) -> exp.Expr:
+    is_secret = exp.EQ(this=column("key"), expression=exp.Literal.string(secret_property(key)))
     found = exp.select(column("value")).from_(exp.table_("meta", db=STORE_SCHEMA))
     return found.where(is_secret).subquery(copy=False)
 

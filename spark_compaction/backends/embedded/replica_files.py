@@ -14,9 +14,9 @@ from shutil import copyfile
 from typing import Any
 
 from journal.erasure.guard import load_fence
+from journal.erasure.list_parameters import list_parameters
 from journal.erasure.secret import PRIVATE
 from journal.files.parquet_files import sync_folder
-from journal.identity.suppression_list import P_NOW, P_SECRET
 from journal.local_engine import layout
 from journal.local_engine.file_modes import follow_modes
 from journal.local_engine.session import DuckDBSession
@@ -220,9 +220,8 @@ def _suppressed_keys(
         layout.segment_rows(table, [f.path for s in group for f in s.files], fields, journal.root)
         for fields, group in groupby(ordered, key=lambda s: s.fields)
     ]
-    query = fence.keys(table, relation(union_all(parts)))
-    parameters = {P_SECRET: journal.read_secret(), P_NOW: journal.clock.now()}
-    keys = session.arrow(Query.of(query), parameters)
+    query = Query.of(fence.keys(table, relation(union_all(parts))))
+    keys = session.arrow(query, list_parameters(journal, query))
     if not keys.num_rows:
         return None
     draft = f"{PRIVATE}/dry-{journal.new_segment_id()}.keys"

@@ -31,14 +31,14 @@ def read_package(
     ``is_recorded`` is in it.
     """
     table_id = listing.table_id
-    secret = journal.make_secret()
+    journal.make_secret()
     with journal.exclusive_session() as session:
         state = journal.state.tables.get(table_id)
         if state is None:
             raise gone_meanwhile(listing)
         backup = recorded_backup(session, listing) if is_recorded else listing
         now = journal.clock.now()
-        package = read_records(session, backup, state.manifest, secret, now, since)
+        package = read_records(session, backup, state.manifest, journal.read_secret, now, since)
         root = str(journal.root.resolve())
         counters = tuple(journal.counters.following(table_id).items())
         return replace(package, root=root, place=root, counters=counters)

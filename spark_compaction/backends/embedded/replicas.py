@@ -69,11 +69,11 @@ class WarehouseReplicas:
         root = self.journal.root
         return read_secret(root) if has_secret(root) else None
 
-    def adopt_secret(self, secret: str, check: Callable[[StoreSession], None]) -> None:
+    def adopt_secret(self, secret: str, may: Callable[[StoreSession], bool]) -> None:
         """Write it to the file of the secret."""
         with self.journal.exclusive_session() as session:
-            check(session)
-            adopt_secret(self.journal.root, secret)
+            if may(session):
+                adopt_secret(self.journal.root, secret)
 
     def pass_table_ids(self, highest: int) -> None:
         """Ids are numbers of this process."""

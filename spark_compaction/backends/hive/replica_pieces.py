@@ -15,9 +15,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from journal.erasure.guard import load_fence
+from journal.erasure.list_parameters import list_parameters
 from journal.files.parquet_files import checksum
 from journal.identity.descriptor import descriptor_of
-from journal.identity.suppression_list import P_NOW, P_SECRET, SuppressionList
+from journal.identity.suppression_list import SuppressionList
 from journal.model.plan import Query
 from journal.model.schema import Table
 from journal.model.segment import Segment, SegmentFile
@@ -192,8 +193,7 @@ def _suppressed_keys(
     with _suppressed_then(journal, leaving) as (records, fence):
         records.show_arrow(_COMPARED, compared)
         query = Query.of(fence.keys(table, exp.to_table(_COMPARED)))
-        parameters = {P_SECRET: journal.read_secret(), P_NOW: journal.clock.now()}
-        keys = records.arrow(query, parameters)
+        keys = records.arrow(query, list_parameters(journal, query))
     return keys if keys.num_rows else None
 
 

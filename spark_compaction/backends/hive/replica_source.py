@@ -60,7 +60,6 @@ def read_package(
     All of it is read while nobody commits; what an erasure has made of the partitions of one that
     ``is_recorded`` is in it. Raises NOT_SUPPORTED where a plain table of others is among them.
     """
-    secret = journal.read_secret()
     with journal.catalog.writing(STATE, RECORDS) as connection:
         row, committed = journal.look_in(connection)
         journal.clock.settle(max(committed.version, row.settled))
@@ -70,7 +69,7 @@ def read_package(
         with journal.recording(connection) as session:
             backup = recorded_backup(session, listing) if is_recorded else listing
             manifest, now = committed.tables[table.id].manifest, journal.clock.now()
-            package = read_records(session, backup, manifest, secret, now, since)
+            package = read_records(session, backup, manifest, journal.read_secret, now, since)
             counters = following_numbers(session, table.id)
     if any(layout.is_adopted(journal.names, s.files[0].path) for s in backup.segments):
         raise PalimpsestError(

@@ -21,7 +21,7 @@ from journal.model.segment import Segment
 from journal.model.store_session import StoreSession
 from journal.model.version import Version
 from journal.records import retired
-from journal.records.catalog import record_past, replace_secret
+from journal.records.catalog import read_secret, record_past, replace_secret
 from journal.records.catalog_format import StateRow, get_meta
 from journal.records.numbers import put_numbers
 from journal.records.retired import RetiredRow
@@ -83,13 +83,14 @@ class HiveReplicas:
 
     def secret(self) -> str:
         """A catalog has had one from the beginning."""
-        return self.journal.read_secret()
+        with self.journal.catalog.reading() as connection:
+            return read_secret(connection)
 
-    def adopt_secret(self, secret: str, check: Callable[[StoreSession], None]) -> None:
+    def adopt_secret(self, secret: str, may: Callable[[StoreSession], bool]) -> None:
         """Put it into the catalog; whoever has read the one before reads this one."""
         with self.journal.fencing_session() as session:
-            check(session)
-            replace_secret(session, secret)
+            if may(session):
+                replace_secret(session, secret)
 
     def pass_table_ids(self, highest: int) -> None:
         """Ids are numbers of the catalog."""

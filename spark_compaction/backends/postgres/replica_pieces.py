@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 from journal.erasure.guard import load_fence
+from journal.erasure.list_parameters import list_parameters
 from journal.erasure.matching import shown_keys
 from journal.files.parquet_files import checksum
-from journal.identity.suppression_list import P_NOW, P_SECRET
 from journal.model.plan import STORE_SCHEMA, Query
 from journal.model.schema import Table
 from journal.model.segment import RowCounts, Segment, Tier
@@ -173,8 +173,7 @@ def _suppressed_keys(
     if fence.concerns(table):
         parts = [layout.rows_as(table, layout.segment_table(s), s.fields) for s in loaded]
         query = Query.of(fence.keys(table, relation(union_all(parts))))
-        parameters = {P_SECRET: journal.read_secret(), P_NOW: journal.clock.now()}
-        keys.append(session.arrow(query, parameters))
+        keys.append(session.arrow(query, list_parameters(journal, query)))
     # What is suppressed is recorded where the replica is published.
     session.text(f"ROLLBACK TO SAVEPOINT {_ATTEMPT}")
     session.text(f"RELEASE SAVEPOINT {_ATTEMPT}")

@@ -67,7 +67,6 @@ def read_package(
     All of it is read while nobody commits; what an erasure has made of the tables of one that
     ``is_recorded`` is in it. Raises NOT_SUPPORTED for an adopted journal.
     """
-    secret = journal.read_secret()
     with journal.commit_section() as (session, committed, _):
         table = committed.catalog.by_id(listing.table_id)
         if table is None:
@@ -81,7 +80,7 @@ def read_package(
             )
         backup = recorded_backup(session, listing) if is_recorded else listing
         manifest, now = committed.tables[table.id].manifest, journal.clock.now()
-        package = read_records(session, backup, manifest, secret, now, since)
+        package = read_records(session, backup, manifest, journal.read_secret, now, since)
         counters = following_numbers(session, table.id)
         session.rollback()
     return replace(

@@ -23,7 +23,7 @@ from journal.model.segment import RowCounts, Segment
 from journal.model.store_session import StoreSession
 from journal.model.version import Version
 from journal.records import retired
-from journal.records.catalog import replace_secret
+from journal.records.catalog import read_secret, replace_secret
 from journal.records.catalog_format import StateRow, get_meta
 from journal.records.numbers import put_numbers
 from journal.sql.relations import union_all
@@ -70,12 +70,14 @@ class DatabaseReplicas:
 
     def secret(self) -> str:
         """A database has had one from the beginning."""
-        return self.journal.read_secret()
+        with self.journal.reading_session() as session:
+            return read_secret(session)
 
-    def adopt_secret(self, secret: str, check: Callable[[StoreSession], None]) -> None:
+    def adopt_secret(self, secret: str, may: Callable[[StoreSession], bool]) -> None:
         """Put it into the catalog; whoever has read the one before reads this one."""
         with self.journal.commit_section() as (session, committed, row):
-            check(session)
+            if not may(session):
+                return
             replace_secret(session, secret)
             fence = load_fence(session)
             written = section.replace_states(session, committed, row, {}, fence)

@@ -89,3 +89,12 @@ def other_store(request: pytest.FixtureRequest, store: Store, tmp_path: Path) ->
     with kind.open(request, tmp_path / "other", {}) as found:
         assert found.url != store.url
         yield found
+
+
+@pytest.fixture
+def third_store(request: pytest.FixtureRequest, store: Store, tmp_path: Path) -> Iterator[Store]:
+    """One more, as ``other_store``."""
+    kind: StoreKind = request.node.callspec.params["store"]
+    with kind.open(request, tmp_path / "third", {}) as found:
+        assert found.url != store.url
+        yield found

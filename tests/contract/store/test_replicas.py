@@ -256,22 +256,6 @@ def test_p1_who_is_erased_at_the_target_while_a_run_copies_does_not_come(
     assert rows(target, "SELECT count(*) FROM hr.people WHERE id = 3000") == [(0,)]
 
 
-@pytest.mark.also_on("postgres")
-def test_a_store_with_a_key_of_its_own_takes_no_replica(
-    source: Connection, target: Connection, other_store: Store
-) -> None:
-    with_people(source)
-    with_people(target)
-    target.execute("ALTER TABLE hr.people RENAME TO hr.others")
-    submit_erasure(target, "p1@x.org")
-    purge_one(target)
-    source.execute("ALTER TABLE hr.people RENAME TO hr.persons")
-    run = replication(source, other_store.url, "hr.persons")
-    assert run.error is not None
-    assert run.error.code is Code.REPLICATION
-    assert not replica_rows(source)
-
-
 def test_a_replica_is_promoted_written_and_followed_back(
     source: Connection, target: Connection, store: Store, other_store: Store
 ) -> None:
