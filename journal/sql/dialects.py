@@ -139,9 +139,25 @@ def text(ast: exp.Expr, nodes: Nodes | None, dialect: str) -> str:
     except UnsupportedError as error:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            f"the store cannot run this: {str(error).rstrip('.')}",
+            f"the store cannot run this: {what_is_lacking(error)}",
             advice="use functions and types that the store has; docs/index.md leads to its page",
         ) from error
+
+
+_LACKING = re.compile(r"Argument '(\w+)' is not supported for expression '(\w+)' when .*")
+
+
+def what_is_lacking(error: UnsupportedError) -> str:
+    """What a dialect cannot say, in words of SQL where sqlglot names a class of its own."""
+    return _LACKING.sub(_taken_without, str(error)).rstrip(".")
+
+
+def _taken_without(found: re.Match[str]) -> str:
+    part, name = found.groups()
+    kind = getattr(exp, name, None)
+    if isinstance(kind, type) and issubclass(kind, exp.Func):
+        name = kind.sql_name()
+    return f"{name} takes no {part.upper()} there"
 
 
 def generated(generate: Callable[[], str]) -> str:

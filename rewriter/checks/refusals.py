@@ -60,13 +60,14 @@ _ADVICE = {
 }
 
 
-_WITH_FORMS = frozenset({"CREATE INDEX", "CREATE UNIQUE INDEX"})
-"""Of which other forms are taken."""
+_NO_WRITES = "leave WITH CHECK OPTION out: statements write to tables, and views are read"
 _OF_OBJECTS = frozenset({"CREATE", "ALTER", "DROP"})
 _OBJECTS = (
     "DOMAIN ENTITY INDEX MACRO MATERIALIZED ROLE SCHEMA SEQUENCE TABLE TEMPORARY TYPE UNIQUE USER"
     " VIEW"
 ).split()
+_SAYS_HOW = frozenset({"CONSTRAINT", "RECURSIVE", "TEMP", "TEMPORARY", "TRUSTED", "UNLOGGED"})
+"""Words before the kind of an object that are none."""
 _CLOSE = 0.7
 _WORDS_BEFORE_IF = 6
 """At most, behind CREATE OR REPLACE, with the words themselves: TEMPORARY RECURSIVE VIEW .."""
@@ -75,7 +76,20 @@ _WORDS_BEFORE_IF = 6
 def advice_for(statement: str) -> str:
     """What to do instead of a statement, by its first words."""
     found = _ADVICE.get(statement) or _ADVICE.get(statement.split(" ")[0])
+    if found is None and _has_forms(statement):
+        return f"docs/grammar.md has the forms of {statement} that are"
     return found or "see docs/sql.md for the statements that are"
+
+
+def _has_forms(statement: str) -> bool:
+    """True for what other forms are taken of."""
+    verb, _, kind = statement.partition(" ")
+    return verb in _OF_OBJECTS and kind.removeprefix("UNIQUE ") in _OBJECTS
+
+
+def _advice_in(tokens: list[Token], statement: str) -> str:
+    last = [token.text.upper() for token in tokens if token.token_type is not TokenType.SEMICOLON]
+    return _NO_WRITES if last[-2:] == ["CHECK", "OPTION"] else advice_for(statement)
 
 
 def refusal(tokens: list[Token], ast: exp.Expr | None) -> PalimpsestError | None:
@@ -100,12 +114,12 @@ def refusal(tokens: list[Token], ast: exp.Expr | None) -> PalimpsestError | None
         )
     if isinstance(ast, exp.Command) or (bare and word in _ADVICE and _means_nothing(ast)):
         named = shown if " " in shown else f"the statement {shown}"
-        if shown in _WITH_FORMS:
+        if _has_forms(shown):
             named = f"this form of {shown}"
         return PalimpsestError(
             Code.NOT_SUPPORTED,
             f"{named} is not supported",
-            advice=advice_for(shown),
+            advice=_advice_in(tokens, shown),
             position=Position(first.line, max(1, first.col - len(first.text) + 1)),
         )
     return None
@@ -113,12 +127,12 @@ def refusal(tokens: list[Token], ast: exp.Expr | None) -> PalimpsestError | None
 
 def _first_words(tokens: list[Token]) -> str:
     """The first words of a statement, with the kind of object where it creates or drops one."""
-    words = [token.text.upper() for token in tokens[:5]]
+    words = [token.text.upper() for token in tokens[:_WORDS_BEFORE_IF]]
     if words[0] not in _OF_OBJECTS:
         return " ".join(words[:2]) if " ".join(words[:2]) in _ADVICE else words[0]
     if words[1:3] == ["OR", "REPLACE"]:
         words = [words[0], *words[3:]]
-    words = [word for word in words if word not in {"CONSTRAINT", "TRUSTED"}]
+    words = [word for word in words if word not in _SAYS_HOW]
     is_pair = words[1:3] in (["EVENT", "TRIGGER"], ["UNIQUE", "INDEX"])
     return " ".join(words[: 3 if is_pair else 2])
 

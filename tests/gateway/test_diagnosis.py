@@ -168,3 +168,8 @@ def test_types_and_procedures_that_are_misspelt(
     assert raised.value.advice == advice
     position = raised.value.position
     assert (None if position is None else position.column) == column
+
+
+def test_what_a_store_lacks_is_told_in_words_of_sql(con: Connection) -> None:
+    with pytest.raises(gateway.NotSupportedError, match=r"this: TO_CHAR takes no FORMAT there"):
+        con.execute("SELECT to_char(DATE '2024-01-02', 'YYYY')")

@@ -33,6 +33,23 @@ def test_refused_as_not_supported(text: str, dialect: str) -> None:
     assert (error.position.line, error.position.column) == (2, 3)
 
 
+@pytest.mark.parametrize(
+    ("text", "named", "advice"),
+    [
+        ("CREATE VIEW v AS SELECT 1 WITH CHECK OPTION", "CREATE VIEW", "leave WITH CHECK OPTION"),
+        ("CREATE OR REPLACE TEMP VIEW v AS SELECT 1 WITH LOCAL CHECK OPTION;", "CREATE VIEW", ""),
+        ("CREATE TABLE t OF u", "CREATE TABLE", "docs/grammar.md has the forms of CREATE TABLE"),
+        ("ALTER VIEW v FOO", "ALTER VIEW", "docs/grammar.md has the forms of ALTER VIEW"),
+    ],
+)
+def test_a_form_is_refused_as_such_where_others_are_taken(
+    text: str, named: str, advice: str
+) -> None:
+    with pytest.raises(PalimpsestError, match=f"this form of {named} is not supported") as raised:
+        parse(text, "postgres", LIMITS)
+    assert raised.value.advice.startswith(advice)
+
+
 @pytest.mark.parametrize("text", ['"vacuum" x y', "SELEC 1 2", "SELECT lock 1"])
 def test_other_text_is_a_syntax_error(text: str) -> None:
     with pytest.raises(PalimpsestError) as raised:

@@ -154,7 +154,7 @@ def engine_text(tree: exp.Expr, engine: HiveEngine = HiveEngine.SPARK) -> str:
     except UnsupportedError as error:
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
-            f"a Hive store cannot run this: {str(error).rstrip('.')}",
+            f"a Hive store cannot run this: {dialects.what_is_lacking(error)}",
             advice=f"use functions and types that {engine.value} has: docs/hive.md",
         ) from error
     return text.replace(nuls, "\\000") if nuls else text
