@@ -88,6 +88,7 @@ _DUCKDB = {
     "old_implicit_casting": TakenSetting("false", _OFF),
     "lock_configuration": TakenSetting("false", _OFF),
     "lambda_syntax": TakenSetting("DEFAULT", ("default", "enable_single_arrow")),
+    "json_geometry_format": TakenSetting("wkt", ("wkt", "")),
     "calendar": TakenSetting("gregorian", ("gregorian",)),
 }
 _POSTGRES = {

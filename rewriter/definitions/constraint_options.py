@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import fold
 from rewriter.name_resolution import position_of
 
 _PLAIN = frozenset({"NOT DEFERRABLE", "INITIALLY IMMEDIATE"})
@@ -12,11 +15,21 @@ _PLAIN = frozenset({"NOT DEFERRABLE", "INITIALLY IMMEDIATE"})
 _BOUNDS = ("minvalue", "maxvalue", "cycle", "order")
 
 
-def check_key_options(node: exp.Expr) -> None:
+def check_key(names: Sequence[str], node: exp.Expr) -> None:
     """Raise NOT_SUPPORTED for a PRIMARY KEY or UNIQUE that is to hold at another time or for NULL.
 
-    ``node`` is the constraint as it was parsed, of a table or of a column.
+    ``node`` is the constraint as it was parsed, of a table or of a column, and ``names`` are its
+    columns; raises DUPLICATE_COLUMN for one that is named twice.
     """
+    folded = [fold(name) for name in names]
+    twice = next((name for name in names if folded.count(fold(name)) > 1), None)
+    if twice is not None:
+        raise PalimpsestError(
+            Code.DUPLICATE_COLUMN,
+            f'column "{twice}" appears twice in a key',
+            advice="name each column once",
+            position=position_of(node),
+        )
     kind = node.args["kind"] if isinstance(node, exp.ColumnConstraint) else node
     if not isinstance(kind, exp.Expr):
         return

@@ -29,7 +29,7 @@ from journal.sql.relations import ident
 from journal.sql.typed_constants import typed_constant
 from rewriter.definitions.collations import read_collation, with_collations
 from rewriter.definitions.column_types import SERIAL, type_text
-from rewriter.definitions.constraint_options import check_key_options
+from rewriter.definitions.constraint_options import check_key
 from rewriter.definitions.generated_columns import (
     generated_expression,
     identity_options,
@@ -366,14 +366,14 @@ class TableDraft:
                 advice="declare one, over several columns if need be",
                 position=position_of(node),
             )
-        check_key_options(node)
+        check_key(names, node)
         self.key = self.physical_names(names, node)
         self.key_name = name
         check_key_types((c for c in self.columns if c.physical in self.key), node)
 
     def add_unique(self, names: Sequence[str], name: str | None, node: exp.Expr) -> None:
         """Take in a UNIQUE constraint."""
-        check_key_options(node)
+        check_key(names, node)
         columns = self.physical_names(names, node)
         shown = name or self._constraint_name([*names, "key"])
         self._check_constraint_name(shown, node)

@@ -86,6 +86,9 @@ class CreateMacro(OwnStatement):
                 advice="give each form another number of parameters, or another name",
                 position=position_of(node),
             )
+        named = [tuple(form.parameters) for form in bodies]
+        if len(set(named)) < len(named):
+            raise _invalid(f"two forms of {name} have the same parameters", "keep one", node)
         made = Macro(name, kinds == {True}, bodies)
         known = context.catalog.definitions.get(definition_key(made))
         if known is not None and self.exists:

@@ -19,6 +19,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import USER_PARAMETER
 from journal.sql import bytea, dialects
 from rewriter.checks.allowed import check_some
+from rewriter.checks.lost_arguments import check_arguments
 from rewriter.checks.misspelled_keywords import misspelled_keyword
 from rewriter.checks.refusals import check_one_way_to_replace, refusal
 from rewriter.dialect_semantics import DIALECTS
@@ -152,6 +153,7 @@ def _statement(
     normal, actions = spell_out_actions(bracket_source(bracket_values(bracket_pivot(normal))))
     try:
         ast = set_marks(parse_tokens(normal), marks, tokens[0])
+        check_arguments(normal, ast, DIALECTS[dialect])
         if is_marked:
             ast = keep_marks(ast)
         if indexes:

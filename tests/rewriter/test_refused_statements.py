@@ -131,3 +131,29 @@ def test_a_long_script_takes_time_in_proportion(statement: str, dialect: str) ->
     seconds(100)
     # Twenty times the statements; each in quadratic time would take four hundred times as long.
     assert seconds(4000) < 100 * max(seconds(200), 0.002)
+
+
+@pytest.mark.parametrize(
+    "text", ["mod(7, 4, 2)", "any_value(a, b)", "hex(a, 2)", "array_agg(a, b)", "uuid(2, 3)"]
+)
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "mysql", "spark"])
+def test_an_argument_that_the_parser_leaves_out_is_refused(text: str, dialect: str) -> None:
+    with pytest.raises(PalimpsestError) as raised:
+        parse(f"SELECT {text} FROM t", dialect, LIMITS)
+    assert raised.value.code in {Code.UNKNOWN_FUNCTION, Code.SYNTAX}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT date_trunc('day', a), mod(7, 4), round(a, 2), hex(a), lpad(a, 3, 'x') FROM t",
+        "SELECT coalesce(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13), concat(a, b, 'c')",
+        "SELECT count(DISTINCT a), string_agg(a, ',' ORDER BY b), cast(a AS DECIMAL(9, 2)) FROM t",
+        "INSERT INTO hex (a, b, c) VALUES (1, 2, 3)",
+        "WITH hex (a, b, c) AS (SELECT 1, 2, 3) SELECT a FROM hex",
+        "SELECT a FROM (VALUES (1, 2, 3)) AS hex (a, b, c)",
+    ],
+)
+def test_names_and_calls_with_all_their_arguments_are_taken(text: str) -> None:
+    for dialect in ("duckdb", "postgres"):
+        parse(text, dialect, LIMITS)

@@ -28,7 +28,7 @@ INTERNAL = {
     r"|duckdb_(variables|functions|types|keywords|extensions|secrets|log)|pragma_\w+\(|\bstats\("
     r"|\bindex_key\(|external_resource_type",
     "rowid": r"\browid\b",
-    "settings of the engine": r"current_setting\(|USING COMPRESSION|duckdb_prepared|"
+    "settings of the engine": r"'~/|current_setting\(|USING COMPRESSION|duckdb_prepared|"
     r"^\s*(RESET|SET)\s+(GLOBAL |SESSION |LOCAL )?(debug_|threads|memory"
     r"|disabled|max_|preserve_insertion|enable_|temp_dir|perfect|prefer_|ordered_agg|checkpoint"
     r"|wal_|pivot_|force_|explain|profil|custom_|storage|allow_|external|async|http|arrow|index_"
@@ -56,6 +56,8 @@ DOCUMENTED = {
     r"\w+ takes names that are constants|OWNED BY needs a table and a column",
     "settings under which answers would differ": r"PAL-222\]|PAL-221\].*invalidation_policy",
     "texts as statements, files as texts": r"the function (query|read_text|read_blob) is not",
+    "formats of extensions": r"COPY does not know the format",
+    "tables of rejected rows": r"table main\.reject_(errors|scans) does not exist",
     "forms of macros": r"differ by the types of their parameters|which no macro can hide",
     "views of other kinds": r"a SECURE view is not supported|DEFER_BINDING",
     "statistics of files": r"the COPY option RETURN_(STATS|FILES) is not supported",
