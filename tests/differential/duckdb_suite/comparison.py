@@ -54,6 +54,7 @@ DOCUMENTED = {
     "schemas in schemas": r"a schema inside of a schema",
     "where numbers of sequences are taken": r"no number of a sequence can be taken|"
     r"\w+ takes names that are constants|OWNED BY needs a table and a column",
+    "currval of another session": r"PAL-225\]",
     "settings under which answers would differ": r"PAL-222\]|PAL-221\].*invalidation_policy",
     "texts as statements, files as texts": r"the function (query|read_text|read_blob) is not",
     "formats of extensions": r"COPY does not know the format",
@@ -83,7 +84,10 @@ class _Sides:
         """Go to an empty database and an empty warehouse."""
         self.close()
         self._generation += 1
-        self._plain_path = str(self._folder / f"plain{self._generation}.duckdb")
+        own = self._folder / f"plain{self._generation}"
+        own.mkdir()
+        # A database is called after its file, and a warehouse palimpsest.
+        self._plain_path = str(own / "palimpsest.duckdb")
         self._warehouse = self._url or f"palimpsest:///{self._folder}/warehouse{self._generation}"
         self.open()
 
