@@ -2,6 +2,7 @@
 
 FROM string_to_table('a,b', ',') AS g(v)        FROM (SELECT string_to_table('a,b', ',') AS v) AS g
 FROM json_array_elements(j)                     FROM (SELECT json_array_elements(j) AS value) ..
+FROM generate_series(5, 9) WITH ORDINALITY AS g(v, n)    the same with the number of each row
 FROM json_each(j)                               the same of its keys, and the value of each
 FROM json_to_recordset(j) AS x(a int, b text)   FROM (SELECT CAST(r ->> 'a' AS INT) AS a, ..
 FROM json_populate_record(NULL::t, j)           the same with the columns of the table t
@@ -27,7 +28,9 @@ from rewriter.reading.visible_columns import relations_of
 _ROW = "_palimpsest_row"
 _KEY = "_palimpsest_key"
 _VALUE = "value"
+_SERIES = "generate_series"
 _ONE_COLUMN = {
+    _SERIES: None,
     "string_to_table": None,
     "regexp_split_to_table": None,
     "regexp_matches": None,
@@ -46,12 +49,14 @@ _RECORDS = frozenset(
 )
 
 
-SOURCE_FUNCTIONS = frozenset(_ONE_COLUMN) | _PAIRS | _RECORDS
+SOURCE_FUNCTIONS = (frozenset(_ONE_COLUMN) - {_SERIES}) | _PAIRS | _RECORDS
 
 
 def is_postgres_source(node: exp.Expr) -> bool:
     """True for a source of FROM that calls one of these functions."""
     called = node.this if isinstance(node, exp.Table | exp.Lateral) else None
+    if isinstance(called, exp.GenerateSeries):
+        return bool(node.args.get("ordinality"))
     if not isinstance(called, exp.Anonymous):
         return False
     return function_name(called) in SOURCE_FUNCTIONS
@@ -66,6 +71,7 @@ def is_unnamed_series(node: exp.Expr) -> bool:
         and isinstance(alias, exp.TableAlias)
         and bool(alias.this)
         and not alias.columns
+        and not node.args.get("ordinality")
     )
 
 
@@ -80,7 +86,8 @@ def spell_source(node: exp.Expr, context: RewriteContext) -> None:
 
     Raises NOT_SUPPORTED for a record whose columns are not known.
     """
-    name = function_name(node.this)
+    is_series = isinstance(node.this, exp.GenerateSeries)
+    name = _SERIES if is_series else function_name(node.this)
     alias = node.args.get("alias")
     called = alias.name if isinstance(alias, exp.TableAlias) and alias.this else name
     columns = list(alias.columns) if isinstance(alias, exp.TableAlias) else []
