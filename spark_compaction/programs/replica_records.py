@@ -111,7 +111,7 @@ def _check_name_is_free(store: ReplicaStore, package: ReplicaPackage, state: Jou
             raise _refused(
                 f"the target has, or had, another {name}",
                 f"replicate into another {store.kind}, or one that never had a table of that name;"
-                " tables of several sources need schemas of their own",
+                " tables of several sources need PARTITION, or schemas of their own",
             )
 
 

@@ -180,3 +180,22 @@ def test_f40_a_table_of_the_target_is_not_replaced_by_the_view(
     office.execute("DROP VIEW shop.orders")
     _to_office(zurich)
     assert rows(office, "SELECT region FROM shop.orders WHERE id = 5") == [("zurich",)]
+
+
+@pytest.mark.long
+def test_f40_who_is_erased_at_the_target_stays_out_of_all_parts(
+    zurich: Connection, berlin: Connection, office: Connection, other_store: Store
+) -> None:
+    for shop, city in ((zurich, "zurich"), (berlin, "berlin")):
+        _with_orders(shop, other_store, city)
+        _to_office(shop)
+    submit_erasure(office, "both@x.org")
+    purge_one(office)
+    left = [(1, "berlin@x.org", "berlin"), (1, "zurich@x.org", "zurich")]
+    assert rows(office, ALL) == left
+    for shop in (zurich, berlin):
+        shop.execute("UPDATE shop.orders SET email = 'both@x.org' WHERE id = 2")
+        shop.execute("INSERT INTO shop.orders VALUES (7, 'BOTH@x.org')")
+        _to_office(shop)
+        assert rows(shop, "SELECT count(*) FROM shop.orders") == [(3,)]
+    assert rows(office, ALL) == left
