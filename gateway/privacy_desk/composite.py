@@ -17,6 +17,7 @@ from gateway.procedures.condition_spec import condition_spec
 from journal.erasure.erasure_spec import ErasureSpec
 from journal.identity.descriptor import DescriptorEntry, descriptor_of
 from journal.identity.identifiers import normal, numbers_of, texts_of
+from journal.identity.normalisers import EXACT
 from journal.identity.paths import leaf_type
 from journal.model.schema import Table
 from journal.sql.relations import ident
@@ -77,6 +78,7 @@ def comparison(table: Table, entry: DescriptorEntry, value: str, name: str) -> t
     for step in entry.path.steps:
         column = exp.Dot(this=column, expression=ident(step[1:]))
     is_text = kind is not None and kind.is_type(*exp.DataType.TEXT_TYPES)
-    (text,) = texts_of([value], lower=entry.lower) if is_text else (numbers_of([value]) or [""])
-    compared = normal(column, lower=entry.lower and is_text)
+    normaliser = entry.normaliser if is_text else EXACT
+    (text,) = texts_of([value], normaliser) if is_text else (numbers_of([value]) or [""])
+    compared = normal(column, normaliser)
     return exp.EQ(this=compared, expression=exp.Placeholder(this=name)), text

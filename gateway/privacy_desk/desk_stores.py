@@ -15,7 +15,8 @@ from gateway.governance.entity_operations import live_entities
 from gateway.governance.process_stores import ProcessStores
 from gateway.privacy_desk.desk import Desk
 from gateway.session.operations import Advance, operation
-from journal.identity.descriptor import ever_described
+from journal.identity.descriptor import ever_described, forms_by_type
+from journal.identity.normalisers import Normaliser
 from journal.model.access import Privilege
 from journal.model.errors import Code, PalimpsestError
 from journal.model.failures import failures
@@ -68,13 +69,10 @@ class DescribedTypes:
     away: tuple[str, ...]
 
 
-def known_types(session: Session) -> dict[str, bool]:
-    """The types of identifiers that tables describe; True where each column ignores case."""
-    state, found = committed_state(session.journal), dict[str, bool]()
-    for held in state.tables.values():
-        for entry in ever_described(held.layouts):
-            found[entry.type] = found.get(entry.type, True) and entry.lower
-    return found
+def known_types(session: Session) -> dict[str, tuple[Normaliser, ...]]:
+    """The types of identifiers that tables describe, with the normalisers of their columns."""
+    tables = committed_state(session.journal).tables.values()
+    return forms_by_type(entry for held in tables for entry in ever_described(held.layouts))
 
 
 @operation

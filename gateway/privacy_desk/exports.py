@@ -14,15 +14,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from gateway.governance.acting_session import ActingSession
-from gateway.privacy_desk.sealing import identity_digest
+from gateway.privacy_desk.sealing import FORMS, identity_digest
 from gateway.session.operations import Advance, operation
 from journal.erasure import audit
+from journal.erasure.recorded_forms import recorded_forms
+from journal.erasure.suppressing import FormsByType
+from journal.identity.normalisers import PLAIN
 from journal.local_engine.file_modes import OWNER, make_folder, write_private
 from journal.model.errors import Code, PalimpsestError
 from journal.model.system_user import system_user
 from journal.model.version import to_datetime
 from journal.records import privacy_rows as rows_of
-from journal.records.privacy_rows import PrivacyExport
+from journal.records.privacy_rows import PrivacyExport, PrivacyRequest
+from journal.transactions.reading import committed_state
 
 if TYPE_CHECKING:
     from journal.erasure.seam import ErasureJournal
@@ -142,20 +146,24 @@ def remove_expired_exports(session: ActingSession, _advance: Advance) -> list[Pr
 def drop_naming(journal: ErasureJournal, subjects: Mapping[str, Iterable[str]], by: str) -> None:
     """Remove the exports whose requests name one of these people, as they are being erased.
 
-    Raises FILE_ACCESS for one that lies on another machine: nobody may take it for gone.
+    In whatever spelling, as far as a table of the store says that two are one. Raises FILE_ACCESS
+    for one that lies on another machine: nobody may take it for gone.
     """
     with journal.reading_session() as records:
         there = [e for e in rows_of.all_exports(records) if e.is_there]
         if not there:
             return
         secret = journal.read_secret()
-        digests = [
-            identity_digest(secret, kind, value, lower=lower)
+        forms = recorded_forms(committed_state(journal))
+        digests = {
+            identity_digest(secret, kind, value, normaliser)
             for kind, values in subjects.items()
             for value in values
-            for lower in (False, True)
-        ]
-        named = {i.request for i in rows_of.requests_naming(records, digests)}
+            for normaliser in forms.get(kind, PLAIN)
+        }
+        named = {i.request for i in rows_of.requests_naming(records, sorted(digests))}
+        asked = [rows_of.request_by_id(records, e.request) for e in there]
+    named |= {r.id for r in asked if r is not None and _may_name(r, digests, set(subjects), forms)}
     found = [e for e in there if e.request in named]
     remove_exports(journal, found, by, "erased")
     for export in found:
@@ -166,3 +174,21 @@ def drop_naming(journal: ErasureJournal, subjects: Mapping[str, Iterable[str]], 
             f"the export {export.path} holds somebody who is erased, and lies on {export.host}",
             advice="run this there, or remove the file and run `palimpsest privacy export --gone`",
         )
+
+
+def _may_name(
+    request: PrivacyRequest, digests: set[str], types: set[str], forms: FormsByType
+) -> bool:
+    """True if a request names somebody in another spelling, or if nobody can tell.
+
+    That is so where a type got a normaliser since, of whose form the request has no hash.
+    """
+    known: Mapping[str, list[str]] = request.detail.get(FORMS, {})
+    if not digests.isdisjoint(d for found in known.values() for d in found):
+        return True
+    both = types & set(request.detail.get("types", {}))
+    return any(
+        not normaliser.is_plain and f"{kind}{normaliser.suffix}" not in known
+        for kind in both
+        for normaliser in forms.get(kind, ())
+    )

@@ -14,8 +14,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from zipfile import ZIP_DEFLATED, ZipFile
 
-from journal.identity.descriptor import DescriptorEntry
+from journal.identity.descriptor import DescriptorEntry, forms_by_type
 from journal.identity.identifiers import numbers_of, texts_of
+from journal.identity.normalisers import PLAIN, Normaliser
 from journal.identity.paths import EACH, KEYS, VALUES
 from journal.model.lazy_dataclass import dataclass
 from spark_compaction.erasure.access import NamedRows
@@ -27,12 +28,16 @@ Identity = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class PeopleRows:
-    """The rows of a table by the identity that they name; keys of a row are its place."""
+    """The rows of a table by the identity that they name; keys of a row are its place.
+
+    ``normalisers`` are those of the table's columns, by the type of identifier.
+    """
 
     name: str
     columns: tuple[str, ...]
     rows: tuple[Row, ...]
     places: Mapping[Identity, frozenset[int]]
+    normalisers: Mapping[str, tuple[Normaliser, ...]]
 
     @staticmethod
     def of(found: NamedRows) -> PeopleRows:
@@ -49,22 +54,25 @@ class PeopleRows:
                 named.setdefault(identity, set()).update(by_key[keys[place]])
         shown = tuple({n: row[n] for n in names} for row in rows)
         places = {identity: frozenset(some) for identity, some in named.items()}
-        return PeopleRows(found.name, tuple(names), shown, places)
+        normalisers = forms_by_type(found.identities)
+        return PeopleRows(found.name, tuple(names), shown, places, normalisers)
 
     def of_person(self, identities: Iterable[Identity], *, latest: bool) -> list[Row]:
         """The rows that name somebody, in the order in which they were read."""
         places: set[int] = set()
         for kind, value in identities:
-            for form in forms(kind, value):
+            for form in forms(kind, value, self.normalisers.get(kind, PLAIN)):
                 places |= self.places.get(form, frozenset())
         chosen = [self.rows[place] for place in sorted(places)]
         return [row for row in chosen if row[_END] is None] if latest else chosen
 
 
-def forms(kind: str, value: str) -> set[Identity]:
-    """The forms in which a row may hold an identifier."""
-    texts = {*texts_of([value], lower=False), *texts_of([value], lower=True), *numbers_of([value])}
-    return {(kind, text) for text in texts}
+def forms(kind: str, value: str, normalisers: Iterable[Normaliser]) -> set[Identity]:
+    """The forms in which a row may hold an identifier, each with what it is the form of."""
+    found = {(kind, number) for number in numbers_of([value])}
+    for normaliser in normalisers:
+        found |= {(f"{kind}{normaliser.suffix}", t) for t in texts_of([value], normaliser)}
+    return found
 
 
 def _identities(
@@ -73,8 +81,8 @@ def _identities(
     for entry in entries:
         name = roots.get(entry.path.root)
         for value in _values(row.get(name) if name else None, entry.path.steps):
-            (text,) = texts_of([str(value)], lower=entry.lower)
-            yield entry.type, text
+            (text,) = texts_of([str(value)], entry.normaliser)
+            yield f"{entry.type}{entry.normaliser.suffix}", text
 
 
 def _values(value: Any, steps: Sequence[str]) -> Iterator[Any]:

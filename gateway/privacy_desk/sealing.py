@@ -18,8 +18,11 @@ from importlib import import_module
 from typing import Any
 
 from journal.identity.identifiers import texts_of
+from journal.identity.normalisers import Normaliser
 from journal.model.errors import Code, PalimpsestError
 
+FORMS = "forms"
+"""Where the detail of a request that gets a file has hashes of whom it names, by normaliser."""
 _NONCE = 12
 _JOINED = "&"
 """Between the types of an identity of several parts: ``first_name&last_name``."""
@@ -52,9 +55,9 @@ def parts_of(kind: str, value: str) -> list[tuple[str, str]]:
     return split_parts(kind, value) if is_composite(kind) else [(kind, value)]
 
 
-def identity_digest(secret: str, kind: str, value: str, *, lower: bool) -> str:
-    """The keyed hash by which an identifier is told again, in the form in which it is compared."""
-    (text,) = texts_of([value], lower=lower)
+def identity_digest(secret: str, kind: str, value: str, normaliser: Normaliser) -> str:
+    """The keyed hash by which an identifier is told again, in the form of a normaliser."""
+    (text,) = texts_of([value], normaliser)
     return hmac.new(_derived(secret, "digests"), f"{kind}\x1f{text}".encode(), "sha256").hexdigest()
 
 

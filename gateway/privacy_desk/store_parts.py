@@ -25,11 +25,13 @@ from gateway.privacy_desk.exports import put_export, reached
 from gateway.privacy_desk.part_sums import StoreStanding
 from gateway.privacy_desk.states import PrivacyState, next_state
 from gateway.privacy_desk.submission import (
+    EXPORTED,
     Identity,
     NewRequest,
     add_sealed,
     first_event,
     identity_digests,
+    with_forms,
 )
 from gateway.session.operations import Advance, operation
 from gateway.session.typed_names import table_name
@@ -110,10 +112,10 @@ def take_parts(
 
 def take_own_parts(desk: Desk, terms: PartTerms, parts: Sequence[RequestPart]) -> TakenParts:
     """The same for the store whose desk hands the parts over, and has let whoever runs it."""
-    lower = known_types(desk.session)
+    forms = known_types(desk.session)
     tables = _tables_here(desk.session, terms)
     asked = {t for p in parts for kind, _ in p.identities for t in sealing.types_of(kind)}
-    types = frozenset(asked & set(lower))
+    types = frozenset(asked & set(forms))
     if terms.tables and not tables:
         return TakenParts(types, frozenset(), ())
     with desk.writing() as records:
@@ -128,16 +130,19 @@ def take_own_parts(desk: Desk, terms: PartTerms, parts: Sequence[RequestPart]) -
         for part in parts:
             known = _identities_known(part, types)
             request = NewRequest(tuple(known), part.name, part.values)
-            hashes = identity_digests(secret, request, lower)
+            hashes = identity_digests(secret, request, forms)
             missing = [i for i, h in zip(known, hashes, strict=True) if h not in _of(named, part)]
             if not missing:
                 continue
             request = replace(request, identities=tuple(missing))
             row = _request(part, terms, tables, policy, request, f"{submission}{len(made):05x}")
             detail = {**row.detail, "policy": version}
+            if terms.action in EXPORTED:
+                row = with_forms(row, secret, missing, forms)
+                detail = {**row.detail, "policy": version}
             made.append(replace(row, submission=submission, detail=detail, updated_at=desk.now()))
             new.append(request)
-            digests.append(identity_digests(secret, request, lower))
+            digests.append(identity_digests(secret, request, forms))
         extended = _extended(here, parts)
         for row in extended:
             rows_of.put_request(records, row)

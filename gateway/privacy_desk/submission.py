@@ -7,7 +7,7 @@ written; what goes on record besides, the audit log and every error say how many
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,9 @@ from gateway.privacy_desk.states import (
 )
 from gateway.session.operations import Advance, single_operation
 from journal.erasure.secret import lasting_secret
+from journal.erasure.suppressing import FormsByType
+from journal.identity.identifiers import is_ambiguous
+from journal.identity.normalisers import EXACT, Normaliser, common
 from journal.model.access import Privilege
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -45,7 +48,8 @@ REPLACED = "value of "
 """What the types of sealed values begin with that a rectification writes, by column."""
 CALLBACKS = "callbacks"
 """Where the detail of a request says who is to be told of its status."""
-_ACCESS = frozenset({PrivacyAction.ACCESS, PrivacyAction.PORTABILITY})
+EXPORTED = frozenset({PrivacyAction.ACCESS, PrivacyAction.PORTABILITY})
+"""The actions whose requests get a file."""
 
 Identity = tuple[str, str]
 """Type and value; see ``sealing.join_parts`` for those of several parts."""
@@ -94,21 +98,26 @@ def submit(
 
     Raises PRIVACY_REQUEST for one that names nobody, or a type that no table describes.
     """
-    wanted = Privilege.ACCESS if terms.action in _ACCESS else Privilege.ERASE
+    wanted = Privilege.ACCESS if terms.action in EXPORTED else Privilege.ERASE
     desk = Desk(session, wanted)
     terms = replace(terms, stores=_stores(desk, terms))
     named = [replace(r, identities=_folded(r.identities)) for r in requests]
-    lower = _check(session, terms, named)
+    forms = _check(session, terms, named)
     with desk.writing() as records:
         check_not_safe(records, "to submit privacy requests")
         version, policy = desk.policy(records)
         secret = lasting_secret(desk.journal, records)
-        digests = [identity_digests(secret, r, lower) for r in named]
+        digests = [identity_digests(secret, r, forms) for r in named]
         repeated = _repeated(records, terms, digests)
         if repeated is not None:
             records.rollback()
             return repeated
         made = _new_requests(desk, terms, policy, version, named)
+        if terms.action in EXPORTED:
+            made = [
+                with_forms(request, secret, one.identities, forms)
+                for request, one in zip(made, named, strict=True)
+            ]
         made = _with_twins(records, made, digests)
         add_sealed(records, secret, made, named, digests)
         counts: dict[str, int] = {}
@@ -165,7 +174,7 @@ def _folded(identities: Iterable[Identity]) -> tuple[Identity, ...]:
 
 def _check(
     session: Session, terms: SubmissionTerms, requests: Sequence[NewRequest]
-) -> dict[str, bool]:
+) -> dict[str, tuple[Normaliser, ...]]:
     """Raise PRIVACY_REQUEST unless every request can be taken; the types there are."""
     if not 1 <= len(requests) <= REQUESTS_MAX:
         raise request_error(
@@ -200,20 +209,20 @@ def _check(
 
 def _types(
     session: Session, terms: SubmissionTerms, requests: Sequence[NewRequest]
-) -> dict[str, bool]:
-    """The types that requests may name; True where hashes of them ignore case.
+) -> dict[str, tuple[Normaliser, ...]]:
+    """The types that requests may name, with the normalisers of their columns.
 
-    Over several stores hashes never do: the same person must have the same, whoever is away.
+    Over several stores there are none: the same person must have the same hash, whoever is away.
     """
     if not terms.stores:
         return known_types(session)
     found = types_over(session, stores_meant(session, terms.stores))
     wanted = {t for r in requests for kind, _ in r.identities for t in sealing.types_of(kind)}
     # The store that is away may know a type: that is found out when it has its part.
-    return dict.fromkeys(wanted if found.away else found.types, False)
+    return dict.fromkeys(wanted if found.away else found.types, (EXACT,))
 
 
-def _check_pairs(pairs: Sequence[Identity], known: Collection[str]) -> None:
+def _check_pairs(pairs: Sequence[Identity], known: Mapping[str, Sequence[Normaliser]]) -> None:
     for kind, value in pairs:
         if kind not in known:
             raise request_error(
@@ -225,16 +234,37 @@ def _check_pairs(pairs: Sequence[Identity], known: Collection[str]) -> None:
                 f"an identifier of type {kind} is empty, or is not text",
                 "write it as UTF-8, as the tables hold it; an empty value identifies nobody",
             )
+        if is_ambiguous(value, known[kind]):
+            raise request_error(
+                f"tables have numbers of several countries as {kind}, and one that a request names"
+                " does not say of which it is",
+                "write it with + and the code of its country",
+            )
 
 
-def identity_digests(secret: str, request: NewRequest, lower: Mapping[str, bool]) -> list[str]:
-    """The hashes of whom a request names, in their order; ``lower`` says of which type case counts
-    for nothing.
-    """
+def identity_digests(secret: str, request: NewRequest, forms: FormsByType) -> list[str]:
+    """The hashes of whom a request names, in their order: in the form that all columns have."""
     return [
-        sealing.identity_digest(secret, kind, value, lower=lower.get(kind, False))
+        sealing.identity_digest(secret, kind, value, common(forms.get(kind, ())))
         for kind, value in request.identities
     ]
+
+
+def with_forms(
+    request: PrivacyRequest, secret: str, identities: Sequence[Identity], forms: FormsByType
+) -> PrivacyRequest:
+    """A request that gets a file, with what it takes to know its person in another spelling.
+
+    Those are hashes in the form of each normaliser, unless all are plain: see ``exports``.
+    """
+    found: dict[str, list[str]] = {}
+    for kind, value in identities:
+        for normaliser in forms.get(kind, ()):
+            digest = sealing.identity_digest(secret, kind, value, normaliser)
+            found.setdefault(f"{kind}{normaliser.suffix}", []).append(digest)
+    if all(n.is_plain for kind, _ in identities for n in forms.get(kind, ())):
+        return request
+    return replace(request, detail={**request.detail, sealing.FORMS: found})
 
 
 def _repeated(

@@ -10,7 +10,8 @@ from journal.erasure.erasure_spec import ErasureSpec, aims
 from journal.erasure.requests import WAITING, ErasureRequest, Outcome
 from journal.erasure.seam import SecretJournal
 from journal.erasure.suppressing import forms_of
-from journal.identity.suppression_list import digest_of, kind_of_type
+from journal.identity.descriptor import forms_by_type
+from journal.identity.suppression_list import digest_of
 from journal.model.errors import Code, PalimpsestError
 from journal.model.suppression import Suppression
 from journal.model.version import to_datetime
@@ -35,14 +36,12 @@ def check_duplicate(journal: SecretJournal, wanted: ErasureSpec) -> None:
             return
         aimed = [a for a in aims(session, statement.committed, wanted) if a.why_not is None]
         searched = {a.table.id for a in aimed}
-        # Where every column ignores case, so does this.
-        exact = {i.type for a in aimed for i in a.identities if not i.lower}
-        ignored = {kind_of_type(name, lower=False) for name in wanted.subjects.keys() - exact}
+        # Spellings that are one in every column are one here.
+        compared = forms_by_type(i for a in aimed for i in a.identities)
         secret = journal.read_secret()
         forms = {
             kind: {digest_of(secret, kind, text) for text in texts}
-            for kind, texts in forms_of(wanted.subjects)
-            if kind not in ignored
+            for kind, texts in forms_of(wanted.subjects, compared)
         }
         for request in waiting:
             covered = {t.table_id for t in request.targets if t.outcome != Outcome.NOT_SEARCHED}

@@ -13,7 +13,13 @@ from journal.erasure.requests import ErasureRequest
 from journal.erasure.scope import load_scope
 from journal.erasure.table_share import TableShare
 from journal.erasure.tagged_copies import Sought, told_copies
-from journal.identity.descriptor import EVERY_ROW, DescriptorEntry, ever_described
+from journal.identity.descriptor import (
+    EVERY_ROW,
+    DescriptorEntry,
+    ever_described,
+    forms_by_type,
+)
+from journal.identity.identifiers import is_ambiguous
 from journal.model.dependents import Dependents
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -151,10 +157,25 @@ def aims(session: StoreSession, state: JournalState, wanted: ErasureSpec) -> lis
             f"no table in scope identifies people by {types}",
             advice="onboard one: ALTER TABLE t SET TBLPROPERTIES ('erasure' = 'email LOWER')",
         )
+    check_unambiguous({**wanted.subjects, **wanted.suppressed}, found)
     touched = _with_children(state, {a.table.id for a in reached})
     sought = {a.table.id: _looked_at(a, wanted) for a in reached}
     found = [_with_source(aim, touched, scope.why_not(aim.table.name)) for aim in found]
     return [_with_copies(session, aim, sought, state) for aim in found]
+
+
+def check_unambiguous(subjects: Subjects, found: Iterable[TargetTable]) -> None:
+    """Raise ERASURE for a number that is one person's in a table and another's in the next."""
+    normalisers = forms_by_type(i for aim in found for i in aim.identities)
+    for name, values in subjects.items():
+        plans = [n for n in normalisers.get(name, ()) if n.plan is not None]
+        if len(plans) > 1 and any(is_ambiguous(value, plans) for value in values):
+            raise PalimpsestError(
+                Code.ERASURE,
+                f"tables have numbers of several countries as {name}, and one that the request"
+                " names does not say of which it is",
+                advice="write it with + and the code of its country",
+            )
 
 
 def _aims_of_kept(found: Iterable[TargetTable], wanted: ErasureSpec) -> list[TargetTable]:

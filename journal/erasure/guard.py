@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 from sqlglot import exp
 
 from journal.erasure.list_parameters import list_parameters
+from journal.erasure.normaliser_changes import check_normalisers
 from journal.identity.descriptor import PROPERTY, descriptor_of
 from journal.identity.suppression_list import SuppressionList
 from journal.model.errors import Code, PalimpsestError
@@ -96,8 +97,10 @@ def check_onboarded(
 ) -> None:
     """Raise if a table whose rows carry what was erased gets a descriptor, or comes back with it.
 
+    NORMALISER, if the descriptor has spellings that what is on record cannot be compared by.
     ``comparable_rows`` makes rows of these columns a relation that can be compared with the list.
     """
+    check_normalisers(journal, session, transaction, committed)
     for _, change in transaction.changes():
         made = change.relation if isinstance(change, PutRelation) else None
         state = committed.tables.get(made.id) if isinstance(made, Table) else None

@@ -16,11 +16,13 @@ from typing import Any
 
 from sqlglot import exp
 
+from journal.erasure.recorded_forms import recorded_forms
 from journal.erasure.seam import SecretJournal
 from journal.erasure.secret import lasting_secret
-from journal.identity.descriptor import descriptor_of
+from journal.identity.descriptor import DescriptorEntry, descriptor_of
 from journal.identity.identifiers import normal, texts_of
 from journal.identity.key_ring import labelled, secret_parameter
+from journal.identity.normalisers import EXACT, LOWER, Normaliser
 from journal.identity.paths import values_sql
 from journal.identity.suppression_list import digest, digest_of
 from journal.model.errors import Code, PalimpsestError
@@ -32,6 +34,7 @@ from journal.sql import dialects
 from journal.sql.relations import column, ident
 from journal.transactions.expiry import Holding
 from journal.transactions.protocol import OpenJournal
+from journal.transactions.reading import committed_state
 
 _KEY_MARK = "@"
 
@@ -88,13 +91,23 @@ def identifies(table: Table, name: str) -> bool:
 def subject_hashes(journal: SecretJournal, subject_column: str, value: str) -> str:
     """The form in which a hold names a person: without the warehouse's secret it says nothing.
 
-    A hash of the value as it is, and one of it where case and blanks mean nothing.
+    A hash of the value as it is, and one of it where case and blanks mean nothing; behind them one
+    in the form of each normaliser that tables have for what is called so, with that before it.
     """
+    state = committed_state(journal)
+    declared = dict.fromkeys(recorded_forms(state).get(fold(subject_column), ()))
+    for table in state.catalog.tables():
+        declared |= dict.fromkeys(e.normaliser for e in _entries(table, subject_column))
     with journal.reading_session() as session:
         secret = lasting_secret(journal, session)
-    (folded, *_) = texts_of([value], lower=True)
-    exact = digest_of(secret, _kind(subject_column), value)
-    return f"{exact} {digest_of(secret, _kind(subject_column, lower=True), folded)}"
+
+    def value_hash(normaliser: Normaliser) -> str:
+        (text,) = texts_of([value], normaliser)
+        return digest_of(secret, _kind(subject_column, normaliser), text)
+
+    others = [n for n in declared if not n.is_plain]
+    marked = [f"{_mark(normaliser)}{value_hash(normaliser)}" for normaliser in others]
+    return " ".join([value_hash(EXACT), value_hash(LOWER), *marked])
 
 
 def hashes_here(hashes: str, source: str, own: str | None) -> str:
@@ -112,8 +125,39 @@ def key_of_hashes(hashes: str) -> str | None:
     return hashes.partition(f" {_KEY_MARK}")[2] or None
 
 
-def _kind(subject_column: str, *, lower: bool = False) -> str:
-    return f"hold:{fold(subject_column)}" + (" lower" if lower else "")
+def has_form(subject_value: str, normaliser: Normaliser) -> bool:
+    """True if a hold's hashes, as ``subject_hashes`` gives them, say whom it means in a form."""
+    return _hash_in_form(subject_value, normaliser) is not None
+
+
+def _hash_in_form(subject_value: str, normaliser: Normaliser) -> str | None:
+    # Holds that were placed before there were two hashes have one.
+    exact, *others = subject_value.partition(f" {_KEY_MARK}")[0].split(" ")
+    if normaliser == EXACT:
+        return exact
+    if normaliser == LOWER:
+        return others[0] if others else None
+    mark = _mark(normaliser)
+    return next((h.removeprefix(mark) for h in others if h.startswith(mark)), None)
+
+
+def _mark(normaliser: Normaliser) -> str:
+    return normaliser.suffix.strip().replace(" ", ":") + "="
+
+
+def _kind(subject_column: str, normaliser: Normaliser) -> str:
+    return f"hold:{fold(subject_column)}{normaliser.suffix}"
+
+
+def _entries(table: Table, name: str) -> list[DescriptorEntry]:
+    """What of a table's descriptor is called so: its type, or the column that it is."""
+    named = table.find(name)
+    return [
+        e
+        for e in descriptor_of(table)
+        if e.type == fold(name)
+        or (named is not None and not e.path.steps and e.path.root == named.physical)
+    ]
 
 
 def place(session: StoreSession, hold: Hold) -> None:
@@ -213,28 +257,29 @@ def _of_person(journal: SecretJournal, table: Table, hold: Hold) -> Iterator[exp
     """The conditions under which a row version names the person of a hold."""
     name, key = hold.subject_column or "", key_of_hashes(hold.subject_value or "")
     secret = journal.read_secret(key)
-    # Holds that were placed before there were two hashes have one.
-    exact, *folded = (hold.subject_value or "").partition(f" {_KEY_MARK}")[0].split(" ")
 
-    def is_person(value: exp.Expr, *, lower: bool) -> exp.Expr:
-        kind = labelled(_kind(name, lower=lower), key)
-        hashed = digest(kind, normal(value, lower=lower))
+    def is_person(value: exp.Expr, normaliser: Normaliser) -> exp.Expr:
+        wanted = _hash_in_form(hold.subject_value or "", normaliser) or ""
+        hashed = digest(labelled(_kind(name, normaliser), key), normal(value, normaliser))
         hashed = exp.replace_placeholders(hashed, **{secret_parameter(key): secret})
-        return exp.EQ(this=hashed, expression=exp.Literal.string(folded[0] if lower else exact))
+        return exp.EQ(this=hashed, expression=exp.Literal.string(wanted))
 
     named = table.find(name)
     if named is not None:
-        yield is_person(column(named.physical), lower=False)
-    for identity in descriptor_of(table):
-        if identity.type != fold(name) or (identity.lower and not folded):
+        yield is_person(column(named.physical), EXACT)
+    for identity in _entries(table, name):
+        if not has_form(hold.subject_value or "", identity.normaliser):
+            if not identity.normaliser.is_plain:
+                # Whom it means cannot be told in this form: better too much is held.
+                yield exp.true()
             continue
         value = values_sql(identity.path)
         if not identity.path.is_list:
-            yield is_person(value, lower=identity.lower)
+            yield is_person(value, identity.normaliser)
         elif journal.capabilities.expands_lists:
             each = exp.alias_(exp.Anonymous(this="unnest", expressions=[value]), ident("v"))
             among = exp.select(exp.Literal.number(1)).from_(exp.select(each).subquery("x"))
-            among = among.where(is_person(column("v", "x"), lower=identity.lower))
+            among = among.where(is_person(column("v", "x"), identity.normaliser))
             yield exp.Exists(this=among)
         else:
             # Servers do not look into lists here: better too much is held than too little.

@@ -122,7 +122,7 @@ class Matcher:
             numbers = [int(n) for n in numbers_of(named) if len(n) <= _BIGINT_LETTERS]
             return pa.array([n for n in numbers if -(2**63) <= n < 2**63], pa.int64())
         if leaf is not None and leaf.is_type(exp.DType.TEXT, exp.DType.VARCHAR):
-            return pa.array(texts_of(named, lower=identity.lower), pa.string())
+            return pa.array(texts_of(named, identity.normaliser), pa.string())
         return None
 
     def match(
@@ -138,7 +138,7 @@ class Matcher:
         number = values is not None and pa.types.is_integer(values.type)
         if values is None:
             named = self.subjects[identity.type]
-            texts = {*texts_of(named, lower=identity.lower), *numbers_of(named)}
+            texts = {*texts_of(named, identity.normaliser), *numbers_of(named)}
             values = pa.array(sorted(texts), pa.string())
         self._shown += 1
         name = f"erase_subjects_{self.table.id}_{self._shown}"
@@ -150,7 +150,7 @@ class Matcher:
         rows = exp.select(*keys, exp.alias_(value, ident("_v")))
         rows = rows.from_(exp.alias_(source, "p", table=True))
         held = column("_v", "r")
-        compared = held if number else self.form(held, lower=identity.lower)
+        compared = held if number else self.form(held, identity.normaliser)
         among = exp.select(exp.column("v")).from_(name)
         found = exp.select(*[column(k, "r") for k in self.table.key]).distinct()
         found = found.from_(rows.subquery("r")).where(

@@ -6,15 +6,16 @@ Runs in the session it is given; commits nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 
 import pyarrow as pa
 from sqlglot import exp
 
 from journal.erasure.erasure_spec import Subjects
-from journal.identity.identifiers import numbers_of, texts_of
+from journal.identity.identifiers import numbers_of, spelling_pattern, texts_of
 from journal.identity.key_ring import P_SECRET
+from journal.identity.normalisers import PLAIN, Normaliser
 from journal.identity.suppression_list import (
     KEY_KIND,
     PRESENT_KIND,
@@ -32,6 +33,8 @@ from journal.records import erasure_rows as rows_of
 from journal.sql.relations import column
 
 _SHOWN = "erased_values"
+FormsByType = Mapping[str, Iterable[Normaliser]]
+"""Normalisers by the type of identifier."""
 
 
 @dataclass(slots=True)
@@ -62,16 +65,23 @@ class Suppressor:
         """Fence the keys of a table that a query gives."""
         self._add(KEY_KIND, key_text(table, "k"), source.subquery("k"), table.id, self.expires)
 
-    def present(self, subjects: Subjects, tables: Iterable[int]) -> None:
+    def present(self, subjects: Subjects, forms: FormsByType, tables: Iterable[int]) -> None:
         """Note that rows of these tables hold identifiers, which are suppressed all the same."""
-        self.identifiers(subjects, tables, PRESENT_KIND)
+        self.identifiers(subjects, forms, tables, PRESENT_KIND)
 
     def identifiers(
-        self, subjects: Subjects, tables: Iterable[int | None], label: str | None = None
+        self,
+        subjects: Subjects,
+        forms: FormsByType,
+        tables: Iterable[int | None],
+        label: str | None = None,
     ) -> None:
-        """Fence identifiers themselves, in tables of these ids; None stands for all."""
+        """Fence identifiers themselves, in tables of these ids; None stands for all.
+
+        ``forms`` are those of ``recorded_forms``.
+        """
         tables = list(tables)
-        for kind, texts in forms_of(subjects):
+        for kind, texts in forms_of(subjects, forms):
             shown = self.new_name()
             self.session.show_arrow(shown, pa.table({"v": pa.array(texts, pa.string())}))
             for table_id in tables:
@@ -95,14 +105,28 @@ class Suppressor:
         self.kinds.add((label or kind, table))
 
 
-def forms_of(subjects: Subjects) -> list[tuple[str, list[str]]]:
-    """Identifiers in every form in which tables may hold them, with the kind of each form."""
+def forms_of(subjects: Subjects, forms: FormsByType) -> list[tuple[str, list[str]]]:
+    """Identifiers in the forms of their types, with the kind of each; plain ones if none is given.
+
+    With ``recorded_forms`` these are all forms in which tables may hold them.
+    """
     found = []
     for name, values in subjects.items():
         found += [
-            (kind_of_type(name, lower=lower), texts_of(values, lower=lower))
-            for lower in (False, True)
+            (kind_of_type(name, normaliser), texts_of(values, normaliser))
+            for normaliser in forms.get(name, PLAIN)
         ]
         if numbers := numbers_of(values):
             found.append((kind_of_numbers(name), numbers))
     return found
+
+
+def spelling_patterns(subjects: Subjects, forms: FormsByType) -> list[str]:
+    """What finds identifiers in text where a normaliser says that several spellings are one."""
+    found = (
+        spelling_pattern(value, normaliser)
+        for name, values in subjects.items()
+        for value in values
+        for normaliser in forms.get(name, ())
+    )
+    return [pattern for pattern in dict.fromkeys(found) if pattern is not None]

@@ -88,18 +88,22 @@ def remove_reject_file(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def remove_rows_naming(path: Path, identifiers: Sequence[str]) -> tuple[int, int]:
+def remove_rows_naming(
+    path: Path, identifiers: Sequence[str], spellings: Sequence[str] = ()
+) -> tuple[int, int]:
     """Take the rows out that hold an identifier; how many these were, and how many are left.
 
     The case of letters does not count, nor what stands around an identifier, for whoever reads the
-    file sees all of the row. A number is not found within a longer one. A file without rows is
+    file sees all of the row. A number is not found within a longer one. ``spellings``
+    are regular expressions that spellings of somebody have in them. A file without rows is
     removed. Raises JOB_BUSY while a load writes the file.
     """
     with _locked(path) as file:
         rows = [RejectedRow(int(line), *others) for line, *others in list(csv.reader(file))[1:]]
         texts = [_searched(r) for r in rows]
         known = "\n".join(texts)
-        found = [p for p in map(_pattern, identifiers) if p.search(known)]
+        patterns = [*map(_pattern, identifiers), *map(re.compile, spellings)]
+        found = [p for p in patterns if p.search(known)]
         kept = [r for r, t in zip(rows, texts, strict=True) if not any(p.search(t) for p in found)]
         if not kept:
             path.unlink()

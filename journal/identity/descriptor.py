@@ -3,8 +3,9 @@
     'erasure' = 'email LOWER, contacts[].mail AS email LOWER FPP 0.0001, owner_id AS customer'
 
 Each entry is a path (see ``paths``), the type of identifier it holds (the last name of the path, if
-none is given), LOWER if blanks around it and the case of ASCII letters mean nothing, and what size
-its filters have: FPP, the share of files searched in vain, and NDV, the distinct values in a file.
+none is given), its normaliser if several spellings are one (LOWER, DIGITS, ALPHANUMERIC, PHONE and
+a country, see ``normalisers``), and what size its filters have: FPP, the share of files searched in
+vain, and NDV, the distinct values in a file.
 A table with a descriptor is *onboarded*. Pure.
 """
 
@@ -16,6 +17,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from journal.identity.normalisers import EXACT, Normaliser, read_normaliser
 from journal.identity.paths import Path, leaf_type, parse_path
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -44,14 +46,14 @@ class DescriptorEntry:
 
     path: Path
     type: str
-    lower: bool = False
+    normaliser: Normaliser = EXACT
     fpp: float = FPP_DEFAULT
     distinct: int | None = None
 
     @property
     def id(self) -> str:
         """What filters of this entry are stored under: all that decides the hashed values."""
-        return str(self.path) + (" lower" if self.lower else "")
+        return f"{self.path}{self.normaliser.suffix}"
 
     @property
     def is_of_index(self) -> bool:
@@ -60,7 +62,7 @@ class DescriptorEntry:
 
     def __str__(self) -> str:
         words = [str(self.path), "AS", self.type]
-        words += ["LOWER"] if self.lower else []
+        words += [str(self.normaliser)] if self.normaliser.word else []
         words += ["FPP", f"{self.fpp:g}"] if self.fpp != FPP_DEFAULT else []
         words += ["NDV", str(self.distinct)] if self.distinct is not None else []
         return " ".join(words)
@@ -89,6 +91,13 @@ def _entry(text: str) -> DescriptorEntry:
     named = [s[1:] for s in path.steps if s.startswith(".")]
     found = DescriptorEntry(path, fold(named[-1] if named else path.root))
     while words:
+        if (given := read_normaliser(words)) is not None:
+            normaliser, taken = given
+            if found.normaliser not in {EXACT, normaliser}:
+                raise ValueError(f"{found.normaliser} and {normaliser} are two normalisers")
+            found = replace(found, normaliser=normaliser)
+            words = words[taken:]
+            continue
         match words[0].upper(), words[1:2]:
             case "AS", [name]:
                 found = replace(found, type=fold(name.strip('"')))
@@ -96,10 +105,6 @@ def _entry(text: str) -> DescriptorEntry:
                 found = replace(found, fpp=_between(float(share), 1e-7, 0.5, "FPP"))
             case "NDV", [count]:
                 found = replace(found, distinct=int(_between(int(count), 1, 1e10, "NDV")))
-            case "LOWER", _:
-                found = replace(found, lower=True)
-                words = words[1:]
-                continue
             case _:
                 raise ValueError(f"{' '.join(words)!r} was not expected")
         words = words[2:]
@@ -132,8 +137,9 @@ def _entry_for_column(entry: DescriptorEntry, held: Column) -> DescriptorEntry:
             f"{entry.path} leads to {shown} in a column of type {held.type};"
             " identifiers are text or whole numbers"
         )
-    if entry.lower and not kind.is_type(*_TEXT):
-        raise _descriptor_error(f"{entry.path} is {kind.sql(dialect='duckdb')}, LOWER is for text")
+    if entry.normaliser.word and not kind.is_type(*_TEXT):
+        shown = kind.sql(dialect="duckdb")
+        raise _descriptor_error(f"{entry.path} is {shown}, {entry.normaliser.word} is for text")
     return replace(entry, path=Path(held.physical, entry.path.steps))
 
 
@@ -230,8 +236,29 @@ def _property(table: Table, name: str) -> tuple[DescriptorEntry, ...]:
 
 
 def ever_described(layouts: Iterable[Table]) -> tuple[DescriptorEntry, ...]:
-    """What identifies a person in any definition that a table's layouts had."""
-    return tuple(dict.fromkeys(e for t in layouts for e in _property(t, PROPERTY)))
+    """What identifies a person in any definition that a table's layouts had, oldest first.
+
+    A path is compared as its newest definition says: that may be another normaliser only where
+    nothing was on record by the one before. Those that are plain are all kept.
+    """
+    found: dict[tuple[str, str], list[DescriptorEntry]] = {}
+    for table in layouts:
+        stated: dict[tuple[str, str], list[DescriptorEntry]] = {}
+        for entry in _property(table, PROPERTY):
+            stated.setdefault((str(entry.path), entry.type), []).append(entry)
+        for name, entries in stated.items():
+            known = [e for e in (*found.get(name, ()), *entries) if e.normaliser.is_plain]
+            is_plain = len([e for e in entries if e.normaliser.is_plain]) == len(entries)
+            found[name] = known if is_plain else entries
+    return tuple(dict.fromkeys(e for entries in found.values() for e in entries))
+
+
+def forms_by_type(entries: Iterable[DescriptorEntry]) -> dict[str, tuple[Normaliser, ...]]:
+    """The normalisers that entries have, each once, by the type of identifier."""
+    found: dict[str, dict[Normaliser, None]] = {}
+    for entry in entries:
+        found.setdefault(entry.type, {})[entry.normaliser] = None
+    return {name: tuple(normalisers) for name, normalisers in found.items()}
 
 
 def _descriptor_error(message: str) -> PalimpsestError:

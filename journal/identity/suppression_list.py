@@ -19,6 +19,7 @@ from sqlglot import exp
 from journal.identity.descriptor import DescriptorEntry, descriptor_of
 from journal.identity.identifiers import normal
 from journal.identity.key_ring import labelled, parted, secret_parameter
+from journal.identity.normalisers import Normaliser
 from journal.identity.paths import leaf_type, values_sql
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import STORE_SCHEMA, Query
@@ -43,9 +44,9 @@ _ZEROED = (exp.DType.FLOAT, exp.DType.DOUBLE)
 _INSTANTS = (exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ)
 
 
-def kind_of_type(name: str, *, lower: bool) -> str:
-    """The kind under which identifiers of a type are suppressed."""
-    return f"id:{name}" + (" lower" if lower else "")
+def kind_of_type(name: str, normaliser: Normaliser) -> str:
+    """The kind under which identifiers of a type are suppressed, in the form of a normaliser."""
+    return f"id:{name}{normaliser.suffix}"
 
 
 def kind_of_numbers(name: str) -> str:
@@ -244,7 +245,7 @@ def _keys_of(kinds: frozenset[tuple[str, int | None]]) -> tuple[str, ...]:
 
 def _kinds(table: Table, identity: DescriptorEntry) -> list[str]:
     """The kinds under which values of an identity are suppressed; once numbers were as text was."""
-    as_text = kind_of_type(identity.type, lower=identity.lower)
+    as_text = kind_of_type(identity.type, identity.normaliser)
     return list(dict.fromkeys([as_text, kind_of_leaf(table, identity)]))
 
 
@@ -253,7 +254,7 @@ def kind_of_leaf(table: Table, identity: DescriptorEntry) -> str:
     kind = exp.DataType.build(table.by_physical(identity.path.root).type, dialect="duckdb")
     leaf = leaf_type(kind, identity.path)
     if leaf is None or leaf.is_type(*exp.DataType.TEXT_TYPES):
-        return kind_of_type(identity.type, lower=identity.lower)
+        return kind_of_type(identity.type, identity.normaliser)
     return kind_of_numbers(identity.type)
 
 
@@ -356,7 +357,7 @@ def _hashes(
     if identity.path.is_list:
         value = _call("unnest", value)
     values = exp.select(exp.alias_(value, ident("v")), *of).from_(source)
-    text = normal(column("v", "x"), lower=identity.lower)
+    text = normal(column("v", "x"), identity.normaliser)
     kept = [column(name.alias, "x") for name in of]
     return _hash_query(kind, text).select(*kept).from_(values.subquery("x"))
 

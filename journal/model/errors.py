@@ -156,6 +156,7 @@ class Code(Enum):
     PRIVACY_ACTION = CodeInfo("PAL-634", "22023", "a column cannot be changed so")
     ERASURE = CodeInfo("PAL-510", "55000", "erasure cannot be done as asked")
     DUPLICATE_ERASURE = CodeInfo("PAL-512", "42710", "a request that waits erases the same people")
+    NORMALISER = CodeInfo("PAL-513", "55000", "a normaliser is not that of what is on record")
     PACKAGE = CodeInfo("PAL-511", "58030", "access package cannot be opened")
     JOB_FAILED = CodeInfo("PAL-701", "58000", "job failed")
     JOB_VERIFICATION = CodeInfo("PAL-702", "XX001", "a job's result did not verify")

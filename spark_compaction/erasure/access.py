@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from sqlglot import exp
 
 from journal.erasure import audit
-from journal.erasure.erasure_spec import Subjects, TargetTable
+from journal.erasure.erasure_spec import Subjects, TargetTable, check_unambiguous
 from journal.erasure.matching import distinct_keys
 from journal.erasure.package import seal_package
 from journal.erasure.requests import OPEN, ErasureRequest
@@ -122,9 +122,13 @@ def gather_rows(
     keys: list[tuple[Table, pa.Table] | None] = []
     with reading(backend.journal) as statement:
         scope, committed = load_scope(statement.session), statement.committed
+        aims = []
         for name, table in _tables(backend, committed, only):
-            why = scope.why_not(table.name)
-            aim = TargetTable(table, ever_described(committed.tables[table.id].layouts), why)
+            identities = ever_described(committed.tables[table.id].layouts)
+            aims.append((name, TargetTable(table, identities, scope.why_not(table.name))))
+        check_unambiguous(subjects, [aim for _, aim in aims])
+        for name, aim in aims:
+            table, why = aim.table, aim.why_not
             found = None if why else _versions(backend, statement, aim, subjects)
             if found is None:
                 told.append(Found(name, why=why or "not onboarded for these"))

@@ -83,7 +83,7 @@ def _search(
             if request.state is State.ON_HOLD:
                 continue
             try:
-                named = _identifiers(_subjects(backend, request.id))
+                named = _subjects(backend, request.id)["subjects"]
                 request = clear_reject_file(backend, request, target, named, by)
             except PalimpsestError as error:
                 failures.setdefault(target.table, error)
@@ -181,11 +181,6 @@ def _recorded_spec(
     assert isinstance(change.relation, Table)
     among = {table.id: ask_again(change.relation, asked["again"])}
     return TargetTable(table, ()), ErasureSpec(rows={table.id: _live}, among=among)
-
-
-def _identifiers(asked: Any) -> list[str]:
-    """The values that somebody is looked for by; none where a condition is asked again."""
-    return [value for values in asked["subjects"].values() for value in values]
 
 
 def _subjects(backend: ErasureBackend, request_id: str) -> Any:

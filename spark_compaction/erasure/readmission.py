@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from journal.erasure import audit
 from journal.erasure.erasure_spec import Subjects
+from journal.erasure.recorded_forms import recorded_forms
 from journal.erasure.requests import ErasureRequest, State
 from journal.erasure.seam import ErasureJournal
 from journal.erasure.suppressing import forms_of
@@ -18,6 +19,7 @@ from journal.identity.key_ring import parted
 from journal.identity.suppression_list import digest_of
 from journal.model.errors import Code, PalimpsestError
 from journal.records import erasure_rows as rows_of
+from journal.transactions.reading import committed_state
 
 
 def readmit_subjects(journal: ErasureJournal, subjects: Subjects, by: str) -> int:
@@ -29,10 +31,11 @@ def readmit_subjects(journal: ErasureJournal, subjects: Subjects, by: str) -> in
         keys = {parted(kind)[1] for kind, _ in rows_of.load_fences(session)}
     if not keys:
         return 0
+    named = forms_of(subjects, recorded_forms(committed_state(journal)))
     hashes = [
         digest_of(secret, kind, text)
         for secret in map(journal.read_secret, keys)
-        for kind, texts in forms_of(subjects)
+        for kind, texts in named
         for text in texts
     ]
     with journal.fencing_session() as session:

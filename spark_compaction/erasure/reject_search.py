@@ -9,17 +9,21 @@ A request is not purged before each of its files is searched. One under a legal 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from journal.erasure import audit
+from journal.erasure.erasure_spec import Subjects
+from journal.erasure.recorded_forms import recorded_forms
 from journal.erasure.reject_files import reached
 from journal.erasure.requests import ErasureRequest, Outcome, Target
+from journal.erasure.suppressing import spelling_patterns
 from journal.files.rejected_rows import remove_reject_file, remove_rows_naming
 from journal.model.store_session import StoreSession
 from journal.records import erasure_rows as rows_of
 from journal.records import reject_files as records
 from journal.records.reject_files import RejectFile
+from journal.transactions.reading import committed_state
 from spark_compaction.erasure.backend import ErasureBackend
 from spark_compaction.erasure.deferred_target import with_target
 
@@ -46,7 +50,7 @@ def clear_reject_file(
     backend: ErasureBackend,
     request: ErasureRequest,
     target: Target,
-    identifiers: Sequence[str],
+    subjects: Subjects,
     by: str,
 ) -> ErasureRequest:
     """Take who is meant out of one file, or the file away if nobody is named; the request then.
@@ -64,7 +68,10 @@ def clear_reject_file(
             remove_reject_file(path)
             removed = file.rows
         else:
-            removed, left = remove_rows_naming(path, identifiers)
+            forms = recorded_forms(committed_state(journal))
+            identifiers = [value for values in subjects.values() for value in values]
+            patterns = spelling_patterns(subjects, forms)
+            removed, left = remove_rows_naming(path, identifiers, patterns)
     done = replace(
         target,
         outcome=Outcome.ERASED if removed else Outcome.SEARCHED_NONE,

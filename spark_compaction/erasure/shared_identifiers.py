@@ -17,8 +17,9 @@ from sqlglot import exp
 
 from journal.erasure.erasure_spec import ErasureSpec, Subjects, TargetTable
 from journal.erasure.matching import shown_keys
+from journal.erasure.recorded_forms import recorded_forms
 from journal.erasure.requests import Outcome, Target
-from journal.erasure.suppressing import Suppressor, forms_of
+from journal.erasure.suppressing import FormsByType, Suppressor, forms_of
 from journal.identity.descriptor import DescriptorEntry, descriptor_of
 from journal.identity.identifiers import normal
 from journal.identity.paths import values_sql
@@ -45,11 +46,13 @@ class Shared:
 
     wanted: ErasureSpec
     aims: Sequence[TargetTable]
+    _forms: FormsByType = field(default_factory=dict)
     _held: dict[int, _Held] = field(default_factory=dict)
     _seen: dict[int, Version] = field(default_factory=dict)
 
     def look_ahead(self, session: StoreSession, state: JournalState) -> None:
         """Count where nothing goes by the condition, while nobody waits."""
+        self._forms = recorded_forms(state)
         for table in self._other_tables(state):
             if table.id not in self.wanted.rows:
                 self._count_in_table(session, state, table, None)
@@ -61,6 +64,10 @@ class Shared:
 
         A table that nothing was written to since is not read a second time.
         """
+        forms = recorded_forms(state)
+        if forms != self._forms:
+            # What was counted lacks a form that a table has got since.
+            self._forms, self._seen = forms, {}
         for table in self._other_tables(state):
             last = state.tables[table.id].last_version
             if table.id in going or self._seen.get(table.id) != last:
@@ -80,14 +87,14 @@ class Shared:
         reached: list[int | None] = [None]
         if self.wanted.tables is not None:
             reached = [a.table.id for a in self.aims if a.why_not is None]
-        entries.identifiers(free, reached)
+        entries.identifiers(free, self._forms, reached)
         for holders, subjects in shared.items():
             if self.wanted.suppression is Suppression.ALL:
-                entries.present(subjects, sorted(holders))
+                entries.present(subjects, self._forms, sorted(holders))
                 continue
             for name, values in subjects.items():
                 others = [t.id for t in self._describing({name}) if t.id not in holders]
-                entries.identifiers({name: values}, others)
+                entries.identifiers({name: values}, self._forms, others)
 
     def remarked(self, targets: Iterable[Target]) -> tuple[Target, ...]:
         """Receipts that say what is suppressed, and who else holds it."""
@@ -135,7 +142,8 @@ class Shared:
 
     def _holders(self, name: str, value: str) -> frozenset[int]:
         """The tables with rows that stay and hold an identifier."""
-        forms = {(kind, text) for kind, texts in forms_of({name: [value]}) for text in texts}
+        named = forms_of({name: [value]}, self._forms)
+        forms = {(kind, text) for kind, texts in named for text in texts}
         held = {i for i, held in self._held.items() if not forms.isdisjoint(held)}
         return frozenset(held | self.wanted.rows_only)
 
@@ -169,7 +177,7 @@ class Shared:
         self, session: StoreSession, state: JournalState, table: Table, going: pa.Table | None
     ) -> _Held:
         found: dict[tuple[str, str], int] = {}
-        named = dict(forms_of(self.wanted.suppressed))
+        named = dict(forms_of(self.wanted.suppressed, self._forms))
         if going is not None:
             session.show_arrow(f"{_GOING}_{table.id}", going)
         for number, identity in enumerate(descriptor_of(table)):
@@ -207,7 +215,7 @@ def _holding(
         going = relation(shown_keys(table, f"{_GOING}_{table.id}"), "g")
         same = [exp.EQ(this=column(k, "g"), expression=column(k, "r")) for k in table.key]
         held.append("joins", exp.Join(this=going, kind="ANTI", on=all_of(*same)))
-    text = exp.alias_(normal(column("_v", "h"), lower=identity.lower), ident("v"))
+    text = exp.alias_(normal(column("_v", "h"), identity.normaliser), ident("v"))
     texts = select([text], relation(held, "h"))
     among = exp.select(column("v")).from_(exp.to_table(shown))
     wanted = exp.In(this=column("v", "t"), query=among.subquery(copy=False))

@@ -23,6 +23,7 @@ from gateway.privacy_desk.states import (
     next_state,
 )
 from gateway.privacy_desk.submission import first_event
+from journal.identity.normalisers import LOWER
 from journal.model.errors import Code, PalimpsestError
 from journal.records.privacy_rows import PrivacyRequest
 
@@ -200,9 +201,9 @@ def test_identifiers_are_sealed_for_one_request_and_told_again_by_a_keyed_hash()
     for secret, request in ((SECRET, "r2"), ("cd" * 32, "r1")):
         with pytest.raises(PalimpsestError):
             opener(secret)(request, "email", sealed)
-    digests = {identity_digest(SECRET, "email", v, lower=True) for v in ("a@x", " A@X ")}
+    digests = {identity_digest(SECRET, "email", v, LOWER) for v in ("a@x", " A@X ")}
     assert len(digests) == 1
-    assert identity_digest("cd" * 32, "email", "a@x", lower=True) not in digests
+    assert identity_digest("cd" * 32, "email", "a@x", LOWER) not in digests
 
 
 def test_no_error_keeps_what_it_quotes_of_an_identifier() -> None:

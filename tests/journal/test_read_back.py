@@ -16,6 +16,7 @@ from journal.files.filters.bloom import Bloom
 from journal.files.filters.read_back import take_in
 from journal.files.filters.sidecar import KEY, FilterBuilder, identifier_hashes, read_sidecar
 from journal.identity.descriptor import FPP_DEFAULT, DescriptorEntry
+from journal.identity.normalisers import LOWER
 from journal.identity.paths import parse_path
 
 PLAIN = {
@@ -59,7 +60,7 @@ def _identities(kind: str) -> tuple[DescriptorEntry, ...]:
         DescriptorEntry(parse_path(e), "v", distinct=50 if "few" in kind else None) for e in entries
     ]
     if kind.startswith("VARCHAR") and "[" not in kind:
-        found.append(DescriptorEntry(parse_path("v"), "v", lower=True))
+        found.append(DescriptorEntry(parse_path("v"), "v", LOWER))
     return tuple(found)
 
 
@@ -123,7 +124,7 @@ def test_any_text_is_found_in_its_filter(
     duckdb.execute(f"COPY held TO '{path}' ({options})")
     identities = (
         DescriptorEntry(parse_path("v"), "v"),
-        DescriptorEntry(parse_path("v"), "v", lower=True),
+        DescriptorEntry(parse_path("v"), "v", LOWER),
     )
     found = _read_back(path, identities, ())
     assert found == _asked_of_duckdb(path, identities, ())
@@ -138,7 +139,7 @@ def test_filters_of_earlier_versions_are_read_and_built_alike(tmp_path: Path, ro
     shutil.copy(root / "tests" / "fixtures" / "filters" / "filters.bloom", tmp_path)
     (held,) = read_sidecar(tmp_path).values()
     identities = [
-        DescriptorEntry(parse_path("email"), "email", lower=True),
+        DescriptorEntry(parse_path("email"), "email", LOWER),
         *(DescriptorEntry(parse_path(p), p) for p in ("st.mail", "tags{}[]", "tags{keys}")),
         DescriptorEntry(parse_path("contacts[].mail"), "mail", fpp=0.0001),
     ]

@@ -7,12 +7,19 @@ here and nowhere else. Pure: Arrow arrays in.
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pyarrow as pa
+
+from journal.identity.identifiers import SEPARATORS, form_of
+from journal.identity.normalisers import ALPHANUMERIC, DIGITS, LOWER, Normaliser
 
 _CHUNK = 1 << 15
 """Values treated at a time, so that everything in between stays in the cache."""
 _WORD = 8
+_KNOWN = {DIGITS: r"\A[0-9]+\z", ALPHANUMERIC: r"\A[0-9a-z]+\z"}
+"""What is left without separators of text that a normaliser understands; see ``identifiers``."""
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
@@ -154,8 +161,16 @@ def _mixed(value: Hashes) -> Hashes:
     return value
 
 
-def folded(values: pa.Array) -> pa.Array:
-    """Text without blanks around it and with ASCII letters small; the form ``LOWER`` compares."""
+def normalised(
+    values: pa.Array | pa.ChunkedArray, normaliser: Normaliser
+) -> pa.Array | pa.ChunkedArray:
+    """Texts in the form in which a normaliser compares them; none is NULL."""
     import pyarrow.compute as pc
 
-    return pc.ascii_lower(pc.ascii_trim_whitespace(values))
+    if normaliser == LOWER:
+        return pc.ascii_lower(pc.ascii_trim_whitespace(values))
+    if normaliser in _KNOWN:
+        bare = pc.replace_substring_regex(values, f"[{re.escape(SEPARATORS)}]", "")
+        bare = bare if normaliser == DIGITS else pc.ascii_lower(bare)
+        return pc.if_else(pc.match_substring_regex(bare, _KNOWN[normaliser]), bare, values)
+    return pa.array(map(form_of(normaliser), values.to_pylist()), values.type)

@@ -115,6 +115,6 @@ def _can_be_asked(table: Table, value: Any, column: str | None) -> bool:
 
 
 def _identities(table: Table, column: str) -> list[DescriptorEntry]:
-    """By what a column has filters: of its values as they are, rather than LOWER."""
+    """By what a column has filters: of its values as they are, rather than in a form."""
     found = [i for i in filtered_of(table) if i.path.root == column and not i.path.steps]
-    return sorted(found, key=lambda i: i.lower)
+    return sorted(found, key=lambda i: bool(i.normaliser.word))

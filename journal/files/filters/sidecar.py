@@ -22,7 +22,14 @@ import numpy as np
 import pyarrow as pa
 
 from journal.files.filters.bloom import BLOCK_BITS, Bloom, build
-from journal.files.filters.hashing import Hashes, can_hash, combine, folded, hash_into, hash_rows
+from journal.files.filters.hashing import (
+    Hashes,
+    can_hash,
+    combine,
+    hash_into,
+    hash_rows,
+    normalised,
+)
 from journal.identity.descriptor import FPP_DEFAULT, DescriptorEntry, filtered_of
 from journal.identity.values import values_at
 from journal.local_engine.file_modes import follow_modes
@@ -132,10 +139,10 @@ def _in_form(values: Values, identity: DescriptorEntry) -> Values | None:
         values = values.drop_null()
     if not can_hash(values.type):
         return None
-    if identity.lower:
+    if identity.normaliser.word:
         if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
             return None
-        values = folded(values)
+        values = normalised(values, identity.normaliser)
     return values
 
 
