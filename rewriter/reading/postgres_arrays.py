@@ -16,7 +16,11 @@ from journal.sql.builders import call, fill
 from rewriter.reading.value_types import ValueTypes
 
 _POSITION = "NULLIF(list_position(list_slice(a, n, len(a)), x), 0) + n - 1"
-_BUCKET = "CAST(len(list_filter(a, LAMBDA e: e <= x)) AS INTEGER)"
+_BUCKET = (
+    "CASE WHEN len(list_filter(a, LAMBDA e: e IS NULL)) > 0"
+    " THEN error('thresholds array must not contain NULLs')"
+    " WHEN x IS NOT NULL THEN CAST(len(list_filter(a, LAMBDA e: e <= x)) AS INTEGER) END"
+)
 
 
 def dimensions(value: exp.Expr, types: ValueTypes) -> int:
