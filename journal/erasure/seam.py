@@ -25,12 +25,12 @@ class SecretJournal(OpenJournal, Protocol):
         Raises WAREHOUSE_FORMAT if it is gone.
         """
 
-    def keep_secret(self, secret: str) -> None:
-        """Know the secret of another store from now on, by its id."""
-
 
 class ErasureJournal(SecretJournal, Protocol):
     """The journals of a store that can erase."""
+
+    def keep_secret(self, secret: str) -> None:
+        """Know the secret of another store from now on, by its id."""
 
     def fencing_session(self) -> AbstractContextManager[StoreSession]:
         """An exclusive session that changes what may not be written; committed at the end."""

@@ -29,8 +29,11 @@ _ROW = "_palimpsest_row"
 _KEY = "_palimpsest_key"
 _VALUE = "value"
 _SERIES = "generate_series"
+_REPEAT = "repeat"
+"""A text so many times, as elsewhere; of this name DuckDB has a source of so many rows."""
 _ONE_COLUMN = {
     _SERIES: None,
+    _REPEAT: None,
     "string_to_table": None,
     "regexp_split_to_table": None,
     "regexp_matches": None,
@@ -57,6 +60,8 @@ def is_postgres_source(node: exp.Expr) -> bool:
     called = node.this if isinstance(node, exp.Table | exp.Lateral) else None
     if isinstance(called, exp.GenerateSeries):
         return bool(node.args.get("ordinality"))
+    if isinstance(called, exp.Repeat):
+        return True
     if not isinstance(called, exp.Anonymous):
         return False
     return function_name(called) in SOURCE_FUNCTIONS
@@ -86,8 +91,9 @@ def spell_source(node: exp.Expr, context: RewriteContext) -> None:
 
     Raises NOT_SUPPORTED for a record whose columns are not known.
     """
-    is_series = isinstance(node.this, exp.GenerateSeries)
-    name = _SERIES if is_series else function_name(node.this)
+    typed = {_SERIES: exp.GenerateSeries, _REPEAT: exp.Repeat}
+    found = (name for name, kind in typed.items() if isinstance(node.this, kind))
+    name = next(found, None) or function_name(node.this)
     alias = node.args.get("alias")
     called = alias.name if isinstance(alias, exp.TableAlias) and alias.this else name
     columns = list(alias.columns) if isinstance(alias, exp.TableAlias) else []

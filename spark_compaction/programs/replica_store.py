@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeVar
 
 from sqlglot import exp
 
-from journal.erasure.seam import SecretJournal
+from journal.erasure.seam import ErasureJournal
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import CatalogChange
 from journal.model.schema import Table
@@ -137,7 +137,7 @@ class ReplicaStore(Protocol):
     def kind(self) -> str: ...
 
     @property
-    def journal(self) -> SecretJournal: ...
+    def journal(self) -> ErasureJournal: ...
 
     def store_id(self) -> str:
         """What no other store is called."""

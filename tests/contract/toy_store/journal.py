@@ -168,9 +168,9 @@ class SqliteJournal:
             yield session
             session.commit()
 
-    def read_secret(self) -> str:
+    def read_secret(self, key: str | None = None) -> str:
         with self.reading_session() as session:
-            return records.read_secret(session)
+            return records.read_secret(session, key)
 
     make_secret = read_secret
 
