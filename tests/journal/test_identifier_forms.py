@@ -25,7 +25,7 @@ TEXTS = st.lists(st.text(_LETTERS, max_size=6) | st.text(max_size=6), min_size=1
 PIECED = st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(TEXTS)
 def test_duckdb_compares_in_the_same_form_by_either_way(texts: list[str]) -> None:
     known = [t for t in texts if "\0" not in t]
@@ -47,7 +47,7 @@ def _entry(word: str) -> DescriptorEntry:
 
 
 @pytest.mark.parametrize("word", FORMS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(texts=st.lists(PIECED, min_size=1, max_size=30))
 def test_a_form_is_that_of_the_reference_in_python_sql_and_filters(
     word: str, texts: list[str]

@@ -109,6 +109,7 @@ def test_the_store_gives_the_form_of_the_reference(con: Connection) -> None:
             assert [forms[n] for n in range(len(TEXTS))] == [*map(reference, TEXTS)], word
 
 
+@pytest.mark.also_on("hive")
 def test_every_spelling_is_erased_and_none_comes_back(con: Connection) -> None:
     _make(con)
     dry = erasure_of(con.session).dry_run(ErasureSpec({"phone_number": [MINE[2]]}))
@@ -202,6 +203,7 @@ def test_a_hold_keeps_every_spelling(con: Connection, store: Store, subject: str
     assert _ids(con)[:2] == [2, 20]
 
 
+@pytest.mark.also_on("hive", "postgres")
 def test_the_desk_knows_a_person_in_every_spelling(store: Store, tmp_path: Path) -> None:
     with store.connect() as con:
         _make(con)
