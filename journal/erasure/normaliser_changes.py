@@ -145,7 +145,8 @@ def _refused(
         for count, word in ((requests, "request"), (held, "legal hold"))
         if count
     ]
-    why = "may have one spelling of what becomes two" if came_of_other else "lack its form"
+    lacks = "lacks" if requests + held == 1 else "lack"
+    why = "may have one spelling of what becomes two" if came_of_other else f"{lacks} its form"
     said = entry.normaliser.word or "no normaliser"
     return PalimpsestError(
         Code.NORMALISER,
