@@ -4,6 +4,7 @@ A table of the catalog has such a CHECK in place of a type with a length (ADR 01
 
     CONSTRAINT t_a_length CHECK (length(a) <= 5)               VARCHAR(5)
     CONSTRAINT t_a_length CHECK (length(rtrim(a, ' ')) <= 5)   CHAR(5)
+    CONSTRAINT t_a_length CHECK (length(a) = 5)                BIT(5)
 """
 
 from __future__ import annotations
@@ -48,6 +49,15 @@ def text_length(check: Check) -> TextLength | None:
     >>> text_length(Check("short", "LENGTH(a) <= 5"))
     """
     return _length_kept(check.expression) if _NAME.fullmatch(check.name) else None
+
+
+def bit_length(check: Check) -> str | None:
+    """The column of BIT(n) whose length a CHECK keeps; None for any other CHECK."""
+    if _NAME.fullmatch(check.name):
+        match expression(check.expression):
+            case exp.EQ(this=exp.Length(this=exp.Column() as column), expression=exp.Literal()):
+                return column.name
+    return None
 
 
 @lru_cache(maxsize=4096)

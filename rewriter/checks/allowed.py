@@ -59,6 +59,17 @@ WRITING = (exp.Insert, exp.Update, exp.Delete, exp.Merge)
 _STATEMENTS = (*WRITING, exp.MultitableInserts, exp.Create, exp.Drop, exp.Alter, exp.Command)
 _HOLDERS = (exp.CTE, exp.When, exp.MultitableInserts, exp.ConditionalInsert, exp.Alter)
 """What a statement that writes may be a part of."""
+ROW_MAKERS = (exp.Explode, exp.Unnest, exp.ExplodingGenerateSeries)
+MAKE_ROWS = frozenset(
+    ("generate_subscripts", "regexp_split_to_table", "string_to_table", "json_each", "jsonb_each")
+) | {
+    f"{kind}_{what}"
+    for kind in ("json", "jsonb")
+    for what in ("array_elements", "array_elements_text", "each_text", "object_keys")
+}
+"""Functions that give several rows, by their names."""
+_ONE_ROW = (exp.Update, exp.OnConflict, exp.Returning, exp.When)
+"""What is computed once for each row that is written."""
 _OF_QUERIES = (exp.Exists, exp.Array)
 """Functions by name whose parentheses hold a query."""
 _TARGET = frozenset({"this", "db", "catalog", "alias", "joins"})
@@ -77,6 +88,7 @@ def check_allowed(statement: exp.Expr, limits: Limits) -> Nodes:
     for kind in nodes.by_type:
         if issubclass(kind, _STATEMENTS):
             _check_places(statement, nodes.by_type[kind])
+    _check_row_makers(nodes)
     for cast in nodes.all(exp.Cast):
         if not isinstance(cast.args.get("to"), exp.DataType):
             raise PalimpsestError(
@@ -107,6 +119,21 @@ def _check_rowwise(node: exp.Returning) -> None:
                 Code.GROUPING,
                 "aggregate and window functions cannot stand in RETURNING",
                 advice="return the rows, and aggregate them in the client",
+                position=position_of(call),
+            )
+
+
+def _check_row_makers(nodes: Nodes) -> None:
+    """Refuse functions of several rows where a row that is written has one value."""
+    calls = [call for kind in ROW_MAKERS for call in nodes.by_type.get(kind, ())]
+    calls += [call for call in nodes.all(exp.Anonymous) if call.name.lower() in MAKE_ROWS]
+    for call in calls:
+        place = call.find_ancestor(exp.Query, exp.From, exp.Join, *_ONE_ROW)
+        if isinstance(place, _ONE_ROW):
+            raise PalimpsestError(
+                Code.NOT_SUPPORTED,
+                "a function of several rows stands where one value is written",
+                advice="join the rows behind FROM, or choose one of them in a subquery",
                 position=position_of(call),
             )
 

@@ -31,6 +31,7 @@ from rewriter.definitions.collations import read_collation, with_collations
 from rewriter.definitions.column_types import SERIAL, type_text
 from rewriter.definitions.constraint_options import check_key
 from rewriter.definitions.generated_columns import (
+    check_identity,
     generated_expression,
     identity_options,
     is_identity,
@@ -156,9 +157,8 @@ class TableDraft:
 
     def _take_column(self, node: exp.ColumnDef) -> None:
         self.check_new_column(node.name, node)
-        made = [
-            c for c in node.args.get("constraints") or [] if generated_expression(c) is not None
-        ]
+        constraints = node.args.get("constraints") or []
+        made = [c for c in constraints if generated_expression(c) is not None]
         # Without a type, whatever follows the parentheses would be taken for part of them.
         alone = len(made) == 1 and isinstance(generated_expression(made[0]), exp.Paren)
         if node.args.get("kind") is None and not alone:
@@ -184,8 +184,9 @@ class TableDraft:
             column = replace(column, not_null=domain.not_null, default=domain.default)
             self._waiting += domain_checks(domain, self.name, column.name)
         self.columns.append(column)
-        for constraint in node.args.get("constraints") or []:
+        for constraint in constraints:
             self._column_constraint(constraint)
+        check_identity(self.columns[-1], node)
 
     def new_physical(self, name: str) -> str:
         """A physical name that no column of the table ever had."""
@@ -205,7 +206,6 @@ class TableDraft:
             raise PalimpsestError(
                 Code.INVALID_DEFINITION, f"{self.name} has no columns", advice="name at least one"
             )
-        key = self.key or (ROW_ID,)
         columns = [replace(c, not_null=True) if c.physical in self.key else c for c in self.columns]
         named = {fold(c.name) for c in self.constraints} | {fold(self.key_name or "")}
         if self.key_name is None:
@@ -214,7 +214,7 @@ class TableDraft:
             table_id,
             self.name,
             tuple(columns),
-            key,
+            self.key or (ROW_ID,),
             self.key_name,
             tuple(self.uniques),
             tuple(self.checks),

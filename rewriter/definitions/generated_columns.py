@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from journal.model.schema import Identity
+from journal.model.errors import Code, PalimpsestError
+from journal.model.schema import Column, Identity
+from journal.sql.sql import data_type
+from rewriter.definitions.column_types import SERIAL
 from rewriter.definitions.constraint_options import check_identity_options
+from rewriter.name_resolution import position_of
+
+IDENTITY_ADVICE = "an identity is NOT NULL, SMALLINT, INTEGER or BIGINT, and has no DEFAULT"
+_WHOLE = exp.DataType.INTEGER_TYPES
 
 
 def generated_expression(node: exp.Expr) -> exp.Expr | None:
@@ -33,3 +40,35 @@ def identity_options(node: exp.GeneratedAsIdentityColumnConstraint) -> Identity:
         return default if value is None else int(value.sql())
 
     return Identity(bool(node.this), number("start", 1), number("increment", 1))
+
+
+def identity_fault(column: Column) -> str | None:
+    """What keeps a column from being one of generated numbers; None if nothing does."""
+    if column.default is not None:
+        return "has a DEFAULT"
+    is_whole = data_type(column.type).this in _WHOLE
+    return None if is_whole and column.generated is None else f"is no plain number: {column.type}"
+
+
+def check_identity(column: Column, node: exp.ColumnDef) -> None:
+    """Raise INVALID_DEFINITION if a new column has an identity that does not fit it."""
+    if column.identity is None:
+        return
+    kinds = [c.args.get("kind") for c in node.args.get("constraints") or []]
+    numbers = [k for k in kinds if isinstance(k, exp.GeneratedAsIdentityColumnConstraint)]
+    written = node.args.get("kind")
+    is_serial = written is not None and written.sql().upper() in SERIAL
+    fault = identity_fault(column)
+    if len(numbers) + is_serial > 1:
+        fault = "has two identities"
+    elif numbers and any(
+        isinstance(k, exp.NotNullColumnConstraint) and k.args.get("allow_null") for k in kinds
+    ):
+        fault = "may be NULL"
+    if fault is not None:
+        raise PalimpsestError(
+            Code.INVALID_DEFINITION,
+            f'identity column "{column.name}" {fault}',
+            advice=IDENTITY_ADVICE,
+            position=position_of(node),
+        )

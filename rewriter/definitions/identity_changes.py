@@ -9,7 +9,7 @@ from sqlglot import exp
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import Column, Identity
 from rewriter.definitions.alteration import Alteration
-from rewriter.definitions.generated_columns import identity_options
+from rewriter.definitions.generated_columns import IDENTITY_ADVICE, identity_fault, identity_options
 from rewriter.name_resolution import position_of
 from rewriter.syntax.alter_identity import (
     DROPS,
@@ -55,7 +55,7 @@ def change_identity(change: Alteration, action: exp.AlterColumn, counter: int) -
         raise PalimpsestError(
             Code.INVALID_DEFINITION,
             f'column "{stored.name}" of {change.table.name} {wrong}',
-            advice="an identity is NOT NULL, SMALLINT, INTEGER or BIGINT, and has no DEFAULT",
+            advice=IDENTITY_ADVICE,
             position=position_of(action),
         )
     if begins and stored.identity is not None:
@@ -90,9 +90,4 @@ def _what_is_wrong(
         return "is no identity column" if needs_one else "is an identity column already"
     if wanted is None or needs_one:
         return None
-    if stored.default is not None:
-        return "has a DEFAULT"
-    if not is_required:
-        return "may be NULL"
-    is_whole = stored.type in {"SMALLINT", "INT", "INTEGER", "BIGINT"}
-    return None if is_whole and stored.generated is None else f"is no plain number: {stored.type}"
+    return identity_fault(stored) or (None if is_required else "may be NULL")

@@ -3,6 +3,7 @@
 position(B'01' in b)                 where the bits begin, from 1
 overlay(b placing B'1' from 2)       other bits in the place of some
 substring(b from 2 for 3)            the bits from there
+b::bit(4)                            the first four, or zeros behind what there is
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ def are_bits(value: exp.Expr, types: ValueTypes) -> bool:
 
 
 def place_of_bits(whole: exp.Expr, part: exp.Expr) -> exp.Expr:
-    """``position(part in whole)``; no bits are at 1."""
+    """``position(part in whole)``; no bits are at 1, but for no bits, in which nothing is."""
     digits, sought = _digits(whole), _digits(part)
-    return fill("CAST(strpos(d, s) AS INTEGER)", d=digits, s=sought)
+    return fill(
+        "CASE WHEN d = '' THEN 0 ELSE CAST(strpos(d, s) AS INTEGER) END", d=digits, s=sought
+    )
 
 
 def overlaid_bits(
@@ -44,8 +47,16 @@ def part_of_bits(whole: exp.Expr, start: exp.Expr | None, size: exp.Expr | None)
     return fill(sql, **parts, m=exp.paren(size.copy()))
 
 
+def cast_bits(bits: exp.Expr, kind: exp.DataType) -> exp.Expr:
+    """``bits::bit(n)``, where BIT alone is one bit."""
+    size = kind.expressions[0].this if kind.expressions else exp.Literal.number(1)
+    return fill("CAST(rpad(substr(d, 1, n), n, '0') AS BIT)", d=_digits(bits), n=size)
+
+
 def _digits(bits: exp.Expr) -> exp.Expr:
     """The text of bits; of a constant the text that it was written as, which may be empty."""
+    if isinstance(bits, exp.BitString) or bits.is_string:
+        return exp.Literal.string(bits.name)
     if isinstance(bits, exp.Cast) and bits.this.is_string:
         text: exp.Expr = bits.this.copy()
         return text

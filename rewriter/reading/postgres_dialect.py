@@ -40,6 +40,7 @@ from rewriter.reading.postgres_aggregates import (
     spell_undefined,
 )
 from rewriter.reading.postgres_calls import arguments_of
+from rewriter.reading.postgres_distinct import check_distinct_rows, makes_rows_late
 from rewriter.reading.postgres_grouping import add_determined_columns, determined_columns
 from rewriter.reading.postgres_lengths import concerns_lengths, keep_lengths
 from rewriter.reading.postgres_sources import (
@@ -161,7 +162,7 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
         is_native = context.capabilities.postgres_functions
         return is_native or postgres_jsonb.concerns_jsonb(node, ValueTypes(context))
     if isinstance(node, exp.Select):
-        return joined_stars.moves_columns(node, context)
+        return joined_stars.moves_columns(node, context) or makes_rows_late(node)
     if isinstance(node, exp.WithinGroup):
         return is_supposed_rank(node)
     if isinstance(node, postgres_operators.JOINING):
@@ -218,6 +219,7 @@ def _spell(holder: exp.Paren, context: RewriteContext) -> None:
         elif postgres_operators.compares_array_text(node):
             postgres_operators.spell_operator(node, types)
         elif isinstance(node, exp.Select):
+            check_distinct_rows(node)
             joined_stars.put_joined_first(node, context)
         elif isinstance(node, exp.WithinGroup):
             spell_supposed_rank(node)

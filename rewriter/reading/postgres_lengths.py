@@ -1,6 +1,7 @@
-"""VARCHAR(n) and CHAR(n) of tables, whose length PostgreSQL keeps to: a CHECK does. Pure.
+"""VARCHAR(n), CHAR(n), BIT(n) of tables, whose length PostgreSQL keeps to: a CHECK does. Pure.
 
 CREATE TABLE t (a varchar(5))                  .. CONSTRAINT t_a_length CHECK (length(a) <= 5)
+CREATE TABLE t (b bit(5))                      .. CONSTRAINT t_b_length CHECK (length(b) = 5)
 ALTER TABLE t ALTER COLUMN a TYPE varchar(9)   the same with another CHECK
 """
 
@@ -11,12 +12,14 @@ from sqlglot import exp
 from journal.model.schema import Table
 from journal.sql.builders import fill
 from journal.sql.relations import ident
-from journal.sql.text_lengths import text_length
+from journal.sql.text_lengths import bit_length, text_length
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import table_name
 
 _VARYING = frozenset({exp.DType.VARCHAR, exp.DType.NVARCHAR})
 _FIXED = frozenset({exp.DType.CHAR, exp.DType.NCHAR, exp.DType.BPCHAR})
+
+_BITS = frozenset({exp.DType.BIT})
 
 
 def concerns_lengths(node: exp.Expr) -> bool:
@@ -68,17 +71,18 @@ def _present(table: Table, name: str) -> str | None:
     column = table.find(name)
     for check in table.checks if column is not None else ():
         length = text_length(check)
-        if column is not None and length is not None and length.column == column.physical:
+        kept = bit_length(check) if length is None else length.column
+        if column is not None and kept == column.physical:
             return check.name
     return None
 
 
 def _length(kind: exp.Expr | None) -> int | None:
-    """How many characters a type takes; None for any number, and for other types."""
-    if not isinstance(kind, exp.DataType) or kind.this not in _VARYING | _FIXED:
+    """How many characters or bits a type takes; None for any number, and for other types."""
+    if not isinstance(kind, exp.DataType) or kind.this not in _VARYING | _FIXED | _BITS:
         return None
     # CHAR alone is CHAR(1), unlike the name that PostgreSQL has for CHAR(n) of any length.
-    alone = "1" if kind.this in _FIXED - {exp.DType.BPCHAR} else ""
+    alone = "1" if kind.this in (_FIXED | _BITS) - {exp.DType.BPCHAR} else ""
     size = kind.expressions[0].name if kind.expressions else alone
     return int(size) if size.isdigit() else None
 
@@ -90,8 +94,10 @@ def _check(name: str, kind: exp.DataType) -> exp.CheckColumnConstraint:
 def length_condition(value: exp.Expr, kind: exp.DataType) -> exp.Expr | None:
     """That a value is as short as its type says; None for types that say nothing of it.
 
-    Blanks at the end of a CHAR(n) do not count.
+    Blanks at the end of a CHAR(n) do not count; a BIT(n) has so many bits.
     """
     length = _length(kind)
+    if kind.this in _BITS:
+        return fill("length(c) = n", c=value, n=length)
     text = "length(rtrim(c, ' ')) <= n" if kind.this in _FIXED else "length(c) <= n"
     return None if length is None else fill(text, c=value, n=length)

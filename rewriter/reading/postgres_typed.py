@@ -31,7 +31,7 @@ from rewriter.reading.postgres_aggregates import (
     spell_different,
     spell_joined,
 )
-from rewriter.reading.postgres_bits import are_bits, part_of_bits
+from rewriter.reading.postgres_bits import are_bits, cast_bits, part_of_bits
 from rewriter.reading.postgres_bytes import (
     is_bytes,
     native_encode,
@@ -137,6 +137,9 @@ def _cast(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
         cast = node.copy()
         cast.set("this", exp.cast(cast.this, "VARCHAR", dialect="duckdb"))
         return cast
+    is_bits = are_bits(node.this, types) or (node.this.is_string and bool(node.to.expressions))
+    if node.to.this is exp.DType.BIT and is_bits:
+        return cast_bits(node.this, node.to)
     if node.to.this is exp.DType.BIT and node.to.expressions and types.of(node.this).kind in _WHOLE:
         bits = "CAST(right(CAST(CAST(x AS BIT) AS VARCHAR), n) AS BIT)"
         return fill(bits, x=node.this, n=node.to.expressions[0].this)
@@ -194,10 +197,15 @@ def _arithmetic(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     is_float = bool(_FLOATS & {*kinds.values()}) or (
         "DOUBLE" in kinds.values() and any(side.unnest().is_string for side in sides.values())
     )
-    if isinstance(node, exp.Div) and node.args.get("typed") and is_float:
+    if isinstance(node, exp.Div) and node.args.get("typed"):
         if types.context.capabilities.divides_by_type:
             # Of floating-point numbers this store's ``//`` divides, and fails for zero.
-            return exp.IntDiv(this=made.this, expression=made.expression)
+            is_numeric = any(kind.startswith("DECIMAL") for kind in kinds.values())
+            left = made.this
+            if is_numeric and not is_float:
+                left = exp.cast(left, "DOUBLE", dialect="duckdb")
+            if is_numeric or is_float or _WHOLE & {*kinds.values()}:
+                return exp.IntDiv(this=left, expression=made.expression)
     return made
 
 

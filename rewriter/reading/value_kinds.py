@@ -34,7 +34,9 @@ def widest(kinds: Iterable[str | None]) -> str | None:
 
 
 def constant_kind(node: exp.Expr) -> str | None:
-    """What a number is that is written out."""
+    """What a number or truth value is that is written out."""
+    if isinstance(node, exp.Boolean):
+        return "BOOLEAN"
     if not isinstance(node, exp.Literal) or node.is_string:
         return None
     if not node.name.isdigit():

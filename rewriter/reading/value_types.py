@@ -172,7 +172,8 @@ class ValueTypes:
 
     def _first(self, nodes: list[exp.Expr], depth: int) -> ValueType:
         found = [self.of(node, depth + 1) for node in nodes]
-        kind = widest(value.kind for value in found)
+        kinds = {value.kind for value in found}
+        kind = kinds.pop() if len(kinds) == 1 else widest(value.kind for value in found)
         return next((v for v in found if v.enum is not None), ValueType(kind=kind))
 
     def _named(self, kind: exp.Expr) -> ValueType:
@@ -202,7 +203,7 @@ class ValueTypes:
         """The type of a relation's column; None if it is not known to have that column."""
         alias = source.args.get("alias")
         if isinstance(alias, exp.TableAlias) and alias.columns:
-            return None
+            return self._renamed(source, alias, name, depth)
         if isinstance(source, exp.Schema):
             return self._in_definition(source, name)
         if isinstance(source, exp.Subquery):
@@ -221,6 +222,19 @@ class ValueTypes:
             if places and isinstance(query, exp.Query):
                 return self._at_place(query, places[0], depth)
         return None
+
+    def _renamed(
+        self, source: exp.Expr, alias: exp.TableAlias, name: str, depth: int
+    ) -> ValueType | None:
+        """The type of a column that ``(VALUES ..) AS t(a, b)`` or ``(query) AS t(a)`` names."""
+        place = next((p for p, c in enumerate(alias.columns) if fold(c.name) == fold(name)), None)
+        rows = source.this if isinstance(source, exp.Subquery) else source
+        if place is None or depth > _DEPTH_MAX:
+            return None
+        if isinstance(rows, exp.Values):
+            values = [row.expressions[place : place + 1] for row in rows.expressions]
+            return self._first([value for row in values for value in row], depth)
+        return self._at_place(rows, place, depth + 1) if isinstance(rows, exp.Query) else None
 
     def _in_definition(self, schema: exp.Schema, name: str) -> ValueType | None:
         for part in schema.expressions:
