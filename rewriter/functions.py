@@ -239,12 +239,17 @@ def reaches_outside(node: exp.Expr) -> bool:
     return name in _REACHING_OUT or name.startswith(_PREFIXES)
 
 
+def is_table_function(node: exp.Expr) -> bool:
+    """True for a call of a function that gives rows, and not one value."""
+    return function_name(node).replace("_", "") in _KNOWN
+
+
 def check_table_function(node: exp.Expr) -> None:
     """Raise NOT_SUPPORTED unless a call may be a source of rows."""
-    name = function_name(node)
     if isinstance(node, exp.Values | exp.Explode | exp.GenerateSeries | exp.Unnest):
         return
-    if name.replace("_", "") not in _KNOWN:
+    name = function_name(node)
+    if not is_table_function(node):
         raise PalimpsestError(
             Code.NOT_SUPPORTED,
             f"the table function {name} is not supported",

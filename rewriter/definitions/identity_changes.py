@@ -59,7 +59,8 @@ def change_identity(change: Alteration, action: exp.AlterColumn, counter: int) -
             position=position_of(action),
         )
     if begins and stored.identity is not None:
-        wanted = _begun_anew(stored.identity, action, counter)
+        always = stored.identity.always if wanted is None else wanted.always
+        wanted = replace(_begun_anew(stored.identity, action, counter), always=always)
         if action.args.get(STEPS) is not None and action.args.get(RESTARTS) is None:
             wanted = wanted.restarted(counter, wanted.first)
             change.continued.add(stored.physical)

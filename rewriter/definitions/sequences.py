@@ -68,6 +68,12 @@ def identity_source(table: Table, stored: Column) -> NumberSource:
     return source if increment > 0 else replace(source, minimum=-source.maximum - 1, maximum=-1)
 
 
+def next_number(table: Table, stored: Column) -> exp.Expr:
+    """The call that takes the next number of an identity column."""
+    name = _literal(_sequence_name(table, stored))
+    return exp.Anonymous(this=NEXT, expressions=[name])
+
+
 def continued_numbers(
     name: TableName, source: NumberSource, context: RewriteContext
 ) -> SetNumber | None:

@@ -4,6 +4,7 @@ position(B'01' in b)                 where the bits begin, from 1
 overlay(b placing B'1' from 2)       other bits in the place of some
 substring(b from 2 for 3)            the bits from there
 b::bit(4)                            the first four, or zeros behind what there is
+44::bit(4)                           the last four
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from sqlglot import exp
 
 from journal.sql.builders import fill
 from rewriter.reading.value_types import ValueTypes
+
+_WHOLE = frozenset({"SMALLINT", "INTEGER", "INT", "BIGINT", "TINYINT"})
 
 
 def are_bits(value: exp.Expr, types: ValueTypes) -> bool:
@@ -47,10 +50,15 @@ def part_of_bits(whole: exp.Expr, start: exp.Expr | None, size: exp.Expr | None)
     return fill(sql, **parts, m=exp.paren(size.copy()))
 
 
-def cast_bits(bits: exp.Expr, kind: exp.DataType) -> exp.Expr:
-    """``bits::bit(n)``, where BIT alone is one bit."""
-    size = kind.expressions[0].this if kind.expressions else exp.Literal.number(1)
-    return fill("CAST(rpad(substr(d, 1, n), n, '0') AS BIT)", d=_digits(bits), n=size)
+def cast_bits(cast: exp.Cast, types: ValueTypes) -> exp.Expr | None:
+    """``bits::bit(n)`` and ``44::bit(n)``, where BIT alone is one bit; None for other values."""
+    value, sizes = cast.this, cast.to.expressions
+    size = sizes[0].this if sizes else exp.Literal.number(1)
+    if are_bits(value, types) or (value.is_string and sizes):
+        return fill("CAST(rpad(substr(d, 1, n), n, '0') AS BIT)", d=_digits(value), n=size)
+    if sizes and types.of(value).kind in _WHOLE:
+        return fill("CAST(right(CAST(CAST(x AS BIT) AS VARCHAR), n) AS BIT)", x=value, n=size)
+    return None
 
 
 def _digits(bits: exp.Expr) -> exp.Expr:

@@ -3,6 +3,7 @@
 FROM string_to_table('a,b', ',') AS g(v)        FROM (SELECT string_to_table('a,b', ',') AS v) AS g
 FROM json_array_elements(j)                     FROM (SELECT json_array_elements(j) AS value) ..
 FROM generate_series(5, 9) WITH ORDINALITY AS g(v, n)    the same with the number of each row
+FROM upper('a') AS u                            FROM (SELECT upper('a') AS u) AS u
 FROM json_each(j)                               the same of its keys, and the value of each
 FROM json_to_recordset(j) AS x(a int, b text)   FROM (SELECT CAST(r ->> 'a' AS INT) AS a, ..
 FROM json_populate_record(NULL::t, j)           the same with the columns of the table t
@@ -21,9 +22,10 @@ from journal.sql.builders import call
 from journal.sql.relations import column, ident
 from rewriter.context import RewriteContext
 from rewriter.definitions.user_types import find_type, unknown_type
-from rewriter.functions import function_name
+from rewriter.functions import function_name, is_table_function
 from rewriter.name_resolution import position_of, table_name
 from rewriter.reading.visible_columns import relations_of
+from rewriter.syntax.postgres_names import postgres_name
 
 _ROW = "_palimpsest_row"
 _KEY = "_palimpsest_key"
@@ -31,6 +33,7 @@ _VALUE = "value"
 _SERIES = "generate_series"
 _REPEAT = "repeat"
 """A text so many times, as elsewhere; of this name DuckDB has a source of so many rows."""
+_SOURCES = (exp.UDTF, exp.GenerateSeries, exp.JSONTable, exp.XMLTable, exp.OpenJSON)
 _ONE_COLUMN = {
     _SERIES: None,
     _REPEAT: None,
@@ -60,11 +63,18 @@ def is_postgres_source(node: exp.Expr) -> bool:
     called = node.this if isinstance(node, exp.Table | exp.Lateral) else None
     if isinstance(called, exp.GenerateSeries):
         return bool(node.args.get("ordinality"))
-    if isinstance(called, exp.Repeat):
+    if isinstance(called, exp.Repeat) or _is_one_value(called):
         return True
     if not isinstance(called, exp.Anonymous):
         return False
     return function_name(called) in SOURCE_FUNCTIONS
+
+
+def _is_one_value(called: exp.Expr | None) -> bool:
+    """True for ``FROM upper('a')``: a function that makes one value is one row of it."""
+    if not isinstance(called, exp.Func) or isinstance(called, exp.Anonymous | exp.AggFunc):
+        return False
+    return not isinstance(called, _SOURCES) and not is_table_function(called)
 
 
 def is_unnamed_series(node: exp.Expr) -> bool:
@@ -93,12 +103,13 @@ def spell_source(node: exp.Expr, context: RewriteContext) -> None:
     """
     typed = {_SERIES: exp.GenerateSeries, _REPEAT: exp.Repeat}
     found = (name for name, kind in typed.items() if isinstance(node.this, kind))
-    name = next(found, None) or function_name(node.this)
+    shown = postgres_name(node.this) if _is_one_value(node.this) else None
+    name = next(found, None) or shown or function_name(node.this)
     alias = node.args.get("alias")
     called = alias.name if isinstance(alias, exp.TableAlias) and alias.this else name
     columns = list(alias.columns) if isinstance(alias, exp.TableAlias) else []
-    if name in _ONE_COLUMN:
-        query = _rows(node, _ONE_COLUMN[name] or called)
+    if name in _ONE_COLUMN or _is_one_value(node.this):
+        query = _rows(node, _ONE_COLUMN.get(name) or called)
     elif name in _PAIRS:
         query = _pairs(node.this, is_text=name.endswith("_text"))
     else:

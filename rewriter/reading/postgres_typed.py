@@ -137,13 +137,7 @@ def _cast(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
         cast = node.copy()
         cast.set("this", exp.cast(cast.this, "VARCHAR", dialect="duckdb"))
         return cast
-    is_bits = are_bits(node.this, types) or (node.this.is_string and bool(node.to.expressions))
-    if node.to.this is exp.DType.BIT and is_bits:
-        return cast_bits(node.this, node.to)
-    if node.to.this is exp.DType.BIT and node.to.expressions and types.of(node.this).kind in _WHOLE:
-        bits = "CAST(right(CAST(CAST(x AS BIT) AS VARCHAR), n) AS BIT)"
-        return fill(bits, x=node.this, n=node.to.expressions[0].this)
-    return None
+    return cast_bits(node, types) if node.to.this is exp.DType.BIT else None
 
 
 def _is_inexact(value: exp.Expr, types: ValueTypes) -> bool:

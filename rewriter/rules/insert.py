@@ -28,7 +28,7 @@ from rewriter.writing.statement_part import (
     fuse_part,
 )
 from rewriter.writing.target import AliasedTable, distinct_columns
-from rewriter.writing.upsert import wanted_upsert
+from rewriter.writing.upsert import share_ctes, wanted_upsert
 from rewriter.writing.upserting import upsert_part
 
 _BOUNDED_ROWS = 100
@@ -40,6 +40,7 @@ def write_insert(ast: exp.Insert, reads: Reads, part: PartNames) -> StatementPar
     if not isinstance(node, exp.Table):
         raise _refusal("INSERT writes to a table", ast)
     check_values_listed(ast)
+    share_ctes(ast)
     table = find_table(node, reads.context)
     named = ast.this.expressions if isinstance(ast.this, exp.Schema) else []
     columns = distinct_columns(table, named) if named else None

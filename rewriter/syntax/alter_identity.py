@@ -1,9 +1,8 @@
 """ALTER COLUMN of numbers that a table generates, which sqlglot does not parse. Pure.
 
 ALTER [COLUMN] c ADD GENERATED ALWAYS | BY DEFAULT AS IDENTITY [([SEQUENCE NAME s] options)]
-ALTER [COLUMN] c SET GENERATED ALWAYS | BY DEFAULT
 ALTER [COLUMN] c RESTART [[WITH] n] | SET START [WITH] n | SET INCREMENT [BY] n | SET CACHE n
-  | SET NO MINVALUE | NO MAXVALUE | NO CYCLE, one or several
+  | SET NO MINVALUE | NO MAXVALUE | NO CYCLE | SET GENERATED ALWAYS | BY DEFAULT, one or several
 ALTER [COLUMN] c DROP IDENTITY [IF EXISTS]
 """
 
@@ -38,22 +37,23 @@ def identity_action(part: list[Token], parse: Parse) -> exp.AlterColumn | None:
         return found
     if _reads_changes(found, reader):
         return found
-    sets = reader.takes("SET", "GENERATED")
-    if not sets and not reader.takes("ADD", "GENERATED"):
+    if not reader.takes("ADD", "GENERATED"):
         return None
-    always = reader.takes("ALWAYS")
-    if not always and not reader.takes("BY", "DEFAULT"):
-        raise reader.error("ALWAYS or BY DEFAULT was expected")
-    made = exp.GeneratedAsIdentityColumnConstraint(this=always)
+    made = _generation(reader)
     found.set(IDENTITY, made)
-    if sets:
-        found.set(KEEPS, True)
-    elif not reader.takes("AS", "IDENTITY"):
+    if not reader.takes("AS", "IDENTITY"):
         raise reader.error("AS IDENTITY was expected")
-    elif reader.takes("("):
+    if reader.takes("("):
         _read_options(made, reader)
     reader.ends("nothing else stands behind the options of IDENTITY")
     return found
+
+
+def _generation(reader: TokenReader) -> exp.GeneratedAsIdentityColumnConstraint:
+    always = reader.takes("ALWAYS")
+    if not always and not reader.takes("BY", "DEFAULT"):
+        raise reader.error("ALWAYS or BY DEFAULT was expected")
+    return exp.GeneratedAsIdentityColumnConstraint(this=always)
 
 
 def _reads_changes(found: exp.AlterColumn, reader: TokenReader) -> bool:
@@ -69,6 +69,9 @@ def _reads_changes(found: exp.AlterColumn, reader: TokenReader) -> bool:
         elif reader.takes("SET", "INCREMENT"):
             reader.takes("BY")
             found.set(STEPS, exp.Literal.number(reader.number()))
+        elif reader.takes("SET", "GENERATED"):
+            found.set(IDENTITY, _generation(reader))
+            found.set(KEEPS, True)
         elif reader.takes("SET", "CACHE"):
             reader.number()
             found.set(STAYS, True)

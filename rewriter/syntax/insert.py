@@ -37,6 +37,8 @@ def without_marks(tokens: Sequence[Token]) -> tuple[list[Token], InsertMarks]:
         _drop_needless(kept, words)
         words = [t.text.upper() for t in kept]
     overriding = ""
+    if "MERGE" in words and "WHEN" in words:
+        return kept, InsertMarks(replacing=replacing)
     for index in [i for i, word in enumerate(words) if word == "OVERRIDING"]:
         behind = words[index + 1 : index + 3]
         if behind in (["SYSTEM", "VALUE"], ["USER", "VALUE"]):

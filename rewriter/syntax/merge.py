@@ -20,10 +20,14 @@ ParseTokens = Callable[[list[Token]], exp.Expr]
 
 @dataclass(frozen=True, slots=True)
 class ActionMarks:
-    """What was removed behind one THEN; ``error`` is None where there is no ERROR."""
+    """What was removed behind one THEN; ``error`` is None where there is no ERROR.
+
+    ``overriding`` is SYSTEM or USER where an INSERT says so.
+    """
 
     by_name: bool | None = None
     error: list[Token] | None = None
+    overriding: str = ""
 
 
 def bracket_source(tokens: list[Token]) -> list[Token]:
@@ -64,7 +68,7 @@ def bracket_source(tokens: list[Token]) -> list[Token]:
 def spell_out_actions(tokens: list[Token]) -> tuple[list[Token], list[ActionMarks]]:
     """The tokens that sqlglot can parse, and what each WHEN clause lost; empty if none did."""
     words = [t.text.upper() if t.token_type is not TokenType.IDENTIFIER else "" for t in tokens]
-    if "MERGE" not in words or not {"ERROR", "NAME", "POSITION"} & set(words):
+    if "MERGE" not in words or not {"ERROR", "NAME", "POSITION", "OVERRIDING"} & set(words):
         return tokens, []
     begins = _clauses(words)
     kept = tokens[: begins[0]] if begins else list(tokens)
@@ -86,6 +90,8 @@ def set_actions(ast: exp.Expr, marks: list[ActionMarks], parse: ParseTokens) -> 
             when.set(BY_NAME, mark.by_name)
         if mark.error is not None:
             when.set(ERROR, parse(mark.error).expressions[0] if mark.error[1:] else exp.null())
+        if mark.overriding:
+            when.args["then"].set("overriding", mark.overriding)
     return ast
 
 
@@ -120,6 +126,11 @@ def _spelled_out(clause: list[Token], words: list[str]) -> tuple[list[Token], Ac
         rest = clause[then + 4 :]
         rest = rest[1:] if words[then + 4 : then + 5] == ["*"] else rest
         return [*clause[: then + 2], *rest], ActionMarks(by_name=behind[2] == "NAME")
+    if behind[:1] == ["INSERT"] and "OVERRIDING" in words[then:]:
+        place = words.index("OVERRIDING", then)
+        if words[place + 1 : place + 3] in (["SYSTEM", "VALUE"], ["USER", "VALUE"]):
+            rest = [*clause[:place], *clause[place + 3 :]]
+            return rest, ActionMarks(overriding=words[place + 1])
     return clause, ActionMarks()
 
 

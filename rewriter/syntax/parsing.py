@@ -38,6 +38,7 @@ from rewriter.syntax.merge import bracket_source, set_actions, spell_out_actions
 from rewriter.syntax.nesting import check_nesting, too_deep
 from rewriter.syntax.next_value import spell_next_value
 from rewriter.syntax.pivots import bracket_pivot
+from rewriter.syntax.postgres_spellings import with_known_spellings
 from rewriter.syntax.postgres_words import with_words_spelled_out
 from rewriter.syntax.prepared import head_of_prepare
 from rewriter.syntax.qualified_calls import without_catalog_schema
@@ -134,7 +135,7 @@ def _statement(
     if tokens[0].text.upper() == "EXPLAIN":
         return _explain(text, tokens, dialect, limits, placeholders)
     if DIALECTS[dialect] == "postgres":
-        tokens = without_catalog_schema(tokens)
+        tokens = with_known_spellings(without_catalog_schema(tokens))
     renamed, parameters = _rename(tokens, dialect) if placeholders else (tokens, ())
     parse_tokens = _parser(text, dialect, limits)
     renamed = bracket_array_types(renamed)

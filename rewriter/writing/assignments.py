@@ -14,6 +14,7 @@ from journal.sql.builders import fill
 from journal.sql.sql import cast
 from rewriter.checks.allowed import check_some
 from rewriter.definitions.generated_values import check_writable
+from rewriter.definitions.sequences import next_number
 from rewriter.name_resolution import position_of
 from rewriter.writing.target import convert_value, default_value, find_column, is_default
 
@@ -55,7 +56,12 @@ def assignments(table: Table, nodes: Sequence[exp.Expr], alias: str = "") -> Ass
             if stored.generated is not None and is_default(value):
                 continue
             _check_assignable(table, stored, value, node)
-            chosen = default_value(stored) if is_default(value) else copy_tree(value)
+            if not is_default(value):
+                chosen = copy_tree(value)
+            elif stored.identity is not None:
+                chosen = next_number(table, stored)
+            else:
+                chosen = default_value(stored)
             values[stored.physical] = convert_value(chosen, stored)
     return Assigned(values)
 
@@ -66,7 +72,7 @@ def _check_columns(table: Table, left: exp.Expr, alias: str) -> None:
     for node in nodes:
         while isinstance(node, exp.Paren):
             node = node.this
-        if isinstance(node, exp.Bracket) and node is left:
+        if isinstance(node, exp.Bracket):
             node = node.this
         if not isinstance(node, exp.Column | exp.Identifier):
             raise PalimpsestError(
@@ -104,9 +110,9 @@ def _pairs(table: Table, node: exp.EQ) -> list[tuple[Column, exp.Expr]]:
         return [_element(table, left, right)]
     if not isinstance(left, exp.Tuple):
         return [(find_column(table, left), right)]
-    columns = [find_column(table, c) for c in left.expressions]
+    columns = left.expressions
     if isinstance(right, exp.Subquery):
-        return list(zip(columns, _fields(right, len(columns)), strict=True))
+        return _each(table, columns, _fields(right, len(columns)))
     if isinstance(right, exp.Paren):
         right = exp.Tuple(expressions=[right.this])
     if isinstance(right, exp.Anonymous) and right.name.upper() == "ROW":
@@ -118,7 +124,19 @@ def _pairs(table: Table, node: exp.EQ) -> list[tuple[Column, exp.Expr]]:
             advice="give one value for each column",
             position=position_of(node),
         )
-    return list(zip(columns, right.expressions, strict=True))
+    return _each(table, columns, right.expressions)
+
+
+def _each(
+    table: Table, places: Sequence[exp.Expr], values: Sequence[exp.Expr]
+) -> list[tuple[Column, exp.Expr]]:
+    """What each place of a list of columns and elements gets."""
+    return [
+        _element(table, place, value)
+        if isinstance(place, exp.Bracket)
+        else (find_column(table, place), value)
+        for place, value in zip(places, values, strict=True)
+    ]
 
 
 def _element(table: Table, left: exp.Bracket, right: exp.Expr) -> tuple[Column, exp.Expr]:

@@ -191,18 +191,21 @@ def _insert(
         if stored.generated is not None and is_default(given.get(stored.physical, exp.null())):
             del given[stored.physical]
     check_writable(table, [c for c in table.columns if c.physical in given])
+    overriding = str(then.args.get("overriding") or "")
     for stored in table.columns:
         value = given.get(stored.physical)
-        if stored.identity is not None and (value is None or is_default(value)):
+        if stored.identity is not None and (
+            value is None or is_default(value) or overriding == "USER"
+        ):
             actions.generated.setdefault(stored.physical, []).append(place)
             given[stored.physical] = exp.Null()
         elif value is None or is_default(value):
             given[stored.physical] = default_value(stored)
-        elif stored.identity is not None and stored.identity.always:
+        elif stored.identity is not None and stored.identity.always and not overriding:
             raise PalimpsestError(
                 Code.GENERATED_COLUMN,
                 f'column "{stored.name}" of {table.name} is GENERATED ALWAYS',
-                advice="leave it out, or give DEFAULT",
+                advice="leave it out, give DEFAULT, or write OVERRIDING SYSTEM VALUE",
                 position=position_of(then),
             )
     converted = {c.physical: convert_value(given[c.physical].copy(), c) for c in table.columns}

@@ -77,6 +77,22 @@ def wanted_upsert(ast: exp.Insert, table: Table) -> Upsert | None:
     return None
 
 
+def share_ctes(ast: exp.Insert) -> None:
+    """Give the CTEs of an INSERT to the queries of its ON CONFLICT that read them."""
+    with_, conflict = ast.args.get("with_"), ast.args.get("conflict")
+    if not isinstance(with_, exp.With) or not isinstance(conflict, exp.OnConflict):
+        return
+    queries = {fold(c.alias) for c in with_.expressions if isinstance(c.this, exp.Query)}
+    for query in conflict.find_all(exp.Query):
+        is_outermost = query.find_ancestor(exp.Query, exp.OnConflict) is conflict
+        inner = query.this if isinstance(query, exp.Subquery) else query
+        names = {fold(t.name) for t in inner.find_all(exp.Table) if not t.db}
+        if is_outermost and queries & names and inner.args.get("with_") is None:
+            shared = with_.copy()
+            shared.set("expressions", [c for c in shared.expressions if fold(c.alias) in queries])
+            inner.set("with_", shared)
+
+
 def _on_conflict(ast: exp.Insert, conflict: exp.OnConflict, table: Table) -> Upsert:
     constraints = unique_keys(table)
     action = str(conflict.args.get("action") or "").upper()
