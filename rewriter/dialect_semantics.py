@@ -42,6 +42,8 @@ class DialectSemantics:
     ``types_by_assignment``: ALTER .. TYPE without USING takes types that values are assigned to.
     ``keeps_lengths``: a text is no longer than its type says, as VARCHAR(5) does.
     ``returns_sources``: RETURNING * has the columns of the relations in FROM and USING as well.
+    ``parts_in_turn``: data-modifying CTEs run one after another, and what comes behind one sees
+    what it did; elsewhere all parts of a statement see the rows from before it.
     """
 
     short_rows: bool = False
@@ -56,6 +58,7 @@ class DialectSemantics:
     types_by_assignment: bool = False
     keeps_lengths: bool = False
     returns_sources: bool = False
+    parts_in_turn: bool = False
 
 
 _STRICT = DialectSemantics()
@@ -71,7 +74,7 @@ _POSTGRES = DialectSemantics(
     returns_sources=True,
 )
 _SEMANTICS = {
-    "duckdb": DialectSemantics(upserts_first=True),
+    "duckdb": DialectSemantics(upserts_first=True, parts_in_turn=True),
     "postgres": _POSTGRES,
     "postgresql": _POSTGRES,
     "mysql": DialectSemantics(null_generates=True),

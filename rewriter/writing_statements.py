@@ -1,7 +1,7 @@
 """Writing statements in parts: data-modifying CTEs, then the statement, or several inserts at once.
 
-Every part sees the state before the statement, because all parts read before any part writes.
-Pure: AST in, plan out.
+Every part sees the state before the statement, because all parts read before any part writes. Where
+a dialect runs them in turn, a part sees what those before it have staged. Pure: AST in, plan out.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from typing import Any
 from sqlglot import exp
 
 from journal.model.plan import Count, Query, Stage, StatementPlan, Step
+from journal.model.schema import fold
 from rewriter.context import RewriteContext
+from rewriter.dialect_semantics import semantics_of
 from rewriter.reading.read_rewriter import Reads
 from rewriter.rules.delete import write_delete
 from rewriter.rules.insert import write_insert
@@ -20,6 +22,7 @@ from rewriter.rules.merge import write_merge
 from rewriter.rules.multi_insert import branches_of
 from rewriter.rules.update import write_update
 from rewriter.writing.changes import BEGINS
+from rewriter.writing.parts_in_turn import row_change
 from rewriter.writing.shared_tables import with_shared_tables
 from rewriter.writing.statement_part import PartNames, StatementPart, plan_of, staged_relation
 
@@ -50,12 +53,18 @@ def rewrite_parts(ast: exp.Expr, context: RewriteContext) -> StatementPlan:
     if writer is None:
         holder = exp.Subquery(this=ast)
         reads.rewrite(holder)
-        return plan_of(
-            reads, with_shared_tables(reads, parts), Query.of(holder.this), None, "SELECT"
-        )
+        parts = _appended_parts(reads, parts)
+        return plan_of(reads, parts, Query.of(holder.this), None, "SELECT")
     written = writer(ast, reads, number)
-    parts = with_shared_tables(reads, [*parts, written])
-    return plan_of(reads, parts, written.result, written.count, written.tag)
+    parts = _appended_parts(reads, [*parts, written])
+    return plan_of(reads, parts, written.result, parts[-1].count, written.tag)
+
+
+def _appended_parts(reads: Reads, parts: list[StatementPart]) -> list[StatementPart]:
+    """The parts as they are appended; what is checked further is what all of them leave."""
+    parts = with_shared_tables(reads, parts)
+    reads.changed.clear()
+    return parts
 
 
 def _modifying_parts(ast: exp.Expr, reads: Reads) -> list[StatementPart]:
@@ -65,24 +74,30 @@ def _modifying_parts(ast: exp.Expr, reads: Reads) -> list[StatementPart]:
     if with_ is None or not has_modifying_ctes(ast):
         return parts
     reads.several = True
+    in_turn = semantics_of(reads.context.dialect).parts_in_turn
+    last = max(i for i, c in enumerate(with_.expressions) if type(c.this) in WRITERS)
     before: list[exp.Expr] = []
-    for cte in with_.expressions:
+    queried: list[Step] = []
+    for place, cte in enumerate(with_.expressions):
         writer = WRITERS.get(type(cte.this))
         if writer is None:
+            if in_turn and place < last and _runs_in_its_place(cte, ast):
+                name = f"p_queried_{place}"
+                queried.append(_stage_query(cte, before, reads, with_, name))
+                cte = _staged_cte(cte, name)
             before.append(cte)
             continue
         part = PartNames(len(parts))
-        inner = cte.this.copy()
-        if before:
-            ctes = [c.copy() for c in before]
-            inner.set("with_", exp.With(expressions=ctes, recursive=with_.recursive))
+        inner = _with_ctes(cte.this.copy(), before, with_)
         written = writer(inner, reads, part)
-        steps: list[Step] = list(written.steps)
+        if in_turn and written.changes is not None:
+            reads.changed.setdefault(written.table.id, []).append(row_change(written.changes))
+        steps: list[Step] = [*queried, *written.steps]
+        queried = []
         if written.result is not None:
             name = part.relation_name("returned")
             steps.append(Stage(name, written.result))
-            rows = exp.select("*").from_(staged_relation(name))
-            before.append(exp.CTE(this=rows, alias=cte.args["alias"].copy()))
+            before.append(_staged_cte(cte, name))
         changes = written.changes
         parts.append(
             StatementPart(written.table, written.tag, tuple(steps), written.append, changes=changes)
@@ -92,6 +107,45 @@ def _modifying_parts(ast: exp.Expr, reads: Reads) -> list[StatementPart]:
     else:
         ast.set("with_", None)
     return parts
+
+
+def _with_ctes(query: exp.Expr, before: list[exp.Expr], with_: exp.With) -> exp.Expr:
+    """A statement behind the CTEs before it."""
+    own = query.args.get("with_")
+    ctes = [*(c.copy() for c in before), *(own.expressions if own else ())]
+    if ctes:
+        recursive = with_.recursive or (own is not None and own.recursive)
+        query.set("with_", exp.With(expressions=ctes, recursive=recursive))
+    return query
+
+
+def _staged_cte(cte: exp.CTE, stage: str) -> exp.CTE:
+    """The CTE over the rows that it has given."""
+    rows = exp.select("*").from_(staged_relation(stage))
+    return exp.CTE(this=rows, alias=cte.args["alias"].copy())
+
+
+def _runs_in_its_place(cte: exp.CTE, ast: exp.Expr) -> bool:
+    """True for a query that runs before what stands behind it, not where its rows are asked for.
+
+    DuckDB puts a query that is named once in the place of its name.
+    """
+    if cte.args.get("materialized") is not None:
+        return bool(cte.args["materialized"])
+    name = fold(cte.alias)
+    inside = sum(fold(t.name) == name and not t.db for t in cte.this.find_all(exp.Table))
+    everywhere = sum(fold(t.name) == name and not t.db for t in ast.find_all(exp.Table))
+    return everywhere - inside > 1
+
+
+def _stage_query(
+    cte: exp.CTE, before: list[exp.Expr], reads: Reads, with_: exp.With, stage: str
+) -> Stage:
+    """The step that keeps the rows of a query, as they are before what stands behind it."""
+    query = exp.select("*").from_(cte.args["alias"].this.copy())
+    holder = exp.Subquery(this=_with_ctes(query, [*before, cte], with_))
+    reads.rewrite(holder)
+    return Stage(stage, Query.of(holder.this))
 
 
 def _multi_insert_plan(

@@ -12,7 +12,6 @@ from dataclasses import field, replace
 
 from sqlglot import exp
 
-from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import (
     P_FILES,
@@ -40,6 +39,7 @@ from rewriter.functions import check_table_function, function_name
 from rewriter.name_resolution import SYSTEM_SCHEMAS, find_relation, table_name
 from rewriter.reading.catalog_functions import catalog_function, catalog_name
 from rewriter.reading.changed_aggregates import change_aggregates
+from rewriter.reading.changed_rows import RowChange, outputs_before, rows_after
 from rewriter.reading.client_words import spell_out
 from rewriter.reading.described import describe_queries, describe_relations
 from rewriter.reading.exists_as_in import name_what_exists
@@ -52,7 +52,13 @@ from rewriter.reading.materialized import holds_its_rows, view_of
 from rewriter.reading.policy_conditions import PolicyReads, row_security
 from rewriter.reading.row_security import RowSecurity, check_journal, masked_columns
 from rewriter.reading.scopes import SOURCE_PARTS, Scopes, is_named
-from rewriter.reading.sources import file_function, nested_too_deep, refusal, source_name
+from rewriter.reading.sources import (
+    file_function,
+    journal_in_the_past,
+    nested_too_deep,
+    refusal,
+    replace_source,
+)
 from rewriter.reading.star_joins import star_centers
 from rewriter.reading.system import system_relation
 from rewriter.reading.time_travel import (
@@ -80,6 +86,8 @@ class Reads:
     context: RewriteContext
     several: bool = False
     """Whether they belong to a statement that changes more than one table."""
+    changed: dict[int, list[RowChange]] = field(default_factory=dict)
+    """What parts of the statement have done to tables by id, where the others see that."""
     tables: dict[int, Table] = field(default_factory=dict)
     names: set[TableName] = field(default_factory=set)
     shapes: list[RelationShape] = field(default_factory=list)
@@ -113,7 +121,7 @@ class Reads:
         self.may_fail |= may_fail(nodes, self.context, is_asked=self._is_asked)
         if self.context.capabilities.plans_unions_apart and name_what_exists(nodes, self.context):
             nodes = Nodes.of(query)
-        if moment is None and self._change_aggregates(nodes):
+        if moment is None and not self.changed and self._change_aggregates(nodes):
             nodes = Nodes.of(query)
         nodes = spell_out(query, nodes, self.context)
         outer, centers = self._scopes, self._centers
@@ -134,9 +142,8 @@ class Reads:
 
     def point(self, request: PointRequest) -> Moment:
         """A point in time as a parameter of the plan."""
-        found = self.context.times(request)
         self.points.append(request)
-        return Moment(found, f"{P_TIME}{len(self.points) - 1}")
+        return Moment(self.context.times(request), f"{P_TIME}{len(self.points) - 1}")
 
     def _of_session(self) -> Moment | None:
         if self._session_moment is None and self.context.as_of is not None:
@@ -188,13 +195,6 @@ class Reads:
         self._meets_ended |= bool(changed.split_tables)
         return changed.is_any
 
-    def rewrite_around(self, query: exp.Select, target: exp.Subquery) -> None:
-        """Rewrite a query whose FROM is a placeholder for ``target``, and put that in."""
-        place = query.args["from_"].this
-        place.replace(exp.Placeholder(this="target"))
-        self.rewrite(query)
-        query.args["from_"].set("this", target)
-
     def plan(
         self,
         kind: StatementKind,
@@ -238,6 +238,19 @@ class Reads:
 
         With ``filtered`` at least the rows that have these values. ``at``: where it is read.
         """
+        changes = self.changed.get(table.id, ())
+        wanted = outputs_before(changes, table, outputs)
+        return rows_after(changes, self._rows(table, wanted, keys, apart, filtered, at), outputs)
+
+    def _rows(
+        self,
+        table: Table,
+        outputs: list[Output],
+        keys: Keys | None,
+        apart: Keys,
+        filtered: Keys,
+        at: exp.Table | None,
+    ) -> exp.Query:
         self.names.add(table.name)
         if keys is not None:
             self.keyed.append(KeyLookup.of(table, keys, len(self.keyed)))
@@ -299,14 +312,14 @@ class Reads:
         elif fold(name.schema) in SYSTEM_SCHEMAS:
             if clause is not None:
                 raise refusal("time travel on a system relation", table)
-            self._replace_with(table, self._supplied(*system_relation(name, table)))
+            replace_source(table, self._supplied(*system_relation(name, table)))
         elif clause is None:
-            self._replace_with(table, self._relation(table))
+            replace_source(table, self._relation(table))
         elif clause.span is Span.AS_OF:
             with self._in_the_past(self.point(clause.points[0])):
-                self._replace_with(table, self._relation(table))
+                replace_source(table, self._relation(table))
         else:
-            self._replace_with(table, self._versions(table, clause))
+            replace_source(table, self._versions(table, clause))
 
     def _relation(self, table: exp.Table) -> exp.Query:
         """The relation of a name at the moment that the statement reads."""
@@ -326,8 +339,7 @@ class Reads:
             sequence = sequence_relation(table, self.context) if self._moment is None else None
             if sequence is not None:
                 return sequence
-            point = None if self._moment is None else self._moment.point
-            found = find_relation(table, self.context, point)
+            found = find_relation(table, self.context, self._moment.point if self._moment else None)
         if isinstance(found, View):
             return self._view(found, table)
         if not holds_its_rows(found, self.context, past=self._moment is not None):
@@ -336,11 +348,7 @@ class Reads:
 
     def _journal(self, journal: Table) -> exp.Query:
         if self._moment is not None:
-            raise PalimpsestError(
-                Code.NOT_SUPPORTED,
-                f"{journal.journal_name} is a journal, which holds all of its past already",
-                advice="read it without a point in time, and compare its version columns",
-            )
+            raise journal_in_the_past(journal)
         check_journal(journal, self.context)
         scan = self.context.scan_info(journal.id)
         self.tables[journal.id] = journal
@@ -403,7 +411,7 @@ class Reads:
         name = function_name(node.this)
         supplied = catalog_function(name, node.this, self.context)
         if supplied is not None:
-            self._replace_with(node, self._supplied(*supplied), name)
+            replace_source(node, self._supplied(*supplied), name)
             return
         if name not in HISTORY_FUNCTIONS:
             check_table_function(node.this)
@@ -417,7 +425,7 @@ class Reads:
         points = [m.version for m in moments]
         policies = self._policies(found)
         query = history_query(name, self._past(found), points, policies, by_column=call.by_column)
-        self._replace_with(node, query, name)
+        replace_source(node, query, name)
 
     def _view(self, view: View, node: exp.Table) -> exp.Query:
         if self._depth >= _VIEW_DEPTH_MAX:
@@ -440,11 +448,3 @@ class Reads:
         self.context = outer.in_schema(schema)
         self.rewrite(root)
         self.context, self._depth = outer, self._depth - 1
-
-    def _replace_with(self, table: exp.Table, query: exp.Query, name: str | None = None) -> None:
-        alias = table.args.get("alias") or exp.TableAlias(this=ident(name or source_name(table)))
-        subquery = exp.Subquery(this=query, alias=alias)
-        for arg in ("joins", "laterals", "pivots", "sample"):
-            if table.args.get(arg):
-                subquery.set(arg, table.args[arg])
-        table.replace(subquery)

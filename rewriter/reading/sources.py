@@ -5,8 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
-from journal.model.schema import View
+from journal.model.schema import Table, View
 from journal.model.trees import Nodes
+from journal.sql.relations import ident
 from rewriter.functions import check_function, check_table_function
 from rewriter.name_resolution import position_of
 
@@ -102,6 +103,15 @@ def nested_too_deep(view: View, node: exp.Expr, deepest: int) -> PalimpsestError
     )
 
 
+def journal_in_the_past(journal: Table) -> PalimpsestError:
+    """The error of a journal that is read at a point in time."""
+    return PalimpsestError(
+        Code.NOT_SUPPORTED,
+        f"{journal.journal_name} is a journal, which holds all of its past already",
+        advice="read it without a point in time, and compare its version columns",
+    )
+
+
 def refusal(what: str, node: exp.Expr) -> PalimpsestError:
     """The error for a clause that no rule reads."""
     advice = "see docs/sql.md for what is"
@@ -112,3 +122,13 @@ def refusal(what: str, node: exp.Expr) -> PalimpsestError:
     return PalimpsestError(
         Code.NOT_SUPPORTED, f"{what} is not supported", advice=advice, position=position_of(node)
     )
+
+
+def replace_source(table: exp.Table, query: exp.Query, name: str | None = None) -> None:
+    """Put a query in the place of a relation, under its alias, ``name`` or its own name."""
+    alias = table.args.get("alias") or exp.TableAlias(this=ident(name or source_name(table)))
+    subquery = exp.Subquery(this=query, alias=alias)
+    for arg in ("joins", "laterals", "pivots", "sample"):
+        if table.args.get(arg):
+            subquery.set(arg, table.args[arg])
+    table.replace(subquery)

@@ -28,6 +28,7 @@ from journal.model.schema import Table
 from journal.sql.relations import Reader, column, ident
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import VERSION, find_table, position_of
+from rewriter.reading.around import rewrite_around
 from rewriter.reading.history import Past, comparable
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.row_security import RowSecurity, refuse_restricted
@@ -142,7 +143,7 @@ class _Sides:
         rows = exp.select(*[column(k) for k in self.keys]).distinct()
         rows = rows.from_(exp.Subquery(this=exp.select("1")), copy=False)
         rows.set("where", exp.Where(this=statement.where))
-        self.reads.rewrite_around(rows, exp.Subquery(this=both, alias=alias))
+        rewrite_around(self.reads, rows, exp.Subquery(this=both, alias=alias))
         return rows
 
     def difference(self, *, picked: bool) -> exp.Query:

@@ -18,6 +18,7 @@ from journal.sql.relations import column
 from journal.sql.sql import limited, named_table, select
 from rewriter.definitions.cascade_order import cascade_turns
 from rewriter.definitions.generated_values import with_generated
+from rewriter.reading.around import rewrite_around
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import ChangeSet, old_name
 from rewriter.writing.returning import ReturningClause
@@ -51,7 +52,7 @@ def write_batch(
     query = select([*target.old_values(), *outputs], nothing)
     query.append("joins", exp.Join(this=staged_relation(BATCH, _ROWS), kind="CROSS"))
     query.set("where", where)
-    reads.rewrite_around(query, target.relation(reads))
+    rewrite_around(reads, query, target.relation(reads))
     steps: list[Step] = [Stage(changes.stage, Query.of(query)), _named_twice(changes)]
     return finish_part(reads, changes, steps, ast.key.upper(), ReturningClause(None, target.alias))
 

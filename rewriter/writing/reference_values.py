@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from journal.model.schema import Table
 from journal.sql.relations import column
-from journal.sql.sql import all_of, named_table
+from journal.sql.sql import all_of, named_table, relation, select
 from rewriter.writing.changes import ChangeSet, old_name
 
 
@@ -50,3 +50,21 @@ def staged_old_value(changes: ChangeSet, physical: str, alias: str) -> exp.Colum
 def column_places(table: Table) -> dict[str, int]:
     """The place of each stored column by its physical name."""
     return {c.physical: i for i, c in enumerate(table.stored)}
+
+
+def without_ended(present: exp.Query, changes: Sequence[ChangeSet]) -> exp.Query:
+    """The current rows less those that end."""
+    for number, changed in enumerate(changes):
+        if changed.ends is False:
+            continue
+        alias = f"e{number}"
+        key = changed.table.key
+        same = equal_conditions(
+            [column(k, "c") for k in key], [staged_old_value(changed, k, alias) for k in key]
+        )
+        kept = select([exp.Star()], relation(present, "c"))
+        kept.append(
+            "joins", anti_join(changed.stage, alias, same + flag_conditions(changed.ends, alias))
+        )
+        present = kept
+    return present

@@ -39,6 +39,7 @@ from rewriter.writing.reference_values import (
     not_null_conditions,
     staged_new_values,
     staged_old_value,
+    without_ended,
 )
 
 _ADVICE_CHILD = "write the row that it refers to first, or leave the reference NULL"
@@ -208,7 +209,7 @@ def _has_parents(
     beside = [
         c for c in every if c.table.id == parent.id and _changes_columns(c, key.parent_columns)
     ]
-    rows.append("joins", _join_missing_parents(_without_ended(present, beside), key, "p"))
+    rows.append("joins", _join_missing_parents(without_ended(present, beside), key, "p"))
     for number, other in enumerate(beside):
         if other.begins is not False:
             alias = f"b{number}"
@@ -266,7 +267,7 @@ def _has_no_children(
     names = tuple(dict.fromkeys((*key.columns, *child.key)))
     beside = [c for c in every if c.table.id == child.id and _changes_columns(c, key.columns)]
     present = reads.relation(child, [(column(n), n) for n in names])
-    left = _without_ended(present, beside)
+    left = without_ended(present, beside)
     referring: list[exp.Query] = [
         select([named(column(c, "c"), f"v{i}") for i, c in enumerate(key.columns)],
                relation(left, "c"))
@@ -307,24 +308,6 @@ def _needs_parent_conditions(
     if isinstance(changes.ends, str):
         differs.append(exp.Not(this=column(changes.ends, "s")))
     return [*found, exp.Paren(this=any_of(*differs))]
-
-
-def _without_ended(present: exp.Query, changes: Sequence[ChangeSet]) -> exp.Query:
-    """The current rows less those that end."""
-    for number, changed in enumerate(changes):
-        if changed.ends is False:
-            continue
-        alias = f"e{number}"
-        key = changed.table.key
-        same = equal_conditions(
-            [column(k, "c") for k in key], [staged_old_value(changed, k, alias) for k in key]
-        )
-        kept = select([exp.Star()], relation(present, "c"))
-        kept.append(
-            "joins", anti_join(changed.stage, alias, same + flag_conditions(changed.ends, alias))
-        )
-        present = kept
-    return present
 
 
 def _join_missing_parents(present: exp.Query, key: ForeignKey, alias: str) -> exp.Join:

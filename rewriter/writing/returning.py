@@ -17,6 +17,7 @@ from journal.model.plan import Query
 from journal.model.schema import Column, Table, fold
 from journal.sql.relations import column, ident
 from rewriter.name_resolution import is_nested
+from rewriter.reading.around import rewrite_around
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.row_security import RowSecurity
 from rewriter.writing.changes import ChangeSet, old_name
@@ -104,7 +105,7 @@ def returning_query(reads: Reads, changes: ChangeSet, result: ReturningClause) -
     if result.with_ is not None and query.find(exp.Subquery, exp.Exists, exp.In) is not None:
         query.set("with_", result.with_.copy())
     alias = exp.TableAlias(this=ident(result.alias))
-    reads.rewrite_around(query, exp.Subquery(this=rows, alias=alias))
+    rewrite_around(reads, query, exp.Subquery(this=rows, alias=alias))
     return Query.of(query)
 
 

@@ -1,8 +1,8 @@
 """Several parts of one statement that change the same table.
 
-All of them see the rows before the statement, as in PostgreSQL. A row that two of them change, or
-two that begin rows with the same key, are refused: PostgreSQL would leave one change undone, and
-not say which. Pure.
+Where all of them see the rows before the statement, as in PostgreSQL, a row that two of them
+change, or two that begin rows with the same key, are refused: PostgreSQL would leave one change
+undone, and not say which. Parts that run in turn leave one set of changes. Pure.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ from journal.sql.unique_keys import UniqueKey, unique_keys
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.changes import ChangeSet, old_name
 from rewriter.writing.guards import escape_format, no_doubles, shown_values
+from rewriter.writing.parts_in_turn import combined_part
 from rewriter.writing.statement_part import StatementPart
 
 
 def with_shared_tables(reads: Reads, parts: Sequence[StatementPart]) -> list[StatementPart]:
-    """The parts; the last one of each table guards what all of them do to it.
+    """The parts; the last one of each table guards what all of them do to it, or does it.
 
     Raises NOT_SUPPORTED for tables with foreign keys that act, or that may be checked later.
     """
     found = list(parts)
-    for place, part in enumerate(found):
+    for place, part in enumerate(parts):
         group = [p for p in found[: place + 1] if p.table.id == part.table.id]
         if len(group) == 1 or any(p.table.id == part.table.id for p in found[place + 1 :]):
             continue
@@ -43,6 +44,12 @@ def with_shared_tables(reads: Reads, parts: Sequence[StatementPart]) -> list[Sta
                 advice="use two statements in one transaction; a table may be changed by several"
                 " parts unless a foreign key from or to it is deferrable, or CASCADE or SET NULL",
             )
+        if reads.changed:
+            earlier = (p for p in found[:place] if p.table.id == part.table.id)
+            without_changes = {id(p): replace(p, append=None, changes=None) for p in earlier}
+            found = [without_changes.get(id(p), p) for p in found]
+            found[place] = combined_part(group, f"{changes[-1].stage}_all")
+            continue
         found[place] = replace(part, steps=(*part.steps, *_shared_guards(part.table, changes)))
     return found
 

@@ -42,13 +42,14 @@ class PartNames:
 class StatementPart:
     """Steps of a part, in order: stages and guards, then the append; its result and count.
 
-    ``changes`` are those that it stages, if it does.
+    ``changes`` are those that it stages, if it does. A part without an append has left it, and its
+    changes, to a later one.
     """
 
     table: Table
     tag: str
     steps: tuple[Step, ...]
-    append: Step
+    append: Step | None
     result: Query | None = None
     count: Count | None = None
     bounded: bool = False
@@ -177,7 +178,7 @@ def plan_of(
     if result is not None:
         steps.append(Fetch(result))
     steps += [append_step(c) for c in further.changes]
-    steps += [p.append for p in parts if p.table.id not in reached]
+    steps += [p.append for p in parts if p.append is not None and p.table.id not in reached]
     last = parts[-1].changes
     if count is None and last is not None and last.table.id in reached:
         rows = select([exp.Count(this=exp.Star())], named_table(last.stage))

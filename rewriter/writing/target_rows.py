@@ -13,6 +13,7 @@ from journal.model.errors import Code, PalimpsestError
 from journal.model.trees import copy_tree
 from journal.sql.sql import select
 from rewriter.name_resolution import position_of
+from rewriter.reading.around import rewrite_around
 from rewriter.reading.read_rewriter import Reads
 from rewriter.writing.target import AliasedTable, key_columns
 
@@ -63,5 +64,5 @@ def chosen_rows(
         )
     if ast.args.get("with_") is not None:
         query.set("with_", copy_tree(ast.args["with_"]))
-    reads.rewrite_around(query, relation)
+    rewrite_around(reads, query, relation)
     return query

@@ -62,50 +62,89 @@ FROM (
   SELECT CONCAT_WS(', ', CAST(s."_palimpsest_n0" AS TEXT)) AS shown
   FROM p_changed_1 AS s
   JOIN (
-    SELECT o."k", o."a", o."version_number"
+    SELECT "k" AS k, "a" AS a, "version_number" AS version_number
     FROM (
-      SELECT "k", "a", "version_number", "subsequent_version_number"
-      FROM _palimpsest.t1_base
-      UNION ALL
-      SELECT "k", "a", "version_number", "subsequent_version_number"
-      FROM _palimpsest.t1_delta
-      WHERE "subsequent_version_number" IS NULL
-      UNION ALL
-      SELECT "k", "a", "version_number", "subsequent_version_number"
-      FROM _palimpsest.t1_head
-      WHERE "subsequent_version_number" IS NULL
-    ) AS o
-    ANTI JOIN (
-      SELECT "k", "a", "version_number", "subsequent_version_number"
-      FROM _palimpsest.t1_delta
-      UNION ALL
-      SELECT "k", "a", "version_number", "subsequent_version_number"
-      FROM _palimpsest.t1_head
-    ) AS c
-      ON (c."k" = o."k" AND c."version_number" = o."version_number")
-      AND c."subsequent_version_number" > c."version_number"
+      SELECT q."k", q."a", q."version_number"
+      FROM (
+        SELECT *
+        FROM (
+          SELECT o."k", o."a", o."version_number"
+          FROM (
+            SELECT "k", "a", "version_number", "subsequent_version_number"
+            FROM _palimpsest.t1_base
+            UNION ALL
+            SELECT "k", "a", "version_number", "subsequent_version_number"
+            FROM _palimpsest.t1_delta
+            WHERE "subsequent_version_number" IS NULL
+            UNION ALL
+            SELECT "k", "a", "version_number", "subsequent_version_number"
+            FROM _palimpsest.t1_head
+            WHERE "subsequent_version_number" IS NULL
+          ) AS o
+          ANTI JOIN (
+            SELECT "k", "a", "version_number", "subsequent_version_number"
+            FROM _palimpsest.t1_delta
+            UNION ALL
+            SELECT "k", "a", "version_number", "subsequent_version_number"
+            FROM _palimpsest.t1_head
+          ) AS c
+            ON (c."k" = o."k" AND c."version_number" = o."version_number")
+            AND c."subsequent_version_number" > c."version_number"
+        ) AS c
+        ANTI JOIN p_changed AS e0 ON c."k" = e0."_palimpsest_o0"
+      ) AS q
+    ) AS q
   ) AS c ON c."k" = s."_palimpsest_n0"
   WHERE NOT s."_palimpsest_n0" IS NULL
 ) AS g
 LIMIT 1;
--- 6. append to main.t_journal
+-- 6. keep as "p_changed_1_all"
+SELECT
+  s."_palimpsest_o0" AS _palimpsest_o0,
+  s."_palimpsest_o1" AS _palimpsest_o1,
+  s."_palimpsest_ov" AS _palimpsest_ov,
+  CAST(NULL AS INT) AS _palimpsest_n0,
+  CAST(NULL AS INT) AS _palimpsest_n1,
+  TRUE AS _palimpsest_ends,
+  FALSE AS _palimpsest_begins
+FROM p_changed AS s
+WHERE s."_palimpsest_ov" <> CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ)
+UNION ALL
+SELECT
+  CAST(NULL AS INT) AS _palimpsest_o0,
+  CAST(NULL AS INT) AS _palimpsest_o1,
+  CAST(NULL AS TIMESTAMPTZ) AS _palimpsest_ov,
+  s."_palimpsest_n0" AS _palimpsest_n0,
+  s."_palimpsest_n1" AS _palimpsest_n1,
+  FALSE AS _palimpsest_ends,
+  TRUE AS _palimpsest_begins
+FROM p_changed_1 AS s;
+-- 7. append to main.t_journal
 SELECT
   s."_palimpsest_o0" AS "k",
   s."_palimpsest_o1" AS "a",
   s."_palimpsest_ov" AS "version_number",
   CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "subsequent_version_number"
-FROM p_changed AS s
+FROM p_changed_1_all AS s
+WHERE s."_palimpsest_ends"
 UNION ALL
 SELECT
   s."_palimpsest_o0" AS "k",
   s."_palimpsest_o1" AS "a",
   CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "version_number",
   CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "subsequent_version_number"
-FROM p_changed AS s;
--- 7. append to main.t_journal
+FROM p_changed_1_all AS s
+WHERE
+  s."_palimpsest_ends"
+  AND (NOT s."_palimpsest_begins" OR (s."_palimpsest_o0" IS DISTINCT FROM s."_palimpsest_n0"))
+UNION ALL
 SELECT
   s."_palimpsest_n0" AS "k",
   s."_palimpsest_n1" AS "a",
   CAST(MAKE_TIMESTAMPTZ($p_version) AS TIMESTAMPTZ) AS "version_number",
   CAST(NULL AS TIMESTAMPTZ) AS "subsequent_version_number"
-FROM p_changed_1 AS s;
+FROM p_changed_1_all AS s
+WHERE s."_palimpsest_begins";
+-- 8. row count
+SELECT COUNT(*)
+FROM p_changed_1;

@@ -1,0 +1,33 @@
+"""What the parts of one statement see of each other, which the dialect says."""
+
+import pytest
+
+import gateway
+from tests.support.stores.store import Store
+
+
+def test_parts_see_the_rows_from_before_in_the_postgres_dialect(store: Store) -> None:
+    """A row that two parts change is refused there, and what one did is seen in the next one."""
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v INTEGER)")
+    con.execute("INSERT INTO t VALUES (1, 10), (2, 20)")
+    found = con.execute("WITH a AS (INSERT INTO t VALUES (3, 30)) SELECT count(*) FROM t")
+    assert found.fetchall() == [(2,)]
+    with pytest.raises(gateway.Error, match="PAL-304"):
+        con.execute("WITH a AS (UPDATE t SET v = 1 WHERE k = 1) DELETE FROM t WHERE k = 1")
+    with pytest.raises(gateway.Error, match="PAL-301"):
+        con.execute("WITH a AS (DELETE FROM t WHERE k = 1) INSERT INTO t VALUES (1, 2)")
+
+
+def test_history_has_what_the_parts_left_together(store: Store) -> None:
+    """A row that one part began and the next one ended was never there."""
+    con = store.connect()
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v INTEGER)")
+    con.execute("INSERT INTO t VALUES (1, 10)")
+    con.execute(
+        "WITH a AS (INSERT INTO t VALUES (2, 1)), b AS (UPDATE t SET v = v + 1),"
+        " c AS (DELETE FROM t WHERE k = 2) UPDATE t SET v = v * 2"
+    )
+    assert con.execute("SELECT k, v FROM t").fetchall() == [(1, 22)]
+    past = con.execute("SELECT k, v FROM t FOR SYSTEM_TIME ALL ORDER BY k, v")
+    assert past.fetchall() == [(1, 10), (1, 22)]
