@@ -129,3 +129,15 @@ def is_constant(node: exp.Expr) -> bool:
     if isinstance(node, exp.Paren | exp.Neg | exp.Cast):
         return is_constant(node.this)
     return isinstance(node, exp.Literal | exp.Placeholder)
+
+
+def is_computed(node: exp.Expr) -> bool:
+    """True for a value that the statement itself gives, or one computed of such and nothing else.
+
+    Computed twice it is the same: no function and no clock is asked.
+    """
+    if isinstance(node, exp.Add | exp.Sub | exp.Mul | exp.DPipe):
+        return is_computed(node.this) and is_computed(node.expression)
+    if isinstance(node, exp.Paren | exp.Neg | exp.Cast):
+        return is_computed(node.this)
+    return is_constant(node)

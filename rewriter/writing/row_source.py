@@ -18,7 +18,7 @@ from journal.sql.sql import named, select, select_star
 from rewriter.definitions.generated_values import writable_columns
 from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import INTERNAL, position_of
-from rewriter.reading.key_lookup import Keys, is_constant
+from rewriter.reading.key_lookup import Keys, is_computed
 from rewriter.reading.output_names import output_names
 from rewriter.reading.read_rewriter import Reads
 from rewriter.reading.visible_columns import columns_in_reach, unknown_output
@@ -42,7 +42,8 @@ class RowSource:
 
     ``given`` are the columns they fill; ``some_defaults`` and ``only_defaults`` the places of
     generated columns for which some or all rows say DEFAULT (``d`` columns tell which);
-    ``constants`` the values of a single row that are constants, by physical column.
+    ``constants`` the values of a single row that are constants or computed of such, by physical
+    column.
     """
 
     def __init__(
@@ -103,7 +104,7 @@ class RowSource:
         self.row_count = len(rows)
         if len(rows) == 1:
             given = zip(self.given, tuples[0].expressions, strict=False)
-            self.constants = {c.physical: v for c, v in given if is_constant(v)}
+            self.constants = {c.physical: v for c, v in given if is_computed(v)}
         if len(rows) == 1 and self._reads.context.optimistic:
             query = exp.Select(expressions=_cells_named(tuples[0], names))
         else:
