@@ -6,6 +6,7 @@ read, such as numbers of sixteen bytes and extension types, is sent as decimals 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -36,13 +37,15 @@ _PLAIN: dict[Any, pa.DataType] = {
 }  # fmt: skip
 _SIGNED = {"HUGEINT": True, "UHUGEINT": False, "INT128": True, "UINT128": False}
 _DECIMAL_MAX = 38
+_ANY_NUMBER = re.compile(r"\bDECIMAL(?=\[|$)")
+"""Numbers of any digits, as PostgreSQL has them; no decimal of Arrow holds them all."""
 
 
 @lru_cache(maxsize=4096)
 def arrow_type(name: str) -> pa.DataType:
     """The type in Arrow of a type of the canonical dialect; text for what Arrow lacks."""
     try:
-        return _arrow_type(exp.DataType.build(name, dialect="duckdb"))
+        return _arrow_type(exp.DataType.build(_ANY_NUMBER.sub("VARCHAR", name), dialect="duckdb"))
     except (SqlglotError, ValueError):
         return pa.string()
 

@@ -19,6 +19,7 @@ _NAMES = (
     (pa.types.is_binary, "BLOB"),
     (pa.types.is_large_binary, "BLOB"),
     (pa.types.is_duration, "INTERVAL"),
+    (pa.types.is_interval, "INTERVAL"),
 )
 
 

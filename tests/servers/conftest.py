@@ -58,12 +58,17 @@ class Server:
 
 
 def launch(
-    folder: Path, *options: str, environment: Mapping[str, str] = MappingProxyType({})
+    folder: Path,
+    *options: str,
+    store: str | None = None,
+    environment: Mapping[str, str] = MappingProxyType({}),
 ) -> Server:
-    """Start a server on a new warehouse in a folder, on a port that the system chooses."""
+    """Start a server on a new warehouse in a folder, or on a store, on a port of the system's."""
     # What a process is given as it begins, as another clock, no fork takes on.
     python = sys.executable if environment else warm_python()
-    command = [python, "-c", _PROGRAM, "serve", str(folder / "w")]
+    command = [python, "-c", _PROGRAM, "serve", store or str(folder / "w")]
+    if store is not None:
+        command += ["--socket-dir", str(folder)]
     process = subprocess.Popen(
         [*command, "--postgres", "127.0.0.1:0", "--trust-loopback", *options],
         stdout=subprocess.PIPE,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 import psycopg
 import pytest
 from psycopg import Connection
 
-from tests.servers.conftest import Server
-from tests.support.postgres import running
+from tests.servers.conftest import Server, launch
+from tests.support.postgres import Cluster, running
 
 EXPRESSIONS = (
     "1::smallint", "(-2147483648)::integer", "9223372036854775807::bigint", "true", "false",
@@ -29,8 +30,25 @@ EXPRESSIONS = (
     "'00000000-0000-0000-0000-0000000000ff'::uuid", "ARRAY[1, NULL, 3]::integer[]",
     "ARRAY['a', 'b c', '', NULL, 'NULL', 'x\"y', 'a,b']::text[]", "ARRAY[true, false]::boolean[]",
     "ARRAY[ARRAY[1, 2], ARRAY[3, 4]]", "ARRAY[1.5, 2]::double precision[]",
+    "ARRAY[INTERVAL '13 months', NULL, INTERVAL '-3 days 04:05:06.7']",
+    "INTERVAL '-400 days'", "INTERVAL '1 year -1 month 2 days -00:00:00.000001'",
+    "age(TIMESTAMP '2024-03-01', TIMESTAMP '2023-01-15')",
     "NULL::integer", "NULL::text", "ARRAY[DATE '2020-01-01']::date[]",
 )  # fmt: skip
+
+
+ANY_NUMBERS = (
+    "1.5::numeric", "1e20::numeric", "'NaN'::numeric", "0.000000000001::numeric",
+    "12345678901234567890123456789.123456789012::numeric", "ARRAY[1.5::numeric, NULL, 7.5]",
+)  # fmt: skip
+"""Numbers without digits that are declared, as PostgreSQL stores keep them."""
+
+
+NOT_OVER_POSTGRES = frozenset(
+    {"'infinity'::date", "'-infinity'::date", "'infinity'::timestamp", "'-infinity'::timestamp"}
+    | {"'infinity'::timestamptz", "'-infinity'::timestamptz", "ARRAY[ARRAY[1, 2], ARRAY[3, 4]]"}
+)
+"""What stands otherwise over a database: infinite moments fail, arrays of arrays are texts."""
 
 
 def _connected(where: str) -> Connection:
@@ -38,17 +56,47 @@ def _connected(where: str) -> Connection:
 
 
 @pytest.fixture(scope="module")
-def postgres() -> Iterator[Connection]:
-    with running() as cluster, _connected(cluster.conninfo("postgres")) as connection:
-        connection.execute("SET TIME ZONE 'Europe/Berlin'")
-        yield connection
+def cluster() -> Iterator[Cluster]:
+    with running() as found:
+        yield found
 
 
 @pytest.fixture(scope="module")
-def gateway(server: Server) -> Iterator[Connection]:
-    with _connected(server.dsn) as connection:
+def postgres(cluster: Cluster) -> Iterator[Connection]:
+    with _connected(cluster.conninfo("postgres")) as connection:
         connection.execute("SET TIME ZONE 'Europe/Berlin'")
         yield connection
+
+
+@pytest.fixture(scope="module", params=["folder", "postgres"])
+def store(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def gateway(
+    store: str,
+    request: pytest.FixtureRequest,
+    server: Server,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Connection]:
+    """A connection to a server, whose store is a folder or a database."""
+    with contextlib.ExitStack() as stack:
+        if store == "postgres":
+            server = stack.enter_context(
+                _over(request.getfixturevalue("cluster"), tmp_path_factory)
+            )
+        connection = stack.enter_context(_connected(server.dsn))
+        connection.execute("SET TIME ZONE 'Europe/Berlin'")
+        yield connection
+
+
+@contextlib.contextmanager
+def _over(cluster: Cluster, folders: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server whose store is a database of the cluster."""
+    found = launch(folders.mktemp("over"), store=cluster.url(cluster.database()))
+    yield found
+    found.end()
 
 
 def sent(connection: Connection, expression: str, *, binary: bool) -> tuple[int, int, bytes | None]:
@@ -62,7 +110,7 @@ def sent(connection: Connection, expression: str, *, binary: bool) -> tuple[int,
 
 @pytest.mark.parametrize("binary", [False, True], ids=["text", "binary"])
 def test_sums_are_numbers(gateway: Connection, binary: bool) -> None:
-    sums = "SELECT sum(x::integer), sum(-x) FROM range(5) AS r(x)"
+    sums = "SELECT sum(x::integer), sum(-x) FROM generate_series(0, 4) AS r(x)"
     with gateway.cursor(binary=binary) as cursor:
         assert cursor.execute(sums).fetchone() == (10, -10)
         for sql in ("DROP TABLE IF EXISTS sums", "CREATE TABLE sums (a INTEGER PRIMARY KEY)"):
@@ -75,8 +123,19 @@ def test_sums_are_numbers(gateway: Connection, binary: bool) -> None:
 @pytest.mark.parametrize("binary", [False, True], ids=["text", "binary"])
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_bytes_are_postgresqls(
-    gateway: Connection, postgres: Connection, expression: str, binary: bool
+    store: str, gateway: Connection, postgres: Connection, expression: str, binary: bool
 ) -> None:
+    if store == "postgres" and expression in NOT_OVER_POSTGRES:
+        pytest.skip("a database as the store sends it otherwise")
     found, wanted = (sent(c, expression, binary=binary) for c in (gateway, postgres))
     assert found[2] == wanted[2]
     assert {found[0], wanted[0]} in ({found[0]}, {25, 1043})
+
+
+@pytest.mark.parametrize("store", ["postgres"], indirect=True)
+@pytest.mark.parametrize("binary", [False, True], ids=["text", "binary"])
+@pytest.mark.parametrize("expression", ANY_NUMBERS)
+def test_numbers_without_digits_are_numbers(
+    gateway: Connection, postgres: Connection, expression: str, binary: bool
+) -> None:
+    assert sent(gateway, expression, binary=binary) == sent(postgres, expression, binary=binary)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import struct
 import uuid
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ from gateway.servers.pgwire.types import (
     INT4,
     INT8,
     JSONB,
+    NUMERIC,
     OID,
     TIME,
     TIMESTAMP,
@@ -51,6 +52,8 @@ _NUMBERS: dict[int, tuple[str, pa.DataType]] = {
     TIMESTAMP.oid: (">i8", pa.int64()),
     TIMESTAMPTZ.oid: (">i8", pa.int64()),
 }
+_EXACT = Context(prec=200_000)
+"""Python's own has 28 digits; PostgreSQL has up to 131072 before the point, 16383 behind it."""
 _NUMERIC_HEAD = struct.Struct("!hhHH")
 _BASE = 10_000
 _JSONB_VERSION, _JSONB_END = pa.scalar(b"\x01"), pa.scalar(b"")
@@ -71,6 +74,10 @@ def binary_column(column: pa.Array, name: str) -> pa.Array:
         texts = column.cast(pa.string()).cast(pa.binary())
         return pc.binary_join_element_wise(_JSONB_VERSION, texts, _JSONB_END)
     if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+        if kind is NUMERIC:
+            # NaN and the infinities are no decimals of Arrow: such a column comes as texts.
+            numbers = (None if v is None else _numeric(Decimal(v)) for v in column.to_pylist())
+            return pa.array(numbers, pa.binary())
         return column.cast(pa.string()).cast(pa.binary())
     if pa.types.is_decimal128(column.type) and column.type.precision <= DIGITS_MAX:
         return numeric_column(column)
@@ -143,7 +150,8 @@ def _micros(value: dt.time) -> int:
 def _numeric(value: Decimal) -> bytes:
     """Digits to base 10,000, the power of the first, a sign and the digits after the point."""
     if not value.is_finite():
-        return _NUMERIC_HEAD.pack(0, 0, 0xC000 if value.is_nan() else 0xD000, 0)
+        infinity = 0xF000 if value.is_signed() else 0xD000
+        return _NUMERIC_HEAD.pack(0, 0, 0xC000 if value.is_nan() else infinity, 0)
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     scale = max(0, -exponent)
@@ -171,8 +179,9 @@ def numeric_from(data: bytes) -> Decimal:
     number = 0
     for group in groups:
         number = number * _BASE + group
-    found = Decimal(number).scaleb(4 * (weight - count + 1)) if count else Decimal(0)
-    return (-found if sign == 0x4000 else found).quantize(Decimal(1).scaleb(-scale))
+    found = Decimal(number).scaleb(4 * (weight - count + 1), _EXACT) if count else Decimal(0)
+    signed = found.copy_negate() if sign == 0x4000 else found
+    return signed.quantize(Decimal(1).scaleb(-scale, _EXACT), context=_EXACT)
 
 
 def _array(values: list[Any], inner: str) -> bytes:

@@ -109,16 +109,8 @@ def _without_zeros(column: pa.Array) -> pa.Array:
 
 
 def _one_by_one(column: pa.Array, name: str, zone: str) -> pa.Array:
-    values = (_python(scalar) for scalar in column)
-    found = [None if v is None else text_of(v, name, zone).encode() for v in values]
+    found = [None if v is None else text_of(v, name, zone).encode() for v in column.to_pylist()]
     return pa.array(found, pa.binary())
-
-
-def _python(scalar: pa.Scalar) -> Any:
-    found = scalar.as_py()
-    if isinstance(scalar, pa.MonthDayNanoIntervalScalar) and found is not None:
-        return (found.months, found.days, found.nanoseconds // 1000)
-    return found
 
 
 def _element(value: Any, name: str, zone: str) -> str:
@@ -189,6 +181,11 @@ def _interval(value: tuple[int, int, int], name: str, zone: str) -> str:
     return " ".join(parts)
 
 
+def _span(value: pa.MonthDayNano, name: str, zone: str) -> str:
+    months, days, nanoseconds = value
+    return _interval((months, days, nanoseconds // 1000), name, zone)
+
+
 def _boolean(value: bool, name: str, zone: str) -> str:
     del name, zone
     return "t" if value else "f"
@@ -221,6 +218,7 @@ _WRITERS: dict[type, Callable[[Any, str, str], str]] = {
     dt.datetime: _moment,
     dt.time: _time,
     tuple: _interval,
+    pa.MonthDayNano: _span,
     dict: _json,
     list: _json,
 }

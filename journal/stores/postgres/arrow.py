@@ -57,9 +57,16 @@ def array_text(values: Sequence[Any]) -> str:
     for value in values:
         if value is None:
             items.append("NULL")
-        elif isinstance(value, list | tuple):
+        elif isinstance(value, list | tuple) and not isinstance(value, pa.MonthDayNano):
             items.append(array_text(value))
         else:
-            text = str(value).replace("\\", "\\\\").replace('"', '\\"')
+            text = interval_text(value) if isinstance(value, pa.MonthDayNano) else str(value)
+            text = text.replace("\\", "\\\\").replace('"', '\\"')
             items.append(f'"{text}"')
     return "{" + ",".join(items) + "}"
+
+
+def interval_text(value: pa.MonthDayNano) -> str:
+    """An interval of Arrow as PostgreSQL reads it, to the microsecond."""
+    months, days, nanoseconds = value
+    return f"{months} months {days} days {nanoseconds // 1000} microseconds"

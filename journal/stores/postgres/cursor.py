@@ -14,19 +14,25 @@ from datetime import timedelta
 from typing import Any
 
 import psycopg
+import pyarrow as pa
 from psycopg.abc import Buffer, PQGen
+from psycopg.adapt import Loader
 from psycopg.generators import fetch
 from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
 from psycopg.raw_cursor import RawCursor
-from psycopg.types.datetime import IntervalLoader
 
 from journal.model.errors import Code, PalimpsestError
 from journal.stores.postgres.errors import translate
 
 _CHUNK_ROWS = 1000
 
-_YEARS = re.compile(rb"([-+]?\d+) years?")
+_INTERVAL_OID, _INTERVALS_OID = 1186, 1187
+_MONTH_DAYS = 30
+_INTERVAL = re.compile(
+    r"(?:([-+]?\d+) years? ?)?(?:([-+]?\d+) mons? ?)?(?:([-+]?\d+) days? ?)?"
+    r"(?:([-+])?(\d+):(\d\d):(\d\d)(?:\.(\d+))?)?"
+)
 
 Rows = list[tuple[Any, ...]]
 
@@ -84,6 +90,14 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
         """What narrows the type of a result column (precision, length); -1 if nothing does."""
         return -1 if self.pgresult is None else int(self.pgresult.fmod(index))
 
+    @property
+    def intervals(self) -> list[int]:
+        """The places of columns of intervals, and of lists of them, in the result."""
+        result = self.pgresult
+        kinds = (_INTERVAL_OID, _INTERVALS_OID)
+        found = 0 if result is None else result.nfields
+        return [i for i in range(found) if result is not None and result.ftype(i) in kinds]
+
     def _stream_fetchone_gen(self, first: bool) -> PQGen[PGresult | None]:
         """The next chunk; None at the end.
 
@@ -118,11 +132,41 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
             connection.wait(self._stream_fetchone_gen(first=False))
 
 
-class MonthsLoader(IntervalLoader):
-    """Intervals as Python has them: a year is twelve months of 30 days, as in the other stores."""
+class MonthsLoader(Loader):
+    """Intervals with their months, days and time apart, as Arrow has them."""
 
-    def load(self, data: Buffer) -> timedelta:
-        """The value; the client library has 365 days in a year, and 30 in a month."""
-        years = _YEARS.match(data)
-        found = super().load(data)
-        return found if years is None else found - timedelta(days=5 * int(years[1]))
+    def load(self, data: Buffer) -> pa.MonthDayNano:
+        """The value; a DataError for what is none, such as infinity."""
+        text = bytes(data).decode()
+        found = _INTERVAL.fullmatch(text)
+        if found is None or not text:
+            raise psycopg.DataError(f"can't parse interval {text!r}")
+        years, months, days, sign, hours, minutes, seconds, fraction = found.groups("0")
+        clock = (int(hours) * 60 + int(minutes)) * 60 + int(seconds)
+        nanoseconds = clock * 1_000_000_000 + int(fraction.ljust(9, "0"))
+        signed = -nanoseconds if sign == "-" else nanoseconds
+        return pa.MonthDayNano([int(years) * 12 + int(months), int(days), signed])
+
+
+def in_python(rows: Rows, intervals: Sequence[int]) -> Rows:
+    """Rows whose intervals, at these places, are as Python has them: a month is 30 days."""
+    if not intervals:
+        return rows
+    places = set(intervals)
+    return [tuple(_span(v) if i in places else v for i, v in enumerate(row)) for row in rows]
+
+
+def _span(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_span(v) for v in value]
+    if value is None:
+        return None
+    try:
+        days = timedelta(days=value.months * _MONTH_DAYS + value.days)
+        return days + timedelta(microseconds=value.nanoseconds // 1000)
+    except OverflowError as error:
+        raise PalimpsestError(
+            Code.DATA,
+            f"an interval of {value.months} months and {value.days} days is too long for Python",
+            advice="cast it to VARCHAR in the query",
+        ) from error

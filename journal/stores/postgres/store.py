@@ -26,8 +26,8 @@ from journal.model.session_defaults import arrow_of, count_of, nothing_tracked, 
 from journal.model.store_session import Parameters, RecordDialect, batches_of
 from journal.sql.lowering.select import result_names
 from journal.sql.relations import ident
-from journal.stores.postgres.arrow import array_text, arrow_table
-from journal.stores.postgres.cursor import ChunkCursor, Rows, mapped, translated
+from journal.stores.postgres.arrow import array_text, arrow_table, interval_text
+from journal.stores.postgres.cursor import ChunkCursor, Rows, in_python, mapped, translated
 from journal.stores.postgres.enums import Enums
 from journal.stores.postgres.errors import lost_at_commit, rolled_back, translate, unknown_outcome
 from journal.stores.postgres.few_rows import FEW_ROWS_MAX, ColumnValues, FewRows, query_of_values
@@ -253,6 +253,14 @@ class PostgresSession:
         ]
 
     def fetch_many(self, size: int) -> list[tuple[Any, ...]]:
+        return in_python(self._next_rows(size), self._cursor.intervals)
+
+    def fetch_all(self) -> list[tuple[Any, ...]]:
+        """All rows that are left."""
+        return in_python(self._rest(), self._cursor.intervals)
+
+    def _next_rows(self, size: int) -> list[tuple[Any, ...]]:
+        """As many rows as that, at most, with intervals as Arrow has them."""
         with mapped():
             if self._chunks is None:
                 return self._cursor.fetchmany(size)
@@ -262,8 +270,8 @@ class PostgresSession:
             self._ahead = found[size:]
             return found[:size]
 
-    def fetch_all(self) -> list[tuple[Any, ...]]:
-        """All rows that are left."""
+    def _rest(self) -> list[tuple[Any, ...]]:
+        """All rows that are left, likewise."""
         with mapped():
             if self._chunks is None:
                 return self._cursor.fetchall()
@@ -274,13 +282,13 @@ class PostgresSession:
 
     def rest_as_arrow(self) -> pa.Table:
         """The rows of the query executed last that were not fetched yet."""
-        return self._as_arrow(self.fetch_all())
+        return self._as_arrow(self._rest())
 
     def rest_as_batches(self, rows: int) -> Iterator[pa.RecordBatch]:
-        found = self.fetch_many(rows)
+        found = self._next_rows(rows)
         yield from batches_of(self._as_arrow(found))
         while len(found) == rows:
-            found = self.fetch_many(rows)
+            found = self._next_rows(rows)
             yield from self._as_arrow(found).to_batches()
 
     def _as_arrow(self, rows: list[tuple[Any, ...]]) -> pa.Table:
@@ -318,7 +326,10 @@ class PostgresSession:
         shown: list[ColumnValues] = []
         for field, column in zip(rows.schema, rows.columns, strict=True):
             kind, values = sql_type(field.type), column.to_pylist()
-            if kind.endswith("[]"):
+            if pa.types.is_interval(field.type):
+                spans = [None if v is None else interval_text(v) for v in values]
+                shown.append(ColumnValues(field.name, "text", "{}::interval", spans))
+            elif kind.endswith("[]"):
                 # An array of arrays would have to be rectangular, so each goes as its own text.
                 texts = [None if v is None else array_text(v) for v in values]
                 shown.append(ColumnValues(field.name, "text", f"{{}}::{kind}", texts))

@@ -60,7 +60,7 @@ _NAMES: dict[int, tuple[str, pa.DataType]] = {
     1083: ("TIME", pa.time64("us")),
     1114: ("TIMESTAMP", pa.timestamp("us")),
     1184: ("TIMESTAMP WITH TIME ZONE", pa.timestamp("us", "UTC")),
-    1186: ("INTERVAL", pa.duration("us")),
+    1186: ("INTERVAL", pa.month_day_nano_interval()),
     1266: ("TIME WITH TIME ZONE", pa.string()),
     1700: ("DECIMAL", pa.decimal256(76, 20)),
     2950: ("UUID", pa.uuid()),
@@ -68,7 +68,7 @@ _NAMES: dict[int, tuple[str, pa.DataType]] = {
 }
 _ARRAYS = {
     1000: 16, 1001: 17, 1005: 21, 1007: 23, 1009: 25, 1015: 1043, 1016: 20, 1021: 700, 1022: 701,
-    1115: 1114, 1182: 1082, 1183: 1083, 1185: 1184, 1231: 1700, 2951: 2950,
+    1115: 1114, 1182: 1082, 1183: 1083, 1185: 1184, 1187: 1186, 1231: 1700, 2951: 2950,
 }  # fmt: skip
 NUMERIC = 1700
 
@@ -152,4 +152,5 @@ _FROM_ARROW = (
     (pa.types.is_binary, "bytea"),
     (pa.types.is_large_binary, "bytea"),
     (pa.types.is_duration, "interval"),
+    (pa.types.is_interval, "interval"),
 )

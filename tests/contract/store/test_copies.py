@@ -236,3 +236,26 @@ def _use_flight(url: str) -> None:
         cursor.execute("SELECT (SELECT count(*) FROM t), (SELECT sum(id) FROM made)")
         ((count, total),) = cursor.fetchall()
         assert (count, int(total)) == (6, 11)
+
+
+@pytest.mark.drifts(hive="it has no column of intervals", toy="its reader knows no months")
+def test_intervals_keep_their_months_in_files(store: Store, tmp_path: Path) -> None:
+    file = tmp_path / "spans.parquet"
+    con = store.connect()
+    con.execute("CREATE TABLE spans (id INTEGER PRIMARY KEY, i INTERVAL, a INTERVAL[])")
+    con.execute(
+        "INSERT INTO spans VALUES"
+        " (1, INTERVAL '13 months 2 days 00:00:01.5', [INTERVAL '14 months', NULL])"
+    )
+    con.execute(f"COPY spans TO '{file}' (FORMAT parquet)")
+    con.execute("DELETE FROM spans")
+    con.execute(f"COPY spans FROM '{file}' (FORMAT parquet)")
+    found = con.execute("SELECT i, a FROM spans").fetch_arrow().to_pylist()
+    assert found == [
+        {
+            "i": pa.MonthDayNano([13, 2, 1_500_000_000]),
+            "a": [pa.MonthDayNano([14, 0, 0]), None],
+        }
+    ]
+    (days,) = con.execute("SELECT i FROM spans").fetchone()
+    assert days == dt.timedelta(days=392, seconds=1.5)

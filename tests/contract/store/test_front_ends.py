@@ -97,3 +97,12 @@ def test_all_front_ends_read_and_change_the_same_rows(ports: Ports) -> None:
         pg.execute("COMMIT")
         of_hive.execute(_ROWS)
         assert of_hive.fetchall() == [GRACE]
+
+
+@pytest.mark.long
+def test_spans_and_numbers_arrive_whole_over_flight(ports: Ports) -> None:
+    with flight.connect(ports.flight, autocommit=True) as arrow, arrow.cursor() as cursor:
+        cursor.execute("SELECT INTERVAL '13 months', 1.23456789::numeric")
+        span, number = cursor.fetchall()[0]
+        assert tuple(span) == (13, 0, 0)
+        assert Decimal(number) == Decimal("1.23456789")
