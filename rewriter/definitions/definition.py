@@ -207,9 +207,8 @@ class TableDraft:
                 Code.INVALID_DEFINITION, f"{self.name} has no columns", advice="name at least one"
             )
         columns = [replace(c, not_null=True) if c.physical in self.key else c for c in self.columns]
-        named = {fold(c.name) for c in self.constraints} | {fold(self.key_name or "")}
-        if self.key_name is None:
-            named.add(fold(f"{self.name.name}_pkey"))
+        key_name = self.key_name or f"{self.name.name}_pkey"
+        named = {fold(c.name) for c in self.constraints} | {fold(key_name)}
         return Table(
             table_id,
             self.name,
@@ -288,7 +287,8 @@ class TableDraft:
             )
         if "indexes" in parts:
             if not source.hidden_key:
-                self.key = tuple(names[p] for p in source.key)
+                kept = [source.by_physical(p).name for p in source.key]
+                self.set_key(kept, None, ident(source.name.name))
             for unique in source.uniques:
                 columns = tuple(names[p] for p in unique.columns)
                 self.uniques.append(replace(unique, columns=columns))

@@ -40,6 +40,9 @@ _SPLIT_BY_TEXT = (
 )
 _BUCKET = (
     "CASE WHEN n <= 0 THEN error('count must be greater than zero')"
+    " WHEN CAST(x AS DOUBLE) > CAST('Infinity' AS DOUBLE) THEN error('operand cannot be NaN')"
+    " WHEN greatest(abs(CAST(lo AS DOUBLE)), abs(CAST(hi AS DOUBLE)))"
+    " >= CAST('Infinity' AS DOUBLE) THEN error('lower and upper bounds must be finite')"
     " WHEN lo = hi THEN error('lower bound cannot equal upper bound')"
     " WHEN lo < hi THEN CASE WHEN x < lo THEN 0 WHEN x >= hi THEN n + 1"
     " ELSE CAST(floor((x - lo) * n / (hi - lo)) AS INTEGER) + 1 END"

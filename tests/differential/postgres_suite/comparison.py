@@ -37,7 +37,7 @@ INTERNAL = {
     r"ACCESS|COLLATION|CONVERSION|LANGUAGE|TEXT|TRANSFORM|STATISTICS|FOREIGN|SERVER|EXTENSION|"
     r"PUBLICATION|SUBSCRIPTION|TABLESPACE|DATABASE|LARGE)\b|"
     r"\blo_\w+\(|\blo(read|write)\(|<<<|"
-    r"^\s*CREATE\s+TYPE\s+\w+\s*($|\(\s*\w+\s*=)|^\s*COMMENT\s+ON\s+STATISTICS\b",
+    r"^\s*CREATE\s+TYPE\s+\w+\s*($|\(\s*\w+\s*=)|^\s*COMMENT\s+ON\s+(STATISTICS|CONVERSION)\b",
     "inheritance and partitions": r"\bINHERITS?\s*\(|\bPARTITION\s+(BY|OF)\b|\bPARTITION\s+\w+\s+"
     r"FOR\b|(ATTACH|DETACH)\s+PARTITION|^\s*(SELECT|UPDATE|DELETE).*\bONLY\b|\b(NO\s+)?INHERIT\b|"
     r"\bFROM\s+\w+\*",
@@ -89,6 +89,7 @@ DOCUMENTED = {
     "domains with constraints inside of values": r"constraints, which are not checked inside",
     "floating-point numbers that overflow": r"^accepted\nvalue (out of range: \w+flow|overflows)",
     "regular expressions": r"PAL-312\] invalid (escape sequence: \\\d|perl operator: \(\?)",
+    "names of zones": r"Unknown TimeZone",
     "collations that contradict": r"^accepted\n(collation mismatch|no collation was derived|"
     r"could not determine which collation)",
 }
