@@ -6,15 +6,17 @@ a dialect runs them in turn, a part sees what those before it have staged. Pure:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from sqlglot import exp
 
+from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Count, Query, Stage, StatementPlan, Step
 from journal.model.schema import fold
 from rewriter.context import RewriteContext
 from rewriter.dialect_semantics import semantics_of
+from rewriter.name_resolution import position_of
 from rewriter.reading.read_rewriter import Reads
 from rewriter.rules.delete import write_delete
 from rewriter.rules.insert import write_insert
@@ -94,9 +96,12 @@ def _modifying_parts(ast: exp.Expr, reads: Reads) -> list[StatementPart]:
             reads.changed.setdefault(written.table.id, []).append(row_change(written.changes))
         steps: list[Step] = [*queried, *written.steps]
         queried = []
-        if written.result is not None:
+        returned = written.result
+        if returned is None and _is_read(cte, ast, with_.expressions[place + 1 :]):
+            returned = _count_of(cte, written, in_turn)
+        if returned is not None:
             name = part.relation_name("returned")
-            steps.append(Stage(name, written.result))
+            steps.append(Stage(name, returned))
             before.append(_staged_cte(cte, name))
         changes = written.changes
         parts.append(
@@ -107,6 +112,56 @@ def _modifying_parts(ast: exp.Expr, reads: Reads) -> list[StatementPart]:
     else:
         ast.set("with_", None)
     return parts
+
+
+def _is_read(cte: exp.CTE, ast: exp.Expr, behind: Sequence[exp.Expr]) -> bool:
+    """True where the statement, or a CTE ``behind`` this one, reads from its name."""
+    name = fold(cte.alias)
+    others = [c for c in ast.args["with_"].expressions if not any(c is b for b in behind)]
+    return any(
+        fold(table.name) == name and not table.db and not _is_target(table)
+        for table in ast.find_all(exp.Table)
+        if not any(_hides(above, name, ast, others) for above in _above(table))
+    )
+
+
+def _is_target(table: exp.Table) -> bool:
+    place = table.parent if isinstance(table.parent, exp.Schema) else table
+    return type(place.parent) in WRITERS and place.arg_key == "this"
+
+
+def _above(node: exp.Expr) -> Iterator[exp.Expr]:
+    found = node.parent
+    while found is not None:
+        yield found
+        found = found.parent
+
+
+def _hides(above: exp.Expr, name: str, ast: exp.Expr, others: Sequence[exp.Expr]) -> bool:
+    """True for a CTE that does not see the name, or a query with a CTE of that name of its own."""
+    if any(above is other for other in others):
+        return True
+    own = above.args.get("with_")
+    if above is ast or own is None:
+        return False
+    return any(fold(c.alias) == name for c in own.expressions)
+
+
+def _count_of(cte: exp.CTE, written: StatementPart, counts: bool) -> Query:
+    """What a part without RETURNING gives where its dialect says so: how many rows it changed."""
+    if not counts or written.changes is None:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            f"{cte.alias} has no rows to read, because it changes data without RETURNING",
+            advice="add RETURNING to it, or do not name it",
+            position=position_of(cte.args["alias"].this),
+        )
+    if written.count is not None:
+        rows = written.count.query.ast.copy()
+    else:
+        rows = exp.select(exp.Count(this=exp.Star())).from_(staged_relation(written.changes.stage))
+    assert isinstance(rows, exp.Select)
+    return Query.of(exp.select(exp.alias_(exp.paren(exp.Subquery(this=rows)), "Count")))
 
 
 def _with_ctes(query: exp.Expr, before: list[exp.Expr], with_: exp.With) -> exp.Expr:

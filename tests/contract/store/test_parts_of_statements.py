@@ -19,6 +19,20 @@ def test_parts_see_the_rows_from_before_in_the_postgres_dialect(store: Store) ->
         con.execute("WITH a AS (DELETE FROM t WHERE k = 1) INSERT INTO t VALUES (1, 2)")
 
 
+def test_a_part_without_returning_has_no_rows_in_the_postgres_dialect(store: Store) -> None:
+    """What reads from it is told so; its name may stand for a table where it is not read."""
+    con = store.connect(dialect="postgres")
+    con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, v INTEGER)")
+    with pytest.raises(gateway.Error, match=r"PAL-110.* a .*RETURNING"):
+        con.execute("WITH a AS (INSERT INTO t VALUES (1, 10)) SELECT 1 FROM a")
+    con.execute("WITH t AS (INSERT INTO t VALUES (1, 10)) INSERT INTO t VALUES (2, 20)")
+    found = con.execute(
+        "WITH x AS (SELECT k FROM t), t AS (DELETE FROM t WHERE k = 1),"
+        " y AS (WITH t AS (SELECT 7 AS k) SELECT k FROM t) SELECT k FROM x UNION SELECT k FROM y"
+    )
+    assert sorted(found.fetchall()) == [(1,), (2,), (7,)]
+
+
 def test_history_has_what_the_parts_left_together(store: Store) -> None:
     """A row that one part began and the next one ended was never there."""
     con = store.connect()
