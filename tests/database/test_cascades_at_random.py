@@ -15,6 +15,9 @@ from tests.support.cascade_programs import TABLES, schema, statements
 from tests.support.client import Client
 from tests.support.postgres import Cluster
 
+_EITHER = {"23502", "23503"}
+"""Not NULL, and a reference to a row that is not there."""
+
 
 @pytest.fixture
 def plain(cluster: Cluster) -> Iterator[psycopg.Connection[Any]]:
@@ -48,6 +51,15 @@ def _found(client: Callable[[str], Any], sql: str) -> Any:
         return error.sqlstate
 
 
+def _same(found: Any, expected: Any) -> bool:
+    """Whether the outcomes agree.
+
+    PostgreSQL visits the rows in the order in which they lie. Where a statement breaks NOT NULL by
+    one reference and another reference by another row, that order decides which of them it names.
+    """
+    return found == expected or {found, expected} == _EITHER
+
+
 @pytest.mark.first(1)
 @pytest.mark.parametrize("seed", [0])
 @pytest.mark.timeout(180)
@@ -75,7 +87,7 @@ def check(plain: psycopg.Connection[Any], client: Callable[[str], Any], seed: in
         client(sql)
     for turn, sql in enumerate(statements(rng, created, 100)):
         expected, found = _expected(plain, sql), _found(client, sql)
-        assert found == expected, (seed, turn, sql, created)
+        assert _same(found, expected), (seed, turn, sql, created)
         if isinstance(found, str) and plain.info.transaction_status:
             plain.execute("ROLLBACK")
             client("ROLLBACK")
