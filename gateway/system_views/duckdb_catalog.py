@@ -35,7 +35,15 @@ _KINDS = {
     "texts": pa.list_(pa.string()),
     "numbers": pa.list_(pa.int64()),
 }
-_BITS = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64, "FLOAT": 24, "DOUBLE": 53}
+_BITS = {
+    "TINYINT": 8,
+    "SMALLINT": 16,
+    "INTEGER": 32,
+    "BIGINT": 64,
+    "HUGEINT": 128,
+    "FLOAT": 24,
+    "DOUBLE": 53,
+}
 
 
 def _schema(text: str) -> list[tuple[str, pa.DataType]]:
@@ -86,11 +94,11 @@ def _columns(seen: SystemViewSource) -> Iterator[Row]:
                 *(*_place(seen, found.name), found.name.name, number, column.name, position),
                 *(column.comment, False, made or referenced_default(found, column)),
                 *(not (column.not_null or key), column.type, None, None),
-                *(*_precision(column.type), None, made is not None, made),
+                *(*number_precision(column.type), None, made is not None, made),
             )
 
 
-def _precision(kind: str) -> tuple[int | None, int | None, int | None]:
+def number_precision(kind: str) -> tuple[int | None, int | None, int | None]:
     """Digits of a number, the base that they are counted in, and those behind the point."""
     if kind.startswith("DECIMAL("):
         digits, _, scale = kind[8:-1].partition(",")

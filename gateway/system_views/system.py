@@ -19,7 +19,7 @@ from gateway.system_views.definition_rows import (
     macro_rows,
     type_rows,
 )
-from gateway.system_views.duckdb_catalog import DUCKDB_RELATIONS
+from gateway.system_views.duckdb_catalog import DUCKDB_RELATIONS, number_precision
 from gateway.system_views.lineage_rows import LINEAGE_RELATIONS
 from gateway.system_views.own_relations import own_relations
 from gateway.system_views.policy_rows import stated_policy_rows
@@ -180,7 +180,7 @@ def _info_columns(seen: SystemViewSource) -> Iterator[Row]:
     for found in _listed(seen):
         for position, column in enumerate(columns_of(seen, found), 1):
             key = isinstance(found, Table) and column.physical in found.key
-            precision, scale = _decimal(column.type)
+            precision, _, scale = number_precision(column.type)
             identity = column.identity
             made = generation_text(found, column) if isinstance(found, Table) else None
             always = None if identity is None else "ALWAYS" if identity.always else "BY DEFAULT"
@@ -195,13 +195,6 @@ def _info_columns(seen: SystemViewSource) -> Iterator[Row]:
         for position, (column_name, kind) in enumerate(columns, 1):
             place = (seen.catalog.database, "system", name, column_name, position)
             yield (*place, None, "YES", kind, *(None,) * 3, False, None, "NEVER", None, None)
-
-
-def _decimal(kind: str) -> tuple[int | None, int | None]:
-    if not kind.startswith("DECIMAL("):
-        return None, None
-    precision, _, scale = kind[8:-1].partition(",")
-    return int(precision), int(scale or 0)
 
 
 def _info_views(seen: SystemViewSource) -> Iterator[Row]:

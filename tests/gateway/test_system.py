@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 import gateway
@@ -102,6 +103,21 @@ def test_information_schema(con: Connection) -> None:
     assert {("hr",), ("main",)} <= set(schemata)
     assert "_palimpsest" not in {name for (name,) in schemata}
     assert rows(con, "SELECT table_name FROM information_schema.views") == [("v",)]
+
+
+def test_numbers_have_the_precision_that_duckdb_gives(con: Connection) -> None:
+    made = (
+        "CREATE TABLE numbers (a TINYINT, b SMALLINT, c INTEGER, d BIGINT, e HUGEINT, f FLOAT,"
+        " g DOUBLE, h DECIMAL(7, 3), i UINTEGER, j VARCHAR, k TIMESTAMP)"
+    )
+    con.execute(made)
+    sql = (
+        "SELECT column_name, numeric_precision, numeric_scale FROM information_schema.columns"
+        " WHERE table_name = 'numbers' ORDER BY ordinal_position"
+    )
+    with duckdb.connect() as plain:
+        plain.execute(made)
+        assert rows(con, sql) == plain.execute(sql).fetchall()
 
 
 def test_information_schema_lists_the_relations_of_system(con: Connection) -> None:
