@@ -20,20 +20,23 @@ from tests.support.values import render
 
 INTERNAL = {
     "EXPLAIN text": r"^\s*(EXPLAIN|PROFILE)\b",
-    "ATTACH, other databases": r"^\s*(ATTACH|DETACH|USE|COPY FROM|EXPORT|IMPORT)\b",
+    "ATTACH, other databases": r"^\s*(ATTACH|DETACH|USE|COPY FROM|EXPORT|IMPORT)\b"
+    r"|\['storage_version'\]|\bversion_1_\d_0\.",
     "PRAGMA": r"^\s*(PRAGMA|CHECKPOINT|FORCE CHECKPOINT)\b",
-    "logs and profiles": r"duckdb_logs|(en|dis)able_(logging|profil)|TRUNCATE_DUCKDB",
+    "logs and profiles": r"duckdb_logs|(en|dis)able_(logging|profil)|TRUNCATE_DUCKDB"
+    r"|logging_storage|profile_attach",
     "extensions and secrets": r"^\s*(INSTALL|LOAD|UPDATE EXT|(CREATE|DROP) (\w+ )*SECRET)\b",
     "storage of DuckDB": r"pragma_storage_info|pragma_database_size|duckdb_(temporary|memory|opt)"
     r"|duckdb_(variables|functions|types|keywords|extensions|secrets|log)|pragma_\w+\(|\bstats\("
-    r"|\bindex_key\(|external_resource_type",
+    r"|\bindex_key\(|external_resource|\bread_duckdb\(",
     "rowid": r"\browid\b",
     "settings of the engine": r"'~/|current_setting\(|USING COMPRESSION|duckdb_prepared|"
     r"^\s*(RESET|SET)\s+(GLOBAL |SESSION |LOCAL )?(debug_|threads|memory"
     r"|disabled|max_|preserve_insertion|enable_|temp_dir|perfect|prefer_|ordered_agg|checkpoint"
     r"|wal_|pivot_|force_|explain|profil|custom_|storage|allow_|external|async|http|arrow|index_"
     r"|dynamic|merge_join|nested_loop|late_|catalog_|partitioned|write_|zstd|home|extension|auto"
-    r"|immediate|streaming|experimental|operator|asof|errors|schema\b|current_transaction)",
+    r"|immediate|streaming|experimental|operator|asof|errors|schema\b|current_transaction|logging_"
+    r"|default_block|secret)",
     "states of aggregates": r"\bEXPORT_STATE\b|\bfinalize\(",
     "triggers": r"\bTRIGGER\b",
     "aggregates in USING KEY": r"\bUSING\s+KEY\s*\([^()]*\(",
