@@ -56,6 +56,11 @@ class RowCounts:
         """So many times these counts."""
         return RowCounts(self.open * factor, self.closing * factor, self.tombstone * factor)
 
+    def __sub__(self, other: RowCounts) -> RowCounts:
+        return RowCounts(
+            self.open - other.open, self.closing - other.closing, self.tombstone - other.tombstone
+        )
+
     def __add__(self, other: RowCounts) -> RowCounts:
         return RowCounts(
             self.open + other.open, self.closing + other.closing, self.tombstone + other.tombstone

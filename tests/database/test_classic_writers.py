@@ -269,6 +269,22 @@ def test_what_others_began_before_is_seen(
     assert _both(con, admin) == [(1, "long+")]
 
 
+def test_a_commit_that_waited_for_others_sees_what_they_wrote(
+    con: Connection, cluster: Cluster, database: str, admin: Any, kind: str
+) -> None:
+    _adopt(con)
+    con.execute("BEGIN")
+    con.execute("UPDATE t SET v = 'ours' WHERE k = 1")
+    with psycopg.connect(cluster.conninfo(database)) as theirs:
+        _write(theirs, kind, 1, "late", SECOND)
+        threading.Timer(0.5, theirs.commit).start()
+        with pytest.raises(gateway.Error) as raised:
+            con.execute("COMMIT")
+    assert raised.value.sqlstate == "40001"
+    con.rollback()
+    assert _both(con, admin) == [(1, "late")]
+
+
 @pytest.mark.parametrize("kind", ["timestamptz", "bigint"])
 def test_nobody_loses_a_change(cluster: Cluster, database: str, url: str, kind: str) -> None:
     found = contend(cluster.conninfo(database), url, kind, classic=2, ours=2, seconds=3.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 import sqlite3
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +14,7 @@ import psycopg
 import pytest
 
 import gateway
+from gateway.dbapi.connection import Connection
 from journal.erasure.seam import ErasureJournal
 from journal.local_engine.database_file import IN_MEMORY, DuckDBStore
 from journal.model.errors import PalimpsestError
@@ -36,6 +38,12 @@ _FORBIDDEN = (
         "CREATE TRIGGER stay BEFORE UPDATE OR DELETE OR TRUNCATE ON _palimpsest.audit"
         " EXECUTE FUNCTION public.stay()"
     ),
+)
+_IN_HEAD = (
+    "SELECT count(*) FILTER (WHERE subsequent_version_number IS NULL),"
+    " count(*) FILTER (WHERE subsequent_version_number > version_number),"
+    " count(*) FILTER (WHERE subsequent_version_number = version_number)"
+    " FROM _palimpsest.t{}_head_1"
 )
 
 
@@ -127,3 +135,37 @@ def test_a_newer_hive_catalog_is_refused(before: str, local: DuckDBStore) -> Non
     with pytest.raises(PalimpsestError, match=said), database.writing() as connection:
         open_catalog(connection, "", local)
     database.close()
+
+
+def test_what_transactions_append_is_on_record(
+    connect: Callable[..., Connection], admin: psycopg.Connection[Any]
+) -> None:
+    gateways = [connect(), connect(application="other")]
+    for name in ("t", "u"):
+        gateways[0].execute(f"CREATE TABLE {name} (k INTEGER PRIMARY KEY, n INTEGER)")
+    for number in range(4):
+        con = gateways[number % 2]
+        con.execute("BEGIN")
+        con.execute(f"INSERT INTO t VALUES ({number}, 0), ({number + 10}, 0)")
+        con.execute(f"UPDATE t SET n = n + 1 WHERE k <= {number}")
+        con.execute(f"DELETE FROM t WHERE k = {number + 10}")
+        con.execute(f"INSERT INTO u VALUES ({number}, 0)")
+        con.execute("COMMIT")
+    for number, (name, kept) in enumerate({"t": 4, "u": 4}.items(), 1):
+        counted = admin.execute(
+            "SELECT open_rows, closing_rows, tombstones FROM _palimpsest.journals"
+            f" WHERE table_id = {number}"
+        ).fetchone()
+        assert counted == admin.execute(_IN_HEAD.format(number)).fetchone()
+        assert [con.execute(f"SELECT count(*) FROM {name}").fetchone() for con in gateways] == (
+            [(kept,)] * 2
+        )
+    assert admin.execute(
+        "SELECT statements, tables, rows_written FROM _palimpsest.transactions"
+        " ORDER BY version DESC LIMIT 1"
+    ).fetchone() == (4, ["public.t", "public.u"], 8)
+    assert admin.execute(
+        "SELECT s.version = t.version AND s.generation = ALL (SELECT changed"
+        " FROM _palimpsest.journals WHERE table_id IN (1, 2)) FROM _palimpsest.state AS s,"
+        " (SELECT max(version) AS version FROM _palimpsest.transactions) AS t"
+    ).fetchone() == (True,)

@@ -33,12 +33,13 @@ def keep_out(session: PostgresSession, relations: Iterable[Relation | None]) -> 
     return tables
 
 
-def pass_buffered(session: PostgresSession, table: Table, clock: HybridClock, rows: str) -> None:
-    """Have the clock pass the versions of all keys that the relation ``rows`` is about to write.
+def pass_buffered(
+    session: PostgresSession, table: Table, clock: HybridClock, above: Version | None, rows: str
+) -> None:
+    """Have the clock pass ``above``, the highest version of a key of relation ``rows``.
 
     Raises VERSION_AHEAD.
     """
-    above = flat.highest_above(session, table, rows)
     pass_by(session, table, clock, above, Query(exp.select("*").from_(rows), ()), {})
 
 

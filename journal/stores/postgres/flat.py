@@ -8,16 +8,16 @@ Names are spelt as the table spells them.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Mapping
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import TypeVar
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import Query, physical
-from journal.model.schema import Column, Table
+from journal.model.schema import Column, Table, TableName
 from journal.model.segment import Fields, Manifest, RowCounts, Segment, Tier
 from journal.model.store_session import Parameters
 from journal.model.version import Version
@@ -26,7 +26,6 @@ from journal.sql.relations import Output, column, ident, union_all, version_type
 from journal.sql.relations_flat import FLAT, current_rows
 from journal.sql.row_layout import fields_of, rows_in_layout
 from journal.sql.sql import cast, data_type
-from journal.sql.unique_keys import UniqueKey
 from journal.stores.postgres.masks import segment_table, unmasked
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import EXACT, exact, rendered
@@ -57,7 +56,11 @@ def flat_manifest(fields: tuple[tuple[str, str], ...], version: Version) -> Mani
 
 def journal_table(table: Table) -> exp.Table:
     """The flat journal itself."""
-    name = table.journal_name
+    return named_journal(table.journal_name)
+
+
+def named_journal(name: TableName) -> exp.Table:
+    """A flat journal by its name, which keeps its spelling."""
     return exp.Table(this=exact(name.name), db=exact(name.schema))
 
 
@@ -307,7 +310,7 @@ def _counted(table: Table, query: Query) -> exp.Select:
     written.expression.where(none_above, copy=False)
     counted = exp.select(exp.Count(this=exp.Star()), _highest_of(_ABOVE)).from_(_NEW)
     counted = counted.with_(_NEW, as_=query.ast.copy(), materialized=True, copy=False)
-    counted = counted.with_(_ABOVE, as_=_above(table, _NEW), materialized=True, copy=False)
+    counted = counted.with_(_ABOVE, as_=versions_above(table, _NEW), materialized=True, copy=False)
     return counted.with_("written", as_=written, copy=False)
 
 
@@ -343,10 +346,11 @@ def key_above(
 
 @lru_cache(maxsize=_QUERIES_MAX)
 def _above_query(table: Table, rows: str) -> Query:
-    return Query(_above(table, rows), ())
+    return Query(versions_above(table, rows), ())
 
 
-def _above(table: Table, rows: str) -> exp.Select:
+def versions_above(table: Table, rows: str) -> exp.Select:
+    """The highest version, at or above its own, that the key of any row in ``rows`` has."""
     version: exp.Expr = exp.column(exact(table.format.version_column), "j")
     if dict(table.properties)[FLAT] != "bigint":
         # What is infinite, or has no number, is too far ahead all the same.
@@ -372,68 +376,3 @@ def _joined_above(found: exp.Select, table: Table, rows: str) -> exp.Select:
 
 def _highest_of(name: str) -> exp.Subquery:
     return exp.select(column(_HIGHEST)).from_(name).subquery(copy=False)
-
-
-@lru_cache(maxsize=_QUERIES_MAX)
-def conflicting(table: Table, mine: str) -> Query:
-    """Rows of ``mine`` whose keys somebody else has written since they were read.
-
-    A row that ends another must end the latest one of its key; a row that begins a key must find
-    none. Nothing is assumed of versions, for other writers may make their own.
-    """
-    start, end = table.ends
-    base = physical(table.id, Tier.BASE, table.layout)
-    history = physical(table.id, Tier.HISTORY, table.layout)
-    same = [exp.EQ(this=column(k, "t"), expression=column(k, "m")) for k in table.key]
-    row = [*same, exp.EQ(this=column(start, "t"), expression=column(start, "m"))]
-    one = exp.Literal.number(1)
-    still = exp.select(one).from_(exp.alias_(base, "t", table=True)).where(*row)
-    known = exp.select(one).from_(exp.alias_(history, "t", table=True)).where(*row)
-    here = exp.select(one).from_(exp.alias_(base, "t", table=True)).where(*same)
-    own = exp.select(one).from_(exp.alias_(exp.to_table(mine), "e", table=True))
-    ended = [exp.EQ(this=column(k, "e"), expression=column(k, "m")) for k in table.key]
-    own = own.where(*ended, exp.Not(this=exp.Is(this=column(end, "e"), expression=exp.Null())))
-    closing = exp.GT(this=column(end, "m"), expression=column(start, "m"))
-    # A row that this transaction has made itself is in neither view.
-    lost = exp.and_(
-        closing,
-        exp.Not(this=exp.Exists(this=still)),
-        exp.or_(exp.Exists(this=known), exp.Not(this=exp.Exists(this=_own_row(table, mine)))),
-    )
-    taken = exp.and_(
-        exp.Is(this=column(end, "m"), expression=exp.Null()),
-        exp.Not(this=exp.Exists(this=own)),
-        exp.Exists(this=here),
-    )
-    rows = exp.select(one.copy()).from_(exp.alias_(exp.to_table(mine), "m", table=True))
-    return Query(rows.where(exp.or_(lost, taken)).limit(1), ())
-
-
-def sharing_values(table: Table, key: UniqueKey, mine: str) -> exp.Query:
-    """Rows of ``mine`` that begin with values of a key that a current row of others has."""
-    start, end = table.ends
-    one = exp.Literal.number(1)
-    values = zip(*[key.values(partial(column, of=alias)) for alias in "mt"], strict=True)
-    same = [exp.EQ(this=left, expression=right) for left, right in values]
-
-    def ends(*of: exp.Expr) -> exp.Expr:
-        rows = exp.select(one.copy()).from_(exp.alias_(exp.to_table(mine), "e", table=True))
-        has_ended = exp.Not(this=exp.Is(this=column(end, "e"), expression=exp.Null()))
-        return exp.Exists(this=rows.where(*of, has_ended))
-
-    def alike(names: Iterable[str], alias: str) -> list[exp.Expr]:
-        return [exp.EQ(this=column(n, "e"), expression=column(n, alias)) for n in names]
-
-    base = physical(table.id, Tier.BASE, table.layout)
-    rows = exp.select(one).from_(exp.alias_(exp.to_table(mine), "m", table=True))
-    rows = rows.join(exp.alias_(base, "t", table=True), on=exp.and_(*same))
-    begins = exp.Is(this=column(end, "m"), expression=exp.Null())
-    gone = (ends(*alike((*table.key, start), "m")), ends(*alike(table.key, "t")))
-    return rows.where(begins, *[exp.Not(this=found) for found in gone]).limit(1)
-
-
-def _own_row(table: Table, mine: str) -> exp.Select:
-    start, end = table.ends
-    same = [exp.EQ(this=column(c, "w"), expression=column(c, "m")) for c in (*table.key, start)]
-    rows = exp.select(exp.Literal.number(1)).from_(exp.alias_(exp.to_table(mine), "w", table=True))
-    return rows.where(*same, exp.Is(this=column(end, "w"), expression=exp.Null()))

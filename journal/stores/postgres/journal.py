@@ -127,9 +127,12 @@ class DatabaseJournal:
         One that the client did not ask for begins with its first statement, which comes at once.
         """
         if explicit:
-            session, rows = self.store.begun(BEGIN_STATEMENT, rows_of.READ_STATE)
+            session, rows = self.store.ask(rows_of.READ_STATE)
             with self.store.lent(session):
-                self._seen.at(session, rows_of.state_of(rows))
+                if self._seen.cached_state(rows_of.state_of(rows)) is None:
+                    # What has changed is read as one transaction sees it.
+                    session.begin()
+                    self._seen.read_committed(session)
         return Transaction(
             self.state, read_only, explicit, message, self.forget_files, is_fresh=not explicit
         )

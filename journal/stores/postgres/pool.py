@@ -9,7 +9,7 @@ import os
 import re
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -83,7 +83,17 @@ class PostgresStore:
             session.close()
 
     def begun(self, how: str, sql: str) -> tuple[PostgresSession, list[tuple[Any, ...]]]:
-        """A session inside a transaction that has run constant SQL.
+        """A session inside a transaction that has run constant SQL."""
+        return self._first_answer(lambda session: session.begin_with(how, sql))
+
+    def ask(self, sql: str) -> tuple[PostgresSession, list[tuple[Any, ...]]]:
+        """A session that has run constant SQL, and is in no transaction."""
+        return self._first_answer(lambda session: session.text(sql))
+
+    def _first_answer(
+        self, ask: Callable[[PostgresSession], list[tuple[Any, ...]]]
+    ) -> tuple[PostgresSession, list[tuple[Any, ...]]]:
+        """A session, and what it answers.
 
         When a connection turns out to be dead there is nothing to lose yet, so another one is
         tried, until a new one is dead as well: others may give dead ones back meanwhile.
@@ -92,7 +102,7 @@ class PostgresStore:
             kept = self._kept_session()
             session = kept or self._connect()
             try:
-                return session, session.begin_with(how, sql)
+                return session, ask(session)
             except PalimpsestError as error:
                 session.rollback()
                 self.release(session)

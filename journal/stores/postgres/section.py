@@ -27,7 +27,15 @@ from journal.records.catalog_format import StateRow
 from journal.sql.relations_flat import is_flat
 from journal.sql.row_layout import fields_of
 from journal.sql.unique_keys import further_keys
-from journal.stores.postgres import classic_writers, flat, layout, public, readers, stale_writes
+from journal.stores.postgres import (
+    classic_writers,
+    flat,
+    flat_conflicts,
+    layout,
+    public,
+    readers,
+    stale_writes,
+)
 from journal.stores.postgres import suppression_triggers as fencing
 from journal.stores.postgres.adopt_ddl import TAKEN, bare, take_over
 from journal.stores.postgres.catalog import record_inline
@@ -43,7 +51,7 @@ from journal.transactions.conflicts import check_catalog
 from journal.transactions.head_tables import HeadTables, mine_of
 from journal.transactions.state import JournalState, TableState
 from journal.transactions.transaction import Transaction
-from journal.transactions.transaction_rows import Author, inline_row
+from journal.transactions.transaction_rows import Author, inline_row, transaction_row
 
 Alongside = Callable[[PostgresSession], AbstractContextManager[None]]
 
@@ -76,11 +84,11 @@ def write(
     check_catalog(transaction, committed)
     buffered = (committed.catalog.by_id(i) for i in sorted(transaction.buffered_tables()))
     written_flat = classic_writers.keep_out(session, buffered)
-    check_conflicts(session, transaction, committed)
+    above = check_conflicts(session, transaction, committed)
     _check_references(session, transaction, committed)
     writes = transaction.writes
     for table in written_flat:
-        classic_writers.pass_buffered(session, table, clock, mine_of(table))
+        classic_writers.pass_buffered(session, table, clock, above[table.id], mine_of(table))
     # Others may have read and written since the statements ran: now nobody can any more.
     floor = writes[0].version if written_flat else clock.floor
     plan = plan_above(committed, writes, clock, floor)
@@ -100,8 +108,33 @@ def write(
     if changed_catalog:
         public.refresh_views(session, catalog)
         public.grant_again(session, held, committed.catalog, catalog)
-    following = record_commit(session, row, plan, committed, tables, (transaction, author))
+    following = _record(session, row, plan, committed, tables, (transaction, author))
     return SectionResult(following, plan.next_state(committed, tables), plan.version)
+
+
+def _record(
+    session: PostgresSession,
+    row: StateRow,
+    plan: CommitPlan,
+    committed: JournalState,
+    tables: Mapping[int, TableState],
+    by: tuple[Transaction, Author],
+) -> StateRow:
+    """Record a commit; in one trip where all it has done is to append rows to journals."""
+    transaction, _ = by
+    before = committed.tables
+    if (
+        plan.catalog is not committed.catalog
+        or transaction.lineage
+        or transaction.alongside is not None
+        or any(i not in before or before[i].manifest is not t.manifest for i, t in tables.items())
+    ):
+        return record_commit(session, row, plan, committed, tables, by)
+    following = replace(row, generation=row.generation + 1, version=plan.version)
+    added = {i: t.head_counts - before[i].head_counts for i, t in tables.items()}
+    found = transaction_row(plan.writes, *by, plan.catalog)
+    record_inline(session, added, found, following)
+    return following
 
 
 def _taken_now(session: PostgresSession, plan: CommitPlan, committed: JournalState) -> list[int]:
@@ -112,22 +145,27 @@ def _taken_now(session: PostgresSession, plan: CommitPlan, committed: JournalSta
 
 def check_conflicts(
     session: PostgresSession, transaction: Transaction, committed: JournalState
-) -> None:
-    """Raise if keys this transaction wrote were written by a commit after its snapshot."""
+) -> dict[int, Version | None]:
+    """Raise if keys this transaction wrote were written by a commit after its snapshot.
+
+    Of each flat journal the highest version at or above those under which its rows were written.
+    """
     HEADS.check(session, committed, transaction)
+    above: dict[int, Version | None] = {}
     written = sorted(transaction.buffered_tables())
     for table in (found for i in written if (found := committed.catalog.by_id(i)) is not None):
         if is_flat(table):
             mine = mine_of(table)
             show_rows(session, table, mine, transaction.buffered(table.id))
-            session.execute(flat.conflicting(table, mine), {})
-            if session.fetch_many(1):
+            is_late, above[table.id] = flat_conflicts.conflict_and_above(session, table, mine)
+            if is_late:
                 raise conflicts.conflict(table)
             if transaction.is_pinned(table.id, committed):
                 for key in further_keys(table):
-                    session.execute(Query(flat.sharing_values(table, key, mine), ()), {})
+                    session.execute(Query(flat_conflicts.sharing_values(table, key, mine), ()), {})
                     if session.fetch_many(1):
                         raise conflicts.conflict(table)
+    return above
 
 
 def _check_references(

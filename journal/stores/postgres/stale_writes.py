@@ -11,15 +11,16 @@ one the trigger refuses. Runs in the session it is given; commits nothing.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import STORE_SCHEMA
-from journal.model.schema import Table
+from journal.model.schema import Table, TableName
 from journal.sql.relations import column, ident
 from journal.sql.relations_flat import REFUSE, STALE_WRITES
-from journal.stores.postgres.flat import journal_table
+from journal.stores.postgres.flat import journal_table, named_journal
 from journal.stores.postgres.store import PostgresSession
 from journal.stores.postgres.text import exact, rendered
 
@@ -38,12 +39,8 @@ def lock_journal(session: PostgresSession, table: Table) -> None:
 
     Waits for those who have written to it and not yet ended; raises JOB_BUSY when that takes long.
     """
-    place = rendered(journal_table(table)).sql
     try:
-        session.text(
-            f"{_PATIENCE}; LOCK TABLE {place} IN SHARE ROW EXCLUSIVE MODE;"
-            " SET LOCAL lock_timeout TO DEFAULT"
-        )
+        session.text(_lock(table.journal_name))
     except PalimpsestError as error:
         if error.code is not Code.JOB_BUSY:
             raise
@@ -54,6 +51,15 @@ def lock_journal(session: PostgresSession, table: Table) -> None:
             advice="nothing was changed; run it again when that transaction has ended"
             " (pg_stat_activity shows it), or set a longer lock_timeout for the role",
         ) from error
+
+
+@lru_cache(maxsize=256)
+def _lock(journal: TableName) -> str:
+    place = rendered(named_journal(journal)).sql
+    return (
+        f"{_PATIENCE}; LOCK TABLE {place} IN SHARE ROW EXCLUSIVE MODE;"
+        " SET LOCAL lock_timeout TO DEFAULT"
+    )
 
 
 def is_refused(session: PostgresSession, table: Table) -> bool:
