@@ -57,8 +57,8 @@ COMMANDS = {
 SUMMARIES = {
     "init": "Make a warehouse in a directory (./warehouse unless you name another).",
     "query": "Run SQL statements and write their results.",
-    "preview": "Show what a statement becomes: the rewritten SQL, step by step.",
-    "lineage": "Show where the columns come from that statements write.",
+    "preview": "Show the SQL that a statement is rewritten to, step by step.",
+    "lineage": "Show from which columns statements derive the columns that they write.",
     "import": (
         "Append the rows of a CSV, JSON or Parquet FILE, or of a database, to TABLE: all, or none."
     ),
@@ -75,7 +75,7 @@ SUMMARIES = {
     "instance": "Show the instances of processes, and suspend, resume, kill or rerun them.",
     "sla": "List the marks of service levels that are pending or missed, of all entities or one.",
     "template": "Make entities of templates with parameters.",
-    "safe-mode": "Refuse what would order new work, while warehouses are moved or upgraded.",
+    "safe-mode": "Refuse changes of entities, reruns and erasures while stores are moved.",
     "adopt": "Adopt an existing table: the gateway manages it from then on.",
     "eject": "Turn TABLE back into a plain table of its current rows, without the gateway.",
     "hold": "Place, list and release legal holds, which keep rows from removal.",
@@ -173,10 +173,10 @@ class LazyGroup(click.Group):
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
-    help="The least level of lines that are logged, on standard error. Default: warning; info for"
-    " serve and scheduler.",
+    help="Log lines of this level and above, on standard error. Default: warning; info for serve"
+    " and scheduler.",
 )
-@click.option("--log-format", type=click.Choice(["text", "json"]), help="Form of these lines.")
+@click.option("--log-format", type=click.Choice(["text", "json"]), help="The format of the log.")
 @click.option(
     "--slow-statement",
     type=click.FloatRange(0, 86_400),

@@ -28,7 +28,7 @@ _FILES = click.Path(exists=True, allow_dash=True, path_type=Path)
 
 @click.group("lineage")
 def command() -> None:
-    """Show where the columns come from that statements write.
+    """Show from which columns statements derive the columns that they write.
 
     \b
     Examples:

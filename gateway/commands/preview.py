@@ -83,7 +83,7 @@ def command(
     as_json: bool,
     warehouse: str,
 ) -> None:
-    """Show what a statement becomes: the rewritten SQL, step by step. It runs nothing.
+    """Show the SQL that a statement is rewritten to, step by step. It runs nothing.
 
     The tables are those of the warehouse, or those that --schema or --key describe, which needs no
     warehouse. The command also shows the tables that the statement reads and writes, the shape

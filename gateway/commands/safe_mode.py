@@ -24,7 +24,7 @@ from journal.records.safe_mode_rows import SafeModeRow
 
 @click.group("safe-mode")
 def command() -> None:
-    """Refuse what would order new work, while warehouses are moved or upgraded.
+    """Refuse changes of entities, reruns and erasures while stores are moved.
 
     Reading, suspending and killing go on, and so does what was ordered before: jobs of policies,
     instances that run, purges of accepted requests. Submitting, updating, scheduling, touching,
