@@ -72,3 +72,10 @@ def test_json_is_compared_as_text(con: Connection) -> None:
     assert con.execute(query).fetchall() == [(5,)]
     query = "SELECT DISTINCT j::text FROM t ORDER BY 1"
     assert con.execute(query).fetchall() == [("[1]",), ('{"a": 1}',)]
+
+
+def test_a_moment_that_python_lacks_is_named_with_its_column(con: Connection) -> None:
+    error = _refusal(con, "SELECT 1 AS a, DATE '0002-01-01' - 1000 AS day")
+    assert (error.code, error.sqlstate) == ("PAL-312", "22000")
+    assert 'column "day" has 0002-04-07 BC' in str(error)
+    assert "VARCHAR" in str(error)

@@ -44,11 +44,8 @@ ANY_NUMBERS = (
 """Numbers without digits that are declared, as PostgreSQL stores keep them."""
 
 
-NOT_OVER_POSTGRES = frozenset(
-    {"'infinity'::date", "'-infinity'::date", "'infinity'::timestamp", "'-infinity'::timestamp"}
-    | {"'infinity'::timestamptz", "'-infinity'::timestamptz", "ARRAY[ARRAY[1, 2], ARRAY[3, 4]]"}
-)
-"""What stands otherwise over a database: infinite moments fail, arrays of arrays are texts."""
+NOT_OVER_POSTGRES = frozenset({"ARRAY[ARRAY[1, 2], ARRAY[3, 4]]"})
+"""What stands otherwise over a database: arrays of arrays are texts."""
 
 
 def _connected(where: str) -> Connection:

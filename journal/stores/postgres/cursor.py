@@ -16,7 +16,7 @@ from typing import Any
 import psycopg
 import pyarrow as pa
 from psycopg.abc import Buffer, PQGen
-from psycopg.adapt import Loader
+from psycopg.adapt import Loader, Transformer
 from psycopg.generators import fetch
 from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
@@ -24,6 +24,7 @@ from psycopg.raw_cursor import RawCursor
 
 from journal.model.errors import Code, PalimpsestError
 from journal.stores.postgres.errors import translate
+from journal.stores.postgres.far_moments import FarContext
 
 _CHUNK_ROWS = 1000
 
@@ -58,6 +59,32 @@ def translated(error: psycopg.Error) -> PalimpsestError:
 class ChunkCursor(RawCursor[tuple[Any, ...]]):
     """A cursor of the client library whose rows are converted a chunk at a time."""
 
+    has_far_moments = False
+    """True when a row of the result that was loaded has a moment that Python has none for."""
+
+    def next_rows(self, size: int | None) -> Rows:
+        """The next rows of a result that was run to its end, so many at most; None: all."""
+        result = self._check_result_for_fetch()
+        last = result.ntuples if size is None else min(self._pos + size, result.ntuples)
+        rows = self._load(result, self._pos, last)
+        self._pos = last
+        return rows
+
+    def _load(self, result: PGresult, first: int, end: int) -> Rows:
+        """Some rows of a result; those the library's loaders refuse with our slower ones."""
+        try:
+            return self._tx.load_rows(first, end, self._make_row)
+        except psycopg.DataError:
+            loading = Transformer(FarContext(self._conn))
+            loading.set_pgresult(result)
+            rows = loading.load_rows(first, end, self._make_row)
+            self.has_far_moments = True
+            return rows
+
+    def _reset(self, reset_query: bool = True) -> None:
+        super()._reset(reset_query)
+        self.has_far_moments = False
+
     def chunks(self, sql: str, parameters: Sequence[Any] | None) -> Iterator[Rows]:
         """Run a query and give its rows in lists; none is empty.
 
@@ -71,7 +98,7 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
                 first = True
                 while result := connection.wait(self._stream_fetchone_gen(first)):
                     first = False
-                    yield self._tx.load_rows(0, result.ntuples, self._make_row)
+                    yield self._load(result, 0, result.ntuples)
             finally:
                 if connection.pgconn.transaction_status == TransactionStatus.ACTIVE:
                     self._leave()

@@ -30,6 +30,7 @@ from journal.stores.postgres.arrow import array_text, arrow_table, interval_text
 from journal.stores.postgres.cursor import ChunkCursor, Rows, in_python, mapped, translated
 from journal.stores.postgres.enums import Enums
 from journal.stores.postgres.errors import lost_at_commit, rolled_back, translate, unknown_outcome
+from journal.stores.postgres.far_moments import without_far
 from journal.stores.postgres.few_rows import FEW_ROWS_MAX, ColumnValues, FewRows, query_of_values
 from journal.stores.postgres.outcome import Outcomes, leaves_open
 from journal.stores.postgres.pivot import with_values
@@ -253,17 +254,22 @@ class PostgresSession:
         ]
 
     def fetch_many(self, size: int) -> list[tuple[Any, ...]]:
-        return in_python(self._next_rows(size), self._cursor.intervals)
+        return self._in_python(self._next_rows(size))
 
     def fetch_all(self) -> list[tuple[Any, ...]]:
         """All rows that are left."""
-        return in_python(self._rest(), self._cursor.intervals)
+        return self._in_python(self._rest())
+
+    def _in_python(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        if self._cursor.has_far_moments:
+            rows = without_far(rows, [name for name, _, _ in self._shape()])
+        return in_python(rows, self._cursor.intervals)
 
     def _next_rows(self, size: int) -> list[tuple[Any, ...]]:
         """As many rows as that, at most, with intervals as Arrow has them."""
         with mapped():
             if self._chunks is None:
-                return self._cursor.fetchmany(size)
+                return self._cursor.next_rows(size)
             found = self._ahead
             while len(found) < size and (chunk := next(self._chunks, [])):
                 found += chunk
@@ -274,7 +280,7 @@ class PostgresSession:
         """All rows that are left, likewise."""
         with mapped():
             if self._chunks is None:
-                return self._cursor.fetchall()
+                return self._cursor.next_rows(None)
             found, self._ahead = self._ahead, []
             for chunk in self._chunks:
                 found += chunk
