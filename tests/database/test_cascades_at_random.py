@@ -15,8 +15,9 @@ from tests.support.cascade_programs import TABLES, schema, statements
 from tests.support.client import Client
 from tests.support.postgres import Cluster
 
-_EITHER = {"23502", "23503"}
-"""Not NULL, and a reference to a row that is not there."""
+_BREAKS_TWO = pytest.mark.xfail(
+    reason="a DELETE breaks a foreign key and NOT NULL; PostgreSQL names the first, we the second"
+)
 
 
 @pytest.fixture
@@ -51,15 +52,6 @@ def _found(client: Callable[[str], Any], sql: str) -> Any:
         return error.sqlstate
 
 
-def _same(found: Any, expected: Any) -> bool:
-    """Whether the outcomes agree.
-
-    PostgreSQL visits the rows in the order in which they lie. Where a statement breaks NOT NULL by
-    one reference and another reference by another row, that order decides which of them it names.
-    """
-    return found == expected or {found, expected} == _EITHER
-
-
 @pytest.mark.first(1)
 @pytest.mark.parametrize("seed", [0])
 @pytest.mark.timeout(180)
@@ -70,7 +62,9 @@ def test_as_plain_tables_do(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(1, 60))
+@pytest.mark.parametrize(
+    "seed", [pytest.param(n, marks=_BREAKS_TWO) if n == 19 else n for n in range(1, 60)]
+)
 @pytest.mark.timeout(300)
 def test_as_plain_tables_do_longer(
     plain: psycopg.Connection[Any], client: Callable[[str], Any], seed: int
@@ -87,7 +81,7 @@ def check(plain: psycopg.Connection[Any], client: Callable[[str], Any], seed: in
         client(sql)
     for turn, sql in enumerate(statements(rng, created, 100)):
         expected, found = _expected(plain, sql), _found(client, sql)
-        assert _same(found, expected), (seed, turn, sql, created)
+        assert found == expected, (seed, turn, sql, created)
         if isinstance(found, str) and plain.info.transaction_status:
             plain.execute("ROLLBACK")
             client("ROLLBACK")
