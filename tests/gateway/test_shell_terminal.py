@@ -322,7 +322,7 @@ def test_each_command_works_at_the_prompt(
         assert opened.left() == 0
     finally:
         opened.close()
-    told = (ROOT / "docs" / "shell.md").read_text().partition("What it lacks")[0]
+    told = (ROOT / "docs" / "shell.md").read_text().partition("The shell lacks")[0]
     listed = re.findall(r"`(\\[a-zA-Z!?]+)", told)
     rest = " ".join(typed for typed, _ in _TYPED) + r" \q \password"
     assert len(set(listed)) > len(COMMANDS) - 3
