@@ -166,7 +166,8 @@ class RewriteContext:
     ``deferred`` are foreign keys, each by its table's id and its name, that COMMIT checks.
     ``claims``: the client ends the transaction, so that rows can be claimed until then.
     ``role`` is that of the client, None for one who may do everything.
-    ``snapshot`` is the version that the statement reads.
+    ``snapshot`` is the version that the statement reads. ``kinds`` are those of the values that the
+    parameters have, by their names, where they are no texts: ``reading/equal_keys``.
     """
 
     catalog: CatalogSnapshot
@@ -192,6 +193,7 @@ class RewriteContext:
     claims: bool = False
     role: int | None = None
     snapshot: int = 0
+    kinds: frozenset[tuple[str, str]] = frozenset()
 
     def __post_init__(self) -> None:
         if self.path:

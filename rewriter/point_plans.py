@@ -120,7 +120,7 @@ def _target(node: object, ast: exp.Expr, context: RewriteContext) -> tuple[Table
     if not isinstance(table, Table):
         return None
     conditions = list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
-    keys = keys_in(where.this, table, node.alias_or_name, alone=True)
+    keys = keys_in(where.this, table, node.alias_or_name, context.kinds, alone=True)
     if keys is None or len(conditions) != len(keys):
         return None
     return (table, node.alias_or_name) if all(map(_is_value, keys.values())) else None

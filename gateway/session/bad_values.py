@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from gateway.session.copy_targets import target_table
 from journal.local_engine.csv_errors import BadValue, first_bad_value, width_of
-from journal.model.errors import Code, PalimpsestError
+from journal.model.errors import OF_VALUES, Code, PalimpsestError
 from journal.model.places import local_path
 from journal.model.schema import CatalogSnapshot
 from rewriter.statement import SqlStatement
@@ -21,7 +21,6 @@ from rewriter.writing.copy_texts import take_foreign_texts
 
 STREAM_PREFIX = "palimpsest-copy-"
 """How the names of files begin that hold what came by STDIN."""
-_OF_VALUES = frozenset({Code.CONVERSION, Code.OUT_OF_RANGE, Code.DATA})
 _OF_WIDTH = frozenset({Code.BIND, Code.COLUMN_COUNT})
 """What stores say of a file that has more or fewer columns than are to be filled."""
 
@@ -36,7 +35,7 @@ def naming_bad_values(
     except PalimpsestError as error:
         statement = parsed.statement
         ast = statement.ast if isinstance(statement, SqlStatement) else None
-        if error.code not in _OF_VALUES | _OF_WIDTH or not isinstance(ast, exp.Copy):
+        if error.code not in OF_VALUES | _OF_WIDTH or not isinstance(ast, exp.Copy):
             raise
         found = _with_place(error, ast, catalog, path)
         if found is None:

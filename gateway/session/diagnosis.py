@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from sqlglot import exp
 
 from gateway.session.request import StatementRequest
-from journal.model.errors import Code, PalimpsestError
+from journal.model.errors import OF_VALUES, Code, PalimpsestError
 from journal.model.plan import StatementPlan
 from journal.model.refusal import refused_row_error
 from journal.model.schema import CatalogSnapshot, fold
@@ -38,12 +38,12 @@ _FOUND = frozenset(
         Code.GROUPING,
         Code.INVALID_DEFINITION,
         Code.BIND,
-        Code.CONVERSION,
-        Code.OUT_OF_RANGE,
-        Code.DATA,
         Code.SYNTAX,
         Code.STORE,
+        Code.DUPLICATE_ALIAS,
+        Code.COLUMN_COUNT,
     }
+    | OF_VALUES
 )
 _NAMES = (
     re.compile(r'column named "([^"]+)"', re.I),

@@ -12,6 +12,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.model.plan import USER_PARAMETER
+from rewriter.reading.equal_keys import DOUBLE, MOMENT, NUMBER, ParameterKinds
 from rewriter.statement import Prepare
 from rewriter.syntax.parsing import Parsed
 
@@ -126,3 +127,17 @@ def _trees(value: object) -> Iterator[exp.Expr]:
     elif is_dataclass(value):
         for field in fields(value):
             yield from _trees(getattr(value, field.name))
+
+
+def batch_kinds(batch: pa.Table) -> ParameterKinds:
+    """The kinds of the parameters of an ``executemany``, which are columns of its rows."""
+    found = ((field.name, _kind_of_column(field.type)) for field in batch.schema)
+    return frozenset((name, kind) for name, kind in found if kind)
+
+
+def _kind_of_column(kind: pa.DataType) -> str:
+    if pa.types.is_floating(kind):
+        return DOUBLE
+    if pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_boolean(kind):
+        return NUMBER
+    return MOMENT if pa.types.is_temporal(kind) else ""

@@ -131,7 +131,7 @@ def plan_key(request: StatementRequest, own: object) -> Hashable:
     how = (request.batch is not None, request.form, own)
     text, dialect = request.parsed.text, request.dialect
     meant = (settings.search_path, settings.as_of, settings.query_settings, settings.role)
-    return (text, dialect, meant, how, settings.limits)
+    return (text, dialect, meant, how, settings.limits, request.kinds)
 
 
 def has_locks(parsed: Parsed) -> bool:

@@ -83,6 +83,7 @@ class Planner:
             claims=claims,
             role=settings.role,
             snapshot=transaction.snapshot.version,
+            kinds=request.kinds,
         )
         rights = context.rights
         if rights.is_admin:

@@ -11,10 +11,12 @@ import pyarrow as pa
 
 from gateway.activity.statement_text import READ_MAX, shape_digest, without_literals
 from gateway.config import Settings
+from gateway.session.parameters import batch_kinds
 from journal.model.lazy_dataclass import dataclass
 from journal.model.lineage import StatementOrigin
 from journal.model.plan import StatementPlan
 from rewriter.context import PlanForm
+from rewriter.reading.equal_keys import ParameterKinds, parameter_kinds
 from rewriter.statement import Explain
 from rewriter.syntax.parsing import Parsed
 
@@ -35,6 +37,13 @@ class StatementRequest:
     form: PlanForm = PlanForm.FULL
     skips: bool | None = None
     stream_file: str | None = None
+
+    @property
+    def kinds(self) -> ParameterKinds:
+        """The kinds of its parameters; of a batch those of its columns."""
+        if self.batch is None:
+            return parameter_kinds(self.parameters)
+        return batch_kinds(self.batch)
 
     @property
     def explains(self) -> bool:

@@ -27,6 +27,8 @@ _ADVICE = {
     Code.UNKNOWN_TYPE: "use NOCASE, NOACCENT, or a language of ICU such as de",
     Code.CONVERSION: "check the value, or convert it with TRY_CAST, which gives NULL instead",
     Code.OUT_OF_RANGE: "check the value, or use a wider type",
+    Code.MOMENT_RANGE: "check the value; months have 28 to 31 days, and days 24 hours",
+    Code.MOMENT_TEXT: "write it as YYYY-MM-DD HH:MM:SS, an interval as '3 days 04:05:06'",
     Code.DIVISION_BY_ZERO: "write NULLIF(divisor, 0), which gives NULL instead",
     Code.OUT_OF_MEMORY: "raise the memory_limit setting, or split the statement",
     Code.STORE_WRITE: "free space or fix permissions, then repeat; nothing was changed",
@@ -37,6 +39,8 @@ _ADVICE = {
 _PATTERNS: tuple[tuple[re.Pattern[str], Code], ...] = (
     (re.compile(r"must appear in the GROUP BY|GROUP BY clause", re.I), Code.GROUPING),
     (re.compile(r"More than one row returned by a subquery", re.I), Code.CARDINALITY),
+    (re.compile(r"duplicate alias", re.I), Code.DUPLICATE_ALIAS),
+    (re.compile(r"operations can only apply .* same number", re.I), Code.COLUMN_COUNT),
     (re.compile(r"Ambiguous reference|ambiguous", re.I), Code.AMBIGUOUS_COLUMN),
     (re.compile(r"Referenced table", re.I), Code.UNKNOWN_TABLE),
     (
@@ -61,7 +65,20 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Code], ...] = (
     (re.compile(r"^value for domain \S+ violates check"), Code.CHECK),
     (re.compile(r"^domain \S+ does not allow NULL"), Code.NOT_NULL),
     (re.compile(r"division by zero", re.I), Code.DIVISION_BY_ZERO),
-    (re.compile(r"out of range|overflow", re.I), Code.OUT_OF_RANGE),
+    (re.compile(r"cannot take logarithm of"), Code.LOGARITHM),
+    (re.compile(r"cannot take square root of|to a n\S+ power"), Code.POWER),
+    (re.compile(r"^(lower (and upper )?bounds? |count must be |operand cannot be)"), Code.BUCKETS),
+    (re.compile(r"^negative substring length"), Code.SUBSTRING),
+    (re.compile(r"hex digit|decode string .* as base64"), Code.SETTING_VALUE),
+    (re.compile(r'^time field value out of range: "(?![^"]*\d:\d)'), Code.MOMENT_TEXT),
+    (
+        re.compile(
+            r"^(date|time|interval)[^:]* out of range|format specifier.* out of range", re.I | re.S
+        ),
+        Code.MOMENT_RANGE,
+    ),
+    (re.compile(r"^invalid (date|time)\w* field format|to INTERVAL$"), Code.MOMENT_TEXT),
+    (re.compile(r"out of range|overflow|cast value .* to DECIMAL", re.I), Code.OUT_OF_RANGE),
 )
 
 
@@ -105,6 +122,7 @@ def translate(error: Exception) -> PalimpsestError:
         Code.FILE_ACCESS,
         Code.STORE,
         Code.CONVERSION,
+        Code.OUT_OF_RANGE,
         # Of a commit that had no room: to try it again at once would not help.
         Code.SERIALIZATION,
     }:

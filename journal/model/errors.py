@@ -48,6 +48,7 @@ class Code(Enum):
     COLUMN_COUNT = CodeInfo("PAL-213", "42601", "number of values and columns differ")
     GROUPING = CodeInfo("PAL-214", "42803", "column is neither grouped nor aggregated")
     NO_UNIQUE_CONSTRAINT = CodeInfo("PAL-215", "42P10", "no unique constraint matches")
+    DUPLICATE_ALIAS = CodeInfo("PAL-218", "42712", "alias of a relation named twice")
     UNKNOWN_INDEX = CodeInfo("PAL-217", "42704", "unknown index")
     BIND = CodeInfo("PAL-216", "42000", "statement does not fit the tables")
     PARAMETERS = CodeInfo("PAL-220", "07001", "parameters do not fit the statement")
@@ -86,6 +87,12 @@ class Code(Enum):
     SEQUENCE_END = CodeInfo("PAL-308", "2200H", "sequence has reached its limit")
     DIVISION_BY_ZERO = CodeInfo("PAL-314", "22012", "division by zero")
     DATA = CodeInfo("PAL-312", "22000", "data error")
+    MOMENT_RANGE = CodeInfo("PAL-316", "22008", "date or time out of range")
+    MOMENT_TEXT = CodeInfo("PAL-317", "22007", "text that is no date, time or interval")
+    LOGARITHM = CodeInfo("PAL-318", "2201E", "number without a logarithm")
+    POWER = CodeInfo("PAL-320", "2201F", "number without such a power or root")
+    BUCKETS = CodeInfo("PAL-321", "2201G", "buckets that cannot be counted")
+    SUBSTRING = CodeInfo("PAL-322", "22011", "substring of a negative length")
     TEXT_LENGTH = CodeInfo("PAL-315", "22001", "text is too long for its column")
     CARDINALITY = CodeInfo("PAL-313", "21000", "subquery returned more than one row")
     SERIALIZATION = CodeInfo("PAL-401", "40001", "could not serialize access")
@@ -163,6 +170,15 @@ class Code(Enum):
     JOB_BUSY = CodeInfo("PAL-703", "55P03", "another job holds the table")
     BACKUP = CodeInfo("PAL-705", "55000", "no backup to restore, or name of a backup taken")
     JOB_ENGINE = CodeInfo("PAL-704", "58000", "the engine of jobs could not be started")
+
+
+OF_VALUES = frozenset(
+    {
+        *(Code.CONVERSION, Code.OUT_OF_RANGE, Code.DATA, Code.MOMENT_RANGE, Code.MOMENT_TEXT),
+        *(Code.LOGARITHM, Code.POWER, Code.BUCKETS, Code.SUBSTRING),
+    }
+)
+"""What stores say of a value, which the rows or the statement itself may have given."""
 
 
 @dataclass(frozen=True, slots=True)

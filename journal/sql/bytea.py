@@ -41,7 +41,7 @@ def _bytes(text: str) -> bytes:
     if text.startswith("\\x"):
         found = _HEX.fullmatch(text)
         if found is None:
-            raise _no_bytes(text)
+            raise _no_bytes(text, Code.SETTING_VALUE)
         return bytes.fromhex(found[1])
 
     def read(odd: re.Match[bytes]) -> bytes:
@@ -52,9 +52,9 @@ def _bytes(text: str) -> bytes:
     return _ODD.sub(read, text.encode())
 
 
-def _no_bytes(text: str) -> PalimpsestError:
+def _no_bytes(text: str, code: Code = Code.CONVERSION) -> PalimpsestError:
     return PalimpsestError(
-        Code.CONVERSION,
+        code,
         f"'{text}' is not a bytea value",
         advice=r"write '\xdeadbeef', two hexadecimal digits for each byte",
     )

@@ -142,7 +142,7 @@ def _iso_date(day: str, text: str) -> tuple[str, str] | None:
 
 def _out_of_range(text: str) -> PalimpsestError:
     return PalimpsestError(
-        Code.OUT_OF_RANGE,
+        Code.MOMENT_RANGE,
         f'date/time field value out of range: "{text}"',
         advice="write it as YYYY-MM-DD; 1/8/1999 is the eighth of January",
     )

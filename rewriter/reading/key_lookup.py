@@ -12,9 +12,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from sqlglot import exp
 
 from journal.identity.descriptor import filtered_of
-from journal.model.schema import Table, fold
+from journal.model.schema import Column, Table, fold
 from journal.model.trees import copy_tree
 from rewriter.definitions.table_options import PARTITIONED
+from rewriter.reading.equal_keys import ParameterKinds, equals_one
 
 Keys = dict[str, exp.Expr]
 """Constant expressions by physical column, usually of the key."""
@@ -24,27 +25,35 @@ _BY_ORDER = frozenset({"ASOF", "POSITIONAL"})
 
 
 def pinned_values(
-    node: exp.Table, table: Table, masked: Collection[str] = ()
+    node: exp.Table,
+    table: Table,
+    masked: Collection[str] = (),
+    kinds: ParameterKinds = frozenset(),
 ) -> tuple[Keys | None, Keys, Keys]:
     """What the SELECT around a table reference demands: of the whole key, of columns by which the
     table's rows lie apart, and of columns with filters.
 
     Of ``masked`` columns, by their physical names, it demands nothing: other values are compared.
+    ``kinds`` are those of the statement's parameters.
     """
     apart = dict(table.properties).get(PARTITIONED, "").split(",")
     parted = [c.physical for c in table.columns if c.physical in apart]
     filtered = dict.fromkeys(i.path.root for i in filtered_of(table) if not i.path.steps)
     parted = [name for name in parted if name not in masked]
     files = [name for name in filtered if name not in masked]
-    keys = None if set(masked) & set(table.key) else pinned_keys(node, table)
-    return keys, _values_demanded(node, table, parted), _values_demanded(node, table, files)
+    keys = None if set(masked) & set(table.key) else pinned_keys(node, table, kinds)
+    return (
+        keys,
+        _values_demanded(node, table, parted, kinds),
+        _values_demanded(node, table, files, kinds),
+    )
 
 
-def pinned_keys(node: exp.Table, table: Table) -> Keys | None:
+def pinned_keys(node: exp.Table, table: Table, kinds: ParameterKinds) -> Keys | None:
     """The key values that the SELECT around a table reference demands, or None."""
     if table.hidden_key:
         return None
-    found = _values_demanded(node, table, table.key)
+    found = _values_demanded(node, table, table.key, kinds)
     return found if len(found) == len(table.key) else None
 
 
@@ -64,15 +73,17 @@ def where_around(node: exp.Table) -> tuple[exp.Expr, bool] | None:
     return where.this, not select.args.get("joins") and not select.args.get("laterals")
 
 
-def _values_demanded(node: exp.Table, table: Table, columns: Iterable[str]) -> Keys:
+def _values_demanded(
+    node: exp.Table, table: Table, columns: Iterable[str], kinds: ParameterKinds
+) -> Keys:
     found = where_around(node) if columns else None
     if found is None:
         return {}
     where, alone = found
     # Equal by a collation are other texts, too.
     plain = [c for c in map(table.by_physical, columns) if c.collation is None]
-    wanted = {fold(c.name): c.physical for c in plain}
-    return _values_in(where, wanted, node.alias_or_name, alone=alone)
+    wanted = {fold(c.name): c for c in plain}
+    return _values_in(where, wanted, node.alias_or_name, kinds, alone=alone)
 
 
 def _matters_beside_others(node: exp.Table, select: exp.Select) -> bool:
@@ -89,16 +100,25 @@ def _matters_beside_others(node: exp.Table, select: exp.Select) -> bool:
     return any(j.method in _BY_ORDER for j in select.find_all(exp.Join) if j.method)
 
 
-def keys_in(condition: exp.Expr, table: Table, alias: str, *, alone: bool) -> Keys | None:
+def keys_in(
+    condition: exp.Expr, table: Table, alias: str, kinds: ParameterKinds, *, alone: bool
+) -> Keys | None:
     """The key values a condition demands of ``alias``; ``alone``: bare names mean it too."""
     if table.hidden_key or any(table.by_physical(p).collation for p in table.key):
         return None
-    wanted = {fold(table.by_physical(p).name): p for p in table.key}
-    found = _values_in(condition, wanted, alias, alone=alone)
+    wanted = {fold(c.name): c for c in map(table.by_physical, table.key)}
+    found = _values_in(condition, wanted, alias, kinds, alone=alone)
     return found if len(found) == len(wanted) else None
 
 
-def _values_in(condition: exp.Expr, wanted: Mapping[str, str], alias: str, *, alone: bool) -> Keys:
+def _values_in(
+    condition: exp.Expr,
+    wanted: Mapping[str, Column],
+    alias: str,
+    kinds: ParameterKinds,
+    *,
+    alone: bool,
+) -> Keys:
     """The constants that a condition demands of columns, which are given by their folded names."""
     found: Keys = {}
     for part in conjuncts(condition):
@@ -108,8 +128,10 @@ def _values_in(condition: exp.Expr, wanted: Mapping[str, str], alias: str, *, al
             if not isinstance(left, exp.Column) or not is_constant(right):
                 continue
             of = left.table
-            if (fold(of) == fold(alias) if of else alone) and fold(left.name) in wanted:
-                found.setdefault(wanted[fold(left.name)], copy_tree(right))
+            known = fold(of) == fold(alias) if of else alone
+            column = wanted.get(fold(left.name)) if known else None
+            if column is not None and equals_one(column, right, kinds):
+                found.setdefault(column.physical, copy_tree(right))
     return found
 
 

@@ -197,7 +197,7 @@ def _split_table(sources: Sources, context: RewriteContext) -> tuple[exp.Table, 
     why = ""
     for place, (name, (node, table)) in enumerate(sources.tables.items()):
         scan = context.scan_info(table.id)
-        if scan.pinned or pinned_keys(node, table) is not None:
+        if scan.pinned or pinned_keys(node, table, context.kinds) is not None:
             continue
         if Tier.BASE not in scan.tiers:
             # What is joined to others is small as a rule, and looks smaller when it is split.

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from journal.model.errors import Code, PalimpsestError
 from journal.sql.builders import call, fill
+from journal.sql.relations import ident
 from rewriter.name_resolution import position_of
 from rewriter.reading.postgres_bytes import is_bytes, joined_value, spell_joined_bytes
 from rewriter.reading.postgres_quoting import not_here
@@ -57,11 +58,36 @@ _PARTS = {
 """Functions that make intervals, and the parts of one that they take."""
 
 
-def spell_sum_of_intervals(node: exp.Sum) -> None:
-    """Put sums of parts in the place of such a sum, with its FILTER and its OVER."""
-    whole: exp.Expr = node
-    while isinstance(whole.parent, exp.Filter | exp.Window) and whole.arg_key == "this":
-        whole = whole.parent
+def is_own_sum(node: exp.Sum, types: ValueTypes) -> bool:
+    """True for a sum of intervals, and for one of INTEGER that is a BIGINT in PostgreSQL."""
+    is_cast = isinstance(_with_clauses(node).parent, exp.Cast)
+    return types.of(node.this).kind == "INTERVAL" or (
+        types.of(node).kind == "BIGINT" and not is_cast
+    )
+
+
+def spell_sum(node: exp.Sum, types: ValueTypes) -> None:
+    """Put sums of parts in the place of a sum of intervals, and a cast in that of another."""
+    if types.of(node.this).kind == "INTERVAL":
+        _spell_sum_of_intervals(node)
+        return
+    whole = _with_clauses(node)
+    place, key = whole.parent, whole.arg_key
+    made: exp.Expr = exp.Cast(this=whole.copy(), to=exp.DataType.build("BIGINT", dialect="duckdb"))
+    if isinstance(place, exp.Select) and key == "expressions":
+        made = exp.Alias(this=made, alias=ident("sum"))
+    whole.replace(made)
+
+
+def _with_clauses(node: exp.Expr) -> exp.Expr:
+    """An aggregate with its FILTER and its OVER."""
+    while isinstance(node.parent, exp.Filter | exp.Window) and node.arg_key == "this":
+        node = node.parent
+    return node
+
+
+def _spell_sum_of_intervals(node: exp.Sum) -> None:
+    whole = _with_clauses(node)
     value = node.this
     made: list[exp.Expr] = []
     for make, part in _PARTS.items():
@@ -78,9 +104,7 @@ UNDEFINED = (exp.Corr, exp.RegrSlope, exp.RegrIntercept, exp.RegrR2)
 
 def spell_undefined(node: exp.Expr) -> None:
     """Put NULL in the place of what is no number, with the FILTER and the OVER."""
-    whole = node
-    while isinstance(whole.parent, exp.Filter | exp.Window) and whole.arg_key == "this":
-        whole = whole.parent
+    whole = _with_clauses(node)
     whole.replace(fill("NULLIF(x, CAST('NaN' AS DOUBLE))", x=whole.copy()))
 
 

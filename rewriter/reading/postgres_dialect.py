@@ -34,8 +34,9 @@ from rewriter.reading import (
 )
 from rewriter.reading.postgres_aggregates import (
     UNDEFINED,
+    is_own_sum,
     is_supposed_rank,
-    spell_sum_of_intervals,
+    spell_sum,
     spell_supposed_rank,
     spell_undefined,
 )
@@ -168,7 +169,7 @@ def _concerns(node: exp.Expr, context: RewriteContext) -> bool:
     if isinstance(node, postgres_operators.JOINING):
         return bool(postgres_operators.parts_of_own_text(node, ValueTypes(context)))
     if isinstance(node, exp.Sum):
-        return ValueTypes(context).of(node.this).kind == "INTERVAL"
+        return is_own_sum(node, ValueTypes(context))
     if isinstance(node, exp.Escape):
         return postgres_patterns.is_similar_with_escape(node)
     if isinstance(node, UNDEFINED):
@@ -224,7 +225,7 @@ def _spell(holder: exp.Paren, context: RewriteContext) -> None:
         elif isinstance(node, exp.WithinGroup):
             spell_supposed_rank(node)
         elif isinstance(node, exp.Sum):
-            spell_sum_of_intervals(node)
+            spell_sum(node, types)
         elif isinstance(node, exp.Anonymous) or type(node) in _BY_KIND:
             if isinstance(node, exp.Format):
                 postgres_operators.spell_texts(node.expressions, types)

@@ -23,8 +23,10 @@ from collections.abc import Callable, Mapping
 
 from sqlglot import exp
 
+from journal.model.errors import Code, PalimpsestError
 from journal.sql.builders import call, fill
 from rewriter.functions import function_name
+from rewriter.name_resolution import position_of
 from rewriter.reading import postgres_arrays, postgres_jsonb_calls
 from rewriter.reading.postgres_aggregates import (
     is_rough_percentile,
@@ -54,9 +56,10 @@ from rewriter.reading.postgres_moments import (
 )
 from rewriter.reading.postgres_numbers import DIGITS, FRACTION
 from rewriter.reading.postgres_operators import is_array_text, read_array
-from rewriter.reading.postgres_patterns import concerns_patterns, quantified, spell_like
+from rewriter.reading.postgres_patterns import concerns_patterns, spell_like
 from rewriter.reading.postgres_places import native_place, spell_place
 from rewriter.reading.postgres_products import widened_factor
+from rewriter.reading.postgres_quantified import spell_quantified
 from rewriter.reading.postgres_quoting import not_here
 from rewriter.reading.postgres_regexps import (
     spell_count,
@@ -76,7 +79,6 @@ _OF_TIME = frozenset(
     ("HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND", "TIMEZONE", "TIMEZONE_HOUR")
 )
 _OF_ZONES = frozenset({"TIMESTAMPTZ", "TIMESTAMP WITH TIME ZONE"})
-_FILTERING = (exp.Where, exp.Having, exp.Join, exp.Qualify)
 _FLOATS = frozenset({"FLOAT", "REAL"})
 _HALF_WIDE = frozenset({"SMALLINT", "INTEGER", "INT"})
 _PARTS = {
@@ -94,24 +96,6 @@ _INEXACT = (
 """What gives a DOUBLE where PostgreSQL has a NUMERIC."""
 _EXACT = "CAST(CAST(x AS VARCHAR) AS DECIMAL(38, 16))"
 """A DOUBLE by its shortest text, so that what was 2.675 is rounded as 2.675."""
-
-
-def _of_any(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
-    """A comparison with elements; where only what is true counts, ANY needs no more."""
-    found = quantified(node)
-    if found is None:
-        return None
-    array, is_all = found
-    if isinstance(array, exp.Array | exp.Tuple) or (not is_all and _only_selects(node)):
-        return None
-    return fill("CASE WHEN l IS NOT NULL THEN made END", l=array, made=node)
-
-
-def _only_selects(node: exp.Expr) -> bool:
-    """True for a condition whose being false and being unknown mean the same."""
-    while isinstance(node.parent, exp.And | exp.Or | exp.Paren):
-        node = node.parent
-    return isinstance(node.parent, _FILTERING)
 
 
 def _like(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
@@ -256,6 +240,13 @@ def _substring(node: exp.Expr, types: ValueTypes) -> exp.Expr | None:
     start, length = node.args.get("start"), node.args.get("length")
     if are_bits(node.this, types) and not types.context.capabilities.postgres_functions:
         return part_of_bits(node.this, start, length)
+    if isinstance(length, exp.Neg) and isinstance(length.this, exp.Literal):
+        raise PalimpsestError(
+            Code.SUBSTRING,
+            "negative substring length not allowed",
+            advice="write greatest(length, 0)",
+            position=position_of(length.this),
+        )
     if start is None or start.is_string or (isinstance(start, exp.Literal) and start.name != "0"):
         return None
     is_number = isinstance(start, exp.Literal | exp.Neg | exp.StrPosition | exp.Length)
@@ -390,7 +381,7 @@ def _bits(node: exp.Expr, _: ValueTypes) -> exp.Expr | None:
 _CURRENT = (exp.CurrentTimestamp, exp.Localtimestamp, exp.Localtime)
 COMPARED = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 TYPED: Mapping[type[exp.Expr], Spell] = {
-    **dict.fromkeys(COMPARED, _of_any),
+    **dict.fromkeys(COMPARED, spell_quantified),
     **dict.fromkeys((exp.Like, exp.ILike), _like),
     **dict.fromkeys((exp.Add, exp.Sub, exp.Mul, exp.Div), _arithmetic),
     **dict.fromkeys((exp.Round, exp.Trunc), _rounded),

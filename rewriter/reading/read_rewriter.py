@@ -374,8 +374,8 @@ class Reads:
             past = self._past(table).state_at(self._moment.version, outputs)
             past = self._without_ended(table, past, node)
             return self._as_seen(table, node, past, [name for _, name in outputs])
-        masked = masked_columns(table, self.context)
-        rows = self.relation(table, outputs, *pinned_values(node, table, masked), at=node)
+        pinned = pinned_values(node, table, masked_columns(table, self.context), self.context.kinds)
+        rows = self.relation(table, outputs, *pinned, at=node)
         return self._as_seen(table, node, rows, [name for _, name in outputs])
 
     def _as_seen(self, table: Table, at: exp.Table, rows: exp.Query, names: list[str]) -> exp.Query:

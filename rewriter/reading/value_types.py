@@ -40,6 +40,7 @@ _MADE_KINDS: dict[type[exp.Expr], str] = {
     exp.UnixToTime: "TIMESTAMPTZ",
     exp.MakeInterval: "INTERVAL",
     exp.BitString: "BIT",
+    **dict.fromkeys((exp.Length, exp.StrPosition, exp.ArraySize), "INTEGER"),
     exp.SHA2Digest: "BLOB",
     **dict.fromkeys((exp.StringToArray, exp.RegexpSplit), "VARCHAR[]"),
 }
@@ -108,6 +109,8 @@ class ValueTypes:
                 return self._named(node.to)
             case exp.Case():
                 return self._first(results_of(node), depth)
+            case exp.Distinct() if len(node.expressions) == 1:
+                return self.of(node.expressions[0], depth + 1)
             case exp.Coalesce() | exp.Greatest() | exp.Least():
                 return self._first(list(node.iter_expressions()), depth)
             case exp.Subquery():

@@ -51,7 +51,7 @@ def write_delete(ast: exp.Delete, reads: Reads, part: PartNames) -> StatementPar
         return write_batch(ast, reads, target, [], changes)
     keys = None
     if where is not None:
-        keys = target.keys_in(where.this, alone=not joins)
+        keys = target.keys_in(where.this, reads.context.kinds, alone=not joins)
     relation = target.relation(reads, keys, ast)
     query = chosen_rows(reads, target, result.extras(), ast, joins, relation)
     changes = ChangeSet(table, stage, True, False, frozenset())

@@ -50,7 +50,7 @@ def write_update(ast: exp.Update, reads: Reads, part: PartNames) -> StatementPar
         return write_batch(ast, reads, target, new_values(assigned, target.places()), changes)
     keys = None
     if where is not None:
-        keys = target.keys_in(where.this, alone=not joins)
+        keys = target.keys_in(where.this, reads.context.kinds, alone=not joins)
     query = chosen_rows(
         reads,
         target,

@@ -32,7 +32,7 @@ _WHOLE = frozenset(
 
 
 def spell_out_units(ast: exp.Expr) -> None:
-    """Write out the units of a statement's intervals, in place; raises SYNTAX for unknown ones."""
+    """Write out the units of intervals, in place; raises MOMENT_TEXT for unknown ones."""
     for node in ast.find_all(exp.Interval):
         unit = node.args.get("unit")
         if not isinstance(unit, exp.Var) or unit.name.upper() in _WHOLE:
@@ -40,7 +40,7 @@ def spell_out_units(ast: exp.Expr) -> None:
         whole = _UNITS.get(unit.name.upper())
         if whole is None:
             raise PalimpsestError(
-                Code.SYNTAX,
+                Code.MOMENT_TEXT,
                 f'an interval has no unit "{unit.name.lower()}"',
                 advice="write second, minute, hour, day, week, month or year",
             )

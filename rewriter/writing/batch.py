@@ -74,7 +74,7 @@ def _is_independent(ast: exp.Expr, reads: Reads, target: AliasedTable, changes: 
         return False
     if changes.begins is not False and table.unique_columns & changes.written:
         return False
-    keys = target.keys_in(where.this, alone=True)
+    keys = target.keys_in(where.this, reads.context.kinds, alone=True)
     return keys is not None and any(v.find(exp.Placeholder) for v in keys.values())
 
 

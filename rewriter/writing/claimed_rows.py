@@ -90,7 +90,7 @@ def _claimed_rows(
     where = ast.args.get("where")
     keys = None
     if where is not None and isinstance(target, AliasedTable):
-        keys = target.keys_in(where.this, alone=alone)
+        keys = target.keys_in(where.this, reads.context.kinds, alone=alone)
     marker = exp.Placeholder(this="target")
     node.replace(marker)
     root = exp.Subquery(this=query)

@@ -19,6 +19,7 @@ from journal.sql.sql import cast, named
 from journal.sql.typed_constants import typed_constant
 from rewriter.context import RewriteContext
 from rewriter.name_resolution import VERSION, position_of, unknown_column
+from rewriter.reading.equal_keys import ParameterKinds
 from rewriter.reading.history import current_versions
 from rewriter.reading.key_lookup import Keys, keys_in
 from rewriter.reading.policy_conditions import row_security
@@ -57,11 +58,11 @@ class AliasedTable:
         """True if there may be rows that the client does not see."""
         return self.policies is not None and self.policies.seen is not None
 
-    def keys_in(self, condition: exp.Expr, *, alone: bool) -> Keys | None:
+    def keys_in(self, condition: exp.Expr, kinds: ParameterKinds, *, alone: bool) -> Keys | None:
         """The key that a condition demands; None too where it is compared with masked values."""
         if self.masked & set(self.table.key):
             return None
-        return keys_in(condition, self.table, self.alias, alone=alone)
+        return keys_in(condition, self.table, self.alias, kinds, alone=alone)
 
     def relation(
         self, reads: Reads, keys: Keys | None = None, seen_by: exp.Expr | None = None

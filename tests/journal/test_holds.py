@@ -63,7 +63,7 @@ def test_releasing_forgets_the_person(people: Client) -> None:
         ("PLACE HOLD ON hr.nobody REASON 'x'", "PAL-201"),
         ("PLACE HOLD ON hr.people WHERE salary > 1 REASON 'x'", "PAL-202"),
         ("PLACE HOLD ON hr.people WHERE id IN (SELECT 1) REASON 'x'", "PAL-110"),
-        ("PLACE HOLD ON hr.people WHERE ds < 'never' REASON 'x'", "PAL-310"),
+        ("PLACE HOLD ON hr.people WHERE ds < 'never' REASON 'x'", "PAL-317"),
         ("PLACE HOLD FOR SUBJECT phone = '1' REASON 'x'", "PAL-202"),
         ("PLACE HOLD FOR SUBJECT phone REASON 'x'", "PAL-101"),
         ("CALL system.hold(table => 'hr.people', reason => ' ')", "PAL-241"),

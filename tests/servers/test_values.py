@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime as dt
 from collections.abc import Iterator
 
 import psycopg
@@ -34,6 +35,8 @@ EXPRESSIONS = (
     "INTERVAL '-400 days'", "INTERVAL '1 year -1 month 2 days -00:00:00.000001'",
     "age(TIMESTAMP '2024-03-01', TIMESTAMP '2023-01-15')",
     "NULL::integer", "NULL::text", "ARRAY[DATE '2020-01-01']::date[]",
+    "ARRAY['infinity'::date, NULL, '2020-01-01', '-infinity']",
+    "ARRAY['-infinity'::timestamp, '2020-01-01 00:00:01']", "ARRAY['infinity'::timestamptz, NULL]",
 )  # fmt: skip
 
 
@@ -115,6 +118,23 @@ def test_sums_are_numbers(gateway: Connection, binary: bool) -> None:
         cursor.execute("INSERT INTO sums VALUES (1), (-3)")
         assert cursor.execute("SELECT sum(a), min(a) FROM sums").fetchone() == (-2, -3)
         assert cursor.execute("SELECT (SELECT sum(a) FROM sums)").fetchone() == (-2,)
+        grouped = "SELECT sum(DISTINCT a), sum(a) FILTER (WHERE a > 0), count(*) FROM sums"
+        found = cursor.execute(grouped).fetchone()
+        assert found is not None
+        assert [type(v) for v in found] == [int, int, int]
+
+
+def test_lists_of_moments_are_parameters(gateway: Connection) -> None:
+    days = [dt.date(2020, 1, 1), dt.date(2020, 1, 3)]
+    with gateway.cursor() as cursor:
+        cursor.execute("DROP TABLE IF EXISTS days")
+        cursor.execute("CREATE TABLE days (d DATE PRIMARY KEY, p TIMESTAMP)")
+        cursor.execute("INSERT INTO days VALUES ('2020-01-01', '2020-01-01'), ('2020-01-02', NULL)")
+        query = "SELECT d FROM days WHERE d = ANY(%s)"
+        assert cursor.execute(query, (days,)).fetchall() == [(days[0],)]
+        query = "SELECT d <> ALL(%s), p = ANY(%s) FROM days ORDER BY d"
+        moments = [dt.datetime(2020, 1, 1)]  # noqa: DTZ001 - of no zone
+        assert cursor.execute(query, (days, moments)).fetchall() == [(False, True), (True, None)]
 
 
 @pytest.mark.parametrize("binary", [False, True], ids=["text", "binary"])

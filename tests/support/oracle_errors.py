@@ -41,6 +41,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     (r"(Referenced (update )?column|does not have a column)", "42703"),
     (r"(column|Column).*not found", "42703"),
     (r"does not have a column named", "42703"),
+    (r"duplicate alias", "42712"),
     (r"Ambiguous reference", "42702"),
     (r"Division by zero", "22012"),
     (r"must appear in the GROUP BY", "42803"),

@@ -6,10 +6,15 @@ Source: ``date_t::infinity`` and ``timestamp_t::infinity`` of DuckDB.
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import Any
+
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from journal.model.lazy_dataclass import dataclass
+
+AFTER, BEFORE = "infinity", "-infinity"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +43,22 @@ def infinite_moments(column: pa.Array) -> InfiniteMoments | None:
     after, before = (pc.fill_null(pc.equal(numbers, n), False) for n in (most, -most))
     finite = pc.if_else(pc.or_(after, before), pa.scalar(None, column.type), column)
     return InfiniteMoments(finite, after, before)
+
+
+def python_values(column: pa.Array) -> list[Any]:
+    """The values of a column, also in lists; infinite moments are the texts of PostgreSQL."""
+    if pa.types.is_list(column.type):
+        items = python_values(column.values)
+        lists = zip(
+            column.is_valid().to_pylist(), pairwise(column.offsets.to_pylist()), strict=True
+        )
+        return [items[start:end] if known else None for known, (start, end) in lists]
+    infinite = infinite_moments(column)
+    if infinite is None:
+        return list(column.to_pylist())
+    found = list(infinite.column.to_pylist())
+    for text, places in ((AFTER, infinite.after), (BEFORE, infinite.before)):
+        for place, is_there in enumerate(places.to_pylist()):
+            if is_there:
+                found[place] = text
+    return found

@@ -13,6 +13,8 @@ def command_tag(tag: str, rows: int) -> str:
         return f"INSERT 0 {max(rows, 0)}"
     if tag == "CREATE TABLE" and rows >= 0:
         return f"SELECT {rows}"
+    if tag == "TRUNCATE":
+        return "TRUNCATE TABLE"
     if tag in _WITH_ROWS:
         return f"{tag} {max(rows, 0)}"
     return tag

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gateway.servers.pgwire.infinite_moments import infinite_moments
+from gateway.servers.pgwire.infinite_moments import BEFORE, infinite_moments, python_values
 from gateway.servers.pgwire.numeric_binary import DIGITS_MAX, numeric_column
 from gateway.servers.pgwire.types import (
     BOOL,
@@ -52,6 +52,7 @@ _NUMBERS: dict[int, tuple[str, pa.DataType]] = {
     TIMESTAMP.oid: (">i8", pa.int64()),
     TIMESTAMPTZ.oid: (">i8", pa.int64()),
 }
+_MOMENTS = (DATE, TIMESTAMP, TIMESTAMPTZ)
 _EXACT = Context(prec=200_000)
 """Python's own has 28 digits; PostgreSQL has up to 131072 before the point, 16383 behind it."""
 _NUMERIC_HEAD = struct.Struct("!hhHH")
@@ -64,9 +65,7 @@ def binary_column(column: pa.Array, name: str) -> pa.Array:
     kind = pg_type(name)
     infinite = infinite_moments(column)
     if infinite is not None:
-        size = np.dtype(_NUMBERS[kind.oid][0]).itemsize
-        most = (1 << (size * 8 - 1)) - 1
-        ends = (n.to_bytes(size, "big", signed=True) for n in (most, -most - 1))
+        ends = (_infinity(kind, is_before=before) for before in (False, True))
         return infinite.put_into(binary_column(infinite.column, name), *ends)
     if element_type(name) is None and kind.oid in _NUMBERS:
         return _numbers(column, kind)
@@ -81,7 +80,7 @@ def binary_column(column: pa.Array, name: str) -> pa.Array:
         return column.cast(pa.string()).cast(pa.binary())
     if pa.types.is_decimal128(column.type) and column.type.precision <= DIGITS_MAX:
         return numeric_column(column)
-    found = [None if v is None else binary_of(v, name) for v in column.to_pylist()]
+    found = [None if v is None else binary_of(v, name) for v in python_values(column)]
     return pa.array(found, pa.binary())
 
 
@@ -93,6 +92,8 @@ def binary_of(value: Any, name: str) -> bytes:
     kind = pg_type(name)
     if kind is BOOL:
         return b"\x01" if value else b"\x00"
+    if kind in _MOMENTS and isinstance(value, str):
+        return _infinity(kind, is_before=value == BEFORE)
     if kind.oid in _NUMBERS:
         return bytes(_numbers(pa.array([value], _arrow(name)), kind)[0].as_py())
     if kind is UUID:
@@ -112,6 +113,13 @@ def binary_of(value: Any, name: str) -> bytes:
 
             found = text_of(value, name, "UTC").encode()
             return b"\x01" + found if kind is JSONB else found
+
+
+def _infinity(kind: PgType, *, is_before: bool) -> bytes:
+    """What stands for the moment after, or before, all others: the last, or first, number."""
+    size = np.dtype(_NUMBERS[kind.oid][0]).itemsize
+    most = (1 << (size * 8 - 1)) - 1
+    return (-most - 1 if is_before else most).to_bytes(size, "big", signed=True)
 
 
 def _arrow(name: str) -> pa.DataType | None:

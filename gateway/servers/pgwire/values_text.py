@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from gateway.servers.pgwire.infinite_moments import infinite_moments
+from gateway.servers.pgwire.infinite_moments import infinite_moments, python_values
 from gateway.servers.pgwire.types import (
     BOOL,
     BYTEA,
@@ -109,7 +109,7 @@ def _without_zeros(column: pa.Array) -> pa.Array:
 
 
 def _one_by_one(column: pa.Array, name: str, zone: str) -> pa.Array:
-    found = [None if v is None else text_of(v, name, zone).encode() for v in column.to_pylist()]
+    found = [None if v is None else text_of(v, name, zone).encode() for v in python_values(column)]
     return pa.array(found, pa.binary())
 
 

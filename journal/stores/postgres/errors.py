@@ -28,7 +28,15 @@ _BY_CODE = {
     Code.WRONG_OBJECT: "42809",
     Code.GROUPING: "42803",
     Code.BIND: "42601",
-    Code.CONVERSION: "22P02 22007 22008",
+    Code.CONVERSION: "22P02",
+    Code.MOMENT_TEXT: "22007",
+    Code.MOMENT_RANGE: "22008 22015",
+    Code.LOGARITHM: "2201E",
+    Code.POWER: "2201F",
+    Code.BUCKETS: "2201G",
+    Code.SUBSTRING: "22011",
+    Code.SETTING_VALUE: "22023",
+    Code.DUPLICATE_ALIAS: "42712",
     Code.OUT_OF_RANGE: "22003",
     Code.DIVISION_BY_ZERO: "22012",
     Code.CARDINALITY: "21000",
@@ -62,6 +70,8 @@ _CLASSES = {
 _ADVICE = {
     Code.CONVERSION: "check the value, or convert it with TRY_CAST, which gives NULL instead",
     Code.OUT_OF_RANGE: "check the value, or use a wider type",
+    Code.MOMENT_RANGE: "check the value; months have 28 to 31 days, and days 24 hours",
+    Code.MOMENT_TEXT: "write it as YYYY-MM-DD HH:MM:SS, an interval as '3 days 04:05:06'",
     Code.DIVISION_BY_ZERO: "write NULLIF(divisor, 0), which gives NULL instead",
     Code.UNKNOWN_FUNCTION: "check the spelling and the types of the arguments",
     Code.GROUPING: "add the column to GROUP BY, or aggregate it",
@@ -104,6 +114,7 @@ _SEGMENT = re.compile(r"  \((?:seg\d+|entry db)[^()]*pid=\d+\)$")
 _OF_A_JOURNAL = re.compile(
     r"_palimpsest\.|relation \"(t\d+(x\d+)?(e\d+)?_(base|delta|history|head)|\w+_journal\b)"
 )
+_OF_WIDTH = re.compile(r"the same (number of columns|length)")
 _OF_A_HEAD = re.compile(r"unique constraint \"t\d+_head_\d+_once\"")
 
 
@@ -134,6 +145,8 @@ def translate(sqlstate: str | None, message: str, *, hint: str | None = None) ->
             f"the journal would hold a row twice: {text}",
             advice="somebody else wrote to it; palimpsest verify shows which rows",
         )
+    if code is Code.BIND and _OF_WIDTH.search(text):
+        code = Code.COLUMN_COUNT
     missing = lacking(text) if code is Code.UNKNOWN_FUNCTION else None
     if missing is not None:
         name, advice = missing

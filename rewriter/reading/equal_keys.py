@@ -1,0 +1,72 @@
+"""Which constants equal one value of a column, and not several of its values. Pure.
+
+    k = CAST(9007199254740992 AS DOUBLE)     a BIGINT k may also be 9007199254740993
+    name = 5                                 a text may be '5' and '05'
+
+A comparison converts the column to the type of such a constant, and keys that differ become equal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, time, timedelta
+from decimal import Decimal
+
+from sqlglot import exp
+
+from journal.model.schema import Column
+
+ParameterKinds = frozenset[tuple[str, str]]
+"""The names of parameters that are no texts, each with the kind of its value."""
+DOUBLE, NUMBER, MOMENT = "DOUBLE", "NUMBER", "MOMENT"
+_EXACT_AS_DOUBLE = frozenset({"TINYINT", "SMALLINT", "INTEGER", "UTINYINT", "USMALLINT"})
+_EXACT_AS_DOUBLE |= {"UINTEGER", "BOOLEAN", "REAL", "FLOAT", "DOUBLE"}
+_EXACT_AS_REAL = frozenset({"TINYINT", "SMALLINT", "UTINYINT", "USMALLINT", "BOOLEAN"})
+_EXACT_AS_REAL |= {"REAL", "FLOAT", "DOUBLE"}
+_LOSSY = {
+    exp.DType.DOUBLE: _EXACT_AS_DOUBLE,
+    exp.DType.FLOAT: _EXACT_AS_REAL,
+}
+_OF_NO_TEXT = (
+    exp.DataType.NUMERIC_TYPES
+    | exp.DataType.TEMPORAL_TYPES
+    | {exp.DType.BOOLEAN, exp.DType.INTERVAL, exp.DType.UUID, exp.DType.BIT}
+)
+_TEXTS = frozenset({"TEXT", "VARCHAR"})
+_NUMBERS = (bool, int, Decimal)
+_MOMENTS = (date, time, timedelta)
+
+
+def parameter_kinds(parameters: Mapping[str, object]) -> ParameterKinds:
+    """The kinds of a statement's parameters."""
+    found = ((name, _kind_of(value)) for name, value in parameters.items())
+    return frozenset((name, kind) for name, kind in found if kind)
+
+
+def equals_one(column: Column, value: exp.Expr, kinds: ParameterKinds) -> bool:
+    """True if no two values of a column are equal to this constant."""
+    is_text = column.type in _TEXTS
+    if isinstance(value, exp.Paren | exp.Neg):
+        return equals_one(column, value.this, kinds)
+    if isinstance(value, exp.Cast):
+        target = value.to.this
+        if is_text:
+            return target not in _OF_NO_TEXT
+        return column.type in _LOSSY.get(target, (column.type,))
+    if isinstance(value, exp.Placeholder):
+        given = {kind for name, kind in kinds if name == value.name}
+        if is_text:
+            return not given
+        return DOUBLE not in given or column.type in _EXACT_AS_DOUBLE
+    if isinstance(value, exp.Literal) and not value.is_string:
+        is_double = "e" in value.name.lower()
+        return not is_text and (not is_double or column.type in _EXACT_AS_DOUBLE)
+    return True
+
+
+def _kind_of(value: object) -> str:
+    if isinstance(value, float):
+        return DOUBLE
+    if isinstance(value, _NUMBERS):
+        return NUMBER
+    return MOMENT if isinstance(value, _MOMENTS) else ""
