@@ -44,6 +44,7 @@ class DialectSemantics:
     ``returns_sources``: RETURNING * has the columns of the relations in FROM and USING as well.
     ``parts_in_turn``: data-modifying CTEs run one after another, and what comes behind one sees
     what it did; elsewhere all parts of a statement see the rows from before it.
+    ``schemas_are_there``: SET schema and SET search_path take schemas that exist alone.
     """
 
     short_rows: bool = False
@@ -59,6 +60,7 @@ class DialectSemantics:
     keeps_lengths: bool = False
     returns_sources: bool = False
     parts_in_turn: bool = False
+    schemas_are_there: bool = False
 
 
 _STRICT = DialectSemantics()
@@ -74,7 +76,7 @@ _POSTGRES = DialectSemantics(
     returns_sources=True,
 )
 _SEMANTICS = {
-    "duckdb": DialectSemantics(upserts_first=True, parts_in_turn=True),
+    "duckdb": DialectSemantics(upserts_first=True, parts_in_turn=True, schemas_are_there=True),
     "postgres": _POSTGRES,
     "postgresql": _POSTGRES,
     "mysql": DialectSemantics(null_generates=True),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from gateway.config import Settings
 from gateway.session.search_path import schemas_of
 from journal.model.errors import Code, PalimpsestError
 from journal.model.schema import CatalogSnapshot, fold
+from rewriter.dialect_semantics import semantics_of
 from rewriter.name_resolution import OWN_SCHEMAS, SYSTEM_SCHEMAS, is_database, position_of
 from rewriter.syntax.home_schema import means_home
 
@@ -19,17 +21,30 @@ def after_set(
     catalog: CatalogSnapshot,
     user: str | None,
 ) -> Settings:
-    """Settings after a SET or USE of ``user``; None for the value sets the default."""
+    """Settings after a SET or USE of ``user``; None for the value sets the default.
+
+    Raises UNKNOWN_SCHEMA in dialects in which a schema has to exist.
+    """
     if value is not None and name.lower() == "search_path":
-        found = (
-            catalog.home if means_home(schema, settings.dialect, catalog) else schema
-            for schema in schemas_of(value, user)
-        )
+        found = (_schema_meant(given, settings, catalog) for given in schemas_of(value, user))
         return settings.with_search_path(tuple(dict.fromkeys(found)))
     given = None if value is None else setting_text(value, catalog)
-    if name.lower() == "schema" and given and means_home(given, settings.dialect, catalog):
-        given = catalog.home
+    if name.lower() == "schema" and given:
+        given = _schema_meant(given, settings, catalog)
     return settings.with_setting(name, given)
+
+
+def _schema_meant(given: str, settings: Settings, catalog: CatalogSnapshot) -> str:
+    """The schema that a name stands for, with its database before it or not."""
+    if means_home(given, settings.dialect, catalog):
+        return catalog.home
+    if not given or not semantics_of(settings.dialect).schemas_are_there:
+        return given
+    try:
+        parts = exp.to_table(given, dialect="duckdb")
+    except (SqlglotError, ValueError):
+        return _schema_named(exp.table_(given), catalog)
+    return _schema_named(exp.table_(parts.name, db=parts.db or None), catalog)
 
 
 def setting_text(value: exp.Expr, catalog: CatalogSnapshot) -> str:

@@ -156,7 +156,7 @@ def _indexes_by_name(seen: SystemViewSource) -> Iterator[tuple[Table, Index]]:
 
 def _info_schemata(seen: SystemViewSource) -> Iterator[Row]:
     names = [*sorted(seen.catalog.schemas.values()), "system", "information_schema"]
-    return ((seen.catalog.database, name, "palimpsest") for name in names)
+    return ((seen.catalog.database, name, "palimpsest", *(None,) * 4) for name in names)
 
 
 def _listed(seen: SystemViewSource) -> list[Table | View]:
@@ -180,7 +180,7 @@ def _info_columns(seen: SystemViewSource) -> Iterator[Row]:
     for found in _listed(seen):
         for position, column in enumerate(columns_of(seen, found), 1):
             key = isinstance(found, Table) and column.physical in found.key
-            precision, _, scale = number_precision(column.type)
+            numbers = number_precision(column.type)
             identity = column.identity
             made = generation_text(found, column) if isinstance(found, Table) else None
             always = None if identity is None else "ALWAYS" if identity.always else "BY DEFAULT"
@@ -188,13 +188,13 @@ def _info_columns(seen: SystemViewSource) -> Iterator[Row]:
                 *(seen.catalog.database, found.name.schema, found.name.name, column.name, position),
                 *(referenced_default(found, column), "NO" if column.not_null or key else "YES"),
                 # A text has no length here, and VARCHAR(10) is VARCHAR.
-                *(column.type, None, precision, scale, identity is not None, always),
+                *(column.type, None, *numbers, None, identity is not None, always),
                 *("ALWAYS" if column.generated else "NEVER", made, column.comment),
             )
     for name, columns in own_relations(_SUPPLIED_COLUMNS):
         for position, (column_name, kind) in enumerate(columns, 1):
             place = (seen.catalog.database, "system", name, column_name, position)
-            yield (*place, None, "YES", kind, *(None,) * 3, False, None, "NEVER", None, None)
+            yield (*place, None, "YES", kind, *(None,) * 5, False, None, "NEVER", None, None)
 
 
 def _info_views(seen: SystemViewSource) -> Iterator[Row]:
@@ -388,7 +388,13 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
         access_rows.policy_rows,
     ),
     "sys_settings": (_arrow_schema("name value description"), _settings),
-    "info_schemata": (_arrow_schema("catalog_name schema_name schema_owner"), _info_schemata),
+    "info_schemata": (
+        _arrow_schema(
+            "catalog_name schema_name schema_owner default_character_set_catalog"
+            " default_character_set_schema default_character_set_name sql_path"
+        ),
+        _info_schemata,
+    ),
     "info_tables": (
         _arrow_schema(f"{_TABLE} table_type is_insertable_into table_comment"),
         _info_tables,
@@ -396,10 +402,11 @@ _RELATIONS: dict[str, tuple[Any, Callable[[SystemViewSource], Iterator[Row]]]] =
     "info_columns": (
         _arrow_schema(
             f"{_TABLE} column_name ordinal_position column_default is_nullable data_type"
-            " character_maximum_length numeric_precision numeric_scale is_identity"
-            " identity_generation is_generated generation_expression column_comment",
-            *("ordinal_position", "character_maximum_length"),
-            *("numeric_precision", "numeric_scale"),
+            " character_maximum_length numeric_precision numeric_precision_radix numeric_scale"
+            " datetime_precision is_identity identity_generation is_generated"
+            " generation_expression column_comment",
+            *("ordinal_position", "character_maximum_length", "numeric_precision"),
+            *("numeric_precision_radix", "numeric_scale", "datetime_precision"),
             flags=["is_identity"],
         ),
         _info_columns,

@@ -48,6 +48,13 @@ def type_text(node: exp.Expr) -> str:
             advice="use a STRUCT with one field for each alternative",
             position=position_of(node),
         )
+    if exp.DType.NULL in kinds:
+        raise PalimpsestError(
+            Code.NOT_SUPPORTED,
+            "columns of type NULL are not supported",
+            advice="NULL is a value of every type: give the column the type of its other values",
+            position=position_of(node),
+        )
     try:
         exp.DataType.build(text if text.upper() not in SERIAL else "INT", dialect="duckdb")
     except SqlglotError:

@@ -7,9 +7,12 @@ from sqlglot import exp
 from rewriter.reading.read_rewriter import Reads
 
 
-def rewrite_around(reads: Reads, query: exp.Select, target: exp.Subquery) -> None:
-    """Rewrite a query whose FROM is a placeholder for ``target``, and put that in."""
-    place = query.args["from_"].this
-    place.replace(exp.Placeholder(this="target"))
+def rewrite_around(
+    reads: Reads, query: exp.Select, target: exp.Subquery, place: exp.Subquery | None = None
+) -> None:
+    """Rewrite a query with a placeholder for ``target``, by default its FROM, and put that in."""
+    around = query.args["from_"] if place is None else place.parent
+    assert isinstance(around, exp.Expr)
+    around.set("this", exp.Placeholder(this="target"))
     reads.rewrite(query)
-    query.args["from_"].set("this", target)
+    around.set("this", target)

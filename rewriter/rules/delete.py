@@ -36,7 +36,7 @@ from rewriter.writing.target_rows import chosen_rows, source_joins, sources_of
 
 def write_delete(ast: exp.Delete, reads: Reads, part: PartNames) -> StatementPart:
     """The part of a DELETE."""
-    node, joins = _target(ast)
+    node, joins, behind_target = _target(ast)
     table = find_table(node, reads.context)
     without_schema(ast, node, reads.context)
     target = AliasedTable.of(table, node, reads.context, RowUse.DELETE)
@@ -53,7 +53,9 @@ def write_delete(ast: exp.Delete, reads: Reads, part: PartNames) -> StatementPar
     if where is not None:
         keys = target.keys_in(where.this, reads.context.kinds, alone=not joins)
     relation = target.relation(reads, keys, ast)
-    query = chosen_rows(reads, target, result.extras(), ast, joins, relation)
+    query = chosen_rows(
+        reads, target, result.extras(), ast, joins, relation, behind_target=behind_target
+    )
     changes = ChangeSet(table, stage, True, False, frozenset())
     if keys is not None and result.node is None:
         fused = fuse_part(reads, changes, [(stage, query)], "DELETE")
@@ -119,8 +121,10 @@ def _add_children(tables: dict[int, Table], context: RewriteContext) -> None:
                 left.append(child)
 
 
-def _target(ast: exp.Delete) -> tuple[exp.Table, list[exp.Join]]:
-    """The table that rows are deleted from, and the relations it is joined with."""
+def _target(ast: exp.Delete) -> tuple[exp.Table, list[exp.Join], bool]:
+    """The table that rows are deleted from, the relations it is joined with, and whether these see
+    its columns.
+    """
     node = ast.this
     named = ast.args.get("tables") or []
     using = ast.args.get("using") or []
@@ -139,13 +143,13 @@ def _target(ast: exp.Delete) -> tuple[exp.Table, list[exp.Join]]:
             position=position_of(node if isinstance(node, exp.Expr) else None),
         )
     if named:
-        return _listed_target(named[0], [node])
+        return *_listed_target(named[0], [node]), True
     if using and any(_refers_to(s, node) for u in using for s in _relations(u)):
-        return _listed_target(node, using)
+        return *_listed_target(node, using), True
     joins = sources_of(node, None)
     for source in using:
         joins += source_joins(source)
-    return node, joins
+    return node, joins, bool(node.args.get("joins"))
 
 
 def _listed_target(wanted: exp.Table, listed: list[exp.Table]) -> tuple[exp.Table, list[exp.Join]]:

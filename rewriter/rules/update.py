@@ -58,6 +58,7 @@ def write_update(ast: exp.Update, reads: Reads, part: PartNames) -> StatementPar
         ast,
         joins,
         target.relation(reads, keys, ast),
+        behind_target=bool(node.args.get("joins")),
     )
     constants = {name: value for name, value in assigned.items() if is_constant(value)}
     changes = ChangeSet(table, stage, True, True, frozenset(assigned), constants=constants)

@@ -19,6 +19,7 @@ from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import USER_PARAMETER
 from journal.sql import bytea, dialects
 from rewriter.checks.allowed import check_some
+from rewriter.checks.clauses_in_order import check_clause_order
 from rewriter.checks.lost_arguments import check_arguments
 from rewriter.checks.misspelled_keywords import misspelled_keyword
 from rewriter.checks.refusals import check_one_way_to_replace, refusal
@@ -37,7 +38,8 @@ from rewriter.syntax.interval_units import spell_out_units
 from rewriter.syntax.merge import bracket_source, set_actions, spell_out_actions
 from rewriter.syntax.nesting import check_nesting, too_deep
 from rewriter.syntax.next_value import spell_next_value
-from rewriter.syntax.pivots import bracket_pivot
+from rewriter.syntax.numbered_sources import number_rows
+from rewriter.syntax.pivots import bracket_pivot, group_instead
 from rewriter.syntax.postgres_spellings import with_known_spellings
 from rewriter.syntax.postgres_words import with_words_spelled_out
 from rewriter.syntax.prepared import head_of_prepare
@@ -125,6 +127,7 @@ def _statement(
 ) -> Parsed:
     check_nesting(tokens, limits)
     check_commas(tokens, DIALECTS[dialect])
+    check_clause_order(tokens, DIALECTS[dialect])
     check_one_way_to_replace(tokens)
     own_text = text[tokens[0].start : tokens[-1].end + 1]
     if tokens[0].text.upper() == "PREPARE":
@@ -166,7 +169,7 @@ def _statement(
         if DIALECTS[dialect] == "postgres":
             ast = with_words_spelled_out(into_as_table(ast))
         if DIALECTS[dialect] == "duckdb":
-            ast = spell_out_repeated(ast)
+            ast = number_rows(group_instead(spell_out_repeated(ast)))
         if DIALECTS[dialect] == "postgres" and "\\" in own_text:
             ast = bytea.mark(ast)
         if any(call in own_text.lower() for call in TABLE_NAMING_CALLS):

@@ -1,16 +1,23 @@
-"""``PIVOT t ON .. ORDER BY ..`` and ``.. AS PIVOT t ON ..``: as queries over the pivot.
+"""``PIVOT t ON .. ORDER BY ..``, ``.. AS PIVOT t ON ..``, ``USING sum(x) + 1``, no ON at all.
 
-sqlglot reads neither. Works on tokens: ``FROM (PIVOT t ON ..) ORDER BY ..``. Pure.
+sqlglot reads none of the first three, which tokens are put into a form for that it does read:
+``FROM (PIVOT t ON ..) ORDER BY ..``, ``USING (sum(x) + 1)``. The last one is a GROUP BY. Pure.
 """
 
 from __future__ import annotations
 
+from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
 _BEHIND = frozenset({TokenType.ORDER_BY, TokenType.LIMIT, TokenType.OFFSET})
 _PIVOTS = frozenset({TokenType.PIVOT, TokenType.UNPIVOT})
+_ENDS_VALUES = _BEHIND | _CLOSING | {TokenType.GROUP_BY}
+_OPERATORS = frozenset(
+    {TokenType.PLUS, TokenType.DASH, TokenType.STAR, TokenType.SLASH, TokenType.DPIPE}
+    | {TokenType.MOD, TokenType.DIV, TokenType.EQ, TokenType.GT, TokenType.LT}
+)
 
 
 def bracket_pivot(tokens: list[Token]) -> list[Token]:
@@ -23,8 +30,12 @@ def bracket_pivot(tokens: list[Token]) -> list[Token]:
         if tokens[start].token_type not in _PIVOTS:
             continue
         before = tokens[start - 1].token_type if start else None
-        if before not in {None, TokenType.ALIAS, TokenType.L_PAREN}:
+        behind_with = before is TokenType.R_PAREN and tokens[0].token_type is TokenType.WITH
+        if behind_with:  # A PIVOT behind a subquery has parentheses.
+            behind_with = start + 1 < len(tokens) and tokens[start + 1].text != "("
+        if not behind_with and before not in {None, TokenType.ALIAS, TokenType.L_PAREN}:
             continue
+        tokens = _with_values_enclosed(tokens, start)
         ends_at, is_ordered = _end_of(tokens, start)
         if is_ordered or before is TokenType.ALIAS:
             first = tokens[start]
@@ -37,6 +48,74 @@ def bracket_pivot(tokens: list[Token]) -> list[Token]:
                 *tokens[ends_at:],
             ]
     return tokens
+
+
+def group_instead(ast: exp.Expr) -> exp.Expr:
+    """The statement with a query in the place of each PIVOT that is ON nothing: there is no column
+    whose values would become columns, and only groups are left.
+    """
+    for pivot in list(ast.find_all(exp.Pivot)):
+        if pivot.args.get("this") is None or pivot.expressions or pivot.args.get("unpivot"):
+            continue
+        group = pivot.args.get("group")
+        by = [] if group is None else group.expressions
+        query = exp.select(*(e.copy() for e in by), *(pivot.args.get("using") or []))
+        query.set("group", group)
+        query.set("with_", pivot.args.get("with_"))
+        query = query.from_(pivot.this, copy=False)
+        if pivot is ast:
+            return query
+        pivot.replace(query)
+    return ast
+
+
+def _with_values_enclosed(tokens: list[Token], start: int) -> list[Token]:
+    """The tokens with parentheses around each value behind USING that has an operator in it."""
+    begins, end = _values_of(tokens, start)
+    for first, behind in reversed(_items(tokens, begins, end)):
+        depth, operates, ends_at = 0, False, behind
+        for place in range(first, behind):
+            kind = tokens[place].token_type
+            if depth == 0 and kind is TokenType.ALIAS:
+                ends_at = place
+                break
+            operates |= depth == 0 and place > first and kind in _OPERATORS
+            depth += (kind in _OPENING) - (kind in _CLOSING)
+        if operates:
+            closed = _like(tokens[ends_at - 1], TokenType.R_PAREN, ")")
+            opened = _like(tokens[first], TokenType.L_PAREN, "(")
+            inside = tokens[first:ends_at]
+            tokens = [*tokens[:first], opened, *inside, closed, *tokens[ends_at:]]
+    return tokens
+
+
+def _values_of(tokens: list[Token], start: int) -> tuple[int, int]:
+    """Where the values behind the USING of a PIVOT begin and end; the same place without one."""
+    depth = 0
+    begins = None
+    for place in range(start, len(tokens)):
+        kind = tokens[place].token_type
+        if depth == 0 and kind in _ENDS_VALUES:
+            return place if begins is None else begins, place
+        if depth == 0 and kind is TokenType.USING:
+            begins = place + 1
+        depth += (kind in _OPENING) - (kind in _CLOSING)
+    return len(tokens) if begins is None else begins, len(tokens)
+
+
+def _items(tokens: list[Token], begins: int, end: int) -> list[tuple[int, int]]:
+    """The places of the items of a list, without its commas."""
+    if begins == end:
+        return []
+    depth = 0
+    ends: list[int] = []
+    for place in range(begins, end):
+        kind = tokens[place].token_type
+        if depth == 0 and kind is TokenType.COMMA:
+            ends.append(place)
+        depth += (kind in _OPENING) - (kind in _CLOSING)
+    firsts = [begins, *(place + 1 for place in ends)]
+    return list(zip(firsts, [*ends, end], strict=True))
 
 
 def _end_of(tokens: list[Token], start: int) -> tuple[int, bool]:

@@ -1,4 +1,4 @@
-"""``WITH x AS (..) VALUES ..``, which sqlglot does not read: as a query of the rows.
+"""``WITH x AS (..) VALUES ..`` and ``CREATE TABLE t AS VALUES ..``: as a query of the rows.
 
 Works on tokens: ``VALUES ..`` becomes ``SELECT * FROM (VALUES ..)``. Pure.
 """
@@ -16,8 +16,9 @@ _STATEMENTS = frozenset(
 
 
 def bracket_values(tokens: list[Token]) -> list[Token]:
-    """The tokens with each VALUES behind a WITH in brackets, to the end of its query."""
-    if not any(t.token_type is TokenType.WITH for t in tokens):
+    """The tokens with brackets around each VALUES behind WITH, or behind the AS of a CREATE."""
+    creates = tokens[0].token_type is TokenType.CREATE
+    if not creates and not any(t.token_type is TokenType.WITH for t in tokens):
         return tokens
     kept: list[Token] = []
     # One entry a bracket: whether a WITH waits for its query there, and brackets to be closed.
@@ -31,7 +32,9 @@ def bracket_values(tokens: list[Token]) -> list[Token]:
             waiting[-1] = True
         elif kind in _STATEMENTS:
             waiting[-1] = False
-        elif kind is TokenType.VALUES and waiting[-1]:
+        elif kind is TokenType.VALUES and (
+            waiting[-1] or (creates and kept[-1].token_type is TokenType.ALIAS)
+        ):
             waiting[-1] = False
             owed[-1] += 1
             kept += [

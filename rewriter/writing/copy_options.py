@@ -216,7 +216,8 @@ def _constant(name: str, value: exp.Expr, ast: exp.Copy) -> exp.Expr:
         items = value.expressions or [value.this]
         if name == "order_by":
             items = [_ordered(item) for item in items]
-        if all(isinstance(i, exp.Column | exp.Identifier | exp.Ordered) for i in items):
+        is_text = name == "partition_by" and all(i.is_string for i in items)
+        if is_text or all(isinstance(i, exp.Column | exp.Identifier | exp.Ordered) for i in items):
             return _columns(items)
     if isinstance(value, exp.Struct | exp.Cast | exp.Neg) and _is_constant(value):
         return value.copy()

@@ -40,12 +40,19 @@ def chosen_rows(
     ast: exp.Expr,
     joins: Sequence[exp.Join],
     relation: exp.Subquery,
+    *,
+    behind_target: bool,
 ) -> exp.Select:
-    """Old values of the chosen rows and ``outputs``, rewritten, each target row once."""
-    nothing = exp.Select(expressions=[exp.Literal.number(1)])
-    query = select([*target.old_values(), *outputs], exp.Subquery(this=nothing))
-    for join in joins:
-        query.append("joins", join)
+    """Old values of the chosen rows and ``outputs``, rewritten, each target row once.
+
+    With ``behind_target`` the first join has the target before it. Else the target is the last, so
+    that what the others compute cannot read its columns.
+    """
+    place = exp.Subquery(this=exp.Select(expressions=[exp.Literal.number(1)]))
+    around = [exp.Join(this=place, kind="CROSS")]
+    around = [*around, *joins] if behind_target else [*joins, *around]
+    query = select([*target.old_values(), *outputs], around[0].this)
+    query.set("joins", around[1:])
     for clause in ("where", "order", "limit"):
         found = ast.args.get(clause)
         if found is not None:
@@ -64,5 +71,5 @@ def chosen_rows(
         )
     if ast.args.get("with_") is not None:
         query.set("with_", copy_tree(ast.args["with_"]))
-    rewrite_around(reads, query, relation)
+    rewrite_around(reads, query, relation, place)
     return query

@@ -48,3 +48,22 @@ def test_what_a_refused_trigger_would_have_written_follows_from_it() -> None:
     tally.add(3, "SELECT * FROM others", "rows\n[1]\n[]", "rows")
     found = [(d.cause, d.internal) for d in tally.differences]
     assert found == [("triggers", True), ("after triggers", True), ("rows", False)]
+
+
+def test_what_an_ended_transaction_had_changed_follows_from_its_end() -> None:
+    tally = FileTally("f.test", {"settings": r"^SET a"})
+    tally.add(1, "SET a = 1", "[PAL-221] there is no setting")
+    tally.add(2, "BEGIN", None)
+    tally.add(3, "ALTER VIEW v RENAME TO w", None)
+    tally.add(4, "COMMIT", "[PAL-402] the transaction is aborted")
+    tally.add(5, "SELECT * FROM w", "[PAL-201] table w does not exist")
+    tally.add(6, "SELECT * FROM other", "[PAL-201] table other does not exist")
+    assert [d.internal for d in tally.differences] == [True, True, True, False]
+
+
+def test_a_listing_follows_from_what_it_would_list() -> None:
+    tally = FileTally("f.test", {"databases": r"^ATTACH"})
+    tally.add(1, "ATTACH ':memory:' AS other", "[PAL-110] ATTACH is not supported")
+    tally.add(2, "SHOW SCHEMAS", "rows\n[('other', 'main')]\n[]")
+    tally.add(3, "SHOW TABLES", "rows\n[('t',)]\n[]")
+    assert [d.internal for d in tally.differences] == [True, True, False]

@@ -24,10 +24,21 @@ def two(tmp_path: Path) -> Iterator[Connection]:
         yield con
 
 
+@pytest.fixture
+def two_in_postgres(two: Connection, tmp_path: Path) -> Iterator[Connection]:
+    """The same schemas in a dialect whose path may name schemas that are not there."""
+    url = f"palimpsest:///{tmp_path}/w"
+    with gateway.connect(url, autocommit=True, dialect="postgres") as con:
+        yield con
+
+
 @pytest.mark.parametrize(
     "path", ["a, b", "a,b", "'a', 'b'", "'a, b'", '"a", b', "nowhere, a, b", '"$user", a, b']
 )
-def test_names_are_found_in_the_first_schema_that_has_them(two: Connection, path: str) -> None:
+def test_names_are_found_in_the_first_schema_that_has_them(
+    two_in_postgres: Connection, path: str
+) -> None:
+    two = two_in_postgres
     two.execute(f"SET search_path = {path}")
     assert two.execute("SELECT * FROM t").fetchall() == [("a",)]
     assert two.execute("SELECT * FROM single").fetchall() == [(1,)]
@@ -38,7 +49,8 @@ def test_names_are_found_in_the_first_schema_that_has_them(two: Connection, path
     assert two.execute("SELECT a.t.x, b.t.x FROM a.t, b.t").fetchall() == [("new", "b")]
 
 
-def test_what_is_made_goes_to_the_first_schema_that_is_there(two: Connection) -> None:
+def test_what_is_made_goes_to_the_first_schema_that_is_there(two_in_postgres: Connection) -> None:
+    two = two_in_postgres
     two.execute("SET search_path TO nowhere, b, a")
     two.execute("CREATE TABLE made (z INTEGER)")
     two.execute("CREATE VIEW seen AS SELECT * FROM made, t")
@@ -62,6 +74,17 @@ def test_the_path_is_shown_and_ends(two: Connection) -> None:
     two.execute("SET search_path = b, a")
     two.execute("DROP TABLE t")
     assert two.execute("SELECT * FROM t").fetchall() == [("a",)]
+
+
+@pytest.mark.parametrize(
+    "sql", ["SET schema = 'nowhere'", "SET search_path = 'a,nowhere'", "SET search_path = nowhere"]
+)
+def test_a_schema_of_the_path_is_there_in_the_duckdb_dialect(two: Connection, sql: str) -> None:
+    with pytest.raises(gateway.Error, match="there is no schema nowhere") as raised:
+        two.execute(sql)
+    assert raised.value.code == "PAL-204"
+    two.execute("SET search_path = 'palimpsest.b'")
+    assert two.execute("SELECT * FROM t").fetchall() == [("b",)]
 
 
 def test_other_settings_take_one_value(two: Connection) -> None:

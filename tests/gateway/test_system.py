@@ -112,12 +112,16 @@ def test_numbers_have_the_precision_that_duckdb_gives(con: Connection) -> None:
     )
     con.execute(made)
     sql = (
-        "SELECT column_name, numeric_precision, numeric_scale FROM information_schema.columns"
+        "SELECT column_name, numeric_precision, numeric_precision_radix, numeric_scale,"
+        " datetime_precision FROM information_schema.columns"
         " WHERE table_name = 'numbers' ORDER BY ordinal_position"
     )
     with duckdb.connect() as plain:
         plain.execute(made)
         assert rows(con, sql) == plain.execute(sql).fetchall()
+        named = "SELECT * FROM information_schema.schemata LIMIT 0"
+        columns = [column[0] for column in plain.execute(named).description or ()]
+    assert [column[0] for column in con.execute(named).description or ()] == columns
 
 
 def test_information_schema_lists_the_relations_of_system(con: Connection) -> None:

@@ -2,8 +2,9 @@
 
 A record about what the gateway does not set out to do is *internal*, and so is a difference that
 its documentation tells. What differs later in the same file is counted under an earlier difference,
-"after ..", if it names a thing that the earlier statement makes or changes, if it stands in the
-transaction which that one ended, or if the earlier one is a setting.
+"after ..", if it names a thing that the earlier statement makes or changes, or lists what there is
+and gives that thing; if it stands in the transaction which that one ended, or names a thing that
+was made or changed in it; or if the earlier one is a setting.
 """
 
 import re
@@ -58,6 +59,9 @@ _OF_SETTINGS = {
     "import": re.compile(r"PAL-20\d\]"),
 }
 """How differences look that follow from a setting which was refused, or from tables not read in."""
+_LISTS = re.compile(r"^\s*(SHOW|DESCRIBE)\b", re.I)
+_BEGINS = re.compile(r"^\s*(BEGIN|START\s+TRANSACTION)\b", re.I)
+_ENDS = re.compile(r"^\s*(COMMIT|END)\b", re.I)
 _SETS = re.compile(r"^\s*(SET|RESET|PRAGMA)\b", re.I)
 
 
@@ -76,12 +80,16 @@ class FileTally:
     internal_run: int = 0
     differences: list[Difference] = field(default_factory=list)
     _touched: dict[str, Difference] = field(default_factory=dict)
+    _in_transaction: set[str] = field(default_factory=set)
 
     def add(self, line: int, sql: str, why: str | None, cause: str = "") -> None:
         """Count a record; ``why`` says how it differs, and None that it is alike."""
         own = _first(self.internal, sql)
         self.run += 1
         self.internal_run += own is not None
+        if _BEGINS.search(sql):
+            self._in_transaction.clear()
+        self._in_transaction |= _things_of(sql)
         if why is None:
             return
         first = self._earlier(sql, why)
@@ -98,14 +106,15 @@ class FileTally:
             cause, internal = f"after {first.cause.removeprefix('after ')}", first.internal
         difference = Difference(self.file, line, sql, cause, why[:600], internal)
         self.differences.append(difference)
-        for name in _things_of(sql):
+        undone = self._in_transaction if _ENDS.search(sql) and _ENDED.search(why) else set()
+        for name in _things_of(sql) | undone:
             self._touched.setdefault(name, difference)
 
     def _earlier(self, sql: str, why: str) -> Difference | None:
         """The difference that a later one may follow from."""
         if _ENDED.search(why) and self.differences:
             return self.differences[-1]
-        words = re.findall(r"\w+", sql.lower())
+        words = re.findall(r"\w+", f"{sql} {why if _LISTS.search(sql) else ''}".lower())
         named = next((self._touched[word] for word in words if word in self._touched), None)
         for setting, looks in _OF_SETTINGS.items():
             if looks.search(why) and setting in self._touched:

@@ -17,30 +17,6 @@ SELECT
   t."b" AS _palimpsest_o2,
   t."_palimpsest_version" AS _palimpsest_ov
 FROM (
-  SELECT o."k", o."a", o."b", o."version_number" AS "_palimpsest_version"
-  FROM (
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_base
-    UNION ALL
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_delta
-    WHERE "subsequent_version_number" IS NULL
-    UNION ALL
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_head
-    WHERE "subsequent_version_number" IS NULL
-  ) AS o
-  ANTI JOIN (
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_delta
-    UNION ALL
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_head
-  ) AS c
-    ON (c."k" = o."k" AND c."version_number" = o."version_number")
-    AND c."subsequent_version_number" > c."version_number"
-) AS "t"
-CROSS JOIN (
   SELECT o."k", o."t", o."n"
   FROM (
     SELECT "k", "t", "n", "version_number", "subsequent_version_number"
@@ -64,6 +40,30 @@ CROSS JOIN (
     ON (c."k" = o."k" AND c."version_number" = o."version_number")
     AND c."subsequent_version_number" > c."version_number"
 ) AS u
+CROSS JOIN (
+  SELECT o."k", o."a", o."b", o."version_number" AS "_palimpsest_version"
+  FROM (
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_base
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_delta
+    WHERE "subsequent_version_number" IS NULL
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_head
+    WHERE "subsequent_version_number" IS NULL
+  ) AS o
+  ANTI JOIN (
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_delta
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_head
+  ) AS c
+    ON (c."k" = o."k" AND c."version_number" = o."version_number")
+    AND c."subsequent_version_number" > c."version_number"
+) AS "t"
 WHERE u.t = t.k
 QUALIFY ROW_NUMBER() OVER (PARTITION BY t."k") = 1;
 -- 2. append to main.t_journal
@@ -93,35 +93,6 @@ FROM (
     "t"."_palimpsest_version" AS "_palimpsest_ov",
     ROW_NUMBER() OVER (PARTITION BY "t"."k") AS _w
   FROM (
-    SELECT "o"."k", "o"."a", "o"."b", "o"."version_number" AS "_palimpsest_version"
-    FROM (
-      SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-      FROM "_palimpsest"."t1_base"
-      UNION ALL
-      SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-      FROM "_palimpsest"."t1_delta"
-      UNION ALL
-      SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-      FROM "_palimpsest"."t1_head"
-    ) AS "o"
-    WHERE
-      "o"."subsequent_version_number" IS NULL
-      AND NOT EXISTS(
-        SELECT 1
-        FROM (
-          SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-          FROM "_palimpsest"."t1_delta"
-          UNION ALL
-          SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-          FROM "_palimpsest"."t1_head"
-        ) AS "c"
-        WHERE
-          ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
-          AND NOT "c"."subsequent_version_number" IS NULL
-          AND "c"."subsequent_version_number" > "c"."version_number"
-      )
-  ) AS "t"
-  CROSS JOIN (
     SELECT "o"."k", "o"."t", "o"."n"
     FROM (
       SELECT "k", "t", "n", "version_number", "subsequent_version_number"
@@ -150,6 +121,35 @@ FROM (
           AND "c"."subsequent_version_number" > "c"."version_number"
       )
   ) AS "u"
+  CROSS JOIN (
+    SELECT "o"."k", "o"."a", "o"."b", "o"."version_number" AS "_palimpsest_version"
+    FROM (
+      SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+      FROM "_palimpsest"."t1_base"
+      UNION ALL
+      SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+      FROM "_palimpsest"."t1_delta"
+      UNION ALL
+      SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+      FROM "_palimpsest"."t1_head"
+    ) AS "o"
+    WHERE
+      "o"."subsequent_version_number" IS NULL
+      AND NOT EXISTS(
+        SELECT 1
+        FROM (
+          SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+          FROM "_palimpsest"."t1_delta"
+          UNION ALL
+          SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+          FROM "_palimpsest"."t1_head"
+        ) AS "c"
+        WHERE
+          ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+          AND NOT "c"."subsequent_version_number" IS NULL
+          AND "c"."subsequent_version_number" > "c"."version_number"
+      )
+  ) AS "t"
   WHERE "u"."t" = "t"."k"
 ) AS _t
 WHERE _w = 1;
@@ -186,30 +186,6 @@ FROM (
     `t`.`_palimpsest_version` AS `_palimpsest_ov`,
     ROW_NUMBER() OVER (PARTITION BY `t`.`k` ORDER BY NULL) AS _w
   FROM (
-    SELECT `o`.`k`, `o`.`a`, `o`.`b`, `o`.`version_number` AS `_palimpsest_version`
-    FROM (
-      SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
-      FROM `_palimpsest`.`t1_base`
-      UNION ALL
-      SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
-      FROM `_palimpsest`.`t1_delta`
-      WHERE `subsequent_version_number` IS NULL
-      UNION ALL
-      SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
-      FROM `_palimpsest`.`t1_head`
-      WHERE `subsequent_version_number` IS NULL
-    ) AS `o`
-    ANTI JOIN (
-      SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
-      FROM `_palimpsest`.`t1_delta`
-      UNION ALL
-      SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
-      FROM `_palimpsest`.`t1_head`
-    ) AS `c`
-      ON (`c`.`k` = `o`.`k` AND `c`.`version_number` = `o`.`version_number`)
-      AND `c`.`subsequent_version_number` > `c`.`version_number`
-  ) AS `t`
-  CROSS JOIN (
     SELECT `o`.`k`, `o`.`t`, `o`.`n`
     FROM (
       SELECT `k`, `t`, `n`, `version_number`, `subsequent_version_number`
@@ -233,6 +209,30 @@ FROM (
       ON (`c`.`k` = `o`.`k` AND `c`.`version_number` = `o`.`version_number`)
       AND `c`.`subsequent_version_number` > `c`.`version_number`
   ) AS `u`
+  CROSS JOIN (
+    SELECT `o`.`k`, `o`.`a`, `o`.`b`, `o`.`version_number` AS `_palimpsest_version`
+    FROM (
+      SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
+      FROM `_palimpsest`.`t1_base`
+      UNION ALL
+      SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
+      FROM `_palimpsest`.`t1_delta`
+      WHERE `subsequent_version_number` IS NULL
+      UNION ALL
+      SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
+      FROM `_palimpsest`.`t1_head`
+      WHERE `subsequent_version_number` IS NULL
+    ) AS `o`
+    ANTI JOIN (
+      SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
+      FROM `_palimpsest`.`t1_delta`
+      UNION ALL
+      SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
+      FROM `_palimpsest`.`t1_head`
+    ) AS `c`
+      ON (`c`.`k` = `o`.`k` AND `c`.`version_number` = `o`.`version_number`)
+      AND `c`.`subsequent_version_number` > `c`.`version_number`
+  ) AS `t`
   WHERE `u`.`t` = `t`.`k`
 ) AS _t
 WHERE _w = 1;

@@ -18,30 +18,6 @@ SELECT
   t."_palimpsest_version" AS _palimpsest_ov,
   CAST(u.n AS INT) AS _palimpsest_n1
 FROM (
-  SELECT o."k", o."a", o."b", o."version_number" AS "_palimpsest_version"
-  FROM (
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_base
-    UNION ALL
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_delta
-    WHERE "subsequent_version_number" IS NULL
-    UNION ALL
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_head
-    WHERE "subsequent_version_number" IS NULL
-  ) AS o
-  ANTI JOIN (
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_delta
-    UNION ALL
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_head
-  ) AS c
-    ON (c."k" = o."k" AND c."version_number" = o."version_number")
-    AND c."subsequent_version_number" > c."version_number"
-) AS "t"
-CROSS JOIN (
   SELECT o."k", o."t", o."n"
   FROM (
     SELECT "k", "t", "n", "version_number", "subsequent_version_number"
@@ -65,6 +41,30 @@ CROSS JOIN (
     ON (c."k" = o."k" AND c."version_number" = o."version_number")
     AND c."subsequent_version_number" > c."version_number"
 ) AS u
+CROSS JOIN (
+  SELECT o."k", o."a", o."b", o."version_number" AS "_palimpsest_version"
+  FROM (
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_base
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_delta
+    WHERE "subsequent_version_number" IS NULL
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_head
+    WHERE "subsequent_version_number" IS NULL
+  ) AS o
+  ANTI JOIN (
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_delta
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_head
+  ) AS c
+    ON (c."k" = o."k" AND c."version_number" = o."version_number")
+    AND c."subsequent_version_number" > c."version_number"
+) AS "t"
 WHERE u.k = t.k
 QUALIFY ROW_NUMBER() OVER (PARTITION BY t."k") = 1;
 -- 2. append to main.t_journal
@@ -95,35 +95,6 @@ FROM (
     CAST("u"."n" AS INT) AS "_palimpsest_n1",
     ROW_NUMBER() OVER (PARTITION BY "t"."k") AS _w
   FROM (
-    SELECT "o"."k", "o"."a", "o"."b", "o"."version_number" AS "_palimpsest_version"
-    FROM (
-      SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-      FROM "_palimpsest"."t1_base"
-      UNION ALL
-      SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-      FROM "_palimpsest"."t1_delta"
-      UNION ALL
-      SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-      FROM "_palimpsest"."t1_head"
-    ) AS "o"
-    WHERE
-      "o"."subsequent_version_number" IS NULL
-      AND NOT EXISTS(
-        SELECT 1
-        FROM (
-          SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-          FROM "_palimpsest"."t1_delta"
-          UNION ALL
-          SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-          FROM "_palimpsest"."t1_head"
-        ) AS "c"
-        WHERE
-          ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
-          AND NOT "c"."subsequent_version_number" IS NULL
-          AND "c"."subsequent_version_number" > "c"."version_number"
-      )
-  ) AS "t"
-  CROSS JOIN (
     SELECT "o"."k", "o"."t", "o"."n"
     FROM (
       SELECT "k", "t", "n", "version_number", "subsequent_version_number"
@@ -152,6 +123,35 @@ FROM (
           AND "c"."subsequent_version_number" > "c"."version_number"
       )
   ) AS "u"
+  CROSS JOIN (
+    SELECT "o"."k", "o"."a", "o"."b", "o"."version_number" AS "_palimpsest_version"
+    FROM (
+      SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+      FROM "_palimpsest"."t1_base"
+      UNION ALL
+      SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+      FROM "_palimpsest"."t1_delta"
+      UNION ALL
+      SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+      FROM "_palimpsest"."t1_head"
+    ) AS "o"
+    WHERE
+      "o"."subsequent_version_number" IS NULL
+      AND NOT EXISTS(
+        SELECT 1
+        FROM (
+          SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+          FROM "_palimpsest"."t1_delta"
+          UNION ALL
+          SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+          FROM "_palimpsest"."t1_head"
+        ) AS "c"
+        WHERE
+          ("c"."k" = "o"."k" AND "c"."version_number" = "o"."version_number")
+          AND NOT "c"."subsequent_version_number" IS NULL
+          AND "c"."subsequent_version_number" > "c"."version_number"
+      )
+  ) AS "t"
   WHERE "u"."k" = "t"."k"
 ) AS _t
 WHERE _w = 1;
@@ -187,30 +187,6 @@ FROM (
     CAST(`u`.`n` AS INT) AS `_palimpsest_n1`,
     ROW_NUMBER() OVER (PARTITION BY `t`.`k` ORDER BY NULL) AS _w
   FROM (
-    SELECT `o`.`k`, `o`.`a`, `o`.`b`, `o`.`version_number` AS `_palimpsest_version`
-    FROM (
-      SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
-      FROM `_palimpsest`.`t1_base`
-      UNION ALL
-      SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
-      FROM `_palimpsest`.`t1_delta`
-      WHERE `subsequent_version_number` IS NULL
-      UNION ALL
-      SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
-      FROM `_palimpsest`.`t1_head`
-      WHERE `subsequent_version_number` IS NULL
-    ) AS `o`
-    ANTI JOIN (
-      SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
-      FROM `_palimpsest`.`t1_delta`
-      UNION ALL
-      SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
-      FROM `_palimpsest`.`t1_head`
-    ) AS `c`
-      ON (`c`.`k` = `o`.`k` AND `c`.`version_number` = `o`.`version_number`)
-      AND `c`.`subsequent_version_number` > `c`.`version_number`
-  ) AS `t`
-  CROSS JOIN (
     SELECT `o`.`k`, `o`.`t`, `o`.`n`
     FROM (
       SELECT `k`, `t`, `n`, `version_number`, `subsequent_version_number`
@@ -234,6 +210,30 @@ FROM (
       ON (`c`.`k` = `o`.`k` AND `c`.`version_number` = `o`.`version_number`)
       AND `c`.`subsequent_version_number` > `c`.`version_number`
   ) AS `u`
+  CROSS JOIN (
+    SELECT `o`.`k`, `o`.`a`, `o`.`b`, `o`.`version_number` AS `_palimpsest_version`
+    FROM (
+      SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
+      FROM `_palimpsest`.`t1_base`
+      UNION ALL
+      SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
+      FROM `_palimpsest`.`t1_delta`
+      WHERE `subsequent_version_number` IS NULL
+      UNION ALL
+      SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
+      FROM `_palimpsest`.`t1_head`
+      WHERE `subsequent_version_number` IS NULL
+    ) AS `o`
+    ANTI JOIN (
+      SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
+      FROM `_palimpsest`.`t1_delta`
+      UNION ALL
+      SELECT `k`, `a`, `b`, `version_number`, `subsequent_version_number`
+      FROM `_palimpsest`.`t1_head`
+    ) AS `c`
+      ON (`c`.`k` = `o`.`k` AND `c`.`version_number` = `o`.`version_number`)
+      AND `c`.`subsequent_version_number` > `c`.`version_number`
+  ) AS `t`
   WHERE `u`.`k` = `t`.`k`
 ) AS _t
 WHERE _w = 1;

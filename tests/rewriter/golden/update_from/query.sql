@@ -17,30 +17,6 @@ SELECT
   t."_palimpsest_version" AS _palimpsest_ov,
   CAST(q.s AS INT) AS _palimpsest_n1
 FROM (
-  SELECT o."k", o."a", o."b", o."version_number" AS "_palimpsest_version"
-  FROM (
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_base
-    UNION ALL
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_delta
-    WHERE "subsequent_version_number" IS NULL
-    UNION ALL
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_head
-    WHERE "subsequent_version_number" IS NULL
-  ) AS o
-  ANTI JOIN (
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_delta
-    UNION ALL
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_head
-  ) AS c
-    ON (c."k" = o."k" AND c."version_number" = o."version_number")
-    AND c."subsequent_version_number" > c."version_number"
-) AS "t"
-CROSS JOIN (
   SELECT p."_palimpsest_g0" AS "t", CASE WHEN SUM(p."_palimpsest_n0") > 0 THEN SUM(p."_palimpsest_s0") END AS "s"
   FROM (
     SELECT t AS _palimpsest_g0, COUNT(n) AS _palimpsest_n0, SUM(n) AS _palimpsest_s0, COUNT(*) AS _palimpsest_rows
@@ -79,6 +55,30 @@ CROSS JOIN (
   GROUP BY p."_palimpsest_g0"
   HAVING SUM(p."_palimpsest_rows") > 0
 ) AS q
+CROSS JOIN (
+  SELECT o."k", o."a", o."b", o."version_number" AS "_palimpsest_version"
+  FROM (
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_base
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_delta
+    WHERE "subsequent_version_number" IS NULL
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_head
+    WHERE "subsequent_version_number" IS NULL
+  ) AS o
+  ANTI JOIN (
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_delta
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_head
+  ) AS c
+    ON (c."k" = o."k" AND c."version_number" = o."version_number")
+    AND c."subsequent_version_number" > c."version_number"
+) AS "t"
 WHERE q.t = t.k
 QUALIFY ROW_NUMBER() OVER (PARTITION BY t."k") = 1;
 -- 2. result

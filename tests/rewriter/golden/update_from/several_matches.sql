@@ -17,30 +17,6 @@ SELECT
   t."_palimpsest_version" AS _palimpsest_ov,
   CAST('hit' AS TEXT) AS _palimpsest_n2
 FROM (
-  SELECT o."k", o."a", o."b", o."version_number" AS "_palimpsest_version"
-  FROM (
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_base
-    UNION ALL
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_delta
-    WHERE "subsequent_version_number" IS NULL
-    UNION ALL
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_head
-    WHERE "subsequent_version_number" IS NULL
-  ) AS o
-  ANTI JOIN (
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_delta
-    UNION ALL
-    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
-    FROM _palimpsest.t1_head
-  ) AS c
-    ON (c."k" = o."k" AND c."version_number" = o."version_number")
-    AND c."subsequent_version_number" > c."version_number"
-) AS "t"
-CROSS JOIN (
   SELECT o."k", o."t", o."n"
   FROM (
     SELECT "k", "t", "n", "version_number", "subsequent_version_number"
@@ -64,6 +40,30 @@ CROSS JOIN (
     ON (c."k" = o."k" AND c."version_number" = o."version_number")
     AND c."subsequent_version_number" > c."version_number"
 ) AS u
+CROSS JOIN (
+  SELECT o."k", o."a", o."b", o."version_number" AS "_palimpsest_version"
+  FROM (
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_base
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_delta
+    WHERE "subsequent_version_number" IS NULL
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_head
+    WHERE "subsequent_version_number" IS NULL
+  ) AS o
+  ANTI JOIN (
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_delta
+    UNION ALL
+    SELECT "k", "a", "b", "version_number", "subsequent_version_number"
+    FROM _palimpsest.t1_head
+  ) AS c
+    ON (c."k" = o."k" AND c."version_number" = o."version_number")
+    AND c."subsequent_version_number" > c."version_number"
+) AS "t"
 WHERE u.t = t.k
 QUALIFY ROW_NUMBER() OVER (PARTITION BY t."k") = 1;
 -- 2. append to main.t_journal
