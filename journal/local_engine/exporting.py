@@ -53,13 +53,20 @@ def _export_path(closed: Path | None, export: Export) -> Path:
         )
     if not whole.parent.is_dir() and not export.is_folder:
         raise _export_error(export.path, "its folder does not exist")
-    if whole.exists() and whole.is_dir() != export.is_folder:
+    goes = export.is_folder and whole.is_file() and _overwrites(export)
+    if whole.exists() and whole.is_dir() != export.is_folder and not goes:
         raise _export_error(
             export.path, "it is a folder" if whole.is_dir() else "it is not a folder"
         )
     if whole.exists() and not (whole.is_dir() or whole.is_file()):
         raise _export_error(export.path, "it is not a regular file")
     return whole
+
+
+def _overwrites(export: Export) -> bool:
+    """True if what lies at the path goes before anything is written there."""
+    value = dict(export.options).get("OVERWRITE")
+    return value is not None and value.name.lower() in {"", "1", "true"} and value != exp.false()
 
 
 def _copy_rows(session: DuckDBSession, export: Export, path: Path, parameters: Parameters) -> int:

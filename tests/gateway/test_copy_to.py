@@ -86,6 +86,19 @@ def test_partitions(cursor: Any, tmp_path: Path) -> None:
     assert sorted(p.name for p in folder.iterdir()) == ["id=1", "id=2", "id=3", "id=4"]
 
 
+def test_a_folder_takes_the_place_of_a_file(cursor: Any, tmp_path: Path) -> None:
+    place = tmp_path / "parts"
+    place.write_text("a file")
+    copy = f"COPY (SELECT id % 2 AS odd, id FROM t) TO '{place}' (FORMAT parquet, PARTITION_BY "
+    for options in ("('odd')", "('odd'), OVERWRITE false"):
+        with pytest.raises(gateway.Error, match="it is not a folder"):
+            cursor.execute(f"{copy}{options})")
+        assert place.read_text() == "a file"
+    cursor.execute(f"{copy}('odd'), OVERWRITE 1)")
+    cursor.execute(f"SELECT DISTINCT odd FROM '{place}/*/*.parquet' ORDER BY odd")
+    assert cursor.fetchall() == [(0,), (1,)]
+
+
 def test_the_past_and_parameters(cursor: Any, tmp_path: Path) -> None:
     path = tmp_path / "rows.csv"
     (before,) = cursor.execute("SELECT max(version) FROM system.transactions").fetchone()

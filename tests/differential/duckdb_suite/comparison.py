@@ -49,7 +49,8 @@ DOCUMENTED = {
     "conflicts come at COMMIT": r"^accepted\nTransactionContext Error|PAL-401\]",
     "more than DuckDB takes": r"^accepted\n(Not implemented|Invalid type|Dependency) Error|"
     r"^accepted\n(Parser|Binder|Catalog) Error: .*(not supported|cannot use CASCADE|Unsupported|"
-    r"cannot contain|Cannot (rename|change|drop)|generated column|SUBQUERY)",
+    r"cannot contain|Cannot (rename|change|drop)|generated column|SUBQUERY)|"
+    r"^accepted\n.*Can not create a STORED generated column",
     "limits of DuckDB's process": r"^accepted\n(Out of Memory|Permission) Error|"
     r"^accepted\n.*expression depth limit",
     "an error ends the transaction": r"PAL-402\]",

@@ -30,6 +30,7 @@ class Difference:
 
 _CONSEQUENCE = re.compile(
     r"PAL-402|does not exist|PAL-20\d|not found|there is no|unknown|is not supported|"
+    r"PAL-211\].* already|"
     r"accepted\ncurrent transaction is aborted",
     re.I,
 )
