@@ -40,5 +40,5 @@ def append_to_head(
     if insert is None or insert[0] != head:
         ast = layout.insert_into(table, layout.head_table(table.id, head), query.ast.copy())
         insert = query.memo["insert"] = (head, Query(ast, query.parameters))
-    session.execute(insert[1], parameters)
+    session.execute(insert[1], parameters, often=True)
     return session.changed(), None

@@ -142,7 +142,8 @@ def record_inline(
     grown: list[Any] = [state.generation, state.version, list(added)]
     grown += [[c.open for c in counts], [c.closing for c in counts], [c.tombstone for c in counts]]
     if session.abilities.writes_several_at_once:
-        session.text(_RECORD_DIRECT, [*grown, *transaction.values, *state_values(state)])
+        values = [*grown, *transaction.values, *state_values(state)]
+        session.text(_RECORD_DIRECT, values, often=True)
         return
     session.text(_GROW, grown)
     add_transactions(session, [transaction])

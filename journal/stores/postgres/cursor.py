@@ -17,7 +17,7 @@ import psycopg
 import pyarrow as pa
 from psycopg.abc import Buffer, PQGen
 from psycopg.adapt import Loader, Transformer
-from psycopg.generators import fetch
+from psycopg.generators import execute, fetch
 from psycopg.pq import ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
 from psycopg.raw_cursor import RawCursor
@@ -61,6 +61,19 @@ class ChunkCursor(RawCursor[tuple[Any, ...]]):
 
     has_far_moments = False
     """True when a row of the result that was loaded has a moment that Python has none for."""
+
+    def run(
+        self, sql: str, parameters: Sequence[Any] | None = None, *, often: bool = False
+    ) -> None:
+        """Run a statement; the server keeps how it runs one that comes ``often``."""
+        super().execute(sql, parameters, prepare=None if often else False)
+
+    def roll_back(self) -> None:
+        """Roll back; by a statement of its own the library would forget what the server keeps."""
+        connection = self._conn
+        with connection.lock:
+            connection.pgconn.send_query(b"ROLLBACK")
+            connection.wait(execute(connection.pgconn))
 
     def next_rows(self, size: int | None) -> Rows:
         """The next rows of a result that was run to its end, so many at most; None: all."""

@@ -35,7 +35,7 @@ _Tree = TypeVar("_Tree", bound=exp.Expr)
 _ENDED = "_ended"
 _NEW = "new_rows"
 _ABOVE, _HIGHEST = "rows_above", "highest"
-_LAST = "200000-01-01"
+_LAST = "200000-01-01 00:00:00+00"
 """A moment that stands for all after it, which has a number of microseconds still."""
 JOURNAL = "adopted_journal"
 """The id of the journal itself among the pieces of its table."""
@@ -286,7 +286,7 @@ def _run(
     counted = query.memo.get(_WRITTEN)
     if counted is None or counted[0] is not table:
         counted = query.memo[_WRITTEN] = (table, Query(_counted(table, query), query.parameters))
-    session.execute(counted[1], parameters)
+    session.execute(counted[1], parameters, often=True)
     ((found, above),) = session.fetch_many(1)
     return int(found), None if above is None else int(above)
 

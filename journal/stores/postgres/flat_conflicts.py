@@ -30,7 +30,7 @@ def conflict_and_above(
 
     And the highest version, at or above its own, that the key of any of them has.
     """
-    session.execute(_conflict_and_above(table, mine), {})
+    session.execute(_conflict_and_above(table, mine), {}, often=True)
     ((is_late, above),) = session.fetch_many(1)
     return is_late, None if above is None else int(above)
 

@@ -190,6 +190,7 @@ class DatabaseJournal:
         row = rows_of.state_of(rows)
         committed = self._seen.at(session, row)
         session.read_epochs(committed.epoch_of)
+        session.know_definitions(row.catalog)
         self.clock.settle(max(committed.version, row.settled))
         return committed, row
 

@@ -31,6 +31,8 @@ from journal.stores.postgres.store import PostgresSession
 _IDLE_MAX = 16
 _CHECK_AFTER_S = 30.0
 _PAUSE_S = 0.2
+_KEPT_AFTER = 3
+"""So often the server plans a statement that comes often anew, before it keeps it."""
 _OPTIONS = (
     "-c DateStyle=ISO,MDY -c IntervalStyle=postgres -c standard_conforming_strings=on"
     " -c extra_float_digits=1 -c bytea_output=hex -c array_nulls=on -c client_encoding=UTF8"
@@ -172,7 +174,7 @@ class PostgresStore:
                 connection = psycopg.connect(
                     watched,
                     autocommit=True,
-                    prepare_threshold=None,
+                    prepare_threshold=_KEPT_AFTER,
                     application_name="palimpsest",
                     connect_timeout=patience_s,
                     options=self._options(given),

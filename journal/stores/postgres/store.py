@@ -24,6 +24,7 @@ from journal.model.plan import Query
 from journal.model.result_column import ResultColumn
 from journal.model.session_defaults import arrow_of, count_of, nothing_tracked, row_of
 from journal.model.store_session import Parameters, RecordDialect, batches_of
+from journal.model.version import Version
 from journal.sql.lowering.select import result_names
 from journal.sql.relations import ident
 from journal.stores.postgres.arrow import array_text, arrow_table, interval_text
@@ -73,6 +74,7 @@ class PostgresSession:
         self._staged: dict[str, list[str]] = {}
         self._few = FewRows()
         self._epoch_of: EpochOf = unreplaced
+        self._definitions: Version | None = None
         self.database = connection.info.dbname
         self.used_at = time.monotonic()
 
@@ -99,7 +101,7 @@ class PostgresSession:
         """Begin and run constant SQL without parameters, in one round trip."""
         with mapped():
             self._finish()
-            self._cursor.execute(f"{how}; {sql}")
+            self._cursor.run(f"{how}; {sql}")
             while self._cursor.nextset():
                 continue
             return self._cursor.fetchall()
@@ -133,15 +135,17 @@ class PostgresSession:
         self._staged.clear()
         self._few.clear()
         self._epoch_of = unreplaced
+        self._definitions = None
         if not self.is_usable:
             return
         with suppress(psycopg.Error):
             if self._connection.info.transaction_status is not pq.TransactionStatus.IDLE:
-                self._plain("ROLLBACK")
+                self._finish()
+                self._cursor.roll_back()
 
     def _plain(self, sql: str) -> None:
         self._finish()
-        self._cursor.execute(sql)
+        self._cursor.run(sql)
 
     def _finish(self) -> None:
         """Let go of a result that nobody reads on."""
@@ -155,13 +159,22 @@ class PostgresSession:
         sql, values = self._few.given_with(text, [parameters[name] for name in text.parameters])
         return sql, values or None
 
-    def execute(self, query: Query, parameters: Parameters) -> None:
-        """Run a query to its end; its rows are held by the client library."""
+    def execute(self, query: Query, parameters: Parameters, *, often: bool = False) -> None:
+        """Run a query to its end; its rows are held by the client library.
+
+        The server keeps the plan of one that comes ``often``, as long as definitions stay.
+        """
         query = self._with_values(query, parameters)
         text = self._with_types(render(query, self._epoch_of))
+        sql, values = self._sent(text, parameters)
+        if often and self._definitions is not None and text.is_lasting:
+            # The types of its parameters are found once, so other definitions are another text.
+            sql = f"{sql} /* {self._definitions} */"
+        else:
+            often = False
         with mapped():
             self._finish()
-            self._cursor.execute(*self._sent(text, parameters))
+            self._cursor.run(sql, values, often=often)
         self._names = text.names or self._names_of(query)
 
     def _with_values(self, query: Query, parameters: Parameters) -> Query:
@@ -208,20 +221,26 @@ class PostgresSession:
             self._finish()
             word = "EXPLAIN (ANALYZE)" if analyze else "EXPLAIN"
             sql, values = self._sent(text, parameters)
-            self._cursor.execute(f"{word} {sql}", values)
+            self._cursor.run(f"{word} {sql}", values)
             return "\n".join(str(row[0]) for row in self._cursor.fetchall())
 
-    def text(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+    def text(
+        self, sql: str, values: Sequence[Any] = (), *, often: bool = False
+    ) -> list[tuple[Any, ...]]:
         """Run constant SQL of the catalog; never anything that came from a client."""
         numbered = _numbered(sql, len(values))
         with mapped():
             self._finish()
-            self._cursor.execute(numbered, list(values) or None)
+            self._cursor.run(numbered, list(values) or None, often=often)
             return self._cursor.fetchall() if self._cursor.description else []
 
     def read_epochs(self, epoch_of: EpochOf) -> None:
         """Read tiers in these epochs until the transaction ends."""
         self._epoch_of = epoch_of
+
+    def know_definitions(self, version: Version) -> None:
+        """Of which version all definitions are until the transaction ends; nobody changes them."""
+        self._definitions = version
 
     def rendered(self, ast: exp.Expr) -> Text:
         """The text of a tree, with the tiers of the epochs this session reads."""
@@ -239,7 +258,7 @@ class PostgresSession:
         sql, values = self._sent(replace(text, sql=text.sql + ending), {})
         with mapped():
             self._finish()
-            self._cursor.execute(sql, values)
+            self._cursor.run(sql, values)
 
     def columns(self) -> list[ResultColumn]:
         return [ResultColumn(name, type_name(oid, mod)) for name, oid, mod in self._shape()]
@@ -325,7 +344,7 @@ class PostgresSession:
         self._with_types(text)
         with mapped():
             self._finish()
-            self._cursor.execute(*self._sent(text, parameters))
+            self._cursor.run(*self._sent(text, parameters))
         return self._cursor.rowcount
 
     def show_arrow(self, name: str, rows: pa.Table) -> None:

@@ -34,6 +34,12 @@ EXACT = "exact"
 PUBLIC_SCHEMA = "public"
 """The schema of names that give none, as the database has it."""
 NAME_BYTES_MAX = 63
+_SETTLED = re.compile(
+    r""""(?:[^"]|"")*"|CAST\('(?:[^']|'')*' AS (?:TEXT|VARCHAR(?:\(\d+\))?)\)"""
+    r"""|CAST\('\d{4}-\d\d-\d\d' AS DATE\)|'\d+-\d\d-\d\d \d\d:\d\d:\d\d\+00'"""
+    r"""|INTERVAL '1 MICROSECOND'|'UTC'|'(?:[^']|'')*_palimpsest(?:[^']|'')*'"""
+)
+"""Names, and constants that are the same value in each time zone and at each time."""
 _TIER = re.compile(r"t(\d+)(x\d+)?_(base|delta|history|head)$")
 
 EpochOf = Callable[[int], int]
@@ -51,6 +57,8 @@ class Text:
 
     ``epochs`` are those of the tables whose tiers it reads, by their ids. ``enums`` are those whose
     types it names. ``start`` is where the query begins, in a text that makes a table of one.
+    ``is_lasting`` says that it means the same whenever the server reads it: there is no constant
+    in it that a time zone or the clock makes another value of, as 'today' is.
     """
 
     sql: str
@@ -59,6 +67,7 @@ class Text:
     epochs: tuple[tuple[int, int], ...] = ()
     enums: Enums = ()
     start: int = 0
+    is_lasting: bool = False
 
 
 def render(query: Query, epoch_of: EpochOf = unreplaced) -> Text:
@@ -104,7 +113,8 @@ def rendered(ast: exp.Expr, epoch_of: EpochOf = unreplaced) -> Text:
         )
     except UnsupportedError as error:
         raise refusal(str(error).rstrip(".")) from error
-    return Text(sql, tuple(parameters), names, tuple(epochs.items()), enums)
+    is_lasting = "'" not in _SETTLED.sub("", sql)
+    return Text(sql, tuple(parameters), names, tuple(epochs.items()), enums, 0, is_lasting)
 
 
 def shortened(name: str) -> str:
