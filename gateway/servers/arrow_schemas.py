@@ -16,6 +16,8 @@ import pyarrow.compute as pc
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+from gateway.servers.zoned_times import NAMES as ZONED_TIMES
+from gateway.servers.zoned_times import zoned_time_texts
 from journal.model.result_column import ResultColumn
 
 TYPE_NAME = b"ARROW:FLIGHT:SQL:TYPE_NAME"
@@ -89,6 +91,8 @@ def as_wire(
 def _as_type(column: pa.Array, name: str, kind: pa.DataType) -> pa.Array:
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
+    if name in ZONED_TIMES:
+        column = zoned_time_texts(column)
     if column.type.equals(kind):
         return column
     if name in _SIGNED and pa.types.is_fixed_size_binary(column.type):

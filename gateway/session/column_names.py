@@ -85,14 +85,25 @@ def postgres_names(parsed: Parsed | None, columns: Sequence[ResultColumn]) -> li
         return [replace(column, name=f"column{n}") for n, column in enumerate(found, 1)]
     if parsed is None or all(isinstance(node, exp.Alias | exp.Column | exp.Star) for node in nodes):
         return found
-    words = _calls_in(parsed.text)
+    return _named(found, nodes, _calls_in(parsed.text))
+
+
+def catalog_names(query: exp.Expr, columns: Sequence[ResultColumn]) -> list[ResultColumn]:
+    """The columns of a query that never reaches the rewriter, as PostgreSQL would name them."""
+    return _named(list(columns), _query_output(query), ())
+
+
+def _named(
+    columns: list[ResultColumn], nodes: Sequence[exp.Expr], words: Sequence[str | None]
+) -> list[ResultColumn]:
+    """The columns, changed in place; ``words`` are the functions as the client wrote them."""
     called = words if len(words) == len(nodes) else [None] * len(nodes)
-    for number, place in _places(nodes, len(found)):
+    for number, place in _places(nodes, len(columns)):
         node = nodes[number]
         if not isinstance(node, exp.Alias):
             name = called[number] or postgres_name(node) or _UNNAMED
-            found[place] = replace(found[place], name=name)
-    return found
+            columns[place] = replace(columns[place], name=name)
+    return columns
 
 
 def _places(nodes: Sequence[exp.Expr], width: int) -> Iterator[tuple[int, int]]:
@@ -116,7 +127,10 @@ def _output(parsed: Parsed | None) -> list[exp.Expr]:
     """The expressions whose values a statement gives."""
     if parsed is None or not isinstance(parsed.statement, SqlStatement):
         return []
-    ast = parsed.statement.ast
+    return _query_output(parsed.statement.ast)
+
+
+def _query_output(ast: exp.Expr) -> list[exp.Expr]:
     while isinstance(ast, exp.SetOperation | exp.Subquery):
         ast = ast.this
     if isinstance(ast, exp.Select):

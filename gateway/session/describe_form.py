@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
+from sqlglot import exp
+
 from gateway.session.forms import Planned, StatementCall, unwritten_parameters
 from gateway.session.outcome import StatementOutcome
 from gateway.session.planner import Planner
@@ -11,10 +13,13 @@ from gateway.session.scan_info import supply_system_rows
 from journal.model.errors import PalimpsestError
 from journal.model.lazy_dataclass import dataclass
 from journal.model.plan import (
+    AllocateIdentity,
     Fetch,
+    Query,
     Stage,
     StatementKind,
     StatementPlan,
+    TakeNumbers,
 )
 from journal.transactions.protocol import OpenJournal, OpenStatement
 from journal.transactions.transaction import Transaction
@@ -44,7 +49,7 @@ class DescribeForm:
         """The columns, without rows; of a statement that gives none, no columns."""
         (plan, parameters), request = planned, call.request
         query = next((step.query for step in plan.steps if isinstance(step, Fetch)), None)
-        if query is None or plan.kind is not StatementKind.READ:
+        if query is None or plan.kind is StatementKind.DDL:
             return StatementOutcome(plan.tag)
         parameters |= unwritten_parameters(statement, plan, call)
         parameters |= statement.prepare(plan, parameters)
@@ -59,6 +64,18 @@ class DescribeForm:
 
 
 def _stage(statement: OpenStatement, plan: StatementPlan, parameters: dict[str, object]) -> None:
+    """Make the relations that the query reads; those of a statement that writes have no rows."""
     for step in plan.steps:
-        if isinstance(step, Stage):
-            statement.session.stage(step.name, step.query, parameters)
+        match step:
+            case Stage(name, query) if plan.kind is StatementKind.READ:
+                statement.session.stage(name, query, parameters)
+            case Stage(name, query):
+                statement.session.stage(name, _without_rows(query), parameters)
+            case AllocateIdentity() | TakeNumbers():
+                parameters |= {step.name: 0, f"{step.name}_turn": 0}
+
+
+def _without_rows(query: Query) -> Query:
+    ast = query.ast.copy()
+    ast.set("limit", exp.Limit(expression=exp.Literal.number(0)))
+    return Query.of(ast)

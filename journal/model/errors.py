@@ -62,6 +62,7 @@ class Code(Enum):
     NOT_POPULATED = CodeInfo("PAL-228", "55000", "materialized view without rows")
     UNKNOWN_CONSTRAINT = CodeInfo("PAL-229", "42704", "unknown constraint")
     TIME_POINT = CodeInfo("PAL-230", "22007", "invalid point in time")
+    STALE_PREPARED = CodeInfo("PAL-231", "0A000", "prepared statement of a changed table")
     POLICY = CodeInfo("PAL-240", "22023", "invalid policy")
     HELD = CodeInfo("PAL-241", "55000", "legal hold protects the rows")
     PRIVILEGE = CodeInfo("PAL-250", "42501", "privilege missing")

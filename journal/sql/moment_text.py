@@ -36,6 +36,10 @@ _ISO = re.compile(
     r"(?:z|[+-]\d\d(?::?\d\d)?(?::\d\d)?)?)?\s*",
     re.I,
 )
+_ZONED_DATE = re.compile(
+    r"\s*(\d{4,}-\d{1,2}-\d{1,2})\s*([+-]\d{1,2}(?::?\d\d){0,2})(\s*(?:bc|ad))?\s*", re.I
+)
+"""Midnight of a zone: drivers of JDBC send the dates of Java so."""
 _PLAIN_TIME = re.compile(r"\s*\d{1,2}:\d\d(:\d\d(\.\d{1,6})?)?\s*")
 _RUN_TOGETHER = re.compile(r"^\s*(\d\d)(\d\d)(\d\d(?:\.\d*)?)(?!\d)(?!-)")
 _PARTS = re.compile(r"[a-z]+|\d+|[-/.,\s]+")
@@ -66,6 +70,10 @@ def iso_moment(text: str) -> str | None:
     """
     if _is_iso(text):
         return None
+    zoned = _ZONED_DATE.fullmatch(text)
+    if zoned is not None:
+        text = f"{zoned[1]} 00:00:00{zoned[2]}{zoned[3] or ''}"
+        return text if _is_iso(text) else iso_moment(text)
     parts = split_clock(text.strip().lower(), _WORDS)
     if parts is None or (parts[1] is not None and not parts[1].exists):
         raise _out_of_range(text)

@@ -15,6 +15,7 @@ _TYPES = {
 }  # fmt: skip
 _CALLS: dict[type[exp.Expr], str] = {
     exp.CurrentTimestamp: "current_timestamp",
+    exp.CurrentVersion: "version",
     exp.DateTrunc: "date_trunc",
     exp.Exists: "exists",
     exp.Explode: "unnest",

@@ -55,11 +55,12 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
     for escaped in list(ast.find_all(exp.ByteString)):
         # E'a\b', which has been read: what is a constant is one, however it was written.
         escaped.replace(exp.Literal.string(escaped.this))
-    for constant in ast.find_all(exp.Literal):
-        if constant.is_string and reads_otherwise(constant.name):
+    for constant in [text for text in ast.find_all(exp.Literal) if text.is_string]:
+        if reads_otherwise(constant.name):
             constant.meta[AS_POSTGRES] = True
+        _take_out_of_brackets(constant)
     for cast in list(ast.find_all(exp.Cast)):
-        text = cast.this.unnest() if isinstance(cast.this, exp.Paren) else cast.this
+        text = cast.this
         if cast.is_type(exp.DType.ARRAY) and isinstance(text, exp.Literal) and text.is_string:
             made = array_of_text(text.name, cast.to)
             cast.set("this", made)
@@ -85,6 +86,15 @@ def with_words_spelled_out(ast: exp.Expr) -> exp.Expr:
     name_inner_outputs(ast)
     spell_ordered_outputs(ast)
     return ast
+
+
+def _take_out_of_brackets(constant: exp.Expr) -> None:
+    """``('x')`` is a constant as ``'x'`` is: drivers that put values into texts write it so."""
+    outer = constant
+    while isinstance(outer.parent, exp.Paren):
+        outer = outer.parent
+    if outer is not constant and not isinstance(outer.parent, exp.Any | exp.All):
+        outer.replace(constant)
 
 
 def _spell_out_moment(cast: exp.Cast, text: exp.Expr) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import signal
@@ -12,14 +13,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
+import psycopg
 import pytest
+from psycopg import Connection
 
+from tests.support.postgres import Cluster, running
 from tests.support.warm_python import warm_python
-
-if TYPE_CHECKING:
-    import psycopg
 
 _START_S = 60.0
 _PROGRAM = """
@@ -102,5 +102,53 @@ def wait_for_statement(con: psycopg.Connection, session: int) -> None:
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """One server for all tests that leave it as it is."""
     found = launch(tmp_path_factory.mktemp("server"))
+    yield found
+    found.end()
+
+
+def _connected(where: str) -> Connection:
+    return psycopg.connect(where, autocommit=True)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with running() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def postgres(cluster: Cluster) -> Iterator[Connection]:
+    with _connected(cluster.conninfo("postgres")) as connection:
+        connection.execute("SET TIME ZONE 'Europe/Berlin'")
+        yield connection
+
+
+@pytest.fixture(scope="module", params=["folder", "postgres"])
+def store(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def gateway(
+    store: str,
+    request: pytest.FixtureRequest,
+    server: Server,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Connection]:
+    """A connection to a server, whose store is a folder or a database."""
+    with contextlib.ExitStack() as stack:
+        if store == "postgres":
+            server = stack.enter_context(
+                _over(request.getfixturevalue("cluster"), tmp_path_factory)
+            )
+        connection = stack.enter_context(_connected(server.dsn))
+        connection.execute("SET TIME ZONE 'Europe/Berlin'")
+        yield connection
+
+
+@contextlib.contextmanager
+def _over(cluster: Cluster, folders: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server whose store is a database of the cluster."""
+    found = launch(folders.mktemp("over"), store=cluster.url(cluster.database()))
     yield found
     found.end()

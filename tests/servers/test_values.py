@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import datetime as dt
-from collections.abc import Iterator
 
-import psycopg
 import pytest
 from psycopg import Connection
-
-from tests.servers.conftest import Server, launch
-from tests.support.postgres import Cluster, running
 
 EXPRESSIONS = (
     "1::smallint", "(-2147483648)::integer", "9223372036854775807::bigint", "true", "false",
@@ -34,6 +28,10 @@ EXPRESSIONS = (
     "ARRAY[INTERVAL '13 months', NULL, INTERVAL '-3 days 04:05:06.7']",
     "INTERVAL '-400 days'", "INTERVAL '1 year -1 month 2 days -00:00:00.000001'",
     "age(TIMESTAMP '2024-03-01', TIMESTAMP '2023-01-15')",
+    "TIMESTAMPTZ '12024-01-01 00:00:00+00'", "TIMESTAMPTZ '1850-01-01 00:00:00+00'",
+    "TIMETZ '23:30:00.5+05:30'", "TIMETZ '12:00:00-00:30'", "TIMETZ '00:00:00+00'",
+    "DATE '0001-12-31 BC'", "'0044-03-15 10:00:00.5 BC'::timestamp",
+    "'0044-03-15 10:00:00.5 BC'::timestamptz",
     "NULL::integer", "NULL::text", "ARRAY[DATE '2020-01-01']::date[]",
     "ARRAY['infinity'::date, NULL, '2020-01-01', '-infinity']",
     "ARRAY['-infinity'::timestamp, '2020-01-01 00:00:01']", "ARRAY['infinity'::timestamptz, NULL]",
@@ -49,54 +47,6 @@ ANY_NUMBERS = (
 
 NOT_OVER_POSTGRES = frozenset({"ARRAY[ARRAY[1, 2], ARRAY[3, 4]]"})
 """What stands otherwise over a database: arrays of arrays are texts."""
-
-
-def _connected(where: str) -> Connection:
-    return psycopg.connect(where, autocommit=True)
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Cluster]:
-    with running() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def postgres(cluster: Cluster) -> Iterator[Connection]:
-    with _connected(cluster.conninfo("postgres")) as connection:
-        connection.execute("SET TIME ZONE 'Europe/Berlin'")
-        yield connection
-
-
-@pytest.fixture(scope="module", params=["folder", "postgres"])
-def store(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(scope="module")
-def gateway(
-    store: str,
-    request: pytest.FixtureRequest,
-    server: Server,
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Iterator[Connection]:
-    """A connection to a server, whose store is a folder or a database."""
-    with contextlib.ExitStack() as stack:
-        if store == "postgres":
-            server = stack.enter_context(
-                _over(request.getfixturevalue("cluster"), tmp_path_factory)
-            )
-        connection = stack.enter_context(_connected(server.dsn))
-        connection.execute("SET TIME ZONE 'Europe/Berlin'")
-        yield connection
-
-
-@contextlib.contextmanager
-def _over(cluster: Cluster, folders: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server whose store is a database of the cluster."""
-    found = launch(folders.mktemp("over"), store=cluster.url(cluster.database()))
-    yield found
-    found.end()
 
 
 def sent(connection: Connection, expression: str, *, binary: bool) -> tuple[int, int, bytes | None]:

@@ -19,6 +19,8 @@ from gateway.servers.hive import column_types
 from gateway.servers.hive.column_types import ThriftType, hive_type
 from gateway.servers.hive.value_texts import texts
 from gateway.servers.hive.wire import ttypes
+from gateway.servers.zoned_times import NAMES as ZONED_TIMES
+from gateway.servers.zoned_times import zoned_time_texts
 
 _FIELD = struct.Struct("!Bh")
 _LIST = struct.Struct("!Bi")
@@ -106,7 +108,7 @@ def _stored(column: pa.Array, name: str) -> pa.Array:
             for v in column.to_pylist()
         ]
         return pa.array(found, pa.string())
-    return column
+    return zoned_time_texts(column) if name in ZONED_TIMES else column
 
 
 def _column(column: pa.Array, kind: ThriftType, zone: str) -> list[bytes]:

@@ -63,6 +63,7 @@ class CatalogContents:
                 self._add_table(relation)
             else:
                 self._add_view(relation)
+        self._put_referenced_indexes()
         for sequence in catalog.sequences.values():
             self._add_sequence(sequence.name.schema, sequence.name.name, sequence)
 
@@ -192,6 +193,18 @@ class CatalogContents:
             confmatchtype="f" if key.match_full else "s", condeferrable=key.is_deferrable,
             condeferred=key.deferral is Deferral.INITIALLY,
         )  # fmt: skip
+
+    def _put_referenced_indexes(self) -> None:
+        """Say of foreign keys which index of the parent they rely on: JDBC lists no others."""
+        indexes: dict[tuple[int, tuple[int, ...]], int] = {}
+        for index in self.rows.get("pg_index", ()):
+            if index["indisunique"]:
+                place = (index["indrelid"], tuple(sorted(index["indkey"])))
+                indexes.setdefault(place, index["indexrelid"])
+        for constraint in self.rows.get("pg_constraint", ()):
+            if constraint["contype"] == "f":
+                place = (constraint["confrelid"], tuple(sorted(constraint["confkey"])))
+                constraint["conindid"] = indexes.get(place, 0)
 
     def _add_column(
         self,

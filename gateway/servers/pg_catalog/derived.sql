@@ -87,3 +87,11 @@ LEFT JOIN pgc.pg_type k ON k.oid = atttypid
 LEFT JOIN pgc.pg_namespace u ON u.oid = k.typnamespace
 LEFT JOIN pgc.pg_attrdef d ON d.adrelid = attrelid AND d.adnum = attnum
 WHERE attnum > 0 AND relkind IN ('r', 'p', 'v') ORDER BY attrelid, attnum
+;
+CREATE VIEW pgc.keywords AS
+SELECT keyword_name AS word, map_extract_value(
+    MAP {'unreserved': 'U', 'column_name': 'C', 'type_function': 'T', 'reserved': 'R'},
+    keyword_category
+  ) AS catcode, true AS barelabel,
+  replace(keyword_category, '_', ' ') AS catdesc, 'can be bare label' AS baredesc
+FROM duckdb_keywords()

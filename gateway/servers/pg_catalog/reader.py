@@ -46,6 +46,12 @@ _EXTRA = {
     "view_definitions": {"oid": "UINTEGER", "definition": "VARCHAR"},
 }
 _VECTORS = {"USMALLINT[]": "INT2VECTOR", "UBIGINT[]": "OIDVECTOR"}
+_FIXED = {
+    "jit": ("off", "not here"),
+    "max_index_keys": ("32", "columns of an index"),
+    "max_identifier_length": ("63", "bytes of a name"),
+}
+"""Settings of PostgreSQL that drivers read, and nobody can change."""
 _STARTED = datetime.now(UTC)
 
 
@@ -168,7 +174,7 @@ class CatalogReader:
         known["server_version"] = (self._version.split()[1], "version of the dialect")
         known["server_version_num"] = (f"{int(float(self._version.split()[1]))}0000", "as a number")
         known["search_path"] = (", ".join(self._session.settings.search_path), "schemas")
-        known["jit"] = ("off", "not here")
+        known |= _FIXED
         return [(name, value, about) for name, (value, about) in known.items()]
 
     def _view_columns(self, view: View) -> Sequence[ResultColumn]:

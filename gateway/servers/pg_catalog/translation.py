@@ -27,7 +27,8 @@ _OID_LISTS = re.compile(
     r"(::\s*|\bAS\s+)(?:pg_catalog\.)?(?:oid|regtype|regclass)\s*\[\]", re.IGNORECASE
 )
 """Casts to lists of types that sqlglot takes for names of objects, and of these it knows none."""
-_ALONE = frozenset(MACROS) - {"quote_ident", "user", "current_user", "session_user"}
+_KEYWORDS = "pg_get_keywords"
+_ALONE = frozenset(MACROS) - {"quote_ident", "user", "current_user", "session_user"} | {_KEYWORDS}
 """Functions that make a statement without tables one on the catalog."""
 _ONLY_HERE = frozenset({"array_lower", "array_upper", "parse_ident", "quote_ident"})
 """Functions with which tools ask ``information_schema`` for tables, and which no session has."""
@@ -161,7 +162,9 @@ def _changed(node: exp.Expr) -> exp.Expr:
             # The engine's own among tables takes no bounds that it has to look up.
             numbers = exp.Anonymous(this="generate_series", expressions=ends)
             return _one_column(node, exp.Anonymous(this="unnest", expressions=[numbers]))
-        case exp.Table() if isinstance(node.this, exp.Func) and node.db.lower() == "pg_catalog":
+        case exp.Table() if isinstance(node.this, exp.Func) and (
+            node.db.lower() == "pg_catalog" or node.this.name.lower() == _KEYWORDS
+        ):
             return _table_function(node)
         case exp.Column() if node.name.lower() == "tableoid":
             return exp.Literal.number(0)
@@ -227,10 +230,13 @@ def _one_column(node: exp.Table, value: exp.Expr) -> exp.Expr:
 def _table_function(node: exp.Table) -> exp.Expr:
     """A function among tables; a macro gives one row there."""
     call = node.this
-    if not isinstance(call, exp.Anonymous) or call.name.lower() not in MACROS:
+    known = {*MACROS, _KEYWORDS}
+    if not isinstance(call, exp.Anonymous) or call.name.lower() not in known:
         node.set("db", None)
         return node
     alias = node.alias or call.name.lower()
+    if call.name.lower() == _KEYWORDS:
+        return exp.table_("keywords", db="pgc", alias=alias)
     given = node.args.get("alias")
     names = [column.name for column in given.columns] if given else []
     call.set("this", f"pgc_{call.name.lower()}")

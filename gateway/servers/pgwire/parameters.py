@@ -15,6 +15,8 @@ from gateway.servers.pgwire.messages import BINARY, protocol_error
 from gateway.servers.pgwire.values_binary import numeric_from
 from journal.model.errors import Code, PalimpsestError
 from journal.sql.array_text import parse_array
+from journal.sql.interval_text import plain_interval
+from journal.sql.moment_text import iso_moment, iso_time
 
 _DAY_ZERO = dt.date(2000, 1, 1)
 _MOMENT_ZERO = dt.datetime(2000, 1, 1)  # noqa: DTZ001 - of no zone
@@ -61,8 +63,34 @@ def _bytes(text: str) -> bytes:
 
 
 def _as_text(text: str) -> str:
-    """Moments and intervals: the store reads their many spellings."""
     return text
+
+
+def _moment_text(text: str) -> str:
+    """A date in the spelling that every store reads, for ``Jan 8, 1999`` too."""
+    return iso_moment(text) or text
+
+
+def _instant(text: str) -> dt.datetime | str:
+    """A moment that names its zone is that instant, also for a column without zones."""
+    spelled = _moment_text(text)
+    try:
+        found = dt.datetime.fromisoformat(spelled.strip())
+    except ValueError:
+        return spelled
+    return spelled if found.tzinfo is None else found
+
+
+def _time_text(text: str) -> str:
+    return iso_time(text) or text
+
+
+def _zoned_time_text(text: str) -> str:
+    return iso_time(text, has_zone=True) or text
+
+
+def _interval_text(text: str) -> str:
+    return plain_interval(text) or text
 
 
 def _number(text: str) -> int | Decimal | float:
@@ -88,12 +116,12 @@ _FROM_TEXT: dict[str, Callable[[str], Any]] = {
     "json": _json,
     "jsonb": _json,
     "uuid": uuid.UUID,
-    "date": _as_text,
-    "time": _as_text,
-    "timetz": _as_text,
-    "timestamp": _as_text,
-    "timestamptz": _as_text,
-    "interval": _as_text,
+    "date": _moment_text,
+    "time": _time_text,
+    "timetz": _zoned_time_text,
+    "timestamp": _moment_text,
+    "timestamptz": _instant,
+    "interval": _interval_text,
 }
 
 

@@ -12,7 +12,7 @@ from gateway.servers.pgwire.cursors import CursorCommand
 from gateway.servers.pgwire.messages import TEXT, Field, protocol_error
 from gateway.servers.pgwire.scrolling import ScrolledRows
 from gateway.servers.pgwire.types import field_of
-from gateway.session.column_names import postgres_names
+from gateway.session.column_names import catalog_names, postgres_names
 from gateway.session.outcome import StatementOutcome
 from journal.model.errors import Code, PalimpsestError
 from journal.model.lazy_dataclass import dataclass
@@ -50,6 +50,8 @@ class PreparedStatement:
 
     def named(self, columns: Sequence[ResultColumn]) -> list[ResultColumn]:
         """Columns of its rows under the names that PostgreSQL gives them."""
+        if self.catalog is not None:
+            return catalog_names(self.catalog, columns)
         return postgres_names(self.parsed, columns)
 
 

@@ -18,6 +18,8 @@ from gateway.servers.pgwire.messages import BINARY
 from gateway.servers.pgwire.types import INT2, INT4, INT8, OID, TEXT, element_type, pg_type
 from gateway.servers.pgwire.values_binary import binary_column
 from gateway.servers.pgwire.values_text import text_column
+from gateway.servers.zoned_times import NAMES as ZONED_TIMES
+from gateway.servers.zoned_times import zoned_time_texts
 
 _LENGTH = 4
 _FEW_ROWS = 32
@@ -96,6 +98,8 @@ def _values(column: pa.Array, name: str, form: int, zone: str) -> pa.Array:
     if name in _SIGNED and pa.types.is_fixed_size_binary(column.type):
         numbers = [_number(value, name) for value in column.to_pylist()]
         column = pa.array(numbers, pa.decimal256(_HUGE_DIGITS))
+    if name in ZONED_TIMES:
+        column = zoned_time_texts(column)
     return binary_column(column, name) if form == BINARY else text_column(column, name, zone)
 
 

@@ -108,7 +108,7 @@ class StatementStore:
     def current_oids(self, statement: PreparedStatement) -> tuple[int, ...]:
         """As ``parameter_oids``, after a look whether tables have changed since.
 
-        Raises NOT_SUPPORTED for a statement whose rows would not be those that the client was told
+        Raises STALE_PREPARED for a statement whose rows would not be those that the client was told
         of, as PostgreSQL does.
         """
         told = statement.columns
@@ -118,7 +118,7 @@ class StatementStore:
             self._learn(statement)
             if told is not None and [c.type for c in told] != _types(statement.columns):
                 raise PalimpsestError(
-                    Code.NOT_SUPPORTED,
+                    Code.STALE_PREPARED,
                     "the rows of the prepared statement would have other columns than before",
                     advice="a table that it reads was changed: prepare it again",
                 )

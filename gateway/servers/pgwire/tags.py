@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from journal.model.errors import PalimpsestError
+from journal.model.errors import Code, PalimpsestError
 
+_STALE = "cached plan must not change result type"
 _WITH_ROWS = frozenset({"SELECT", "UPDATE", "DELETE", "MERGE", "COPY", "FETCH", "MOVE"})
 
 
@@ -29,6 +30,10 @@ def error_fields(error: PalimpsestError, text: str = "", severity: str = "ERROR"
         "M": f"{error.message} ({error.code.value.code})",
         "H": error.advice,
     }
+    if error.code is Code.STALE_PREPARED:
+        # Drivers prepare such a statement again, and know it by PostgreSQL's very words.
+        fields |= {"M": _STALE, "H": f"{error.advice} ({error.code.value.code})"}
+        fields["R"] = "RevalidateCachedQuery"
     place = error.position
     if place is not None and text:
         lines = text.split("\n")

@@ -31,11 +31,13 @@ from gateway.servers.pgwire.types import (
     TIME,
     TIMESTAMP,
     TIMESTAMPTZ,
+    TIMETZ,
     UUID,
     PgType,
     element_type,
     pg_type,
 )
+from gateway.servers.zoned_times import micros_and_offset
 
 _EPOCH_DAYS = 10_957
 """From 1970 to 2000, where PostgreSQL's count begins."""
@@ -77,6 +79,9 @@ def binary_column(column: pa.Array, name: str) -> pa.Array:
             # NaN and the infinities are no decimals of Arrow: such a column comes as texts.
             numbers = (None if v is None else _numeric(Decimal(v)) for v in column.to_pylist())
             return pa.array(numbers, pa.binary())
+        if kind is TIMETZ and element_type(name) is None:
+            times = (None if v is None else _zoned_time(v) for v in column.to_pylist())
+            return pa.array(times, pa.binary())
         return column.cast(pa.string()).cast(pa.binary())
     if pa.types.is_decimal128(column.type) and column.type.precision <= DIGITS_MAX:
         return numeric_column(column)
@@ -148,6 +153,11 @@ def _numbers(column: pa.Array, kind: PgType) -> pa.Array:
     if column.null_count:
         return pa.compute.if_else(column.is_valid(), found, pa.scalar(None, pa.binary()))
     return found
+
+
+def _zoned_time(text: str) -> bytes:
+    micros, east = micros_and_offset(text)
+    return struct.pack("!qi", micros, -east)
 
 
 def _micros(value: dt.time) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import re
 import uuid
 from collections.abc import Callable
 from decimal import Decimal
@@ -17,6 +18,7 @@ from gateway.servers.pgwire.infinite_moments import infinite_moments, python_val
 from gateway.servers.pgwire.types import (
     BOOL,
     BYTEA,
+    DATE,
     FLOAT4,
     FLOAT8,
     INT2VECTOR,
@@ -34,6 +36,7 @@ from gateway.servers.pgwire.types import (
     pg_type,
 )
 
+_BEFORE_OURS = re.compile(r"^(-|0000-)")
 _QUOTED = frozenset('{}",\\ \t\n\r\v\f')
 
 
@@ -50,9 +53,13 @@ def text_column(column: pa.Array, name: str, zone: str) -> pa.Array:
         if kind in (FLOAT4, FLOAT8):
             return _floats(column).cast(pa.binary())
         if kind is TIMESTAMP or kind is TIME:
-            return _without_zeros(column).cast(pa.binary())
+            return _with_eras(_without_zeros(column)).cast(pa.binary())
+        if kind is DATE:
+            return _with_eras(column.cast(pa.string())).cast(pa.binary())
         if kind in (INT2VECTOR, OIDVECTOR):
             return _one_by_one(column, name, zone)
+        if kind is TIMESTAMPTZ and pa.types.is_timestamp(column.type):
+            return _instants(column, zone).cast(pa.binary())
         if kind in (TIMESTAMPTZ, TIMETZ, INTERVAL, JSON, JSONB, BYTEA, UUID) or not _is_castable(
             column.type
         ):
@@ -106,6 +113,35 @@ def _without_zeros(column: pa.Array) -> pa.Array:
     if not (micros % 1_000_000).any():
         return moments.cast(pa.time32("s") if is_time else pa.timestamp("s")).cast(pa.string())
     return pc.replace_substring_regex(moments.cast(pa.string()), r"\.?0+$", "")
+
+
+def _instants(column: pa.Array, zone: str) -> pa.Array:
+    """Instants in a zone, with its distance from UTC; Python has not all the years of them."""
+    local = pc.local_timestamp(column.cast(pa.timestamp("us", zone)))
+    east = pc.subtract(local.cast(pa.int64()), column.cast(pa.timestamp("us", "UTC")).cast("int64"))
+    offsets = pc.dictionary_encode(east)
+    written = pa.array(
+        [_offset(dt.timedelta(microseconds=offset)) for offset in offsets.dictionary.to_pylist()],
+        pa.string(),
+    )
+    return _with_eras(
+        pc.binary_join_element_wise(_without_zeros(local), written.take(offsets.indices), "")
+    )
+
+
+def _with_eras(moments: pa.Array) -> pa.Array:
+    """Texts of days with years before ours as PostgreSQL counts them: there is no year 0."""
+    if not pc.any(pc.match_substring_regex(moments, _BEFORE_OURS.pattern)).as_py():
+        return moments
+    found = [None if m is None else _in_its_era(m) for m in moments.to_pylist()]
+    return pa.array(found, pa.string())
+
+
+def _in_its_era(moment: str) -> str:
+    if _BEFORE_OURS.match(moment) is None:
+        return moment
+    year, rest = moment.lstrip("-").split("-", 1)
+    return f"{int(year) + 1:04}-{rest} BC"
 
 
 def _one_by_one(column: pa.Array, name: str, zone: str) -> pa.Array:
