@@ -46,29 +46,32 @@ INTERNAL = {
 
 
 DOCUMENTED = {
-    "conflicts come at COMMIT": r"^accepted\nTransactionContext Error|PAL-401\]",
-    "more than DuckDB takes": r"^accepted\n(Not implemented|Invalid type|Dependency) Error|"
+    "conflicts are reported at COMMIT": r"^accepted\nTransactionContext Error|PAL-401\]",
+    "accepted here and refused by DuckDB": r"^accepted\n"
+    r"(Not implemented|Invalid type|Dependency) Error|"
     r"^accepted\n(Parser|Binder|Catalog) Error: .*(not supported|cannot use CASCADE|Unsupported|"
     r"cannot contain|Cannot (rename|change|drop)|generated column|SUBQUERY)|"
     r"^accepted\n.*Can not create a STORED generated column",
     "limits of DuckDB's process": r"^accepted\n(Out of Memory|Permission) Error|"
     r"^accepted\n.*expression depth limit",
     "an error ends the transaction": r"PAL-402\]",
-    "a row that refers to itself": r"^accepted\nConstraint Error: Violates foreign key",
-    "schemas in schemas": r"a schema inside of a schema",
-    "where numbers of sequences are taken": r"no number of a sequence can be taken|"
+    "self-referencing rows": r"^accepted\nConstraint Error: Violates foreign key",
+    "nested schemas": r"a schema inside of a schema",
+    "sequence calls in places that are refused": r"no number of a sequence can be taken|"
     r"\w+ takes names that are constants|OWNED BY needs a table and a column",
     "currval of another session": r"PAL-225\]",
-    "settings under which answers would differ": r"PAL-222\]|PAL-221\].*invalidation_policy",
-    "texts as statements, files as texts": r"the function (query|read_text|read_blob) is not",
+    "settings that would change answers": r"PAL-222\]|PAL-221\].*invalidation_policy",
+    "query(), read_text() and read_blob()": r"the function (query|read_text|read_blob) is not",
     "formats of extensions": r"COPY does not know the format",
     "tables of rejected rows": r"table main\.reject_(errors|scans) does not exist",
-    "forms of macros": r"differ by the types of their parameters|which no macro can hide",
-    "views of other kinds": r"a SECURE view is not supported|DEFER_BINDING",
+    "macros that differ by types": r"differ by the types of their parameters|"
+    r"which no macro can hide",
+    "SECURE views and deferred binding": r"a SECURE view is not supported|DEFER_BINDING",
     "statistics of files": r"the COPY option RETURN_(STATS|FILES) is not supported",
-    "rows that no ORDER BY chooses": r"^chosen freely\n",
-    "what a server lacks": r"a PostgreSQL store has no|merge-joinable or hash-joinable",
-    "types by other names": r"a type's name with a dot or a quote",
+    "rows in no defined order": r"^chosen freely\n",
+    "features that PostgreSQL stores lack": r"a PostgreSQL store has no|"
+    r"merge-joinable or hash-joinable",
+    "quoted names of types": r"a type's name with a dot or a quote",
     "types that are refused": r"columns of type (NULL|.*UNION)",
 }
 """What docs/sql.md and its neighbours tell of the differences from DuckDB, by their texts."""

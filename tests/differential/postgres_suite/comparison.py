@@ -42,24 +42,25 @@ INTERNAL = {
     r"FOR\b|(ATTACH|DETACH)\s+PARTITION|^\s*(SELECT|UPDATE|DELETE).*\bONLY\b|\b(NO\s+)?INHERIT\b|"
     r"\bFROM\s+\w+\*",
     "system columns": r"\b(tableoid|ctid|xmin|xmax|cmin|cmax)\b",
-    "the server's own catalog": r"\bpg_\w+|::\s*reg\w+|\binformation_schema\b|"
+    "internals of pg_catalog": r"\bpg_\w+|::\s*reg\w+|\binformation_schema\b|"
     r"\bobj_description\b|\w(send|recv)\(|\bcollation\s+for\b|\bgin_\w+\(|"
     r"\b(to_)?reg(class|proc|procedure|oper|operator|type|role|namespace|collation)\(",
     "cursors": r"^\s*(DECLARE|FETCH|MOVE|CLOSE)\b|\bCURRENT\s+OF\b",
     "storage": r"^\s*(CLUSTER|REINDEX|VACUUM|ANALYZE|LOCK|NOTIFY|LISTEN|UNLISTEN|SECURITY)\b|"
     r"\bUNLOGGED\b|\bSET\s+(STATISTICS|STORAGE|COMPRESSION|LOGGED|UNLOGGED|TABLESPACE)\b|"
     r"\bTABLESPACE\s+\w|\bfillfactor\b|\bautovacuum\w*|\bSET\s+\(\s*n_distinct",
-    "settings of the server": r"^\s*(SET|RESET|SHOW)\b(?!\s+CONSTRAINTS)|\bcurrent_setting\(",
-    "two phases": r"^\s*PREPARE\s+TRANSACTION\b|\b(COMMIT|ROLLBACK)\s+PREPARED\b",
+    "server settings": r"^\s*(SET|RESET|SHOW)\b(?!\s+CONSTRAINTS)|\bcurrent_setting\(",
+    "two-phase commit": r"^\s*PREPARE\s+TRANSACTION\b|\b(COMMIT|ROLLBACK)\s+PREPARED\b",
     "roles": r"\bhas_\w+_privilege\b|"
     r"\bROLE\b|^\s*(GRANT|REVOKE)\b|^\s*(CREATE|DROP|ALTER)\s+(USER|GROUP)\b|"
     r"\bSESSION\s+AUTHORIZATION\b|\bOWNER\s+TO\b|\bROW\s+LEVEL\s+SECURITY\b",
-    "types that PostgreSQL alone has": r"\b(box|point|polygon|circle|path|lseg|inet|cidr|macaddr8?|"
+    "types that only PostgreSQL has": r"\b(box|point|polygon|circle|path|lseg|inet|cidr|macaddr8?|"
     r"\w*tsvector|\w*tsquery\w*|ts_\w+|hstore|\w*xml\w*|xpath|\w*range|money|bit|varbit|oid|name|"
     r"line|xid8?|xid8cmp|txid\w*)\b(?!\s*=)",
-    "paths of jsonb": r"\bjsonpath\b|\bjsonb_path_\w+|@\?|@@",
-    "indexes of other kinds": r"\bUSING\s+(gist|gin|brin|spgist|hash)\b|_ops\b|\bEXCLUDE\b",
-    "whole rows and composites": r"\bROW\s*\(|\)\.\*|\)\.\w+|^\s*CREATE\s+TYPE\s+\w+\s+AS\s*\(|"
+    "JSON path queries": r"\bjsonpath\b|\bjsonb_path_\w+|@\?|@@",
+    "operator classes and exclusion constraints": r"\bUSING\s+(gist|gin|brin|spgist|hash)\b|"
+    r"_ops\b|\bEXCLUDE\b",
+    "whole-row values": r"\bROW\s*\(|\)\.\*|\)\.\w+|^\s*CREATE\s+TYPE\s+\w+\s+AS\s*\(|"
     r"\bOF\s+\w+type\b",
 }
 """What is PostgreSQL's own machinery, by the text of a statement.
@@ -70,34 +71,35 @@ docs/sql.md tells of each, and of `DOCUMENTED`, by the same name.
 DOCUMENTED = {
     "numbers of more than 38 digits": r"PAL-311\].* digits than the \d+ that this store|"
     r"PAL-310\] Could not c\w+ (string|value) \W*(nan|inf)\w*\W+ to DECIMAL",
-    "conflicts come at COMMIT": r"PAL-401\]",
-    "NULLS NOT DISTINCT and keys that are DEFERRABLE": r"NULLS NOT DISTINCT is|a key with DEFERR",
-    "currval beside nextval": r"beside a call that moves the sequence",
-    "samples that can be repeated": r"no sample that can be repeated",
+    "conflicts are reported at COMMIT": r"PAL-401\]",
+    "NULLS NOT DISTINCT and deferrable keys": r"NULLS NOT DISTINCT is|a key with DEFERR",
+    "currval and nextval in one statement": r"beside a call that moves the sequence",
+    "repeatable samples": r"no sample that can be repeated",
     "tables without columns": r"PAL-211\] \S+ has no columns",
-    "settings of roles": r"CREATE SCHEMA is not supported",
+    "ALTER ROLE SET and schema elements": r"CREATE SCHEMA is not supported",
     "composite types": r"ADD VALUE, RENAME VALUE or RENAME TO was expected near|"
     r"has no STRUCT types",
-    "views that are written": r"PAL-209\] \S+ is not a table|"
+    "updatable views": r"PAL-209\] \S+ is not a table|"
     r"SET DEFAULT .* is not supported in ALTER",
-    "primary keys": r"PAL-110\] the (primary key of .* cannot be dropped|type of key column)",
-    "numbers with an underscore or 0x": r"^accepted\n(invalid input syntax for type \w+: "
+    "changes of primary keys": r"PAL-110\] the "
+    r"(primary key of .* cannot be dropped|type of key column)",
+    "number literals of PostgreSQL 16": r"^accepted\n(invalid input syntax for type \w+: "
     r"|trailing junk after numeric literal at or near )\"[^\"]*(\d_\d|0[xob])",
     "SERIALIZABLE": r"PAL-110\] ISOLATION LEVEL SERIALIZABLE",
-    "arrays that begin elsewhere than at 1": r"an array begins with a brace, not with '\['|"
+    "array bounds other than 1": r"an array begins with a brace, not with '\['|"
     r"PAL-110\] only a list, or elements of one by numbers",
-    "domains with constraints inside of values": r"constraints, which are not checked inside",
+    "domains with constraints inside arrays and rows": r"constraints, which are not checked inside",
     "floating-point numbers that overflow": r"^accepted\nvalue (out of range: \w+flow|overflows)",
     "regular expressions": r"PAL-312\] invalid (escape sequence: \\\d|perl operator: \(\?)",
-    "names of zones": r"Unknown TimeZone",
+    "time zone names": r"Unknown TimeZone",
     "collations that contradict": r"^accepted\n(collation mismatch|no collation was derived|"
     r"could not determine which collation)",
 }
 """What docs/sql.md tells of the differences from PostgreSQL, by their texts."""
 UNTRACED = frozenset(
     {
-        "SERIAL and BY DEFAULT AS IDENTITY go on behind numbers that are given",
-        "blanks beyond the length",
+        "generated numbers after explicit ones",
+        "trailing blanks beyond the length",
         "digits of avg, stddev, variance",
         "jsonb",
         "digits of seconds",
