@@ -84,7 +84,7 @@ def test_boto3_is_bound_to_what_aiobotocore_takes(root: Path) -> None:
     assert bounds["boto3"] == botocore
 
 
-def test_versions_agree(root: Path) -> None:
+def test_the_package_and_the_gateway_have_one_version(root: Path) -> None:
     declared = project(root)["project"]["version"]
     text = (root / "gateway" / "version.py").read_text(encoding="utf-8")
     assert f'VERSION = "{declared}"' in text

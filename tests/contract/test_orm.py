@@ -91,7 +91,7 @@ def test_objects_get_their_keys_and_relationships(shelf: sa.Engine) -> None:
         assert dict(tuple(row) for row in session.execute(joined)) == {"Ada": 2, "Bob": 1}
 
 
-def test_changes_and_cascades(shelf: sa.Engine) -> None:
+def test_the_orm_changes_rows_and_cascades_deletes(shelf: sa.Engine) -> None:
     with Session(shelf) as session:
         ada = session.scalars(sa.select(Author).where(Author.name == "Ada")).one()
         ada.name = "Ada L."

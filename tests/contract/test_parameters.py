@@ -35,7 +35,9 @@ def test_every_style_in_every_dialect(
 
 @pytest.mark.parametrize("style", DOLLARS)
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres"])
-def test_dollars(connect: Callable[..., Connection], dialect: str, style: str) -> None:
+def test_numbered_dollar_parameters_are_bound(
+    connect: Callable[..., Connection], dialect: str, style: str
+) -> None:
     text, values = DOLLARS[style]
     assert connect(dialect=dialect).execute(text, values).fetchall() == [(5, "x?")]
 
@@ -50,7 +52,9 @@ def test_repeated_and_reordered(connect: Callable[..., Connection], dialect: str
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)
-def test_in_changes_too(connect: Callable[..., Connection], dialect: str) -> None:
+def test_changes_take_parameters_in_every_style(
+    connect: Callable[..., Connection], dialect: str
+) -> None:
     con = connect(dialect=dialect)
     con.execute("CREATE TABLE t (id INTEGER PRIMARY KEY, a VARCHAR(20))")
     con.execute("INSERT INTO t (a, id) VALUES (%s, %s)", ("one", 1))

@@ -58,7 +58,7 @@ CASES: tuple[tuple[str, Any, Any], ...] = (
 
 
 @pytest.mark.parametrize("way", ["execute", "executemany"])
-def test_there_and_back(con: Connection, way: str) -> None:
+def test_values_of_every_type_are_read_as_written(con: Connection, way: str) -> None:
     names = [f"v{place}" for place in range(len(CASES))]
     made = ", ".join(f"{name} {kind}" for name, (kind, _, _) in zip(names, CASES, strict=True))
     con.execute(f"CREATE TABLE t (id INTEGER PRIMARY KEY, {made})")
@@ -88,7 +88,7 @@ def test_maps_come_as_mappings(con: Connection) -> None:
     assert row == ({"a": 1, "b": 2},)
 
 
-def test_not_a_number(con: Connection) -> None:
+def test_nan_is_stored_and_read(con: Connection) -> None:
     con.execute("CREATE TABLE t (v DOUBLE)")
     con.execute("INSERT INTO t VALUES (?)", (math.nan,))
     con.executemany("INSERT INTO t VALUES (?)", [(math.nan,), (None,), (1.5,)])
@@ -105,7 +105,7 @@ def test_decimals_keep_their_scale(con: Connection) -> None:
     assert cursor.description == [("d", "DECIMAL(6,2)[]", None, None, None, None, None)]
 
 
-def test_wrappings_of_bytes(con: Connection) -> None:
+def test_bytes_like_parameters_are_bound_as_bytes(con: Connection) -> None:
     for value in (bytearray(b"ab"), memoryview(b"ab"), gateway.Binary(b"ab")):
         assert con.execute("SELECT ?", (value,)).fetchone() == (b"ab",)
 

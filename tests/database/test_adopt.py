@@ -183,7 +183,9 @@ def test_somebody_else_writes_to_the_journal(con: Connection, admin: Any, journa
     ]
 
 
-def test_what_is_no_journal(con: Connection, admin: Any) -> None:
+def test_a_table_without_version_columns_is_not_adopted_as_a_journal(
+    con: Connection, admin: Any
+) -> None:
     admin.execute("CREATE TABLE a_journal (k INTEGER PRIMARY KEY, version_number TEXT)")
     admin.execute(
         "CREATE TABLE b_journal (k INT, version_number TEXT, subsequent_version_number TEXT)"

@@ -192,7 +192,9 @@ def test_rows_of_one_statement_may_follow_each_other(
     assert _both(con, admin) == [(1, "b"), (3, "c")]
 
 
-def test_whoever_archives_may_go_on(con: Connection, admin: Any, kind: str) -> None:
+def test_a_classic_tool_may_fill_in_the_ends_of_old_rows(
+    con: Connection, admin: Any, kind: str
+) -> None:
     """The convention lets a tool fill in the ends of old rows."""
     _adopt(con)
     con.execute("UPDATE t SET v = 'ours' WHERE k = 1")

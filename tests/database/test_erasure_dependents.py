@@ -44,13 +44,13 @@ def test_rows_that_come_while_it_is_accepted(stage: Stage, monkeypatch: pytest.M
 
 
 @pytest.mark.timeout(300)
-def test_writers_beside(stage: Stage) -> None:
+def test_an_erasure_leaves_no_child_that_writers_add_meanwhile(stage: Stage) -> None:
     check_that_no_child_is_left(stage)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 @pytest.mark.timeout(300)
-def test_any_history(url: str, seed: int) -> None:
+def test_erasures_leave_no_dependents_in_random_histories(url: str, seed: int) -> None:
     run = Client(url)
     check_any_history(run, seed)
     run.close()

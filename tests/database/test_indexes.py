@@ -157,7 +157,9 @@ def test_text_of_any_length(con: Connection, admin: psycopg.Connection[Any]) -> 
     assert con.execute("SELECT k FROM t").fetchall() == [(2,)]
 
 
-def test_of_one_transaction(con: Connection, admin: psycopg.Connection[Any]) -> None:
+def test_indexes_made_and_dropped_in_one_transaction_reach_the_server(
+    con: Connection, admin: psycopg.Connection[Any]
+) -> None:
     con.execute("BEGIN")
     con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, a INTEGER)")
     con.execute("CREATE INDEX i ON t (a)")

@@ -91,7 +91,7 @@ def test_restart_ends_open_transactions() -> None:
     assert _mismatches(script + "query I\nSELECT count(*) FROM t\n----\n2\n") == []
 
 
-def test_conditions_and_halt() -> None:
+def test_skipif_onlyif_and_halt_are_obeyed() -> None:
     wrong = "query I\nSELECT 1\n----\n2\n\n"
     assert _mismatches("skipif oracle\n" + wrong) == []
     assert _mismatches("onlyif gateway\n" + wrong) == []

@@ -63,7 +63,7 @@ def test_each_row_once_and_one_segment(connection: Connection, tmp_path: Path) -
         (ROWS.replace("'s' || i", "'old'"), "23505", "duplicate key (name) = (old)"),
     ],
 )
-def test_what_is_wrong_leaves_nothing(
+def test_a_bulk_insert_that_fails_leaves_no_row(
     connection: Connection, tmp_path: Path, source: str, state: str, told: str
 ) -> None:
     connection.cursor().execute("INSERT INTO t VALUES (10, 'old', 1)")

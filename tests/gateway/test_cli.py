@@ -79,7 +79,7 @@ def test_query_writes_a_table(warehouse: str) -> None:
         ("markdown", "| a | b |\n| ---: | --- |\n| 1 | x |\n| 2 | NULL |\n"),
     ],
 )
-def test_query_formats(warehouse: str, form: str, expected: str) -> None:
+def test_query_writes_each_format(warehouse: str, form: str, expected: str) -> None:
     assert done("query", "-w", warehouse, "-t", form, "SELECT * FROM t ORDER BY a") == expected
 
 

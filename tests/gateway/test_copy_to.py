@@ -197,7 +197,7 @@ def test_an_error_leaves_the_file_that_was_there(cursor: Any, tmp_path: Path) ->
     assert sorted(p.name for p in tmp_path.iterdir()) == ["rows.csv", "w"]
 
 
-def test_cancelled(cursor: Any, tmp_path: Path) -> None:
+def test_a_cancelled_copy_leaves_no_file(cursor: Any, tmp_path: Path) -> None:
     cancelled = repeatedly(cursor.connection.cancel, 0.3)
     with pytest.raises(gateway.Error) as caught, cancelled:
         cursor.execute(

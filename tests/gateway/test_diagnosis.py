@@ -70,7 +70,7 @@ def unchanged(
 
 
 @pytest.mark.parametrize(("sql", "sqlstate", "place"), CASES)
-def test_position_and_words(
+def test_errors_name_the_place_in_the_clients_text(
     unchanged: Connection, sql: str, sqlstate: str, place: tuple[int, int]
 ) -> None:
     con = unchanged

@@ -61,7 +61,7 @@ def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Connection]:
         "SET SESSION AUTHORIZATION DEFAULT",
     ],
 )
-def test_taken(con: Connection, sql: str) -> None:
+def test_statements_of_dumps_are_accepted(con: Connection, sql: str) -> None:
     before = con.execute("SELECT max(version) FROM system.transactions").fetchall()
     con.execute(sql)
     quiet = ("REPLICA", "CLUSTER", "STORAGE", "STATISTICS", "TRIGGER", "EXTENSION", "AUTHORIZATION")
@@ -91,7 +91,9 @@ def test_taken(con: Connection, sql: str) -> None:
         ("ALTER TYPE nowhere OWNER TO boss", "42704"),
     ],
 )
-def test_refused(unchanged: Connection, sql: str, sqlstate: str) -> None:
+def test_statements_of_dumps_that_are_refused_say_why(
+    unchanged: Connection, sql: str, sqlstate: str
+) -> None:
     with pytest.raises(gateway.Error) as caught:
         unchanged.execute(sql)
     assert caught.value.sqlstate == sqlstate

@@ -78,7 +78,7 @@ def test_through_a_view_and_a_cte(con: Connection) -> None:
         "SELECT 'x'::int",
     ],
 )
-def test_what_it_lacks_is_invalid(unchanged: Connection, sql: str) -> None:
+def test_values_that_an_enum_lacks_are_refused(unchanged: Connection, sql: str) -> None:
     with pytest.raises(gateway.DataError) as raised:
         unchanged.execute(sql).fetchall()
     assert raised.value.sqlstate == "22P02"

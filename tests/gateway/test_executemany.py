@@ -71,7 +71,7 @@ def test_a_failing_row_undoes_all(cursor: Cursor) -> None:
 
 
 @pytest.mark.long
-def test_in_a_transaction(cursor: Cursor) -> None:
+def test_executemany_runs_within_a_transaction(cursor: Cursor) -> None:
     cursor.execute("BEGIN")
     cursor.execute("UPDATE t SET v = 0 WHERE k = 3")
     cursor.executemany("UPDATE t SET v = v + ? WHERE k = ?", [(1, n) for n in range(60)])

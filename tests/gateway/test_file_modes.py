@@ -222,7 +222,7 @@ def test_an_older_warehouse_stays_as_open_as_it_was(open_place: Path) -> None:
     assert _run(root, "verify").stderr == ""
 
 
-def test_a_folder_that_is_there(open_place: Path) -> None:
+def test_an_empty_folder_becomes_private_and_a_shared_one_keeps_its_mode(open_place: Path) -> None:
     empty, shared = open_place / "empty", open_place / "shared"
     for folder in (empty, shared):
         folder.mkdir(mode=0o755)

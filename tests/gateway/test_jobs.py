@@ -326,7 +326,7 @@ def test_jobs_do_not_run_inside_a_transaction(run: Client) -> None:
         ("SET job_engine = 'steam'; CALL system.retain('hr.t')", "PAL-222"),
     ],
 )
-def test_what_is_refused(run: Client, sql: str, code: str) -> None:
+def test_wrong_calls_of_jobs_are_refused(run: Client, sql: str, code: str) -> None:
     run("CALL system.backup('hr.t', name => 'b')")
     run("ALTER TABLE hr.t SET POLICY (RETENTION = 1 YEAR ON COLUMN ds)")
     assert run.error(sql)[0] == code

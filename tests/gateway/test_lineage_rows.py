@@ -91,7 +91,7 @@ def con() -> Iterator[Connection]:
 
 
 @pytest.mark.parametrize("row", _EDGES)
-def test_edges(con: Connection, row: str) -> None:
+def test_a_statement_records_its_edges(con: Connection, row: str) -> None:
     sql, expected = _EDGES[row]
     con.execute(sql)
     found = con.execute(

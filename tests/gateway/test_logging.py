@@ -95,7 +95,7 @@ def test_options_come_before_the_environment_and_that_before_the_file(tmp_path: 
 
 
 @pytest.mark.parametrize("text", ["[log]\nlevel = 'loud'", "[log]\nshape = 1", "log ="])
-def test_what_cannot_be_is_told(tmp_path: Path, text: str) -> None:
+def test_wrong_settings_of_the_log_are_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "palimpsest.toml"
     file.write_text(text)
     with pytest.raises(PalimpsestError, match="PAL-222"):

@@ -97,7 +97,9 @@ _FULL_IN_PURGES = [
         *in_tiers(_FULL_IN_PURGES, {("erase run", 2_000_000, "")}),
     ],
 )
-def test_a_full_disk(disk: Path, name: str, free: int, options: str) -> None:
+def test_a_full_disk_raises_store_write_and_changes_nothing(
+    disk: Path, name: str, free: int, options: str
+) -> None:
     _without_room(disk, name, free, options)
 
 

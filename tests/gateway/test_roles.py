@@ -140,7 +140,7 @@ def _as(con: Connection, role: str, sql: str) -> str:
         "SET ROLE bob",
     ],
 )
-def test_it_is_refused(ann: Connection, sql: str) -> None:
+def test_a_role_without_the_right_is_refused(ann: Connection, sql: str) -> None:
     expected = "" if sql == "SET ROLE bob" else "42501"
     # The program that opened the folder may go on as anybody.
     assert _state(ann, sql) == expected

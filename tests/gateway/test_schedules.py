@@ -42,7 +42,7 @@ def test_when_a_line_is_due(line: str, following: str) -> None:
      "0 0 31 2 *", "0 0 30-31 feb *", "5-3 * * * *", "*/0 * * * *", "1, * * * *", "\u0661 * * * *",
      "@daily", "0 0 L * *", "0 0 * * 1#2", "R R * * *", "* * * * * *"],
 )  # fmt: skip
-def test_no_cron_line(line: str) -> None:
+def test_texts_that_are_no_cron_lines_are_refused(line: str) -> None:
     with pytest.raises(PalimpsestError, match="PAL-240"):
         next_run(line, MONDAY)
 

@@ -166,7 +166,7 @@ def test_values_of_a_column_become_columns(warehouse: Path, command: str, csv: s
         ("\\password a b", "takes one role"),
     ],
 )
-def test_what_commands_refuse(warehouse: Path, typed: str, said: str) -> None:
+def test_commands_refuse_wrong_arguments(warehouse: Path, typed: str, said: str) -> None:
     run = _run(warehouse, typed)
     assert run.exit_code == 1
     assert said in run.output

@@ -81,7 +81,7 @@ def test_every_spelling(
             assert rows(con, spelling.format(version=version, time=time)) == expected, spelling
 
 
-def test_every_dialect(tmp_path: Any) -> None:
+def test_every_dialect_takes_a_point_in_time(tmp_path: Any) -> None:
     url = f"palimpsest:///{tmp_path}/w"
     with gateway.connect(url, autocommit=True) as plain:
         plain.execute("CREATE TABLE t (k INTEGER PRIMARY KEY)")
@@ -177,7 +177,7 @@ def test_nobody_sees_half_a_transaction(con: Connection) -> None:
     assert rows(con, f"SELECT * FROM t VERSION AS OF {first - 1}") == []
 
 
-def test_schema_of_then(con: Connection) -> None:
+def test_the_past_is_read_with_its_schema(con: Connection) -> None:
     con.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, gone VARCHAR, n INTEGER)")
     con.execute("INSERT INTO t VALUES (1, 'x', 5)")
     before = last_version(con)

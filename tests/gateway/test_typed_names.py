@@ -37,5 +37,5 @@ def test_columns(typed: str) -> None:
     assert column_names(typed) == COLUMNS[typed]
 
 
-def test_no_columns() -> None:
+def test_an_absent_or_empty_text_names_no_columns() -> None:
     assert column_names(None) == column_names("") == ()

@@ -7,7 +7,7 @@ import gateway
 
 @pytest.mark.parametrize("dialect", ["mysql", "spark", "hive"])
 @pytest.mark.parametrize("word", ["ROLLUP", "CUBE"])
-def test_with_rollup(dialect: str, word: str) -> None:
+def test_group_by_with_rollup_adds_totals(dialect: str, word: str) -> None:
     with gateway.connect("palimpsest://", autocommit=True, dialect=dialect) as connection:
         connection.execute("CREATE TABLE t (k INTEGER PRIMARY KEY, a INTEGER)")
         connection.execute("INSERT INTO t VALUES (1, 2), (2, 3), (3, 3)")

@@ -93,7 +93,7 @@ def test_f61_what_the_states_of_an_instance_mean() -> None:
         ({"low": "4 HOURS", "high": "2 HOURS"}, "sla.low: does not come before high"),
         ({"should_start": "1 DAY", "should_end": "24 HOURS"}, "does not come before should_end"),
         ({"low": "soon"}, "sla.low: "),
-        ({"medium": "1 HOUR"}, "sla.medium: is no field here"),
+        ({"medium": "1 HOUR"}, "sla.medium: is not a field here"),
     ],
 )
 def test_f61_marks_that_cannot_be_are_refused(marks: dict[str, str], said: str) -> None:

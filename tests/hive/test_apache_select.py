@@ -116,7 +116,9 @@ def both(
 
 
 @pytest.mark.parametrize("sql", SAME)
-def test_the_same_answer(both: tuple[Connection, duckdb.DuckDBPyConnection], sql: str) -> None:
+def test_apache_hive_and_duckdb_return_the_same_rows(
+    both: tuple[Connection, duckdb.DuckDBPyConnection], sql: str
+) -> None:
     hive, plain = both
     found, expected = hive.execute(sql), plain.execute(sql)
     assert found.description is not None

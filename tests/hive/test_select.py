@@ -122,13 +122,15 @@ def _rows(found: list[Any]) -> list[Any]:
 
 
 @pytest.mark.parametrize("sql", QUERIES)
-def test_same_rows(both: tuple[Connection, duckdb.DuckDBPyConnection], sql: str) -> None:
+def test_spark_and_duckdb_return_the_same_rows(
+    both: tuple[Connection, duckdb.DuckDBPyConnection], sql: str
+) -> None:
     spark, plain = both
     assert _rows(spark.execute(sql).fetchall()) == _rows(plain.execute(sql).fetchall())
 
 
 @pytest.mark.parametrize(("sql", "state"), FAILING)
-def test_same_errors(
+def test_spark_and_duckdb_raise_the_same_errors(
     both: tuple[Connection, duckdb.DuckDBPyConnection], sql: str, state: str
 ) -> None:
     with pytest.raises(gateway.Error) as raised:

@@ -60,7 +60,7 @@ def test_what_was_changed_once_stays(text: str) -> None:
     assert LONG not in found
 
 
-def test_the_forms() -> None:
+def test_masks_and_formats_have_their_forms() -> None:
     shown = {word: _twice(parse_change("v", word))[0] for word in ("mask", "mask 4", "format")}
     assert shown["mask"][0] == "xxx.xxxxxxxx-x@x.xxxxxxx"
     assert shown["mask 4"][0] == "xxx.xxxxxxxx-x@x.xxxmple"
@@ -79,5 +79,5 @@ def test_what_is_no_change_is_refused(text: str) -> None:
     if text == "constant":
         assert parse_change("v", text).value == ""
         return
-    with pytest.raises(PalimpsestError, match="no column can be changed"):
+    with pytest.raises(PalimpsestError, match="is not a change of a column"):
         parse_change("v", text)

@@ -62,7 +62,7 @@ def test_one_column(tmp_path: Path, rows: str, proved: bool) -> None:
         ("SELECT i // 7 AS a, i % 6 AS b FROM range(10000) r(i)", False),
     ],
 )
-def test_two_columns(tmp_path: Path, rows: str, proved: bool) -> None:
+def test_keys_of_two_columns_are_proved_distinct(tmp_path: Path, rows: str, proved: bool) -> None:
     assert _proved(tmp_path, rows, "a", "b") is proved
 
 

@@ -303,7 +303,7 @@ def test_a_generated_column_is_referred_to(run: Client) -> None:
     assert run("UPDATE g SET a = 5 WHERE a = 2") == 1
 
 
-def test_it_is_shown(run: Client) -> None:
+def test_show_create_table_writes_foreign_keys(run: Client) -> None:
     for statement in SETUP:
         run(statement)
     ((text,),) = run("SHOW CREATE TABLE c")

@@ -140,7 +140,9 @@ def test_descriptions(run: Client, connect: Callable[..., Client]) -> None:
 
 
 @pytest.mark.parametrize("dialect", ["postgres", "mysql", "spark"])
-def test_other_dialects(connect: Callable[..., Client], dialect: str) -> None:
+def test_generated_columns_are_read_in_other_dialects(
+    connect: Callable[..., Client], dialect: str
+) -> None:
     client = connect(dialect=dialect)
     stored = "" if dialect == "spark" else " STORED"
     client(f"CREATE TABLE t (a INT, b INT GENERATED ALWAYS AS (a + 1){stored})")

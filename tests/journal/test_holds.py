@@ -32,7 +32,7 @@ def test_a_hold_on_a_table(people: Client) -> None:
     assert people.error(f"RELEASE HOLD '{hold}'") == ("PAL-241", "55000")
 
 
-def test_what_holds_cover(people: Client) -> None:
+def test_holds_cover_tables_conditions_and_people(people: Client) -> None:
     journal = people.connection.session.journal
     tables = {t.name.name: t for t in journal.state.catalog.tables()}
     people("PLACE HOLD ON hr.people WHERE ds < DATE '2024-01-15' REASON 'early rows'")
@@ -71,7 +71,7 @@ def test_releasing_forgets_the_person(people: Client) -> None:
         ("RELEASE HOLD 'nothing'", "PAL-241"),
     ],
 )
-def test_what_is_refused(people: Client, sql: str, code: str) -> None:
+def test_wrong_holds_are_refused(people: Client, sql: str, code: str) -> None:
     assert people.error(sql)[0] == code
 
 

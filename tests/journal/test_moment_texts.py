@@ -61,7 +61,7 @@ def test_a_part_that_is_none_is_named(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["today", "1.2.3", "May", "12:30", "a-b-c", "2020", "epoch"])
-def test_other_texts_stay(text: str) -> None:
+def test_texts_that_are_no_moments_are_left_alone(text: str) -> None:
     assert iso_moment(text) is None
 
 

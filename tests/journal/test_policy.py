@@ -46,7 +46,7 @@ def test_what_is_no_length_of_time(text: str) -> None:
     assert raised.value.advice
 
 
-def test_shortest_and_longest() -> None:
+def test_a_duration_knows_its_shortest_and_longest_length() -> None:
     assert Duration(1, Unit.MONTHS).shortest == timedelta(days=28)
     assert Duration(1, Unit.MONTHS).longest == timedelta(days=31)
     assert Duration(1_000_000, Unit.YEARS).longest > timedelta(days=10_000)

@@ -146,7 +146,7 @@ def test_the_past_is_read_beside_it(run: Client) -> None:
         assert run.error(asked) == ("PAL-209", "42809"), asked
 
 
-def test_on_commit(run: Client) -> None:
+def test_on_commit_drops_empties_or_keeps_a_temporary_table(run: Client) -> None:
     for text, rows in (("DROP", None), ("DELETE ROWS", []), ("PRESERVE ROWS", [(1,)])):
         run("BEGIN")
         run(f"CREATE LOCAL TEMPORARY TABLE once (a INTEGER) ON COMMIT {text}")
@@ -229,7 +229,7 @@ def test_stores_without_refuse_it() -> None:
             rewrite_statement(parsed.statement, context)
 
 
-def test_in_spark(connect: Callable[..., Client]) -> None:
+def test_temporary_views_of_spark_are_read(connect: Callable[..., Client]) -> None:
     client = connect(dialect="spark")
     client("CREATE TABLE t (k INT)")
     client("CREATE OR REPLACE TEMPORARY VIEW v AS SELECT k + 1 AS k FROM t")
@@ -239,7 +239,9 @@ def test_in_spark(connect: Callable[..., Client]) -> None:
     assert client.error("CREATE GLOBAL TEMPORARY VIEW g AS SELECT 1")[1] == "0A000"
 
 
-def test_in_mysql(connect: Callable[..., Client]) -> None:
+def test_drop_temporary_table_of_mysql_drops_the_temporary_one(
+    connect: Callable[..., Client],
+) -> None:
     client = connect(dialect="mysql")
     client("CREATE TABLE t (k INT PRIMARY KEY)")
     assert client.error("DROP TEMPORARY TABLE t")[1] == "42P01"

@@ -75,7 +75,7 @@ def test_plain_comparisons_are_asked_before(where: str) -> None:
         "u.k = 1",
     ],
 )
-def test_others_are_not(where: str) -> None:
+def test_conditions_that_may_leak_stay_above_the_policy(where: str) -> None:
     assert _asked(where) == ""
 
 

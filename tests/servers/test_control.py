@@ -251,7 +251,7 @@ def test_f12_partial_results_and_yaml(api: Api) -> None:
     assert api.ask("POST", "/entities/validate", text, **kind)[0] == 200
     status, found, _ = api.ask("POST", "/entities/validate", f"{text}\nx: 1", **kind)
     assert (status, found["code"]) == (422, "PAL-261")
-    assert "request:6: x: is no field here" in found["detail"]
+    assert "request:6: x: is not a field here" in found["detail"]
 
 
 def test_f26_lists_are_filtered_ordered_and_paged(api: Api) -> None:

@@ -176,7 +176,9 @@ def test_the_directory_and_the_issuer_let_users_in(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("user", ["ann", "own", "old", "nobody", "*"])
-def test_others_stay_outside(server: Secured, key: ec.EllipticCurvePrivateKey, user: str) -> None:
+def test_tokens_of_others_are_refused(
+    server: Secured, key: ec.EllipticCurvePrivateKey, user: str
+) -> None:
     assert _state(server, user, "wrong") == "28P01"
     if user != "ann":
         assert _state(server, user, "from the directory") == "28P01"
@@ -209,7 +211,7 @@ def test_a_token_must_be_whole(server: Secured, key: ec.EllipticCurvePrivateKey)
 
 def test_passwords_go_under_tls_only(server: Secured, key: ec.EllipticCurvePrivateKey) -> None:
     said = _state(server, "ann", _token(key), sslmode="disable", host="127.0.0.1")
-    assert "passwords are taken under TLS only" in said
+    assert "the server takes passwords under TLS only" in said
     assert _state(server, "own", "its own", sslmode="disable", host="127.0.0.1") == ""
 
 

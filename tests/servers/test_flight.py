@@ -316,7 +316,7 @@ def _send_nonsense(
             writer.close()
 
 
-def test_nonsense_ends_nothing(both: tuple[Server, str]) -> None:
+def test_malformed_calls_leave_the_server_running(both: tuple[Server, str]) -> None:
     _, url = both
     client, options = logged_in(url)
     chance = random.Random(7)
@@ -334,4 +334,4 @@ def test_no_port_without_tls_or_trust(tmp_path: Path) -> None:
     command = [warm_python(), "-m", "gateway.cli", "serve", "--check", "--flight", "127.0.0.1:0"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode != 0
-    assert "there is no TLS" in done.stderr
+    assert "the server has no TLS" in done.stderr

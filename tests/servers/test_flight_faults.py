@@ -99,7 +99,7 @@ def test_a_statement_that_its_client_cancels_stops(tmp_path: Path) -> None:
     server.end()
 
 
-def test_limits_hold(tmp_path: Path) -> None:
+def test_limits_of_statements_results_and_idle_time_hold(tmp_path: Path) -> None:
     limits = ("--statement-timeout", "1", "--max-result-rows", "1000", "--idle-timeout", "2")
     server, url = started(tmp_path, *limits, "--max-connections", "20")
     with adbc.connect(url, autocommit=True) as con, con.cursor() as cursor:

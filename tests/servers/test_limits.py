@@ -144,8 +144,8 @@ def test_a_check_is_a_command_of_its_own(tmp_path: Path) -> None:
     ("words", "said"),
     [
         (["--http", "nonsense:x"], "no address to listen at"),
-        (["--postgres", "0.0.0.0:5433"], "there is no TLS"),
-        (["--postgres", "0.0.0.0:5433", "--trust-loopback"], "everybody is let in"),
+        (["--postgres", "0.0.0.0:5433"], "the server has no TLS"),
+        (["--postgres", "0.0.0.0:5433", "--trust-loopback"], "admits everybody"),
         (["--metrics-token-file", "empty"], "empty is empty"),
     ],
 )

@@ -133,7 +133,9 @@ def test_scram_is_bound_to_tls(secured: Secured, binding: str) -> None:
         ("locked", "two", "28P01"),
     ],
 )
-def test_who_stays_outside(secured: Secured, user: str, password: str, state: str) -> None:
+def test_wrong_users_and_passwords_are_refused(
+    secured: Secured, user: str, password: str, state: str
+) -> None:
     with pytest.raises(psycopg.OperationalError) as raised:
         secured.connect(user, password or "x")
     code = {"28P01": "PAL-611", "28000": "PAL-609"}[state]
@@ -298,7 +300,7 @@ def test_a_connection_is_bound_by_the_certificate_that_it_was_shown(tmp_path: Pa
         struct.pack("!ii", 24, 196_608) + b"user\0ann" + b"\0" * 8,
     ],
 )  # fmt: skip
-def test_strangers_end_nothing(secured: Secured, sent: bytes) -> None:
+def test_bytes_that_are_no_login_leave_the_server_running(secured: Secured, sent: bytes) -> None:
     with socket.create_connection(("127.0.0.1", secured.port)) as raw:
         raw.sendall(sent)
         raw.settimeout(2)
@@ -335,7 +337,7 @@ def test_other_machines_need_tls(tmp_path: Path) -> None:
         [*command, "--postgres", "0.0.0.0:0"], capture_output=True, text=True, timeout=60
     )
     assert done.returncode != 0
-    assert "there is no TLS" in done.stderr
+    assert "the server has no TLS" in done.stderr
 
 
 @pytest.mark.parametrize(("kind", "hashed"), [("sha256", 32), ("sha384", 48), ("sha512", 64)])

@@ -81,7 +81,7 @@ def _is_whole(run: Client) -> bool:
 
 
 @pytest.mark.parametrize("mode", ["minor", "major"])
-def test_answers_stay(run: Client, mode: str) -> None:
+def test_a_compaction_changes_no_answer(run: Client, mode: str) -> None:
     _changed(run)
     before = _answers(run)
     report = _compact(run, mode)
@@ -90,7 +90,7 @@ def test_answers_stay(run: Client, mode: str) -> None:
     assert _is_whole(run)
 
 
-def test_on_spark(run: Client, spark: SparkEngine) -> None:
+def test_a_compaction_on_spark_changes_no_answer(run: Client, spark: SparkEngine) -> None:
     _changed(run)
     before = _answers(run)
     report = _compact(run, "major", spark)

@@ -63,7 +63,7 @@ def test_many_changes_are_worked_into_the_base() -> None:
 
 
 @pytest.mark.parametrize("limits", [{"delta_bytes_max": 99}, {"age_max_s": 10.0}])
-def test_bytes_and_age(limits: dict[str, float]) -> None:
+def test_limits_of_bytes_and_age_call_for_a_major_compaction(limits: dict[str, float]) -> None:
     delta = _segment("d", Tier.DELTA, RowCounts(open=1, closing=1))
     found = due(_manifest(_base(1000), delta), Slo(**limits), _NOW)  # type: ignore[arg-type]
     assert found is not None

@@ -48,7 +48,7 @@ def test_write_skew_is_closed(store: Store, con: Connection) -> None:
 
 
 @pytest.mark.also_on("hive")
-def test_a_row_that_stands_for_others(store: Store, con: Connection) -> None:
+def test_a_claimed_row_serializes_writers_of_other_rows(store: Store, con: Connection) -> None:
     other = store.connect()
     for who, number in ((con, 1), (other, 2)):
         who.execute("BEGIN")
@@ -130,14 +130,14 @@ REFUSED = (
 
 
 @pytest.mark.also_on("hive")
-def test_what_is_refused(con: Connection) -> None:
+def test_claims_that_cannot_be_made_are_refused(con: Connection) -> None:
     con.execute("CREATE VIEW counted AS SELECT on_call, count(*) AS n FROM doctors GROUP BY ALL")
     assert {sql: _state(con, sql) for sql in REFUSED} == dict.fromkeys(REFUSED, "0A000")
 
 
 @pytest.mark.drifts(toy="SQLAlchemy has no dialect for its URL")
 @pytest.mark.also_on("hive")
-def test_models_claim(store: Store, con: Connection) -> None:
+def test_with_for_update_of_sqlalchemy_claims_rows(store: Store, con: Connection) -> None:
     engine = sa.create_engine(store.url)
     doctors = sa.table("doctors", sa.column("name"), sa.column("on_call"))
     query = sa.select(doctors.c.name).where(doctors.c.on_call)

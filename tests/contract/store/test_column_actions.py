@@ -142,9 +142,9 @@ REFUSED = {
     "name=null": "NOT NULL",
     "shout=null": "computed",
     "email=null": "computed from",
-    "name=mask": "people would still be found in it by email",
+    "name=mask": "its column email would still identify people",
     "gone=null": "no column gone",
-    "name=shuffle": "no column can be changed",
+    "name=shuffle": "is not a change of a column",
 }
 
 

@@ -63,7 +63,7 @@ def test_rows_that_others_took_away_are_no_shorter_answer(store: Store, con: Con
 
 
 @pytest.mark.also_on("hive")
-def test_a_job_says_so_as_well(store: Store, con: Connection) -> None:
+def test_a_job_on_a_damaged_table_raises_segment_damaged(store: Store, con: Connection) -> None:
     store.lose(con, _sealed(store, con))
     con.close()
     with store.connect_watchful() as again:

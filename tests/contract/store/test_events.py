@@ -172,7 +172,7 @@ def test_f15_a_profile_that_is_referred_to_moves_only_in_safe_mode(con: Connecti
     there = _profile("palimpsest://b.example/w?sslmode=require")
     (refused,) = update_entities(con.session, no_progress, [there])
     assert refused.error is not None
-    assert (refused.error.code, "takes safe mode" in refused.error.message) == (
+    assert (refused.error.code, "needs safe mode" in refused.error.message) == (
         Code.SAFE_MODE,
         True,
     )

@@ -531,7 +531,7 @@ def test_columns_that_are_joined_come_first(store: Store) -> None:
 
 @pytest.mark.also_on("hive")
 @pytest.mark.drifts(toy="it has other numbers")
-def test_quotients_are_whole(store: Store) -> None:
+def test_div_gives_whole_quotients(store: Store) -> None:
     con = store.connect(dialect="postgres")
     query = "div(7.9, 2), div(-7.9, 2), div(-7, 2), div(7, 0.5), div(NULL, 2)"
     assert con.execute(f"SELECT {query}").fetchall() == [(3, -3, -3, 14, None)]

@@ -88,13 +88,13 @@ _OTHERS = {
         ("mysql", "ADD COLUMN x INT FIRST", "x a b c"),
     ],
 )
-def test_columns_move(dialect: str, change: str, columns: str) -> None:
+def test_alter_table_moves_and_renames_columns(dialect: str, change: str, columns: str) -> None:
     script = ";".join([_T, f"ALTER TABLE t {change}", _READ_T])
     assert _written(dialect, script) == [f"n.{c} <- t.{c}" for c in columns.split()]
 
 
 @pytest.mark.parametrize("name", _OTHERS)
-def test_tables_change(name: str) -> None:
+def test_renamed_and_exchanged_tables_are_followed(name: str) -> None:
     dialect, script, expected = _OTHERS[name]
     assert _written(dialect, ";".join(script)) == expected
 
